@@ -1,0 +1,50 @@
+//! Cellworks programs, measures and maps machines made of *cells*: cores with a small local store
+//! of their own that move data on purpose, by DMA, mailboxes and signals.
+//!
+//! An SPE program is written once against [`machine::Spe`] and runs on every machine: here on
+//! [`host::Host`], this computer at full speed.
+//!
+//! ```
+//! use cellworks::prelude::*;
+//!
+//! // Runs on any machine: nothing here names one.
+//! fn dot<S: Spe>(spe: &S, a: &[f32], b: &[f32]) -> Result<f32, StageError> {
+//!     let (mut a, mut b) = (spe.stream(a, 1_024), spe.stream(b, 1_024));
+//!     let mut sum = 0.0;
+//!     while let (Some(a), Some(b)) = (a.next()?, b.next()?) {
+//!         sum += a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+//!     }
+//!     Ok(sum)
+//! }
+//!
+//! let host = Host::new()?;
+//! let (a, b) = (vec![2.0; 10_000], vec![0.5; 10_000]);
+//! let sum = host.run(|ppe| {
+//!     let first = ppe.topology().spes().next().unwrap();
+//!     ppe.spawn(first, |spe| dot(spe, &a, &b)).join().unwrap()
+//! })??;
+//! assert_eq!(sum, 10_000.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | crate | what it is |
+//! |---|---|
+//! | [`machine`] | the vocabulary: machines, SPEs, staging, the raw level and its rules |
+//! | [`host`] | this computer as a machine |
+//! | [`threads`] | cooperative threads of one core |
+//! | [`stats`] | what a machine's primitives cost |
+
+pub use cellworks_host as host;
+pub use cellworks_machine as machine;
+pub use cellworks_stats as stats;
+pub use cellworks_threads as threads;
+
+/// What most programs need.
+pub mod prelude {
+    pub use cellworks_host::Host;
+    pub use cellworks_machine::mailbox::Outbound;
+    pub use cellworks_machine::{
+        Machine, Mfc, Pending, Ppe, RunError, SignalMode, SignalRegister, Spe, SpeId, StageError,
+        Staged, StagedMut, Stream, ThreadId, Wait,
+    };
+}

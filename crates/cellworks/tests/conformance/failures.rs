@@ -1,0 +1,346 @@
+//! How runs fail: panics, deadlocks, cancellation.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cellworks::machine::mailbox::Outbound;
+use cellworks::machine::mfc::{ListElement, LsAddr, RawCommand, Tag};
+use cellworks::machine::{Machine, Mfc, ModuleId, RunError, SignalRegister, Spe, Wait, Waiting};
+
+use crate::{on_every_machine, spe};
+
+on_every_machine![
+    a_panic_comes_out_of_join,
+    a_panic_that_nobody_joins_ends_the_run,
+    a_panic_of_the_ppe_cancels_programs_that_wait,
+    the_first_panic_wins_over_the_deadlock_that_it_causes,
+    a_panic_of_a_thread_reaches_the_program,
+    a_panicking_destructor_is_carried,
+    a_deadlock_lists_who_waits_for_what,
+    a_dead_peer_is_a_deadlock,
+    a_thread_that_waits_is_named,
+    cancelled_programs_run_their_destructors,
+    waiting_in_a_destructor_of_a_cancelled_program_returns,
+    waiting_in_a_destructor_of_a_panicking_program_waits,
+    who_catches_the_cancellation_is_cancelled_again,
+    programs_that_never_began_are_dropped,
+    a_program_that_yields_for_ever_is_cancelled_with_the_run,
+];
+
+/// Runs what must end in a deadlock, and gives the report, with locations checked and left out.
+fn deadlock<M: Machine>(result: Result<impl Sized, RunError>) -> Vec<(String, String)> {
+    let Err(RunError::Deadlock { waits }) = result else {
+        panic!("expected a deadlock, got {:?}", result.err());
+    };
+    for Waiting { location, .. } in &waits {
+        assert!(location.file().ends_with("failures.rs"), "{location}");
+    }
+    waits
+        .into_iter()
+        .map(|wait| (wait.who, wait.what))
+        .collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected
+        .iter()
+        .map(|(who, what)| ((*who).to_owned(), (*what).to_owned()))
+        .collect()
+}
+
+fn a_panic_comes_out_of_join<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |_: &M::Spe| -> u32 { std::panic::panic_any(7_i8) };
+            let payload = ppe.spawn(spe(0), program).join().unwrap_err();
+            assert_eq!(payload.downcast_ref(), Some(&7_i8));
+            // It counts as handled, and the SPE goes on.
+            assert_eq!(ppe.spawn(spe(0), |_: &M::Spe| 3).join().unwrap(), 3);
+        })
+        .unwrap();
+}
+
+fn a_panic_that_nobody_joins_ends_the_run<M: Machine>(machine: &M) {
+    let error = machine
+        .run(|ppe| drop(ppe.spawn(spe(2), |_: &M::Spe| panic!("no {}", "luck"))))
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("a_panic_that_nobody_joins_ends_the_run")
+            && text.ends_with(" panicked on SPE 2: no luck"),
+        "{text}"
+    );
+}
+
+fn a_panic_of_the_ppe_cancels_programs_that_wait<M: Machine>(machine: &M) {
+    let error = machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox()));
+            drop(ppe.spawn(spe(1), |spe: &M::Spe| spe.read_signal(SignalRegister::One)));
+            panic!("enough");
+        })
+        .map(|(): ()| ())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the main program panicked on the PPE: enough"
+    );
+}
+
+fn the_first_panic_wins_over_the_deadlock_that_it_causes<M: Machine>(machine: &M) {
+    let error = machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), |this: &M::Spe| this.read_in_mbox()));
+            drop(ppe.spawn(spe(1), |this: &M::Spe| {
+                if this.id() == spe(1) {
+                    panic!("before the word was sent");
+                }
+                this.write_in_mbox_of(spe(0), 1);
+            }));
+        })
+        .unwrap_err();
+    assert!(matches!(&error, RunError::Panic { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("on SPE 1: before the word was sent")
+    );
+}
+
+fn a_panic_of_a_thread_reaches_the_program<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let ended = Cell::new(0);
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    spe.threads(3, |thread| {
+                        spe.yield_now();
+                        assert!(thread.0 != 1, "thread 1 fails");
+                        ended.set(ended.get() + 1);
+                    });
+                }));
+                let text = *result.unwrap_err().downcast::<&str>().unwrap();
+                (text, ended.get())
+            };
+            let (text, ended) = ppe.spawn(spe(0), program).join().unwrap();
+            assert_eq!((text, ended), ("thread 1 fails", 2));
+        })
+        .unwrap();
+}
+
+/// Runs a closure when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+fn a_panicking_destructor_is_carried<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let data = [1_u8; 64];
+                let _view = spe.stage(&data).unwrap();
+                drop(OnDrop(|| panic!("in a destructor")));
+            };
+            let payload = ppe.spawn(spe(0), program).join().unwrap_err();
+            assert_eq!(payload.downcast_ref(), Some(&"in a destructor"));
+        })
+        .unwrap();
+}
+
+fn a_deadlock_lists_who_waits_for_what<M: Machine>(machine: &M) {
+    let region = machine.allocate(ModuleId::new(0), 4_096).unwrap();
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(0), |this: &M::Spe| this.read_in_mbox()));
+        drop(ppe.spawn(spe(1), |this: &M::Spe| {
+            for word in 0..2 {
+                this.write_out_mbox(Outbound::Interrupt, word);
+            }
+        }));
+        drop(ppe.spawn(spe(2), |this: &M::Spe| {
+            this.read_signal(SignalRegister::Two)
+        }));
+        drop(ppe.spawn(spe(3), |this: &M::Spe| {
+            let element = |stall_and_notify| {
+                let eal = region.at(0).eal();
+                ListElement {
+                    stall_and_notify,
+                    bytes: 16,
+                    eal,
+                }
+                .to_words()
+            };
+            for (i, word) in [element(true), element(false)]
+                .concat()
+                .into_iter()
+                .enumerate()
+            {
+                this.local_store()
+                    .write_word(LsAddr(0x100 + 4 * i as u32), word);
+            }
+            let tag = Tag::of::<3>();
+            let eah = region.at(0).eah();
+            let list = RawCommand::getl(LsAddr(0x1000), eah, LsAddr(0x100), 16, tag);
+            this.mfc().issue(list).unwrap();
+            this.mfc().wait_all(tag.mask());
+        }));
+        ppe.read_out_mbox(spe(0), Outbound::Plain)
+    });
+    let text = result.as_ref().unwrap_err().to_string();
+    assert!(
+        text.starts_with(
+            "deadlock: every program waits for another\n  SPE 0 waits for a word in its inbound \
+             mailbox at "
+        ),
+        "{text}"
+    );
+    assert_eq!(
+        deadlock::<M>(result),
+        pairs(&[
+            ("SPE 0", "a word in its inbound mailbox"),
+            ("SPE 1", "the PPE to empty its outbound interrupt mailbox"),
+            ("SPE 2", "a signal in its signal register 2"),
+            ("SPE 3", "DMA of all tag groups in {3}"),
+            ("the PPE", "a word in the outbound mailbox of SPE 0"),
+        ])
+    );
+}
+
+fn a_dead_peer_is_a_deadlock<M: Machine>(machine: &M) {
+    let result = machine.run(|ppe| {
+        ppe.spawn(spe(1), |_: &M::Spe| ()).join().unwrap();
+        for word in 0..5 {
+            ppe.write_in_mbox(spe(1), word);
+        }
+    });
+    let expected = [("the PPE", "room in the inbound mailbox of SPE 1")];
+    assert_eq!(deadlock::<M>(result), pairs(&expected));
+}
+
+fn a_thread_that_waits_is_named<M: Machine>(machine: &M) {
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| {
+            spe.threads(3, |thread| {
+                if thread.0 == 1 {
+                    spe.wait_until(&"what never comes", &mut || false);
+                }
+            });
+        }));
+    });
+    let waits = deadlock::<M>(result);
+    let thread = pairs(&[("SPE 0, thread 1", "what never comes")]);
+    assert!(waits.contains(&thread[0]), "{waits:?}");
+    assert!(
+        waits
+            .iter()
+            .any(|(who, what)| who == "the PPE" && what == "the programs that it spawned to end"),
+        "{waits:?}"
+    );
+}
+
+fn cancelled_programs_run_their_destructors<M: Machine>(machine: &M) {
+    let order = Mutex::new(Vec::new());
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| {
+            let _outer = OnDrop(|| order.lock().unwrap().push("program"));
+            spe.threads(1, |_| {
+                let _inner = OnDrop(|| order.lock().unwrap().push("thread"));
+                spe.read_in_mbox();
+            });
+        }));
+    });
+    assert!(matches!(result, Err(RunError::Deadlock { .. })));
+    assert_eq!(order.into_inner().unwrap(), ["thread", "program"]);
+}
+
+fn waiting_in_a_destructor_of_a_cancelled_program_returns<M: Machine>(machine: &M) {
+    let returned = AtomicU32::new(0);
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| {
+            let _guard = OnDrop(|| {
+                let came = spe.wait_until(&"what never comes", &mut || false);
+                assert!(!came);
+                spe.read_in_mbox();
+                spe.yield_now();
+                returned.fetch_add(1, Ordering::Relaxed);
+            });
+            spe.read_in_mbox();
+        }));
+    });
+    assert!(matches!(result, Err(RunError::Deadlock { .. })));
+    assert_eq!(returned.into_inner(), 1);
+}
+
+fn waiting_in_a_destructor_of_a_panicking_program_waits<M: Machine>(machine: &M) {
+    let word = AtomicU32::new(0);
+    machine
+        .run(|ppe| {
+            let program = ppe.spawn(spe(0), |spe: &M::Spe| {
+                let _guard = OnDrop(|| {
+                    spe.write_out_mbox(Outbound::Plain, 1);
+                    word.store(spe.read_in_mbox(), Ordering::Relaxed);
+                });
+                panic!("then the destructor waits");
+            });
+            ppe.read_out_mbox(spe(0), Outbound::Plain);
+            ppe.write_in_mbox(spe(0), 8);
+            let payload = program.join().map(|(): ()| ()).unwrap_err();
+            assert_eq!(payload.downcast_ref(), Some(&"then the destructor waits"));
+        })
+        .unwrap();
+    assert_eq!(word.into_inner(), 8);
+}
+
+fn who_catches_the_cancellation_is_cancelled_again<M: Machine>(machine: &M) {
+    let caught = AtomicU32::new(0);
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| {
+            for _ in 0..3 {
+                let waits = catch_unwind(AssertUnwindSafe(|| spe.read_in_mbox()));
+                assert!(waits.is_err());
+                caught.fetch_add(1, Ordering::Relaxed);
+            }
+        }));
+    });
+    assert!(matches!(result, Err(RunError::Deadlock { .. })));
+    assert_eq!(caught.into_inner(), 3);
+}
+
+fn programs_that_never_began_are_dropped<M: Machine>(machine: &M) {
+    let dropped = AtomicU32::new(0);
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox()));
+        let guard = OnDrop(|| {
+            dropped.fetch_add(1, Ordering::Relaxed);
+        });
+        drop(ppe.spawn(spe(0), move |_: &M::Spe| {
+            let _guard = &guard;
+            unreachable!("the SPE never gets there");
+        }));
+    });
+    assert!(matches!(result, Err(RunError::Deadlock { .. })));
+    assert_eq!(dropped.into_inner(), 1);
+}
+
+fn a_program_that_yields_for_ever_is_cancelled_with_the_run<M: Machine>(machine: &M) {
+    let error = machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(1), |spe: &M::Spe| {
+                loop {
+                    spe.yield_now();
+                }
+            }));
+            panic!("enough");
+        })
+        .map(|(): ()| ())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the main program panicked on the PPE: enough"
+    );
+}

@@ -1,0 +1,215 @@
+//! Programs: starting, borrowing, joining, cooperative threads.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cellworks::machine::{Cycles, Machine, Processor, Spe, ThreadId, Wait};
+
+use crate::{SPES, on_every_machine, spe};
+
+on_every_machine![
+    programs_borrow_from_the_caller,
+    programs_return_values,
+    programs_on_one_spe_run_one_after_the_other,
+    a_run_waits_for_programs_that_nobody_joins,
+    a_machine_can_run_again,
+    the_same_text_runs_on_all_spes_at_once,
+    threads_take_turns,
+    threads_may_start_threads,
+    threads_wait_for_each_other,
+    thousands_of_threads,
+    ordinary_memory_can_be_waited_for,
+    computing_is_allowed,
+    spawning_where_no_spe_is_panics,
+];
+
+fn programs_borrow_from_the_caller<M: Machine>(machine: &M) {
+    let mut counts = vec![0; SPES];
+    machine
+        .run(|ppe| {
+            for (count, at) in counts.iter_mut().zip(ppe.topology().spes()) {
+                drop(ppe.spawn(at, move |spe: &M::Spe| *count = 1 + spe.id().index()));
+            }
+        })
+        .unwrap();
+    assert_eq!(counts, [1, 2, 3, 4]);
+}
+
+fn programs_return_values<M: Machine>(machine: &M) {
+    let words = machine.run(|ppe| {
+        let handle = ppe.spawn(spe(1), |_: &M::Spe| vec!["a".to_owned()]);
+        assert_eq!(handle.spe(), spe(1));
+        handle.join().unwrap()
+    });
+    assert_eq!(words.unwrap(), ["a"]);
+}
+
+fn programs_on_one_spe_run_one_after_the_other<M: Machine>(machine: &M) {
+    let order = std::sync::Mutex::new(Vec::new());
+    machine
+        .run(|ppe| {
+            for i in 0..20 {
+                let order = &order;
+                drop(ppe.spawn(spe(0), move |spe: &M::Spe| {
+                    order.lock().unwrap().push((i, "begins"));
+                    spe.yield_now();
+                    order.lock().unwrap().push((i, "ends"));
+                }));
+            }
+        })
+        .unwrap();
+    let expected: Vec<_> = (0..20).flat_map(|i| [(i, "begins"), (i, "ends")]).collect();
+    assert_eq!(order.into_inner().unwrap(), expected);
+}
+
+fn a_run_waits_for_programs_that_nobody_joins<M: Machine>(machine: &M) {
+    let done = AtomicU32::new(0);
+    machine
+        .run(|ppe| {
+            for at in ppe.topology().spes() {
+                drop(ppe.spawn(at, |spe: &M::Spe| {
+                    spe.read_in_mbox();
+                    done.fetch_add(1, Ordering::Relaxed);
+                }));
+                ppe.write_in_mbox(at, 0);
+            }
+        })
+        .unwrap();
+    assert_eq!(done.into_inner(), SPES as u32);
+}
+
+fn a_machine_can_run_again<M: Machine>(machine: &M) {
+    for round in 0..20 {
+        let result = machine.run(|ppe| ppe.spawn(spe(0), move |_: &M::Spe| round).join().unwrap());
+        assert_eq!(result.unwrap(), round);
+    }
+}
+
+fn the_same_text_runs_on_all_spes_at_once<M: Machine>(machine: &M) {
+    // Each waits for all others, so they must really run at the same time.
+    machine
+        .run(|ppe| {
+            for at in ppe.topology().spes() {
+                drop(ppe.spawn(at, |this: &M::Spe| {
+                    for to in this.topology().spes().filter(|to| *to != this.id()) {
+                        this.write_in_mbox_of(to, 0);
+                    }
+                    for _ in 1..SPES {
+                        this.read_in_mbox();
+                    }
+                }));
+            }
+        })
+        .unwrap();
+}
+
+fn threads_take_turns<M: Machine>(machine: &M) {
+    let order = machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let order = RefCell::new(Vec::new());
+                spe.threads(3, |ThreadId(thread)| {
+                    for round in 0..2 {
+                        order.borrow_mut().push((round, thread));
+                        spe.yield_now();
+                    }
+                });
+                order.into_inner()
+            };
+            ppe.spawn(spe(0), program).join().unwrap()
+        })
+        .unwrap();
+    let expected: Vec<_> = (0..2).flat_map(|r| (0..3).map(move |t| (r, t))).collect();
+    assert_eq!(order, expected);
+}
+
+fn threads_may_start_threads<M: Machine>(machine: &M) {
+    let sum = machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let sum = Cell::new(0);
+                spe.threads(4, |outer| {
+                    spe.threads(4, |inner| {
+                        spe.yield_now();
+                        sum.set(sum.get() + 10 * outer.0 + inner.0);
+                    });
+                });
+                sum.get()
+            };
+            ppe.spawn(spe(0), program).join().unwrap()
+        })
+        .unwrap();
+    assert_eq!(sum, 4 * 60 + 4 * 6);
+}
+
+fn threads_wait_for_each_other<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let turn = Cell::new(0);
+                spe.threads(5, |ThreadId(thread)| {
+                    // Backwards: the last thread goes first.
+                    let mine = 4 - thread;
+                    assert!(spe.wait_until(&"its turn", &mut || turn.get() == mine));
+                    turn.set(mine + 1);
+                });
+                turn.get()
+            };
+            assert_eq!(ppe.spawn(spe(0), program).join().unwrap(), 5);
+        })
+        .unwrap();
+}
+
+fn thousands_of_threads<M: Machine>(machine: &M) {
+    let sum = machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let sum = Cell::new(0);
+                spe.threads(2_000, |thread| {
+                    spe.yield_now();
+                    sum.set(sum.get() + thread.0);
+                });
+                sum.get()
+            };
+            ppe.spawn(spe(0), program).join().unwrap()
+        })
+        .unwrap();
+    assert_eq!(sum, 1_999_000);
+}
+
+fn ordinary_memory_can_be_waited_for<M: Machine>(machine: &M) {
+    let flag = AtomicU32::new(0);
+    machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), |this: &M::Spe| {
+                this.wait_until(&"the flag", &mut || flag.load(Ordering::Acquire) == 1);
+                flag.store(2, Ordering::Release);
+                this.notify(Processor::Ppe);
+            }));
+            flag.store(1, Ordering::Release);
+            ppe.notify(spe(0));
+            ppe.wait_until(&"the answer", &mut || flag.load(Ordering::Acquire) == 2);
+        })
+        .unwrap();
+}
+
+fn computing_is_allowed<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| spe.compute(Cycles(1_000));
+            ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+}
+
+fn spawning_where_no_spe_is_panics<M: Machine>(machine: &M) {
+    let error = machine
+        .run(|ppe| drop(ppe.spawn(spe(77), |_: &M::Spe| ())))
+        .unwrap_err();
+    let expected = format!(
+        "the main program panicked on the PPE: a program was spawned on SPE 77, but {} has 4 SPEs; \
+         use `topology().spes()`",
+        machine.topology().name()
+    );
+    assert_eq!(error.to_string(), expected);
+}

@@ -1,0 +1,31 @@
+//! Linux's notation for sets of CPUs and nodes.
+
+use std::collections::BTreeSet;
+
+/// One more than the highest number that is accepted. The kernel is built for at most 8192 CPUs and
+/// 1024 nodes; the bound keeps a damaged range from filling the memory.
+const END: u32 = 65536;
+
+/// Parses a list such as `0-3,8,10-11`; an empty list is an empty set. `None` if it is malformed.
+pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
+    let text = text.trim();
+    let mut set = BTreeSet::new();
+    if text.is_empty() {
+        return Some(set);
+    }
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return None;
+        }
+        set.extend(first..=last);
+    }
+    Some(set)
+}
+
+/// Digits only: `parse` alone would accept a plus sign.
+fn number(digits: &str) -> Option<u32> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|&number| plain && number < END)
+}

@@ -1,0 +1,863 @@
+//! Other computers, and this one. The trees are what their kernels show, as far as it is read.
+
+mod machines;
+mod tree;
+
+use std::collections::BTreeSet;
+use std::thread::available_parallelism;
+
+use proptest::prelude::*;
+
+use super::list::parse_list;
+use super::*;
+use tree::{Tree, list, set};
+
+/// One column of a computer's CPUs, in their order.
+fn column<T>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<T> {
+    cpus.cpus.iter().map(of).collect()
+}
+
+/// The numbers of the CPUs in the order in which SPEs take them.
+fn spe_order(cpus: &Cpus) -> Vec<u32> {
+    let order = cpus.spe_order();
+    order.into_iter().map(|at| cpus.cpus[at].os_index).collect()
+}
+
+/// The CPUs of each group (Cell, core, node, ...), as lists.
+fn groups<T: Ord>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<String> {
+    let mut groups = std::collections::BTreeMap::<T, BTreeSet<u32>>::new();
+    for cpu in &cpus.cpus {
+        groups.entry(of(cpu)).or_default().insert(cpu.os_index);
+    }
+    groups.values().map(list).collect()
+}
+
+fn cells(cpus: &Cpus) -> Vec<String> {
+    groups(cpus, |cpu| cpu.last_level_cache)
+}
+
+/// The message of a failed read, with the folder of the tree left out.
+fn message(tree: &Tree, allowed: Option<&str>) -> String {
+    let error = tree.try_read(allowed).expect_err("the tree is damaged");
+    error.to_string().replace(tree.root(), "")
+}
+
+// -------------------------------------------------------------------------------------- processors
+
+#[test]
+fn one_cpu_is_one_of_everything() {
+    let cpus = machines::one_cpu().read("0");
+    let only = Cpu {
+        os_index: 0,
+        package: 0,
+        core: 0,
+        sibling_rank: 0,
+        last_level_cache: 0,
+        memory_node: 0,
+        capacity: None,
+    };
+    let node = Node {
+        os_index: 0,
+        bytes: Some(1 << 30),
+        distances: vec![10],
+    };
+    assert_eq!(
+        cpus,
+        Cpus {
+            cpus: vec![only],
+            left_out: vec![],
+            quota: None,
+            memory_nodes: vec![node],
+            model_name: Some("QEMU Virtual CPU version 2.5+".to_owned()),
+        }
+    );
+    assert_eq!(cpus.spe_order(), [0]);
+}
+
+#[test]
+fn a_dual_socket_xeon_has_a_cell_and_a_memory_node_per_socket() {
+    let cpus = machines::xeon_e5_2680_v4_twice().read("0-55");
+    assert_eq!(cells(&cpus), ["0-13,28-41", "14-27,42-55"]);
+    assert_eq!(groups(&cpus, |cpu| cpu.memory_node), cells(&cpus));
+    assert_eq!(groups(&cpus, |cpu| cpu.package), cells(&cpus));
+    assert_eq!(groups(&cpus, |cpu| cpu.sibling_rank), ["0-27", "28-55"]);
+    assert_eq!(groups(&cpus, |cpu| cpu.core)[..3], ["0,28", "1,29", "2,30"]);
+    // One thread of each core of both sockets comes before any second thread.
+    assert_eq!(spe_order(&cpus), (0..56).collect::<Vec<_>>());
+    assert_eq!(cpus.memory_nodes[0].distances, [10, 21]);
+    assert_eq!(cpus.memory_nodes[1].distances, [21, 10]);
+    assert_eq!(cpus.memory_nodes[1].bytes, Some(64 << 30));
+    assert_eq!(
+        cpus.model_name.as_deref(),
+        Some("Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz")
+    );
+}
+
+#[test]
+fn of_siblings_the_first_allowed_one_is_the_first() {
+    // Threads 28-30 belong to the cores of 0-2; of core 3 both threads are allowed.
+    let cpus = machines::xeon_e5_2680_v4_twice().read("3,28-31,42");
+    assert_eq!(column(&cpus, |cpu| cpu.os_index), [3, 28, 29, 30, 31, 42]);
+    assert_eq!(column(&cpus, |cpu| cpu.core), [0, 1, 2, 3, 0, 4]);
+    assert_eq!(column(&cpus, |cpu| cpu.sibling_rank), [0, 0, 0, 0, 1, 0]);
+    assert_eq!(spe_order(&cpus), [3, 28, 29, 30, 42, 31]);
+}
+
+#[test]
+fn a_dual_socket_epyc_has_a_cell_per_chiplet() {
+    let cpus = machines::epyc_7763_twice().read("0-255");
+    assert_eq!(cpus.cpus.len(), 256);
+    let cells = cells(&cpus);
+    assert_eq!(cells.len(), 16);
+    assert_eq!(cells[0], "0-7,128-135");
+    assert_eq!(cells[15], "120-127,248-255");
+    assert_eq!(
+        groups(&cpus, |cpu| cpu.memory_node),
+        ["0-63,128-191", "64-127,192-255"]
+    );
+    assert_eq!(groups(&cpus, |cpu| cpu.core).len(), 128);
+    assert_eq!(spe_order(&cpus), (0..256).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_mask_across_chiplets_keeps_their_cells_apart() {
+    let cpus = machines::epyc_7763_twice().read("9,70,137,200");
+    assert_eq!(cells(&cpus), ["9,137", "70", "200"]);
+    assert_eq!(spe_order(&cpus), [9, 70, 200, 137]);
+    assert_eq!(column(&cpus, |cpu| cpu.memory_node), [0, 1, 0, 1]);
+}
+
+#[test]
+fn a_hybrid_processor_gives_second_threads_after_efficiency_cores() {
+    let cpus = machines::core_i9_12900k().read("0-23");
+    assert_eq!(cells(&cpus), ["0-23"]);
+    assert_eq!(groups(&cpus, |cpu| cpu.core).len(), 16);
+    assert_eq!(
+        groups(&cpus, |cpu| cpu.capacity),
+        ["16-23", "0-7,12-15", "8-11"]
+    );
+    assert_eq!(cpus.cpus[8].capacity, Some(1024));
+    // 3.9 GHz of 5.2 GHz.
+    assert_eq!(cpus.cpus[16].capacity, Some(768));
+    // Performance cores, the two with the highest turbo first; efficiency cores; second threads.
+    let expected = [
+        8, 10, 0, 2, 4, 6, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 9, 11, 1, 3, 5, 7, 13, 15,
+    ];
+    assert_eq!(spe_order(&cpus), expected);
+}
+
+#[test]
+fn capacity_is_relative_to_the_whole_computer() {
+    let cpus = machines::core_i9_12900k().read("16-23");
+    assert_eq!(column(&cpus, |cpu| cpu.capacity), [Some(768); 8]);
+}
+
+#[test]
+fn the_capacity_of_the_kernel_comes_before_clocks() {
+    let tree = machines::core_i9_12900k();
+    tree.write("sys/devices/system/cpu/cpu16/cpu_capacity", "623\n");
+    assert_eq!(tree.read("0-23").cpus[16].capacity, Some(623));
+}
+
+#[test]
+fn turbo_clocks_of_equal_cores_are_no_capacity() {
+    let tree = machines::threadripper_2950x();
+    for cpu in 0..32 {
+        let khz = if cpu == 3 { "4400000\n" } else { "4200000\n" };
+        tree.write(
+            format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq"),
+            khz,
+        );
+    }
+    assert!(
+        column(&tree.read("0-31"), |cpu| cpu.capacity)
+            .iter()
+            .all(Option::is_none)
+    );
+}
+
+#[test]
+fn a_threadripper_has_four_cells_on_two_memory_nodes() {
+    let cpus = machines::threadripper_2950x().read("0-31");
+    assert_eq!(
+        cells(&cpus),
+        ["0-3,16-19", "4-7,20-23", "8-11,24-27", "12-15,28-31"]
+    );
+    assert_eq!(
+        groups(&cpus, |cpu| cpu.memory_node),
+        ["0-7,16-23", "8-15,24-31"]
+    );
+    assert_eq!(groups(&cpus, |cpu| cpu.package), ["0-31"]);
+    assert_eq!(cpus.memory_nodes[0].distances, [10, 16]);
+}
+
+#[test]
+fn without_a_third_level_the_clusters_of_an_m1_are_cells() {
+    let cpus = machines::apple_m1().read("0-7");
+    assert_eq!(cells(&cpus), ["0-3", "4-7"]);
+    assert_eq!(groups(&cpus, |cpu| cpu.capacity), ["0-3", "4-7"]);
+    assert_eq!(column(&cpus, |cpu| cpu.sibling_rank), [0; 8]);
+    assert_eq!(spe_order(&cpus), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(
+        cpus.model_name.as_deref(),
+        Some("Apple MacBook Air (M1, 2020)")
+    );
+    let node = Node {
+        os_index: 0,
+        bytes: Some(8 << 30),
+        distances: vec![],
+    };
+    assert_eq!(
+        cpus.memory_nodes,
+        [node],
+        "its kernel has no nodes, so the total is that of /proc/meminfo"
+    );
+}
+
+#[test]
+fn within_a_cell_big_cores_come_before_little_ones() {
+    let tree = machines::apple_m1();
+    for cpu in 0..8 {
+        tree.cache(cpu, 3, "0-7");
+    }
+    assert_eq!(spe_order(&tree.read("0-7")), [4, 5, 6, 7, 0, 1, 2, 3]);
+}
+
+#[test]
+fn caches_of_single_cores_make_no_cells() {
+    // An Altra tells of each core's own second level only.
+    let cpus = machines::altra_twice().read("0-159");
+    assert_eq!(cells(&cpus), ["0-79", "80-159"]);
+    assert_eq!(column(&cpus, |cpu| cpu.core), (0..160).collect::<Vec<_>>());
+}
+
+#[test]
+fn four_threads_of_a_core_have_four_ranks_and_nodes_may_have_gaps() {
+    let cpus = machines::power9_with_gpu_memory().read("0-15");
+    assert_eq!(
+        column(&cpus, |cpu| cpu.sibling_rank)[..8],
+        [0, 1, 2, 3, 0, 1, 2, 3]
+    );
+    assert_eq!(
+        spe_order(&cpus),
+        [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]
+    );
+    assert_eq!(
+        cpus.memory_nodes
+            .iter()
+            .map(|node| node.os_index)
+            .collect::<Vec<_>>(),
+        [0, 8, 255]
+    );
+    assert_eq!(
+        column(&cpus, |cpu| cpu.memory_node),
+        [[0; 8], [1; 8]].concat()
+    );
+    // Node 8 has CPUs and no memory, node 255 memory of a GPU and no CPUs.
+    assert_eq!(cpus.memory_nodes[1].bytes, Some(0));
+    assert_eq!(cpus.memory_nodes[2].bytes, Some(16 << 30));
+    assert_eq!(
+        cpus.model_name.as_deref(),
+        Some("POWER9, altivec supported")
+    );
+}
+
+#[test]
+fn memory_on_cxl_is_a_node_without_cpus() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    tree.node(0, "0-13,28-41", 64 << 20, "10 21 14");
+    tree.node(1, "14-27,42-55", 64 << 20, "21 10 24");
+    tree.node(2, "", 256 << 20, "14 24 10");
+    let cpus = tree.read("0-55");
+    assert_eq!(
+        groups(&cpus, |cpu| cpu.memory_node),
+        ["0-13,28-41", "14-27,42-55"]
+    );
+    let cxl = Node {
+        os_index: 2,
+        bytes: Some(256 << 30),
+        distances: vec![14, 24, 10],
+    };
+    assert_eq!(cpus.memory_nodes[2], cxl);
+}
+
+// ---------------------------------------------------------------------------- who is left out, why
+
+#[test]
+fn cpus_outside_the_mask_and_offline_ones_are_left_out() {
+    let tree = machines::one_socket(8);
+    tree.write("sys/devices/system/cpu/online", "0-5\n");
+    tree.write("sys/devices/system/cpu/possible", "0-239\n");
+    let cpus = tree.read("1-4");
+    assert_eq!(column(&cpus, |cpu| cpu.os_index), [1, 2, 3, 4]);
+    let left_out = |os_index, why| LeftOut { os_index, why };
+    use WhyLeftOut::{NotAllowed, Offline};
+    let expected = [(0, NotAllowed), (5, NotAllowed), (6, Offline), (7, Offline)];
+    assert_eq!(cpus.left_out, expected.map(|(cpu, why)| left_out(cpu, why)));
+
+    tree.remove("sys/devices/system/cpu/present");
+    let expected = [left_out(0, NotAllowed), left_out(5, NotAllowed)];
+    assert_eq!(tree.read("1-4").left_out, expected);
+}
+
+#[test]
+fn without_a_mask_every_cpu_online_is_used() {
+    let tree = machines::one_socket(8);
+    tree.write("sys/devices/system/cpu/online", "0-2,7\n");
+    let cpus = tree.try_read(None).unwrap();
+    assert_eq!(column(&cpus, |cpu| cpu.os_index), [0, 1, 2, 7]);
+    assert_eq!(cpus.left_out.len(), 4);
+}
+
+#[test]
+fn the_mask_is_believed_over_a_made_up_list_of_cpus_online() {
+    // lxcfs shows a container of two CPUs as if they were the first two.
+    let tree = machines::one_socket(8);
+    tree.write("sys/devices/system/cpu/online", "0-1\n");
+    assert_eq!(column(&tree.read("2,5"), |cpu| cpu.os_index), [2, 5]);
+}
+
+// ------------------------------------------------------------------------------------------ quotas
+
+/// A container on `one_socket(8)` that is limited to 1.5 CPUs by its own group.
+fn container() -> Tree {
+    let tree = machines::one_socket(8);
+    tree.write("proc/self/cgroup", "0::/kubepods/pod7/main\n");
+    tree.write(
+        "proc/self/mountinfo",
+        "22 27 0:21 / /proc rw,relatime - proc proc rw\n\
+         29 23 0:26 / /sys/fs/cgroup ro,nosuid shared:4 master:1 - cgroup2 cgroup2 rw,nsdelegate\n",
+    );
+    tree.write("sys/fs/cgroup/kubepods/cpu.max", "max 100000\n");
+    tree.write("sys/fs/cgroup/kubepods/pod7/cpu.max", "400000 200000\n");
+    tree.write(
+        "sys/fs/cgroup/kubepods/pod7/main/cpu.max",
+        "150000 100000\n",
+    );
+    tree
+}
+
+/// Microseconds, period, and the file below the root.
+fn quota(tree: &Tree) -> Option<(u64, u64, String)> {
+    let quota = tree.read("2,5").quota?;
+    let set_in = quota.set_in.display().to_string().replace(tree.root(), "");
+    Some((quota.microseconds, quota.period_microseconds, set_in))
+}
+
+#[test]
+fn a_container_has_its_mask_and_its_quota() {
+    let tree = container();
+    let cpus = tree.read("2,5");
+    assert_eq!(column(&cpus, |cpu| cpu.os_index), [2, 5]);
+    assert_eq!(cells(&cpus), ["2,5"]);
+    assert_eq!(
+        list(
+            &cpus
+                .left_out
+                .iter()
+                .map(|left_out| left_out.os_index)
+                .collect()
+        ),
+        "0-1,3-4,6-7"
+    );
+    let expected = (
+        150_000,
+        100_000,
+        "/sys/fs/cgroup/kubepods/pod7/main/cpu.max".to_owned(),
+    );
+    assert_eq!(quota(&tree), Some(expected));
+    let quota = cpus.quota.unwrap();
+    assert_eq!(quota.cpus_floor(), 1);
+    assert_eq!(
+        quota.to_string().replace(tree.root(), ""),
+        "1.50 CPUs (150000 us in each 100000 us, set in /sys/fs/cgroup/kubepods/pod7/main/cpu.max)"
+    );
+}
+
+#[test]
+fn the_tightest_of_nested_quotas_counts() {
+    let tree = container();
+    // 3 CPUs in a shorter period: fewer microseconds than the pod's, but more CPUs.
+    tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "30000 10000\n");
+    let pod = "/sys/fs/cgroup/kubepods/pod7/cpu.max".to_owned();
+    assert_eq!(quota(&tree), Some((400_000, 200_000, pod)));
+    assert_eq!(tree.read("2,5").quota.unwrap().cpus_floor(), 2);
+}
+
+#[test]
+fn groups_without_a_limit_are_no_quota() {
+    let tree = container();
+    tree.write("sys/fs/cgroup/kubepods/pod7/cpu.max", "max 100000\n");
+    tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "max 100000\n");
+    assert_eq!(quota(&tree), None);
+}
+
+#[test]
+fn a_quota_below_one_cpu_leaves_one() {
+    let tree = container();
+    tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "25000 100000\n");
+    assert_eq!(tree.read("2,5").quota.unwrap().cpus_floor(), 1);
+}
+
+#[test]
+fn version_1_has_its_quota_in_two_files() {
+    let tree = machines::one_socket(8);
+    tree.write(
+        "proc/self/cgroup",
+        "4:memory:/m\n3:cpuset:/a b\n2:cpu,cpuacct:/a b/c\n1:name=systemd:/\n0::/\n",
+    );
+    tree.write(
+        "proc/self/mountinfo",
+        "33 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
+         34 31 0:32 / /sys/fs/cgroup/cpu\\040time rw - cgroup cgroup rw,cpu,cpuacct\n",
+    );
+    tree.write("sys/fs/cgroup/cpu time/a b/c/cpu.cfs_quota_us", "-1\n");
+    tree.write("sys/fs/cgroup/cpu time/a b/c/cpu.cfs_period_us", "100000\n");
+    tree.write("sys/fs/cgroup/cpu time/a b/cpu.cfs_quota_us", "600000\n");
+    tree.write("sys/fs/cgroup/cpu time/a b/cpu.cfs_period_us", "100000\n");
+    // Tighter, but not for this process: another group, and another hierarchy.
+    for elsewhere in ["cpu time/m", "cpuset/a b"] {
+        let folder = format!("sys/fs/cgroup/{elsewhere}");
+        tree.write(format!("{folder}/cpu.cfs_quota_us"), "1000\n");
+        tree.write(format!("{folder}/cpu.cfs_period_us"), "100000\n");
+    }
+    let outer = "/sys/fs/cgroup/cpu time/a b/cpu.cfs_quota_us".to_owned();
+    assert_eq!(quota(&tree), Some((600_000, 100_000, outer)));
+}
+
+#[test]
+fn a_mount_that_starts_at_the_group_shows_it_at_its_top() {
+    // Docker without a namespace for control groups.
+    let tree = container();
+    tree.write(
+        "proc/self/mountinfo",
+        "29 23 0:26 /kubepods/pod7/main /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
+    );
+    tree.write("sys/fs/cgroup/cpu.max", "50000 100000\n");
+    assert_eq!(
+        quota(&tree),
+        Some((50_000, 100_000, "/sys/fs/cgroup/cpu.max".to_owned()))
+    );
+}
+
+#[test]
+fn a_mount_that_starts_above_the_group_shows_what_is_between() {
+    let tree = container();
+    tree.write(
+        "proc/self/mountinfo",
+        "29 23 0:26 /kubepods /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
+    );
+    tree.write("sys/fs/cgroup/pod7/main/cpu.max", "70000 100000\n");
+    // Where the group would be if the mount started at the topmost one.
+    tree.write("sys/fs/cgroup/kubepods/pod7/cpu.max", "1000 100000\n");
+    let main = "/sys/fs/cgroup/pod7/main/cpu.max".to_owned();
+    assert_eq!(quota(&tree), Some((70_000, 100_000, main)));
+}
+
+#[test]
+fn a_group_outside_of_the_namespace_falls_back_to_what_is_mounted() {
+    let tree = container();
+    tree.write("proc/self/cgroup", "0::/../../elsewhere\n");
+    tree.write("sys/fs/cgroup/cpu.max", "50000 100000\n");
+    tree.write("sys/elsewhere/cpu.max", "1000 100000\n");
+    assert_eq!(
+        quota(&tree),
+        Some((50_000, 100_000, "/sys/fs/cgroup/cpu.max".to_owned()))
+    );
+}
+
+// ----------------------------------------------------------------------------------- missing files
+
+#[test]
+fn without_caches_each_memory_node_of_a_package_is_a_cell() {
+    let tree = machines::threadripper_2950x();
+    for cpu in 0..32 {
+        tree.remove(format!("sys/devices/system/cpu/cpu{cpu}/cache"));
+    }
+    assert_eq!(cells(&tree.read("0-31")), ["0-7,16-23", "8-15,24-31"]);
+    tree.remove("sys/devices/system/node");
+    assert_eq!(cells(&tree.read("0-31")), ["0-31"]);
+}
+
+#[test]
+fn without_topology_every_cpu_is_a_core() {
+    let tree = machines::threadripper_2950x();
+    for cpu in 0..32 {
+        tree.remove(format!("sys/devices/system/cpu/cpu{cpu}/topology"));
+    }
+    let cpus = tree.read("0-31");
+    assert_eq!(column(&cpus, |cpu| cpu.core), (0..32).collect::<Vec<_>>());
+    assert_eq!(cells(&cpus)[0], "0-3,16-19", "caches are still known");
+}
+
+#[test]
+fn old_kernels_call_the_list_of_siblings_by_another_name() {
+    let tree = machines::threadripper_2950x();
+    for cpu in 0..32 {
+        let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+        tree.remove(format!("{topology}/core_cpus_list"));
+        tree.write(
+            format!("{topology}/thread_siblings_list"),
+            &format!("{},{}\n", cpu % 16, cpu % 16 + 16),
+        );
+    }
+    assert_eq!(
+        groups(&tree.read("0-31"), |cpu| cpu.sibling_rank),
+        ["0-15", "16-31"]
+    );
+}
+
+#[test]
+fn an_empty_tree_and_a_mask_are_plain_cpus() {
+    let cpus = Tree::empty().read("2,5");
+    assert_eq!(
+        column(&cpus, |cpu| (cpu.os_index, cpu.core, cpu.last_level_cache)),
+        [(2, 0, 0), (5, 1, 0)]
+    );
+    assert_eq!(
+        cpus.memory_nodes,
+        [Node {
+            os_index: 0,
+            bytes: None,
+            distances: vec![]
+        }]
+    );
+    assert_eq!(
+        (cpus.left_out, cpus.quota, cpus.model_name),
+        (vec![], None, None)
+    );
+}
+
+#[test]
+fn masked_files_are_missing_files() {
+    let tree = machines::apple_m1();
+    for cpu in 0..8 {
+        tree.write(
+            format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"),
+            "",
+        );
+        tree.write(format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"), "");
+    }
+    let cpus = tree.read("0-7");
+    assert_eq!(
+        column(&cpus, |cpu| (cpu.package, cpu.capacity)),
+        [(0, None); 8]
+    );
+}
+
+#[test]
+fn cpus_with_empty_lists_of_siblings_are_cores() {
+    let tree = machines::one_socket(3);
+    for cpu in 0..3 {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+        tree.write(format!("{folder}/topology/core_cpus_list"), "\n");
+    }
+    assert_eq!(groups(&tree.read("0-2"), |cpu| cpu.core), ["0", "1", "2"]);
+}
+
+#[test]
+fn a_package_of_minus_one_is_unknown() {
+    let tree = machines::one_socket(2);
+    tree.write(
+        "sys/devices/system/cpu/cpu1/topology/physical_package_id",
+        "-1\n",
+    );
+    assert_eq!(tree.read("0-1").cpus[1].package, 0);
+}
+
+// ------------------------------------------------------------------------------------------ errors
+
+const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
+                      otherwise report it with the output of `uname -a`";
+
+#[test]
+fn a_malformed_file_is_named_with_its_text_and_what_was_expected() {
+    let list = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
+    let quota = "a limit and a period in microseconds such as \"150000 100000\" or \"max 100000\"";
+    let cases = [
+        ("sys/devices/system/cpu/online", "0-3,x\n", "0-3,x", list),
+        ("sys/devices/system/cpu/present", "3-0\n", "3-0", list),
+        (
+            "sys/devices/system/cpu/cpu2/cache/index2/shared_cpu_list",
+            "0-99999999\n",
+            "0-99999999",
+            list,
+        ),
+        (
+            "sys/devices/system/cpu/cpu2/cache/index2/level",
+            "third\n",
+            "third",
+            "the level of a cache, such as 3,",
+        ),
+        (
+            "sys/devices/system/cpu/cpu5/topology/core_cpus_list",
+            "1,,2\n",
+            "1,,2",
+            list,
+        ),
+        (
+            "sys/devices/system/cpu/cpu5/topology/physical_package_id",
+            "one\n",
+            "one",
+            "the number of a package, or -1,",
+        ),
+        (
+            "sys/devices/system/cpu/cpu5/cpu_capacity",
+            "0x400\n",
+            "0x400",
+            "a capacity such as 1024",
+        ),
+        (
+            "sys/devices/system/node/node0/cpulist",
+            "0-7;\n",
+            "0-7;",
+            list,
+        ),
+        (
+            "sys/devices/system/node/node0/distance",
+            "10 21\n",
+            "10 21",
+            "one distance for each node that is online, here 1, such as \"10 21\" for two,",
+        ),
+        (
+            "sys/devices/system/node/node0/meminfo",
+            "Node 0 MemFree: 1 kB\nNode 0 MemTotal: many\n",
+            "Node 0 MemTotal: many",
+            "a total such as \"MemTotal: 4417740 kB\"",
+        ),
+        (
+            "proc/self/cgroup",
+            "0::/kubepods/pod7/main\n7\n",
+            "7",
+            "a line such as \"3:cpu,cpuacct:/group\" or \"0::/group\"",
+        ),
+        (
+            "proc/self/mountinfo",
+            "no mount\n",
+            "no mount",
+            "a line such as \"29 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\"",
+        ),
+        (
+            "sys/fs/cgroup/kubepods/cpu.max",
+            "100000\n",
+            "100000",
+            quota,
+        ),
+        (
+            "sys/fs/cgroup/kubepods/cpu.max",
+            "100000 0\n",
+            "100000 0",
+            quota,
+        ),
+        (
+            "sys/fs/cgroup/kubepods/cpu.max",
+            "-1 100000\n",
+            "-1 100000",
+            quota,
+        ),
+    ];
+    for (file, content, shown, expected) in cases {
+        let tree = container();
+        tree.write(file, content);
+        assert_eq!(
+            message(&tree, Some("2,5")),
+            format!("/{file} reads {shown:?}, but {expected} was expected; {REMEDY}"),
+        );
+    }
+}
+
+#[test]
+fn malformed_quotas_of_version_1_and_clocks_are_named() {
+    let tree = machines::core_i9_12900k();
+    tree.write("proc/self/cgroup", "2:cpu:/\n");
+    tree.write(
+        "proc/self/mountinfo",
+        "34 31 0:32 / /cg rw - cgroup cgroup rw,cpu\n",
+    );
+    tree.write("cg/cpu.cfs_quota_us", "100000\n");
+    tree.write("cg/cpu.cfs_period_us", "0\n");
+    let expected = "a period in microseconds, not 0,";
+    assert_eq!(
+        message(&tree, Some("0")),
+        format!("/cg/cpu.cfs_period_us reads \"0\", but {expected} was expected; {REMEDY}"),
+    );
+    tree.write("cg/cpu.cfs_quota_us", "none\n");
+    let expected = "a limit in microseconds, or -1,";
+    assert_eq!(
+        message(&tree, Some("0")),
+        format!("/cg/cpu.cfs_quota_us reads \"none\", but {expected} was expected; {REMEDY}"),
+    );
+    let clock = "sys/devices/system/cpu/cpu3/cpufreq/cpuinfo_max_freq";
+    tree.write(clock, "5 GHz\n");
+    assert_eq!(
+        message(&tree, Some("0")),
+        format!("/{clock} reads \"5 GHz\", but a clock frequency in kHz was expected; {REMEDY}"),
+    );
+}
+
+#[test]
+fn a_long_malformed_text_is_shortened() {
+    let tree = machines::one_socket(2);
+    tree.write("sys/devices/system/cpu/online", &"é".repeat(1000));
+    let shown = format!("reads \"{}…\", but", "é".repeat(200));
+    let message = message(&tree, Some("0"));
+    assert!(message.contains(&shown), "{message}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_with_the_reason() {
+    let tree = machines::one_socket(2);
+    let online = "sys/devices/system/cpu/online";
+    tree.remove(online);
+    tree.write(format!("{online}/a file where no folder should be"), "");
+    assert_eq!(
+        message(&tree, Some("0")),
+        "cannot read /sys/devices/system/cpu/online: Is a directory (os error 21); \
+         try again, and if it stays, look for messages of the kernel (`dmesg`)"
+    );
+}
+
+#[test]
+fn an_empty_mask_is_refused() {
+    assert_eq!(
+        message(&machines::one_socket(2), Some("")),
+        "the mask of allowed CPUs is empty; allow at least one, for example with `taskset -c 0`"
+    );
+}
+
+#[test]
+fn neither_mask_nor_list_is_an_error() {
+    assert_eq!(
+        message(&Tree::empty(), None),
+        "/sys/devices/system/cpu/online cannot be read and no mask of allowed CPUs was given, \
+         so the CPUs are unknown; mount /sys or give a mask"
+    );
+}
+
+#[test]
+fn a_mask_that_the_system_keeps_back_is_explained() {
+    assert_eq!(
+        CpusError::Mask(rustix::io::Errno::INVAL).to_string(),
+        "cannot ask the system which CPUs this thread may use: Invalid argument (os error 22); \
+         this fails on computers with more than 1024 CPUs \
+         and in sandboxes that forbid `sched_getaffinity`"
+    );
+}
+
+// ------------------------------------------------------------------------------------------- lists
+
+#[test]
+fn lists_are_parsed_as_the_kernel_writes_them() {
+    let parsed = parse_list("0-3,8,10-11\n").unwrap();
+    assert_eq!(
+        parsed.into_iter().collect::<Vec<_>>(),
+        [0, 1, 2, 3, 8, 10, 11]
+    );
+    assert_eq!(parse_list("\n"), Some(BTreeSet::new()));
+    for malformed in [
+        ",",
+        "1,",
+        "-",
+        "1-",
+        "-1",
+        "1-2-3",
+        "2-1",
+        "+1",
+        "0x1",
+        "1 2",
+        "0-65536",
+        "99999999999",
+    ] {
+        assert_eq!(parse_list(malformed), None, "{malformed:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_list_survives_writing_and_parsing(
+        numbers in prop::collection::btree_set(0_u32..300, 0..200)
+    ) {
+        prop_assert_eq!(parse_list(&list(&numbers)), Some(numbers));
+    }
+
+    #[test]
+    fn no_text_breaks_the_list_parser(text in "[-,0-9 \n]{0,12}|.{0,12}") {
+        if let Some(numbers) = parse_list(&text) {
+            prop_assert_eq!(parse_list(&list(&numbers)), Some(numbers));
+        }
+    }
+}
+
+#[test]
+fn any_mask_has_an_order() {
+    let tree = machines::core_i9_12900k();
+    let masks = prop::collection::btree_set(0_u32..24, 1..24);
+    proptest!(ProptestConfig::with_cases(50), |(allowed in masks)| {
+        let cpus = tree.read(&list(&allowed));
+        prop_assert!(cpus.cpus.iter().map(|cpu| &cpu.os_index).eq(&allowed));
+
+        // Each CPU comes once.
+        let order = cpus.spe_order();
+        let in_order: BTreeSet<_> = order.iter().copied().collect();
+        prop_assert_eq!((order.len(), in_order.len()), (allowed.len(), allowed.len()));
+
+        // Cores have numbers without gaps, and all have a turn before any has two.
+        let core = |at: usize| cpus.cpus[at].core;
+        let cores: BTreeSet<_> = order.iter().copied().map(core).collect();
+        prop_assert_eq!(cores.last().map(|last| last + 1), Some(cores.len()));
+        let first_turns: BTreeSet<_> = order[..cores.len()].iter().copied().map(core).collect();
+        prop_assert_eq!(first_turns, cores);
+    });
+}
+
+// ----------------------------------------------------------------------------------- this computer
+
+#[test]
+fn this_computer_agrees_with_what_others_say_about_it() {
+    let allowed = allowed_now().unwrap();
+    let cpus = read(&Source::this_computer(), Some(&allowed)).unwrap();
+    assert_eq!(
+        column(&cpus, |cpu| cpu.os_index),
+        allowed.iter().copied().collect::<Vec<_>>()
+    );
+
+    // The standard library counts the same mask and the same quota with its own code.
+    let at_once = cpus
+        .quota
+        .as_ref()
+        .map_or(usize::MAX, Quota::cpus_floor)
+        .min(cpus.cpus.len());
+    assert_eq!(at_once, available_parallelism().unwrap().get());
+
+    // `proc` has the mask too; there it may have offline CPUs.
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap();
+    assert!(
+        allowed.is_subset(&set(line.trim())),
+        "{allowed:?} of {line:?}"
+    );
+
+    assert!(
+        cpus.cpus
+            .iter()
+            .all(|cpu| cpu.memory_node < cpus.memory_nodes.len())
+    );
+    assert_eq!(cpus.spe_order().len(), allowed.len());
+}
+
+#[test]
+fn the_mask_is_that_of_the_calling_thread() {
+    let all = allowed_now().unwrap();
+    let &last = all.last().unwrap();
+    let pinned = std::thread::spawn(move || {
+        let mut mask = rustix::thread::CpuSet::new();
+        mask.set(usize::try_from(last).unwrap());
+        rustix::thread::sched_setaffinity(None, &mask).unwrap();
+        allowed_now().unwrap()
+    });
+    assert_eq!(pinned.join().unwrap(), BTreeSet::from([last]));
+    assert_eq!(allowed_now().unwrap(), all);
+}

@@ -1,0 +1,200 @@
+//! Computers as their kernels describe them: numbers of CPUs, siblings and caches are those of the
+//! real ones, sizes of memory are round.
+
+use super::tree::Tree;
+
+/// KiB in a GiB: `meminfo` counts in KiB.
+const GIB: u64 = 1 << 20;
+
+/// A tree in which CPUs `0..count` are online and named `model` in `/proc/cpuinfo` under `key`.
+fn online(count: u32, key: &str, model: &str) -> Tree {
+    let tree = Tree::empty();
+    let all = if count == 1 {
+        "0\n".to_owned()
+    } else {
+        format!("0-{}\n", count - 1)
+    };
+    for list in ["online", "present", "possible"] {
+        tree.write(format!("sys/devices/system/cpu/{list}"), &all);
+    }
+    let cpuinfo: Vec<_> = (0..count)
+        .map(|cpu| format!("processor\t: {cpu}\n{key}\t: {model}\nflags\t\t: a b\n\n"))
+        .collect();
+    tree.write("proc/cpuinfo", &cpuinfo.concat());
+    tree
+}
+
+/// The smallest virtual machine.
+pub fn one_cpu() -> Tree {
+    let tree = online(1, "model name", "QEMU Virtual CPU version 2.5+");
+    tree.cpu(0, 0, "0");
+    tree.cache(0, 2, "0");
+    tree.node(0, "0", GIB, "10");
+    tree
+}
+
+/// `cores` cores without SMT under one cache.
+pub fn one_socket(cores: u32) -> Tree {
+    let tree = online(cores, "model name", "A processor");
+    let all = format!("0-{}", cores - 1);
+    for cpu in 0..cores {
+        tree.cpu(cpu, 0, &cpu.to_string());
+        tree.cache(cpu, 3, &all);
+    }
+    tree.node(0, &all, 16 * GIB, "10");
+    tree
+}
+
+/// 2 sockets of 14 cores, 2 threads each; second threads are numbered after all cores.
+pub fn xeon_e5_2680_v4_twice() -> Tree {
+    let tree = online(
+        56,
+        "model name",
+        "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz",
+    );
+    let sockets = ["0-13,28-41", "14-27,42-55"];
+    for cpu in 0..56 {
+        let core = cpu % 28;
+        let socket = usize::from(core >= 14);
+        let siblings = format!("{core},{}", core + 28);
+        tree.cpu(cpu, i32::from(core >= 14), &siblings);
+        tree.cache(cpu, 2, &siblings);
+        tree.cache(cpu, 3, sockets[socket]);
+    }
+    tree.node(0, sockets[0], 64 * GIB, "10 21");
+    tree.node(1, sockets[1], 64 * GIB, "21 10");
+    tree
+}
+
+/// 2 sockets of 8 chiplets (CCDs) of 8 cores, 2 threads each, one memory node a socket.
+pub fn epyc_7763_twice() -> Tree {
+    let tree = online(256, "model name", "AMD EPYC 7763 64-Core Processor");
+    for cpu in 0..256 {
+        let core = cpu % 128;
+        let siblings = format!("{core},{}", core + 128);
+        let first = core / 8 * 8;
+        tree.cpu(cpu, i32::from(core >= 64), &siblings);
+        tree.cache(cpu, 2, &siblings);
+        tree.cache(
+            cpu,
+            3,
+            &format!("{first}-{},{}-{}", first + 7, first + 128, first + 135),
+        );
+    }
+    tree.node(0, "0-63,128-191", 256 * GIB, "10 32");
+    tree.node(1, "64-127,192-255", 256 * GIB, "32 10");
+    tree
+}
+
+/// 8 performance cores of 2 threads (0-15), 8 efficiency cores (16-23) in two clusters with a
+/// second level each; a kernel without `cpu_capacity`.
+pub fn core_i9_12900k() -> Tree {
+    let tree = online(24, "model name", "12th Gen Intel(R) Core(TM) i9-12900K");
+    tree.write("sys/devices/cpu_core/cpus", "0-15\n");
+    tree.write("sys/devices/cpu_atom/cpus", "16-23\n");
+    for cpu in 0..24 {
+        let (core, cluster, khz) = match cpu {
+            0..16 => {
+                let siblings = format!("{}-{}", cpu / 2 * 2, cpu / 2 * 2 + 1);
+                let khz = if (8..12).contains(&cpu) {
+                    5_200_000
+                } else {
+                    5_100_000
+                };
+                (siblings.clone(), siblings, khz)
+            }
+            16..20 => (cpu.to_string(), "16-19".to_owned(), 3_900_000),
+            _ => (cpu.to_string(), "20-23".to_owned(), 3_900_000),
+        };
+        tree.cpu(cpu, 0, &core);
+        tree.cache(cpu, 2, &cluster);
+        tree.cache(cpu, 3, "0-23");
+        tree.write(
+            format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq"),
+            &format!("{khz}\n"),
+        );
+    }
+    tree.node(0, "0-23", 64 * GIB, "10");
+    tree
+}
+
+/// One socket of 2 dies with a memory node each, of 2 core complexes each, of 4 cores each.
+pub fn threadripper_2950x() -> Tree {
+    let tree = online(
+        32,
+        "model name",
+        "AMD Ryzen Threadripper 2950X 16-Core Processor",
+    );
+    for cpu in 0..32 {
+        let core = cpu % 16;
+        let siblings = format!("{core},{}", core + 16);
+        let first = core / 4 * 4;
+        tree.cpu(cpu, 0, &siblings);
+        tree.cache(cpu, 2, &siblings);
+        tree.cache(
+            cpu,
+            3,
+            &format!("{first}-{},{}-{}", first + 3, first + 16, first + 19),
+        );
+    }
+    tree.node(0, "0-7,16-23", 32 * GIB, "10 16");
+    tree.node(1, "8-15,24-31", 32 * GIB, "16 10");
+    tree
+}
+
+/// 4 efficiency cores (0-3) and 4 performance cores (4-7), a second level for each four, nothing
+/// behind it; no nodes, and the name is in the device tree.
+pub fn apple_m1() -> Tree {
+    let tree = online(8, "CPU implementer", "0x61");
+    for cpu in 0..8 {
+        let (cluster, capacity) = if cpu < 4 {
+            ("0-3", "459\n")
+        } else {
+            ("4-7", "1024\n")
+        };
+        tree.cpu(cpu, 0, &cpu.to_string());
+        tree.cache(cpu, 2, cluster);
+        tree.write(
+            format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"),
+            capacity,
+        );
+    }
+    tree.write(
+        "proc/meminfo",
+        &format!("MemTotal:        {} kB\nMemFree: 1 kB\n", 8 * GIB),
+    );
+    tree.write("proc/device-tree/model", "Apple MacBook Air (M1, 2020)\0");
+    tree
+}
+
+/// 2 sockets of 80 cores; the system-level cache behind the second level is not described.
+pub fn altra_twice() -> Tree {
+    let tree = online(160, "CPU implementer", "0x41");
+    for cpu in 0..160 {
+        tree.cpu(cpu, i32::from(cpu >= 80), &cpu.to_string());
+        tree.cache(cpu, 2, &cpu.to_string());
+    }
+    tree.node(0, "0-79", 128 * GIB, "10 20");
+    tree.node(1, "80-159", 128 * GIB, "20 10");
+    tree
+}
+
+/// 2 sockets of 2 cores of 4 threads; pairs of cores share their third level. The second socket has
+/// no memory of its own, and the memory of a GPU is node 255.
+pub fn power9_with_gpu_memory() -> Tree {
+    let tree = online(16, "cpu\t", "POWER9, altivec supported");
+    for cpu in 0..16 {
+        let core = cpu / 4 * 4;
+        let pair = cpu / 8 * 8;
+        tree.cpu(
+            cpu,
+            i32::from(cpu >= 8) * 8,
+            &format!("{core}-{}", core + 3),
+        );
+        tree.cache(cpu, 3, &format!("{pair}-{}", pair + 7));
+    }
+    tree.node(0, "0-7", 64 * GIB, "10 40 80");
+    tree.node(8, "8-15", 0, "40 10 80");
+    tree.node(255, "", 16 * GIB, "80 80 10");
+    tree
+}

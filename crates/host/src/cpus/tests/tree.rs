@@ -1,0 +1,117 @@
+//! A file system tree for one test, filled file by file.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::super::list::parse_list;
+use super::super::{Cpus, CpusError, Source, read};
+
+/// A folder that stands for `/` of some computer; removed when dropped.
+pub struct Tree {
+    folder: tempfile::TempDir,
+}
+
+impl Tree {
+    pub fn empty() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// The folder's name, to be cut from messages.
+    pub fn root(&self) -> &str {
+        self.folder.path().to_str().unwrap()
+    }
+
+    pub fn write(&self, path: impl AsRef<Path>, content: &str) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Removes a file or a folder, which must exist.
+    pub fn remove(&self, path: impl AsRef<Path>) {
+        let path = self.folder.path().join(path);
+        if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        }
+        .unwrap();
+    }
+
+    /// Gives a CPU a cache, after those that it has.
+    pub fn cache(&self, cpu: u32, level: u32, shared_by: &str) {
+        let caches = format!("sys/devices/system/cpu/cpu{cpu}/cache");
+        let next = fs::read_dir(self.folder.path().join(&caches)).map_or(0, Iterator::count);
+        for (file, content) in [
+            ("level", level.to_string().as_str()),
+            ("shared_cpu_list", shared_by),
+        ] {
+            self.write(
+                format!("{caches}/index{next}/{file}"),
+                &format!("{content}\n"),
+            );
+        }
+    }
+
+    /// Puts a CPU into its package and core, and gives it the caches of the first level that all
+    /// processors have.
+    pub fn cpu(&self, cpu: u32, package: i32, core: &str) {
+        let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+        self.write(
+            format!("{topology}/physical_package_id"),
+            &format!("{package}\n"),
+        );
+        self.write(format!("{topology}/core_cpus_list"), &format!("{core}\n"));
+        // Data and instructions.
+        self.cache(cpu, 1, core);
+        self.cache(cpu, 1, core);
+    }
+
+    pub fn node(&self, node: u32, cpus: &str, kib: u64, distances: &str) {
+        let folder = format!("sys/devices/system/node/node{node}");
+        self.write(format!("{folder}/cpulist"), &format!("{cpus}\n"));
+        self.write(format!("{folder}/distance"), &format!("{distances}\n"));
+        let meminfo = format!(
+            "Node {node} MemTotal:       {kib:8} kB\nNode {node} MemFree:              12 kB\n"
+        );
+        self.write(format!("{folder}/meminfo"), &meminfo);
+    }
+
+    /// Reads the tree with a mask that is written as a list; `None` is no mask.
+    pub fn try_read(&self, allowed: Option<&str>) -> Result<Cpus, CpusError> {
+        let source = Source {
+            root: self.folder.path().to_owned(),
+        };
+        read(&source, allowed.map(set).as_ref())
+    }
+
+    pub fn read(&self, allowed: &str) -> Cpus {
+        self.try_read(Some(allowed)).unwrap()
+    }
+}
+
+pub fn set(list: &str) -> BTreeSet<u32> {
+    parse_list(list).unwrap()
+}
+
+/// Writes a set as the kernel does.
+pub fn list(set: &BTreeSet<u32>) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in set {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let parts = ranges.into_iter().map(|(first, last)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
+    });
+    parts.collect::<Vec<_>>().join(",")
+}

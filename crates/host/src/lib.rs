@@ -1,0 +1,297 @@
+//! This computer as a machine: SPEs are pinned OS threads that run cooperative threads.
+//!
+//! ```text
+//!   caller's thread              worker: an OS thread on a CPU of its own
+//!   PPE: the closure   spawn     one scheduler of cooperative threads
+//!   given to `run`   ─────────►    SPE 0: serves programs, one at a time
+//!     │                              └─ Spe::threads: more threads
+//!     │  words: mailboxes, signals   SPE n: as long as there are fewer CPUs than SPEs
+//!     └───────────────────────────► │
+//!   parking: who sleeps, who wakes whom, and whether everybody does
+//! ```
+//!
+//! - A Cell is a group of CPUs with a common last-level cache, a memory module a NUMA node.
+//! - Waiting spins for some microseconds, lets other cooperative threads of the core run, then
+//!   parks the OS thread.
+//! - Staging is zero-copy: a view is the memory itself, prefetched. A *strict* host
+//!   ([`HostBuilder::strict`]) copies through local stores of a bounded size instead, to find
+//!   programs that would not fit on a Cell.
+//! - When every program and the PPE wait, the run ends with
+//!   [`RunError::Deadlock`](cellworks_machine::RunError::Deadlock).
+//!
+//! # What the host cannot see
+//!
+//! A program that blocks its OS thread by other means than `Spe` (a lock of `std` that is held
+//! across a yield and taken by another thread of the same core, `recv` on a channel of `std`, a loop
+//! on an atomic that does not yield) keeps all other threads of its core from running. If no OS
+//! thread of the process can ever run again, a watchdog says which program it was and aborts the
+//! process; it cannot unwind a thread that the kernel holds.
+//!
+//! ```
+//! use cellworks_host::Host;
+//! use cellworks_machine::{Machine, Spe, SpeId};
+//!
+//! let host = Host::new()?;
+//! let numbers: Vec<u32> = (0..1_000).collect();
+//! let sum = host.run(|ppe| {
+//!     let program = ppe.spawn(SpeId::new(0), |spe| {
+//!         let mut sum = 0;
+//!         let mut tiles = spe.stream(&numbers, 100);
+//!         while let Some(tile) = tiles.next().unwrap() {
+//!             sum += tile.iter().sum::<u32>();
+//!         }
+//!         sum
+//!     });
+//!     program.join().unwrap()
+//! })?;
+//! assert_eq!(sum, 499_500);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cpus;
+mod layout;
+mod memory;
+mod mfc;
+mod parking;
+mod pin;
+mod ppe;
+mod run;
+mod spe;
+mod sync;
+mod watchdog;
+mod words;
+mod worker;
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, Topology};
+
+use cpus::{Cpus, Source};
+use layout::Layout;
+use memory::Pages;
+pub use mfc::HostMfc;
+use pin::Pinned;
+pub use ppe::HostPpe;
+pub use spe::{HostHold, HostSpe};
+
+/// The most SPEs that a host takes.
+const SPES_MAX: usize = 4_096;
+
+/// This computer as a [`Machine`].
+///
+/// Several hosts may exist and run at the same time; they share the CPUs then.
+pub struct Host {
+    layout: Layout,
+    /// The operating system's numbers of the memory modules.
+    nodes: Vec<u32>,
+    space: Arc<AddressSpace>,
+    local_stores: Vec<Region>,
+    strict: bool,
+    stack_bytes: usize,
+    warnings: Vec<String>,
+}
+
+/// How a [`Host`] is to be.
+#[derive(Clone, Debug)]
+pub struct HostBuilder {
+    spes: Option<usize>,
+    strict: bool,
+    local_store_bytes: usize,
+    stack_bytes: usize,
+}
+
+/// A host could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The CPUs of this computer could not be read.
+    #[error("the CPUs of this computer cannot be read: {0}")]
+    Cpus(#[from] cpus::CpusError),
+    /// A number of SPEs that no host has.
+    #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
+    Spes(usize),
+    /// A size that no local store has.
+    #[error(
+        "local stores of {0} bytes were asked for; one has 4096 bytes to 1 GiB, in multiples of \
+         4096, for example {LOCAL_STORE_BYTES}"
+    )]
+    LocalStoreBytes(usize),
+    /// The operating system gave no memory for a local store.
+    #[error("no memory for a local store of {bytes} bytes: {source}")]
+    LocalStore {
+        /// The bytes asked for.
+        bytes: usize,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+impl Default for HostBuilder {
+    fn default() -> Self {
+        Self {
+            spes: None,
+            strict: false,
+            local_store_bytes: LOCAL_STORE_BYTES,
+            stack_bytes: cellworks_threads::Config::default().stack_bytes,
+        }
+    }
+}
+
+impl HostBuilder {
+    /// How many SPEs the host has, 1 to 4,096; as many as CPUs may be used at once if this is not
+    /// called. With more SPEs than CPUs, several share an OS thread.
+    #[must_use]
+    pub fn spes(mut self, count: usize) -> Self {
+        self.spes = Some(count);
+        self
+    }
+
+    /// Has typed staging copy through the local stores, as a Cell does, and refuse what does not
+    /// fit.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// The size of each local store: 256 KB if this is not called, as on a Cell.
+    #[must_use]
+    pub fn local_store_bytes(mut self, bytes: usize) -> Self {
+        self.local_store_bytes = bytes;
+        self
+    }
+
+    /// The size of the stack of each program and cooperative thread: 256 KiB if this is not
+    /// called. Only what is touched takes memory.
+    #[must_use]
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.stack_bytes = bytes;
+        self
+    }
+
+    /// Makes the host.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError`] if a number is out of its range, or the system does not say what it has.
+    pub fn build(self) -> Result<Host, HostError> {
+        if let Some(spes) = self.spes
+            && !(1..=SPES_MAX).contains(&spes)
+        {
+            return Err(HostError::Spes(spes));
+        }
+        let bytes = self.local_store_bytes;
+        if !(4096..=1 << 30).contains(&bytes) || !bytes.is_multiple_of(4096) {
+            return Err(HostError::LocalStoreBytes(bytes));
+        }
+        let cpus = cpus::read(&Source::this_computer(), Some(&cpus::allowed_now()?))?;
+        Host::with_cpus(self, &cpus)
+    }
+}
+
+impl Host {
+    /// A host with as many SPEs as CPUs may be used at once.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError`] if the system does not say what it has.
+    pub fn new() -> Result<Self, HostError> {
+        Self::builder().build()
+    }
+
+    /// A host with other properties than those of [`new`](Self::new).
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
+    }
+
+    fn with_cpus(builder: HostBuilder, cpus: &Cpus) -> Result<Self, HostError> {
+        let layout = Layout::new(cpus, builder.spes);
+        let nodes: Vec<u32> = cpus.memory_nodes.iter().map(|node| node.os_index).collect();
+        let space = AddressSpace::new();
+        let local_stores = layout
+            .topology
+            .spes()
+            .map(|spe| {
+                let bytes = builder.local_store_bytes;
+                let module = layout.topology.nearest_module(layout.topology.cell_of(spe));
+                let pages = Pages::new(bytes, None)
+                    .map_err(|source| HostError::LocalStore { bytes, source })?;
+                let at = EffectiveAddress(pages.base().as_ptr() as u64);
+                Ok(space.map_local_store(at, Box::new(pages), module))
+            })
+            .collect::<Result<_, HostError>>()?;
+        let mut warnings = Vec::new();
+        for worker in &layout.workers {
+            if let Err(why) = Pinned::to(worker.cpu) {
+                warnings.push(format!(
+                    "threads cannot be pinned to CPU {}: {why}; results may depend on where the \
+                     system moves them",
+                    worker.cpu
+                ));
+                break;
+            }
+        }
+        Ok(Self {
+            layout,
+            nodes,
+            space,
+            local_stores,
+            strict: builder.strict,
+            stack_bytes: builder.stack_bytes,
+            warnings,
+        })
+    }
+
+    /// What about this host may make measurements worse, in sentences for people.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// How many CPUs the SPEs have between them.
+    pub fn cpus(&self) -> NonZero<usize> {
+        NonZero::new(self.layout.workers.len()).expect("there is at least one SPE")
+    }
+}
+
+// SAFETY: `run::run` returns only after every worker, and with it every program, has ended, also
+// when it unwinds.
+unsafe impl Machine for Host {
+    type Spe = HostSpe;
+    type Core = HostPpe;
+
+    fn topology(&self) -> &Topology {
+        &self.layout.topology
+    }
+
+    fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
+        let Some(node) = self.nodes.get(module.index()) else {
+            return Err(AllocateError::NoSuchModule {
+                module,
+                machine: self.topology().name().to_owned(),
+                highest: self.nodes.len() - 1,
+            });
+        };
+        if bytes == 0 {
+            return Err(AllocateError::Empty);
+        }
+        // With one node there is nothing to choose, and sandboxes may forbid the choice.
+        let node = (self.nodes.len() > 1).then_some(*node);
+        let pages = Pages::new(bytes, node).map_err(|source| AllocateError::Refused {
+            bytes,
+            module,
+            source,
+        })?;
+        let at = EffectiveAddress(pages.base().as_ptr() as u64);
+        Ok(self.space.map(at, Box::new(pages), module))
+    }
+
+    #[track_caller]
+    fn run<'env, R>(
+        &'env self,
+        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
+    ) -> Result<R, RunError> {
+        run::run(self, main)
+    }
+}

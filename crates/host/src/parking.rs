@@ -1,0 +1,262 @@
+//! How OS threads sleep until there is something to do, and how the last one to fall asleep knows
+//! that nobody will ever wake it.
+//!
+//! ```text
+//!   sleeper (one to a seat)                  whoever gives it something to do
+//!   running                                  makes the condition true
+//!   prepare: state = waiting                 notify:
+//!   heavy barrier                              light barrier
+//!   looks at its conditions once more          state is waiting?
+//!     something to do ─► resume                  active += 1
+//!     nothing ─► park: active -= 1                waiting ─► notified, unpark
+//!       was it 1? everybody sleeps                (if it was taken back: active -= 1)
+//!       else sleep until notified
+//! ```
+//!
+//! Either the sleeper's last look sees the condition, or `notify` sees that it is waiting.
+//!
+//! `active` counts the threads that run, and those that were notified and have not woken yet. Only
+//! a running thread notifies, and it raises the count before it wakes another. So the count falls
+//! to 0 only when all sleep and nobody is about to wake: then all of them wait for each other.
+
+use std::sync::OnceLock;
+
+use cellworks_machine::barrier;
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, Thread, current, park};
+
+const RUNNING: u32 = 0;
+const WAITING: u32 = 1;
+const NOTIFIED: u32 = 2;
+
+/// The seats of the OS threads of one run.
+pub(crate) struct Parking {
+    active: CachePadded<AtomicUsize>,
+    seats: Box<[CachePadded<Seat>]>,
+}
+
+struct Seat {
+    state: AtomicU32,
+    thread: OnceLock<Thread>,
+}
+
+/// Why [`Parking::park`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// Somebody notified this seat.
+    Notified,
+    /// This was the last thread awake, so it did not go to sleep.
+    EverybodySleeps,
+}
+
+impl Parking {
+    /// `seats` seats that nobody has taken.
+    pub(crate) fn new(seats: usize) -> Self {
+        let seat = || {
+            CachePadded::new(Seat {
+                state: AtomicU32::new(RUNNING),
+                thread: OnceLock::new(),
+            })
+        };
+        Self {
+            active: CachePadded::new(AtomicUsize::new(0)),
+            seats: (0..seats).map(|_| seat()).collect(),
+        }
+    }
+
+    /// Counts one more thread as running. A thread that runs calls this for the one that it
+    /// starts, before it starts it.
+    pub(crate) fn admit(&self) {
+        self.active.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes a seat for the calling thread, which was admitted.
+    pub(crate) fn sit(&self, seat: usize) {
+        let taken = self.seats[seat].thread.set(current());
+        assert!(taken.is_ok(), "seat {seat} was taken before");
+    }
+
+    /// Announces that this thread is about to sleep. It must then look at its conditions once
+    /// more, and [`resume`](Self::resume) or [`park`](Self::park).
+    pub(crate) fn prepare(&self, seat: usize) {
+        self.seats[seat].state.store(WAITING, Ordering::SeqCst);
+        barrier::heavy();
+    }
+
+    /// Takes the announcement back.
+    pub(crate) fn resume(&self, seat: usize) {
+        if self.seats[seat].state.swap(RUNNING, Ordering::AcqRel) == NOTIFIED {
+            self.active.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Sleeps until somebody notifies this seat, unless all others sleep already.
+    pub(crate) fn park(&self, seat: usize) -> Woken {
+        let state = &self.seats[seat].state;
+        if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.active.fetch_add(1, Ordering::Relaxed);
+            state.store(RUNNING, Ordering::Relaxed);
+            return Woken::EverybodySleeps;
+        }
+        while state.load(Ordering::Acquire) != NOTIFIED {
+            park();
+        }
+        state.store(RUNNING, Ordering::Relaxed);
+        Woken::Notified
+    }
+
+    /// Wakes the thread of a seat if it sleeps or is about to. The caller has made true what the
+    /// sleeper waits for, and is itself awake.
+    #[inline]
+    pub(crate) fn notify(&self, seat: usize) {
+        barrier::light();
+        if self.seats[seat].state.load(Ordering::Acquire) == WAITING {
+            self.wake(seat);
+        }
+    }
+
+    #[cold]
+    fn wake(&self, seat: usize) {
+        let seat = &self.seats[seat];
+        self.active.fetch_add(1, Ordering::AcqRel);
+        let notified =
+            seat.state
+                .compare_exchange(WAITING, NOTIFIED, Ordering::AcqRel, Ordering::Relaxed);
+        if notified.is_ok() {
+            let thread = seat.thread.get().expect("a thread that waits has sat down");
+            thread.unpark();
+        } else {
+            self.active.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Wakes everybody.
+    pub(crate) fn notify_all(&self) {
+        for seat in 0..self.seats.len() {
+            self.notify(seat);
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicBool;
+    use loom::thread;
+
+    use super::*;
+
+    /// Waits for a flag as everybody in this crate does. Says whether it was the last one awake.
+    fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
+        loop {
+            if flag.load(Ordering::Acquire) {
+                return false;
+            }
+            parking.prepare(seat);
+            if flag.load(Ordering::Acquire) {
+                parking.resume(seat);
+                return false;
+            }
+            if parking.park(seat) == Woken::EverybodySleeps {
+                return true;
+            }
+        }
+    }
+
+    fn parking(seats: usize) -> Arc<Parking> {
+        let parking = Parking::new(seats);
+        for _ in 0..seats {
+            parking.admit();
+        }
+        Arc::new(parking)
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_and_no_deadlock_is_invented() {
+        loom::model(|| {
+            let parking = parking(2);
+            let flag = Arc::new(AtomicBool::new(false));
+            let sleeper = {
+                let (parking, flag) = (Arc::clone(&parking), Arc::clone(&flag));
+                thread::spawn(move || {
+                    parking.sit(1);
+                    assert!(!wait(&parking, 1, &flag), "the other thread never slept");
+                })
+            };
+            flag.store(true, Ordering::Release);
+            parking.notify(1);
+            sleeper.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn each_wakes_the_other() {
+        loom::model(|| {
+            let parking = parking(2);
+            let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+            let other = {
+                let (parking, flags) = (Arc::clone(&parking), Arc::clone(&flags));
+                thread::spawn(move || {
+                    parking.sit(1);
+                    assert!(!wait(&parking, 1, &flags[1]));
+                    flags[0].store(true, Ordering::Release);
+                    parking.notify(0);
+                })
+            };
+            parking.sit(0);
+            flags[1].store(true, Ordering::Release);
+            parking.notify(1);
+            assert!(!wait(&parking, 0, &flags[0]));
+            other.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn one_of_those_who_wait_for_each_other_notices() {
+        loom::model(|| {
+            let parking = parking(2);
+            let cancelled = Arc::new(AtomicBool::new(false));
+            let wait_for_ever = |seat: usize| {
+                let (parking, cancelled) = (Arc::clone(&parking), Arc::clone(&cancelled));
+                move || {
+                    parking.sit(seat);
+                    let noticed = wait(&parking, seat, &cancelled);
+                    if noticed {
+                        cancelled.store(true, Ordering::Release);
+                        parking.notify_all();
+                    }
+                    noticed
+                }
+            };
+            let other = thread::spawn(wait_for_ever(1));
+            let noticed = wait_for_ever(0)();
+            // Both may: the second only after the first has woken it for nothing.
+            assert!(noticed | other.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn two_notifiers_wake_one_sleeper() {
+        // All schedules of three threads take hours; those with three preemptions take seconds.
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let parking = parking(3);
+            let flag = Arc::new(AtomicBool::new(false));
+            let notify = |parking: &Arc<Parking>, flag: &Arc<AtomicBool>| {
+                let (parking, flag) = (Arc::clone(parking), Arc::clone(flag));
+                thread::spawn(move || {
+                    flag.store(true, Ordering::Release);
+                    parking.notify(0);
+                })
+            };
+            let others = [notify(&parking, &flag), notify(&parking, &flag)];
+            parking.sit(0);
+            assert!(!wait(&parking, 0, &flag));
+            for other in others {
+                other.join().unwrap();
+            }
+        });
+    }
+}

@@ -1,0 +1,277 @@
+//! One run: the state that the PPE and the workers share, from the first program to the last.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use cellworks_machine::memory::{AddressSpace, Region};
+use cellworks_machine::{
+    Cancelled, Outcome, Payload, Ppe, Processor, Program, RunError, Span, SpeId, Time, Topology,
+    Waiting,
+};
+
+use crate::parking::Parking;
+use crate::pin::Pinned;
+use crate::spe::HostSpe;
+use crate::watchdog;
+use crate::words::Words;
+use crate::{Host, HostPpe};
+
+/// The PPE's seat in [`Parking`]; worker `w` has seat `w + 1`.
+pub(crate) const PPE_SEAT: usize = 0;
+
+/// What everybody in a run shares.
+pub(crate) struct Run {
+    pub(crate) topology: Topology,
+    pub(crate) words: Vec<Words>,
+    pub(crate) parking: Parking,
+    /// The seat of each SPE's worker.
+    pub(crate) seats: Vec<usize>,
+    pub(crate) space: Arc<AddressSpace>,
+    pub(crate) local_stores: Vec<Region>,
+    pub(crate) strict: bool,
+    pub(crate) stack_bytes: usize,
+    /// Everybody is to unwind.
+    cancelled: AtomicBool,
+    /// No program will come any more.
+    ended: AtomicBool,
+    /// Programs that were spawned and have not ended.
+    pub(crate) programs: AtomicUsize,
+    spes: Vec<SpeState>,
+    waits: Mutex<Vec<Waiting>>,
+    failures: Mutex<Vec<Failure>>,
+    started: Instant,
+}
+
+/// What an SPE has to do.
+#[derive(Default)]
+struct SpeState {
+    queue: Mutex<VecDeque<Program<HostSpe>>>,
+    /// How many programs the queue has, to be looked at without the lock.
+    queued: AtomicUsize,
+    /// What runs now, for the watchdog.
+    running: Mutex<Option<(&'static str, &'static Location<'static>)>>,
+}
+
+/// A program that panicked.
+struct Failure {
+    at: SpeId,
+    program: &'static str,
+    outcome: Arc<Outcome>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Run {
+    fn new(host: &Host) -> Self {
+        let topology = host.layout.topology.clone();
+        let spes = topology.spes().len();
+        Self {
+            words: (0..spes).map(|_| Words::new()).collect(),
+            parking: Parking::new(1 + host.layout.workers.len()),
+            seats: host.layout.worker_of.iter().map(|w| w + 1).collect(),
+            space: Arc::clone(&host.space),
+            local_stores: host.local_stores.clone(),
+            strict: host.strict,
+            stack_bytes: host.stack_bytes,
+            cancelled: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            programs: AtomicUsize::new(0),
+            spes: (0..spes).map(|_| SpeState::default()).collect(),
+            waits: Mutex::default(),
+            failures: Mutex::default(),
+            started: Instant::now(),
+            topology,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        Time::default() + Span::from(self.started.elapsed())
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Has everybody unwind.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        self.parking.notify_all();
+    }
+
+    pub(crate) fn report(&self, waits: impl IntoIterator<Item = Waiting>) {
+        lock(&self.waits).extend(waits);
+    }
+
+    /// Wakes a processor if it sleeps.
+    #[inline]
+    pub(crate) fn notify(&self, to: Processor) {
+        self.parking.notify(match to {
+            Processor::Ppe => PPE_SEAT,
+            Processor::Spe(spe) => self.seats[spe.index()],
+        });
+    }
+
+    /// The words of an SPE, which must exist.
+    #[track_caller]
+    pub(crate) fn words(&self, spe: SpeId) -> &Words {
+        self.words.get(spe.index()).unwrap_or_else(|| {
+            panic!(
+                "{spe} was named, but {} has {} SPEs; use `topology().spes()`",
+                self.topology.name(),
+                self.words.len()
+            )
+        })
+    }
+
+    pub(crate) fn enqueue(&self, at: SpeId, program: Program<HostSpe>) {
+        self.programs.fetch_add(1, Ordering::Relaxed);
+        let spe = &self.spes[at.index()];
+        lock(&spe.queue).push_back(program);
+        spe.queued.fetch_add(1, Ordering::Release);
+        self.notify(Processor::Spe(at));
+    }
+
+    pub(crate) fn next_program(&self, at: SpeId) -> Option<Program<HostSpe>> {
+        let spe = &self.spes[at.index()];
+        if spe.queued.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let program = lock(&spe.queue).pop_front()?;
+        spe.queued.fetch_sub(1, Ordering::Relaxed);
+        Some(program)
+    }
+
+    /// Runs a program on the SPE that it was spawned on.
+    pub(crate) fn execute(&self, spe: &HostSpe, at: SpeId, program: Program<HostSpe>) {
+        let outcome = program.outcome();
+        let name = program.name();
+        *lock(&self.spes[at.index()].running) = Some((name, program.spawned_at()));
+        let result = program.run(spe);
+        *lock(&self.spes[at.index()].running) = None;
+        self.end_program(at, name, &outcome, result.err());
+    }
+
+    fn end_program(
+        &self,
+        at: SpeId,
+        program: &'static str,
+        outcome: &Arc<Outcome>,
+        payload: Option<Payload>,
+    ) {
+        let panic = payload.filter(|payload| !is_cancellation(payload));
+        if panic.is_some() {
+            let outcome = Arc::clone(outcome);
+            lock(&self.failures).push(Failure {
+                at,
+                program,
+                outcome,
+            });
+        }
+        outcome.end(panic);
+        self.programs.fetch_sub(1, Ordering::Release);
+        self.notify(Processor::Ppe);
+    }
+
+    /// Drops the programs that never began.
+    fn drop_queued(&self) {
+        for at in self.topology.spes() {
+            while let Some(program) = self.next_program(at) {
+                let outcome = program.outcome();
+                let name = program.name();
+                drop(program);
+                self.end_program(at, name, &outcome, None);
+            }
+        }
+    }
+
+    /// The programs that run now, for the watchdog.
+    pub(crate) fn running(&self) -> Vec<String> {
+        let of = |(at, spe): (SpeId, &SpeState)| {
+            let (name, spawned_at) = (*lock(&spe.running))?;
+            Some(format!("{name} on {at}, spawned at {spawned_at}"))
+        };
+        self.topology
+            .spes()
+            .zip(&self.spes)
+            .filter_map(of)
+            .collect()
+    }
+
+    /// The first panic that nobody joined.
+    fn first_panic(&self) -> Option<RunError> {
+        lock(&self.failures).iter().find_map(|failure| {
+            Some(RunError::Panic {
+                at: Processor::Spe(failure.at),
+                program: failure.program.to_owned(),
+                payload: failure.outcome.take_panic()?,
+            })
+        })
+    }
+}
+
+/// Whether a payload is only what unwinds a cancelled program.
+pub(crate) fn is_cancellation(payload: &Payload) -> bool {
+    payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
+}
+
+/// Runs `main` on `host`; see [`Machine::run`](cellworks_machine::Machine::run).
+#[track_caller]
+pub(crate) fn run<'env, R>(
+    host: &'env Host,
+    main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) -> R,
+) -> Result<R, RunError> {
+    let caller = Location::caller();
+    let run = Arc::new(Run::new(host));
+    run.parking.admit();
+    run.parking.sit(PPE_SEAT);
+    let _watched = watchdog::watch(&run);
+    // A host that may not pin has said so when it was built.
+    let _pinned = Pinned::to(host.layout.ppe_cpu).ok();
+    let ppe = Ppe::new(HostPpe::new(Arc::clone(&run), &host.layout));
+
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let result = main(&ppe);
+        ppe.core().wait_for_programs(caller);
+        result
+    }));
+    // Asked before others fail because the PPE did.
+    let first_panic = run.first_panic();
+    if result.is_err() {
+        // Programs that wait for the PPE would wait for ever.
+        run.cancel();
+    }
+    run.ended.store(true, Ordering::SeqCst);
+    run.parking.notify_all();
+    ppe.core().join_workers();
+    run.drop_queued();
+
+    if let Some(error) = first_panic {
+        return Err(error);
+    }
+    match result {
+        Err(payload) if !is_cancellation(&payload) => {
+            return Err(RunError::Panic {
+                at: Processor::Ppe,
+                program: "the main program".to_owned(),
+                payload,
+            });
+        }
+        Ok(result) if !run.is_cancelled() => return run.first_panic().map_or(Ok(result), Err),
+        _ => {}
+    }
+    if let Some(error) = run.first_panic() {
+        return Err(error);
+    }
+    let mut waits = std::mem::take(&mut *lock(&run.waits));
+    waits.sort_by(|a, b| a.who.cmp(&b.who));
+    Err(RunError::Deadlock { waits })
+}

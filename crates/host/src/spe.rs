@@ -1,0 +1,297 @@
+//! An SPE of a host, as its programs see it.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cellworks_machine::mailbox::{MailboxFull, Outbound};
+use cellworks_machine::memory::Translation;
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{
+    AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, Processor, SignalRegister,
+    Spe, SpeId, StageError, StageRequest, ThreadId, Time, Timebase, Topology, Wait,
+};
+use cellworks_threads as threads;
+
+use crate::memory::Pages;
+use crate::mfc::HostMfc;
+use crate::run::Run;
+use crate::worker::Worker;
+
+/// The decrementer counts nanoseconds.
+const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
+
+/// How much of a slice is prefetched when it is staged; the hardware goes on from there.
+const PREFETCH_BYTES: usize = 4096;
+
+/// What `stage_out` puts into a strict local store, so that a program which reads what it has not
+/// written shows: not a number, as a float.
+const UNWRITTEN: u8 = 0xff;
+
+/// An SPE of a [`Host`](crate::Host).
+pub struct HostSpe {
+    id: SpeId,
+    worker: Rc<Worker>,
+    local_store: LocalStore,
+    mfc: HostMfc,
+    decrementer: Cell<Decrementer>,
+    /// The bytes of typed views on a strict host. They have the addresses that they reserved in
+    /// the local store, but memory of their own: nobody can reach it by DMA.
+    views: Option<Pages>,
+}
+
+/// What keeps a view's room in a strict local store; nothing elsewhere.
+#[derive(Debug)]
+pub struct HostHold(Option<LocalBuffer>);
+
+impl Run {
+    pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        if self.words(to).write_in(word) {
+            self.notify(Processor::Spe(to));
+            Ok(())
+        } else {
+            Err(MailboxFull {
+                spe: to,
+                mailbox: "inbound mailbox",
+                word,
+            })
+        }
+    }
+
+    pub(crate) fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.words(to).signal(register, bits);
+        self.notify(Processor::Spe(to));
+    }
+}
+
+/// One instruction, or a locked step where somebody holds a reservation.
+pub(crate) fn fetch_update(
+    translation: &Translation,
+    ea: EffectiveAddress,
+    op: AtomicOp,
+) -> Result<u32, AtomicError> {
+    if !ea.0.is_multiple_of(4) {
+        return Err(AtomicError::Misaligned { ea });
+    }
+    translation
+        .with(ea, 4, |block, offset, in_flight| {
+            block.fetch_update(offset, op, in_flight)
+        })
+        .ok_or(AtomicError::NotMapped { ea })
+}
+
+impl HostSpe {
+    pub(crate) fn new(id: SpeId, worker: Rc<Worker>) -> Self {
+        let run = &worker.run;
+        let local_store = LocalStore::new(id, run.local_stores[id.index()].clone());
+        let views = run.strict.then(|| {
+            Pages::new(local_store.bytes(), None).unwrap_or_else(|error| {
+                panic!("the system gives no memory for the local store of {id}: {error}")
+            })
+        });
+        Self {
+            id,
+            mfc: HostMfc::new(Rc::clone(&worker), local_store.clone()),
+            decrementer: Cell::new(Decrementer::set(0, run.now())),
+            worker,
+            local_store,
+            views,
+        }
+    }
+
+    fn run(&self) -> &Arc<Run> {
+        &self.worker.run
+    }
+}
+
+impl Wait for HostSpe {
+    #[track_caller]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.worker.wait_until(why, ready)
+    }
+}
+
+// SAFETY: `hold` returns the memory that it is given, which the caller's view has borrowed, or,
+// on a strict host, a part of `views` that the local store has reserved for this hold alone; the
+// pages live as long as the SPE, which views borrow. Both are initialised: memory because the
+// caller says so, `views` by the kernel. The bytes are copied during the calls.
+unsafe impl Spe for HostSpe {
+    type Mfc = HostMfc;
+    type Hold = HostHold;
+
+    fn id(&self) -> SpeId {
+        self.id
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.run().topology
+    }
+
+    fn now(&self) -> Time {
+        self.run().now()
+    }
+
+    fn timebase(&self) -> Timebase {
+        TIMEBASE
+    }
+
+    fn decrementer(&self) -> u32 {
+        self.decrementer.get().read(self.now(), TIMEBASE)
+    }
+
+    fn set_decrementer(&self, value: u32) {
+        self.decrementer.set(Decrementer::set(value, self.now()));
+    }
+
+    fn compute(&self, _cycles: Cycles) {}
+
+    #[inline]
+    fn yield_now(&self) {
+        self.worker.yield_now();
+    }
+
+    #[track_caller]
+    fn threads(&self, count: usize, body: impl Fn(ThreadId)) {
+        threads::scope(|scope| {
+            for thread in 0..count {
+                let body = &body;
+                let named = scope
+                    .builder()
+                    .name(format!("{}, thread {thread}", self.id));
+                drop(named.spawn(move || body(ThreadId(thread))));
+            }
+        });
+    }
+
+    #[inline]
+    fn mfc(&self) -> &HostMfc {
+        &self.mfc
+    }
+
+    fn local_store(&self) -> &LocalStore {
+        &self.local_store
+    }
+
+    #[inline]
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
+        fetch_update(self.mfc.translation(), ea, op)
+    }
+
+    fn notify(&self, to: Processor) {
+        self.run().notify(to);
+    }
+
+    fn in_mbox_count(&self) -> usize {
+        self.run().words(self.id).in_count()
+    }
+
+    #[inline]
+    fn try_read_in_mbox(&self) -> Option<u32> {
+        // Writers who wait for room are not known; so whoever sleeps has another look when the
+        // mailbox was full, which only its own SPE can know.
+        let words = self.run().words(self.id);
+        let was_full = words.in_count() == cellworks_machine::mailbox::INBOUND_WORDS;
+        let word = words.read_in();
+        if was_full {
+            self.run().parking.notify_all();
+        }
+        word
+    }
+
+    #[inline]
+    fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
+        if self.run().words(self.id).write_out(mailbox, word) {
+            self.run().notify(Processor::Ppe);
+            Ok(())
+        } else {
+            Err(MailboxFull {
+                spe: self.id,
+                mailbox: mailbox.name(),
+                word,
+            })
+        }
+    }
+
+    #[inline]
+    fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        self.run().write_in_mbox(to, word)
+    }
+
+    #[inline]
+    fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
+        self.run().words(self.id).read_signal(register)
+    }
+
+    #[inline]
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.run().send_signal(to, register, bits);
+    }
+
+    #[inline]
+    unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, HostHold), StageError> {
+        let StageRequest { memory, bytes, .. } = request;
+        let Some(views) = &self.views else {
+            if request.fetch {
+                prefetch(memory, bytes.min(PREFETCH_BYTES));
+            }
+            return Ok((memory, HostHold(None)));
+        };
+        let align = request.align.max(16) as u32;
+        let buffer = self
+            .local_store
+            .reserve_at(bytes, align, request.what, request.at)?;
+        // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
+        // large as the local store.
+        let local = unsafe { views.base().add(buffer.address().0 as usize) };
+        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local`
+        // for writes, see above; a buffer of ours overlaps nobody's memory.
+        unsafe {
+            if request.fetch {
+                local.copy_from_nonoverlapping(memory, bytes);
+            } else {
+                local.write_bytes(UNWRITTEN, bytes);
+            }
+        }
+        Ok((local, HostHold(Some(buffer))))
+    }
+
+    #[inline]
+    fn arrived(&self, _hold: &HostHold) {
+        // On a Cell the data would still be on its way; here cache lines are.
+        threads::yield_now();
+    }
+
+    #[inline]
+    unsafe fn put_back(
+        &self,
+        hold: &HostHold,
+        local: NonNull<u8>,
+        memory: NonNull<u8>,
+        bytes: usize,
+    ) {
+        if hold.0.is_some() {
+            // SAFETY: the caller promises that the memory may be written and that `local` is the
+            // buffer of this hold, which overlaps nobody's memory.
+            unsafe { memory.copy_from_nonoverlapping(local, bytes) };
+        }
+    }
+
+    #[inline]
+    fn departed(&self) {
+        threads::yield_now();
+    }
+}
+
+#[inline]
+fn prefetch(memory: NonNull<u8>, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..bytes).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch has no effect but on the cache, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(memory.as_ptr().wrapping_add(line).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (memory, bytes);
+}

@@ -1,0 +1,250 @@
+//! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
+//!
+//! A thread that waits for something from outside joins the worker's `waiters` and parks. When no
+//! thread of the worker is ready, [`Idle::idle`] lets all waiters look again, in three stages:
+//!
+//! ```text
+//!   busy ──► spinning, for some microseconds ──► prepared to sleep, one last look ──► asleep
+//!     ▲                    │                                │                          │
+//!     └──── a waiter found what it waited for ◄─────────────┴──────────────────────────┘
+//! ```
+//!
+//! So what others do to an SPE need not know its threads: it changes a word and notifies the
+//! worker. While other threads of the worker run, waiters get a look now and then.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cellworks_machine::{SpeId, Wait, Waiting};
+use cellworks_threads::{self as threads, Idle, Thread, Verdict};
+
+use crate::parking::Woken;
+use crate::pin::Pinned;
+use crate::run::Run;
+use crate::spe::HostSpe;
+
+/// How long to spin before the OS thread sleeps: about what being woken costs, so that no wait
+/// takes more than twice what it would with hindsight.
+const SPIN: Duration = Duration::from_micros(10);
+
+/// Looks between two readings of the clock while spinning.
+const LOOKS_PER_CLOCK: u32 = 16;
+
+/// Looks of a waiting thread that is alone on its core before it parks.
+const LOOKS_BEFORE_PARK: u32 = 64;
+
+/// Yields between two looks of the waiters.
+const YIELDS_PER_LOOK: u32 = 16;
+
+/// What a thread that serves an SPE waits for when it has no program; not reported.
+const NO_PROGRAM: &str = "a program";
+
+/// Bounded spinning.
+pub(crate) struct Spin {
+    since: Cell<Option<Instant>>,
+    looks: Cell<u32>,
+    /// Another thread that may be the one waited for has the same CPU.
+    crowded: bool,
+}
+
+impl Spin {
+    pub(crate) fn new(crowded: bool) -> Self {
+        Self {
+            since: Cell::new(None),
+            looks: Cell::new(0),
+            crowded,
+        }
+    }
+
+    /// Waits a moment, unless the time for spinning is over.
+    pub(crate) fn again(&self) -> bool {
+        let looks = self.looks.get().wrapping_add(1);
+        self.looks.set(looks);
+        if self.crowded {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+        if !self.crowded && !looks.is_multiple_of(LOOKS_PER_CLOCK) {
+            return true;
+        }
+        match self.since.get() {
+            Some(since) => since.elapsed() < SPIN,
+            None => {
+                self.since.set(Some(Instant::now()));
+                true
+            }
+        }
+    }
+
+    /// The next wait spins anew.
+    pub(crate) fn reset(&self) {
+        self.since.set(None);
+    }
+}
+
+/// What the threads of a worker share.
+pub(crate) struct Worker {
+    pub(crate) run: Arc<Run>,
+    seat: usize,
+    waiters: RefCell<Vec<Thread>>,
+    /// Prepared to sleep.
+    prepared: Cell<bool>,
+    spin: Spin,
+    yields: Cell<u32>,
+}
+
+impl Worker {
+    /// The life of a worker's OS thread: serves the SPEs until the run ends.
+    pub(crate) fn live(run: Arc<Run>, seat: usize, cpu: u32, crowded: bool, spes: Vec<SpeId>) {
+        // A host that may not pin has said so when it was built.
+        if let Ok(pinned) = Pinned::to(cpu) {
+            pinned.for_good();
+        }
+        run.parking.sit(seat);
+        let config = threads::Config {
+            stack_bytes: run.stack_bytes,
+        };
+        let worker = Rc::new(Self {
+            run,
+            seat,
+            waiters: RefCell::default(),
+            prepared: Cell::new(false),
+            spin: Spin::new(crowded),
+            yields: Cell::new(0),
+        });
+        let served = threads::run(&config, &*worker, || {
+            threads::scope(|scope| {
+                for spe in spes {
+                    let worker = Rc::clone(&worker);
+                    let server = scope.builder().name(spe.to_string());
+                    drop(server.spawn(move || worker.serve(spe)));
+                }
+            });
+        });
+        // Programs were cancelled because the run was, and the run reports that.
+        debug_assert!(served.is_ok() || worker.run.is_cancelled());
+    }
+
+    /// Runs the programs that are spawned on one SPE.
+    fn serve(self: Rc<Self>, id: SpeId) {
+        let spe = HostSpe::new(id, Rc::clone(&self));
+        let mut next = None;
+        loop {
+            let came = self.wait_until(&NO_PROGRAM, &mut || {
+                if !self.run.is_cancelled() {
+                    next = self.run.next_program(id);
+                }
+                next.is_some() || self.run.has_ended()
+            });
+            match next.take() {
+                Some(program) if came => self.run.execute(&spe, id, program),
+                _ => return,
+            }
+        }
+    }
+
+    /// Lets a thread wait for something from outside, until the next look.
+    #[track_caller]
+    fn sleep(&self, why: &dyn fmt::Display) {
+        self.waiters.borrow_mut().push(threads::current());
+        threads::park(why);
+    }
+
+    /// Lets all waiters look.
+    fn release(&self) {
+        let mut waiters = self.waiters.borrow_mut();
+        for waiter in waiters.drain(..) {
+            waiter.unpark();
+        }
+    }
+
+    /// Somebody found what it waited for.
+    fn progress(&self) {
+        self.spin.reset();
+        if self.prepared.replace(false) {
+            self.run.parking.resume(self.seat);
+        }
+    }
+
+    /// Yields, with an eye on what happens outside.
+    pub(crate) fn yield_now(&self) {
+        let yields = self.yields.get().wrapping_add(1);
+        self.yields.set(yields);
+        if yields.is_multiple_of(YIELDS_PER_LOOK) {
+            self.release();
+            if self.run.is_cancelled() {
+                self.cancel();
+            }
+            if self.spin.crowded && !threads::others_ready() {
+                std::thread::yield_now();
+            }
+        }
+        threads::yield_now();
+    }
+
+    fn cancel(&self) {
+        if !threads::is_cancelled() {
+            let waits = threads::blocked_threads()
+                .into_iter()
+                .filter(|thread| thread.waits_for != NO_PROGRAM && thread.name != "main");
+            self.run.report(waits.map(|thread| Waiting {
+                who: thread.name,
+                what: thread.waits_for,
+                location: thread.at,
+            }));
+            threads::cancel_all();
+        }
+    }
+}
+
+impl Wait for Worker {
+    #[track_caller]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        if !self.spin.crowded {
+            for _ in 0..LOOKS_BEFORE_PARK {
+                if ready() {
+                    self.progress();
+                    return true;
+                }
+                if threads::others_ready() {
+                    break;
+                }
+                std::hint::spin_loop();
+            }
+        }
+        loop {
+            if ready() {
+                self.progress();
+                return true;
+            }
+            if threads::is_cancelled() && std::thread::panicking() {
+                return false;
+            }
+            self.sleep(why);
+        }
+    }
+}
+
+impl Idle for Worker {
+    fn idle(&self) -> Verdict {
+        if self.run.is_cancelled() {
+            self.progress();
+            self.cancel();
+        } else if self.prepared.get() {
+            self.prepared.set(false);
+            if self.run.parking.park(self.seat) == Woken::EverybodySleeps {
+                self.run.cancel();
+            }
+            self.spin.reset();
+        } else if !self.spin.again() {
+            self.run.parking.prepare(self.seat);
+            self.prepared.set(true);
+        }
+        self.release();
+        Verdict::Continue
+    }
+}

@@ -1,0 +1,227 @@
+//! What is particular to the host: zero copies, strict local stores, OS threads, CPUs.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cellworks_host::Host;
+use cellworks_machine::{Machine, Spe, SpeId};
+use rustix::thread::sched_getaffinity;
+
+fn spe(index: u16) -> SpeId {
+    SpeId::new(index)
+}
+
+fn strict(local_store_bytes: usize) -> Host {
+    let builder = Host::builder().spes(1).strict();
+    builder
+        .local_store_bytes(local_store_bytes)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn staging_is_the_memory_itself_unless_the_host_is_strict() {
+    let data = [1_u32; 100];
+    let same_address = |host: &Host| {
+        let program = |spe: &_| {
+            let view = Spe::stage(spe, &data).unwrap();
+            std::ptr::eq(view.as_ptr(), data.as_ptr())
+        };
+        host.run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
+            .unwrap()
+    };
+    assert!(same_address(&Host::new().unwrap()));
+    assert!(!same_address(&strict(256 * 1024)));
+}
+
+#[test]
+fn a_strict_local_store_refuses_what_does_not_fit_and_says_who_holds_it() {
+    let small = vec![0_u8; 100_000];
+    let large = vec![0_f32; 50_000];
+    let (text, line) = strict(256 * 1024)
+        .run(|ppe| {
+            let program = |spe: &_| {
+                let _held = Spe::stage(spe, &small).unwrap();
+                let line = line!() + 1;
+                let refused = Spe::stage(spe, &large);
+                (refused.map(drop).unwrap_err().to_string(), line)
+            };
+            ppe.spawn(spe(0), program).join().unwrap()
+        })
+        .unwrap();
+    let file = file!();
+    let expected = format!(
+        "the local store of SPE 0 is full: 200000 bytes aligned to 16 are needed for [f32] at \
+         {file}:{line}; 162144 of 262144 bytes are free (largest hole 162144); held by 100000 bytes \
+         for [u8] at {file}:{}; drop a staged buffer before this one is needed, or stage in smaller \
+         tiles",
+        line - 2
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_view_that_is_leaked_costs_room_until_the_run_ends() {
+    let host = strict(64 * 1024);
+    let data = vec![7_u8; 40 * 1024];
+    for _ in 0..2 {
+        host.run(|ppe| {
+            let program = |spe: &_| {
+                std::mem::forget(Spe::stage(spe, &data).unwrap());
+                assert_eq!(Spe::local_store(spe).free_bytes(), 24 * 1024);
+                assert!(Spe::stage(spe, &data).is_err());
+            };
+            ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_leaked_mutable_view_never_goes_back_on_a_strict_host() {
+    let mut data = [1_u8; 64];
+    strict(64 * 1024)
+        .run(|ppe| {
+            let program = |spe: &_| {
+                let mut view = Spe::stage_mut(spe, &mut data).unwrap();
+                view.fill(2);
+                std::mem::forget(view);
+            };
+            ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+    assert_eq!(data, [1; 64]);
+}
+
+#[test]
+fn output_that_was_not_written_shows_on_a_strict_host() {
+    let mut data = [1.0_f32; 4];
+    strict(64 * 1024)
+        .run(|ppe| {
+            let program = |spe: &_| Spe::stage_out(spe, &mut data).unwrap()[..2].fill(5.0);
+            ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+    assert_eq!(data[..2], [5.0; 2]);
+    assert!(data[2].is_nan() && data[3].is_nan());
+}
+
+#[test]
+fn many_more_spes_than_cpus_share_them() {
+    const SPES: u16 = 200;
+    let host = Host::builder().spes(SPES.into()).build().unwrap();
+    let token = host
+        .run(|ppe| {
+            for at in 1..SPES {
+                drop(ppe.spawn(spe(at), move |this| {
+                    for _ in 0..20 {
+                        let token = this.read_in_mbox();
+                        this.write_in_mbox_of(spe((at + 1) % SPES), token + 1);
+                    }
+                }));
+            }
+            let first = ppe.spawn(spe(0), |this| {
+                let mut token = 0;
+                for _ in 0..20 {
+                    this.write_in_mbox_of(spe(1), token + 1);
+                    token = this.read_in_mbox();
+                }
+                token
+            });
+            first.join().unwrap()
+        })
+        .unwrap();
+    assert_eq!(token, 20 * u32::from(SPES));
+}
+
+#[test]
+fn a_run_gives_the_caller_its_cpus_back() {
+    let before = sched_getaffinity(None).unwrap();
+    let host = Host::new().unwrap();
+    host.run(|ppe| ppe.spawn(spe(0), |_| ()).join().unwrap())
+        .unwrap();
+    host.run(|_| panic!("on purpose"))
+        .map(|(): ()| ())
+        .unwrap_err();
+    let after = sched_getaffinity(None).unwrap();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_run_may_start_in_a_run() {
+    let (outer, inner) = (Host::new().unwrap(), Host::new().unwrap());
+    let run_inner = |n: u32| {
+        let result = inner.run(|ppe| ppe.spawn(spe(0), move |_| n).join().unwrap());
+        result.unwrap()
+    };
+    let sum = outer.run(|ppe| {
+        let on_spe = ppe.spawn(spe(0), |_| run_inner(20));
+        run_inner(1) + on_spe.join().unwrap()
+    });
+    assert_eq!(sum.unwrap(), 21);
+}
+
+#[test]
+fn hosts_run_side_by_side() {
+    let count = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let host = Host::builder().spes(3).build().unwrap();
+                for _ in 0..20 {
+                    host.run(|ppe| {
+                        for at in ppe.topology().spes() {
+                            drop(ppe.spawn(at, |spe| {
+                                count.fetch_add(spe.read_in_mbox(), Ordering::Relaxed);
+                            }));
+                            ppe.write_in_mbox(at, 1);
+                        }
+                    })
+                    .unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 4 * 20 * 3);
+}
+
+#[test]
+fn what_no_host_has_is_refused() {
+    let text =
+        |builder: cellworks_host::HostBuilder| builder.build().map(drop).unwrap_err().to_string();
+    for spes in [0, 4_097] {
+        assert_eq!(
+            text(Host::builder().spes(spes)),
+            format!(
+                "{spes} SPEs were asked for; a host has 1 to 4096, for example as many as CPUs"
+            )
+        );
+    }
+    for bytes in [0, 5_000, 1 << 31] {
+        assert_eq!(
+            text(Host::builder().local_store_bytes(bytes)),
+            format!(
+                "local stores of {bytes} bytes were asked for; one has 4096 bytes to 1 GiB, in \
+                 multiples of 4096, for example 262144"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_stack_can_be_as_large_as_a_program_needs() {
+    fn deep(levels: usize) -> usize {
+        let frame = std::hint::black_box([levels as u8; 1_000]);
+        if levels == 0 {
+            0
+        } else {
+            1 + deep(levels - 1) + usize::from(frame[0] != frame[999])
+        }
+    }
+    let host = Host::builder()
+        .spes(1)
+        .stack_bytes(16 << 20)
+        .build()
+        .unwrap();
+    let depth = host.run(|ppe| ppe.spawn(spe(0), |_| deep(5_000)).join().unwrap());
+    assert_eq!(depth.unwrap(), 5_000);
+}

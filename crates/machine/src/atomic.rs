@@ -1,0 +1,124 @@
+//! Read-modify-write operations on main memory, and how they are made of reservations.
+//!
+//! The hardware has no fetch-and-add: an SPE reads a 128-byte line with a reservation (`getllar`),
+//! changes it in its local store and stores it if nobody else stored in between (`putllc`), again
+//! and again until it succeeds. [`fetch_update_words`] is that loop, on any machine.
+//! [`Spe::fetch_update`](crate::Spe::fetch_update) is the machine's best way to do the same to one
+//! word.
+
+use crate::memory::LINE_BYTES;
+use crate::mfc::{EffectiveAddress, LsAddr, MfcFault};
+use crate::{LocalStore, Mfc};
+
+/// What a read-modify-write operation does to a 32-bit word; arithmetic wraps around.
+///
+/// The five operations that CellStats measures (its section 3.1.1) are `Add(n)`, `Subtract(n)`,
+/// `Add(1)`, `Subtract(1)` and `Set(n)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicOp {
+    /// Adds.
+    Add(u32),
+    /// Subtracts.
+    Subtract(u32),
+    /// Replaces.
+    Set(u32),
+}
+
+impl AtomicOp {
+    /// What becomes of a word.
+    ///
+    /// ```
+    /// use cellworks_machine::AtomicOp;
+    /// assert_eq!(AtomicOp::Subtract(1).apply(0), u32::MAX);
+    /// ```
+    pub const fn apply(self, word: u32) -> u32 {
+        match self {
+            Self::Add(by) => word.wrapping_add(by),
+            Self::Subtract(by) => word.wrapping_sub(by),
+            Self::Set(to) => to,
+        }
+    }
+}
+
+/// A read-modify-write operation was not possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AtomicError {
+    /// The word does not start at a multiple of 4.
+    #[error(
+        "an atomic operation at effective address {ea}: a word starts at a multiple of 4; use {}",
+        EffectiveAddress(ea.0 & !3)
+    )]
+    Misaligned {
+        /// Where the word was said to be.
+        ea: EffectiveAddress,
+    },
+    /// The words are none, or do not lie in one line.
+    #[error(
+        "an atomic operation on {words} words at effective address {ea}: it takes 1 to {} words \
+         there, because a reservation covers one line of {LINE_BYTES} bytes",
+        (LINE_BYTES - ea.0 as usize % LINE_BYTES) / 4
+    )]
+    LeavesLine {
+        /// The first word.
+        ea: EffectiveAddress,
+        /// How many there are.
+        words: usize,
+    },
+    /// No region covers the word.
+    #[error(
+        "an atomic operation at effective address {ea}: no region is mapped there; use an address \
+         in a region that `Machine::allocate` returned"
+    )]
+    NotMapped {
+        /// Where the word was said to be.
+        ea: EffectiveAddress,
+    },
+    /// The MFC refused a command of the operation.
+    #[error(transparent)]
+    Mfc(#[from] MfcFault),
+}
+
+/// Applies `op` to each of the `words` 32-bit words from `ea` on, all of them as one indivisible
+/// step, and returns what the first was before. It takes `getllar` and `putllc` until the store
+/// succeeds.
+///
+/// `scratch` is the local-store address of a line (128 bytes) that the operation may use.
+///
+/// # Errors
+///
+/// [`AtomicError`] if `ea` is not aligned to 4 bytes, the words are none or leave their 128-byte
+/// line, or no region covers the line.
+///
+/// # Panics
+///
+/// If `scratch` leaves the local store.
+pub fn fetch_update_words<M: Mfc>(
+    mfc: &M,
+    local_store: &LocalStore,
+    scratch: LsAddr,
+    ea: EffectiveAddress,
+    words: usize,
+    op: AtomicOp,
+) -> Result<u32, AtomicError> {
+    let within = ea.0 as usize % LINE_BYTES;
+    if !ea.0.is_multiple_of(4) {
+        return Err(AtomicError::Misaligned { ea });
+    }
+    if words == 0 || words > (LINE_BYTES - within) / 4 {
+        return Err(AtomicError::LeavesLine { ea, words });
+    }
+    let line = EffectiveAddress(ea.0 - within as u64);
+    loop {
+        mfc.getllar(scratch, line)?;
+        let mut before = None;
+        for word in 0..words {
+            let at = LsAddr(scratch.0 + (within + 4 * word) as u32);
+            let value = local_store.read_word(at);
+            before.get_or_insert(value);
+            local_store.write_word(at, op.apply(value));
+        }
+        if mfc.putllc(scratch, line)? {
+            return Ok(before.expect("there is at least one word"));
+        }
+    }
+}

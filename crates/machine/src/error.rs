@@ -1,0 +1,91 @@
+//! How a run fails.
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::Processor;
+use crate::ppe::Payload;
+
+/// What unwinds a program that was cancelled, because the run had failed elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+/// A run did not end as it should.
+#[derive(thiserror::Error)]
+pub enum RunError {
+    /// A program panicked and nobody joined it, or the main program did. It is the first of them
+    /// if there were several, and comes before a deadlock that it caused.
+    #[error("{} panicked on {at}: {}", program, message(payload))]
+    Panic {
+        /// Where the program ran.
+        at: Processor,
+        /// Which program.
+        program: String,
+        /// What the panic carried.
+        payload: Payload,
+    },
+    /// Every program waited for another one. They were cancelled by unwinding.
+    #[error("deadlock: every program waits for another{}", listed(waits))]
+    Deadlock {
+        /// Who waited for what.
+        waits: Vec<Waiting>,
+    },
+}
+
+/// One entry in the report of a deadlock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Who waits: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
+    pub who: String,
+    /// What it waits for: completes "waits for".
+    pub what: String,
+    /// The call that waits.
+    pub location: &'static Location<'static>,
+}
+
+impl RunError {
+    /// Goes on with the panic, if it was one, as if it had happened here; else panics with the
+    /// error's text.
+    ///
+    /// # Panics
+    ///
+    /// Always: that is what it is for.
+    pub fn resume(self) -> ! {
+        match self {
+            Self::Panic { payload, .. } => std::panic::resume_unwind(payload),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            who,
+            what,
+            location,
+        } = self;
+        write!(f, "{who} waits for {what} at {location}")
+    }
+}
+
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn listed(waits: &[Waiting]) -> String {
+    waits.iter().map(|wait| format!("\n  {wait}")).collect()
+}
+
+/// The text of a panic, where it has one.
+fn message(payload: &Payload) -> &str {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        text
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text
+    } else {
+        "(a payload that is not text)"
+    }
+}

@@ -1,0 +1,68 @@
+//! Names of the parts of a machine: small numbers that cannot be mixed up.
+
+use std::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $noun:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u16);
+
+        impl $name {
+            /// Names part number `index`, counted from 0; whether a machine has it is for its
+            /// [`Topology`](crate::Topology) to say.
+            pub const fn new(index: u16) -> Self {
+                Self(index)
+            }
+
+            /// The number, counted from 0.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($noun, " {}"), self.0)
+            }
+        }
+    };
+}
+
+id! {
+    /// A Synergistic Processing Element: a core with a local store of its own.
+    SpeId, "SPE"
+}
+id! {
+    /// A group of SPEs that are near each other: one Cell chip, or on the host the cores that
+    /// share a last-level cache.
+    CellId, "Cell"
+}
+id! {
+    /// A part of main memory with a home: an XDRAM module of a Cell blade, or on the host a NUMA
+    /// node.
+    ModuleId, "memory module"
+}
+
+/// One side of a communication: the PPE or an SPE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Processor {
+    /// The Power Processor Element, which runs the main program.
+    Ppe,
+    /// An SPE.
+    Spe(SpeId),
+}
+
+impl fmt::Display for Processor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ppe => f.write_str("the PPE"),
+            Self::Spe(spe) => spe.fmt(f),
+        }
+    }
+}
+
+/// One of the cooperative threads that [`Spe::threads`](crate::Spe::threads) starts together,
+/// counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(pub usize);

@@ -1,0 +1,55 @@
+//! The vocabulary of machines made of *cells*: cores with a small local store of their own that
+//! move data on purpose, by DMA, mailboxes and signals.
+//!
+//! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`]. There are
+//! two levels:
+//!
+//! - **Typed staging** ([`Spe::stage`] and its relatives) moves slices that the borrow checker
+//!   guards. It cannot race, and it is what programs should use.
+//! - **The raw level** ([`Mfc`]) is the architecture: commands with local-store and effective
+//!   addresses, tag groups, fences, lists, reservations. It is for tools that measure and for C
+//!   programs that were written for it. It cannot touch memory that no [`Region`](memory::Region)
+//!   covers.
+//!
+//! This crate says what is legal ([`mfc`], [`mailbox`], [`SignalMode`], [`Decrementer`]) and how it
+//! looks to programs. How it happens is for the machines to say.
+//!
+//! ```text
+//!   main program           Ppe ── spawn ──► program on an SPE
+//!                           │                 │ stage, stream, threads      typed level
+//!                           │                 │ mfc(): commands, lists      raw level
+//!                           └── mailboxes, signals, atomics ──┘
+//! ```
+//!
+//! Whatever waits is a [`Wait`]: other cooperative threads run meanwhile, and when everybody waits
+//! the run ends with [`RunError::Deadlock`], which lists who waits for what.
+
+mod atomic;
+pub mod barrier;
+mod error;
+mod id;
+mod local_store;
+pub mod mailbox;
+pub mod memory;
+pub mod mfc;
+mod ppe;
+mod problem_state;
+mod signal;
+mod spe;
+mod staging;
+mod sync;
+mod time;
+mod topology;
+
+pub use atomic::{AtomicError, AtomicOp, fetch_update_words};
+pub use error::{Cancelled, RunError, Waiting};
+pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
+pub use local_store::space::{Holder, NoRoom};
+pub use local_store::{LOCAL_STORE_BYTES, LocalBuffer, LocalStore};
+pub use ppe::{Handle, Machine, Outcome, Payload, Ppe, PpeCore, Program};
+pub use problem_state::ProblemStateRegister;
+pub use signal::{SignalMode, SignalRegister};
+pub use spe::{Mfc, Spe, TryIssueError, Wait};
+pub use staging::{Pending, StageError, StageRequest, Staged, StagedMut, Stream};
+pub use time::{Cycles, Decrementer, Span, Time, Timebase};
+pub use topology::{Distance, SpeSite, Topology};

@@ -1,0 +1,207 @@
+//! Local stores: the memory of one SPE, as its own programs use it.
+//!
+//! The bytes are reached by local-store address: by the SPE itself here, by its MFC in commands,
+//! and by everybody else by DMA, because the local store is mapped in main memory. Programs
+//! reserve the addresses that they use, so that a store that is full says who holds what, instead
+//! of being overwritten.
+
+pub mod space;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+
+use crate::memory::Region;
+use crate::mfc::{EffectiveAddress, LsAddr};
+use crate::{SpeId, StageError};
+use space::Space;
+
+/// Bytes of a Cell's local stores.
+pub const LOCAL_STORE_BYTES: usize = 256 * 1024;
+
+/// The local store of one SPE. Cloning gives another handle to the same store.
+#[derive(Clone)]
+pub struct LocalStore {
+    spe: SpeId,
+    bytes: Region,
+    space: Rc<RefCell<Space>>,
+}
+
+/// Addresses of a local store that nobody else was given; they are free again when it is dropped.
+#[derive(Debug)]
+pub struct LocalBuffer {
+    start: u32,
+    bytes: usize,
+    space: Rc<RefCell<Space>>,
+}
+
+impl LocalStore {
+    /// The local store of `spe`, whose bytes are `bytes`: for machines to make.
+    ///
+    /// # Panics
+    ///
+    /// If it has 4 GiB or more, or not a multiple of 16 bytes.
+    pub fn new(spe: SpeId, bytes: Region) -> Self {
+        let size = u32::try_from(bytes.bytes()).expect("a local store has 32-bit addresses");
+        assert!(size.is_multiple_of(16), "a local store has whole quadwords");
+        Self {
+            spe,
+            bytes,
+            space: Rc::new(RefCell::new(Space::new(size))),
+        }
+    }
+
+    /// Whose local store it is.
+    pub fn spe(&self) -> SpeId {
+        self.spe
+    }
+
+    /// How many bytes the store has.
+    pub fn bytes(&self) -> usize {
+        self.bytes.bytes()
+    }
+
+    /// How many of them nobody has reserved.
+    pub fn free_bytes(&self) -> usize {
+        self.space.borrow().free_bytes() as usize
+    }
+
+    /// Reserves `bytes` bytes for `what`, aligned to `align` bytes (a power of two).
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if no hole is large enough; it lists who holds the store.
+    #[track_caller]
+    pub fn reserve(
+        &self,
+        bytes: usize,
+        align: u32,
+        what: &'static str,
+    ) -> Result<LocalBuffer, StageError> {
+        self.reserve_at(bytes, align, what, Location::caller())
+    }
+
+    /// As [`reserve`](Self::reserve), for a caller that speaks for the place `at`.
+    ///
+    /// # Errors
+    ///
+    /// As [`reserve`](Self::reserve).
+    pub fn reserve_at(
+        &self,
+        bytes: usize,
+        align: u32,
+        what: &'static str,
+        at: &'static Location<'static>,
+    ) -> Result<LocalBuffer, StageError> {
+        let start = self
+            .space
+            .borrow_mut()
+            .reserve(bytes, align, what, at)
+            .map_err(|no_room| StageError::new(self.spe, no_room))?;
+        Ok(LocalBuffer {
+            start,
+            bytes,
+            space: Rc::clone(&self.space),
+        })
+    }
+
+    /// The effective address of the byte at `at`, where other processors reach it by DMA.
+    ///
+    /// # Panics
+    ///
+    /// If the store has no such byte.
+    #[track_caller]
+    pub fn effective(&self, at: LsAddr) -> EffectiveAddress {
+        self.bytes.at(self.range(at, 1))
+    }
+
+    /// Copies the bytes from `from` on into `into`.
+    ///
+    /// # Panics
+    ///
+    /// If they leave the store.
+    #[track_caller]
+    pub fn read(&self, from: LsAddr, into: &mut [u8]) {
+        self.bytes.read(self.range(from, into.len()), into);
+    }
+
+    /// Copies `from` to `to`.
+    ///
+    /// # Panics
+    ///
+    /// If they leave the store.
+    #[track_caller]
+    pub fn write(&self, to: LsAddr, from: &[u8]) {
+        self.bytes.write(self.range(to, from.len()), from);
+    }
+
+    /// Reads the 32-bit word at `from`, in the byte order of this computer.
+    ///
+    /// # Panics
+    ///
+    /// If it leaves the store.
+    #[track_caller]
+    pub fn read_word(&self, from: LsAddr) -> u32 {
+        let mut word = [0; 4];
+        self.read(from, &mut word);
+        u32::from_ne_bytes(word)
+    }
+
+    /// Writes the 32-bit word at `to`, in the byte order of this computer.
+    ///
+    /// # Panics
+    ///
+    /// If it leaves the store.
+    #[track_caller]
+    pub fn write_word(&self, to: LsAddr, word: u32) {
+        self.write(to, &word.to_ne_bytes());
+    }
+
+    /// The bytes as others see them, for a machine's own engines.
+    pub fn region(&self) -> &Region {
+        &self.bytes
+    }
+
+    #[track_caller]
+    fn range(&self, at: LsAddr, bytes: usize) -> usize {
+        let start = at.0 as usize;
+        assert!(
+            start <= self.bytes() && bytes <= self.bytes() - start,
+            "{bytes} bytes at local store address {at} leave the {} bytes of the local store of {}",
+            self.bytes(),
+            self.spe
+        );
+        start
+    }
+}
+
+impl fmt::Debug for LocalStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "LocalStore of {} ({} of {} bytes free)",
+            self.spe,
+            self.free_bytes(),
+            self.bytes()
+        )
+    }
+}
+
+impl LocalBuffer {
+    /// Where the buffer starts.
+    pub fn address(&self) -> LsAddr {
+        LsAddr(self.start)
+    }
+
+    /// How many bytes it has.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for LocalBuffer {
+    fn drop(&mut self) {
+        self.space.borrow_mut().release(self.start);
+    }
+}

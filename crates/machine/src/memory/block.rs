@@ -1,0 +1,474 @@
+//! The bytes of a region, and the reservations on their lines.
+//!
+//! Bytes are copied by machine code that Rust does not see into (the C library's `memmove`), or by
+//! atomic accesses where they are few and aligned: so accesses that race are no data races of the
+//! language. Each line has a *version*: even when at rest, odd while somebody writes the line as a
+//! whole. A reservation is a version remembered; a conditional store succeeds if it can take the
+//! version from what was remembered to odd.
+//!
+//! Every store must raise the version of its lines, or a reservation would outlive it. For a
+//! block on which nobody ever reserved a line that would be a locked instruction a line for
+//! nothing. So stores take one of two ways, and the first reservation on a block closes the fast
+//! one for good:
+//!
+//! ```text
+//!   a store                                  the first reservation
+//!   in_flight = true                         watched = true
+//!   light barrier                            heavy barrier
+//!   watched? ── no ──► plain copy            wait until no store is in flight
+//!        └──── yes ──► lock line, copy, unlock    settled = true
+//!   in_flight = false
+//! ```
+//!
+//! Either the store sees `watched`, or the reservation sees the store in flight and waits for it.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64 as StdAtomicU64};
+
+use super::LINE_BYTES;
+use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
+use crate::{AtomicOp, ModuleId, barrier};
+
+/// Memory that a machine gives to a region.
+///
+/// # Safety
+///
+/// As long as the value lives, `base` points to `bytes` bytes which are valid for reads and writes
+/// from every thread, initialised, aligned to 128 bytes, and accessed by nobody but through a
+/// [`Block`] that owns the value.
+pub unsafe trait Backing: Send + Sync {
+    /// The first byte.
+    fn base(&self) -> NonNull<u8>;
+    /// How many bytes there are.
+    fn bytes(&self) -> usize;
+}
+
+/// Says that a processor is in the middle of a store; each MFC has one of its own.
+#[derive(Debug)]
+pub struct InFlight(AtomicBool);
+
+impl InFlight {
+    pub(super) fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+}
+
+/// A line that was read with a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReservedLine {
+    line: usize,
+    version: u64,
+}
+
+/// Bytes that several processors may access at once.
+pub struct Block {
+    base: NonNull<u8>,
+    bytes: usize,
+    home: ModuleId,
+    /// One for each line; empty in a local store, on which nobody can reserve.
+    versions: Box<[AtomicU64]>,
+    /// A reservation was asked for: stores must take the locked way.
+    watched: AtomicBool,
+    /// No store is left on the fast way.
+    settled: AtomicBool,
+    _backing: Box<dyn Backing>,
+}
+
+// SAFETY: `Backing` is `Send + Sync` and promises that its bytes may be accessed from every
+// thread; `base` is only a pointer to them.
+unsafe impl Send for Block {}
+// SAFETY: as above; all accesses to the bytes are atomic or made by foreign machine code.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Main memory: its lines can be reserved.
+    pub(super) fn main_memory(backing: Box<dyn Backing>, home: ModuleId) -> Self {
+        let lines = backing.bytes().div_ceil(LINE_BYTES);
+        Self::with_versions(backing, home, lines)
+    }
+
+    /// A local store: nobody can reserve its lines, so stores to it never lock.
+    pub(super) fn local_store(backing: Box<dyn Backing>, home: ModuleId) -> Self {
+        Self::with_versions(backing, home, 0)
+    }
+
+    fn with_versions(backing: Box<dyn Backing>, home: ModuleId, lines: usize) -> Self {
+        Self {
+            base: backing.base(),
+            bytes: backing.bytes(),
+            home,
+            versions: zeroed_versions(lines),
+            watched: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
+            _backing: backing,
+        }
+    }
+
+    /// How many bytes the block has.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Its memory module.
+    pub fn home(&self) -> ModuleId {
+        self.home
+    }
+
+    /// Whether lines can be reserved: not in a local store.
+    pub fn can_be_reserved(&self) -> bool {
+        !self.versions.is_empty()
+    }
+
+    /// Where the bytes `offset..offset + bytes` start.
+    fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
+        assert!(
+            offset <= self.bytes && bytes <= self.bytes - offset,
+            "bytes {offset}..{} lie outside a block of {} bytes",
+            offset.saturating_add(bytes),
+            self.bytes
+        );
+        // SAFETY: the assert keeps the result inside the allocation, or one past its end.
+        unsafe { self.base.as_ptr().add(offset) }
+    }
+
+    /// Copies the bytes from `offset` on into `into`.
+    ///
+    /// # Panics
+    ///
+    /// If they leave the block.
+    pub fn read(&self, offset: usize, into: &mut [u8]) {
+        let from = self.at(offset, into.len());
+        // SAFETY: `at` checked `from`; `into` is an exclusive slice of the same length.
+        unsafe { copy(into.as_mut_ptr(), from, into.len()) }
+    }
+
+    /// Copies `from` to `offset`, line by line, ending reservations on the lines that it touches.
+    ///
+    /// # Panics
+    ///
+    /// If the bytes leave the block.
+    pub fn write(&self, offset: usize, from: &[u8]) {
+        self.at(offset, from.len());
+        // SAFETY: the line above checked the target; `from` is a slice.
+        unsafe { self.write_locked(offset, from.as_ptr(), from.len()) }
+    }
+
+    /// Copies `bytes` bytes of `source`, from `source_offset` on, to `offset`: what a DMA transfer
+    /// does. `in_flight` is the copying processor's own.
+    ///
+    /// # Panics
+    ///
+    /// If the bytes leave either block.
+    #[inline]
+    pub fn copy_from(
+        &self,
+        offset: usize,
+        source: &Self,
+        source_offset: usize,
+        bytes: usize,
+        in_flight: &InFlight,
+    ) {
+        let from = source.at(source_offset, bytes);
+        let to = self.at(offset, bytes);
+        self.guarded(
+            in_flight,
+            // SAFETY: `at` checked both ends.
+            || unsafe { copy(to, from, bytes) },
+            // SAFETY: `at` checked both ends.
+            || unsafe { self.write_locked(offset, from, bytes) },
+        );
+    }
+
+    /// Reads the aligned 32-bit word at `offset`.
+    ///
+    /// # Panics
+    ///
+    /// If the word leaves the block or is not aligned to 4 bytes.
+    pub fn load_u32(&self, offset: usize) -> u32 {
+        self.word(offset).load(Ordering::Acquire)
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        let at = self.at(offset, 4).cast::<AtomicU32>();
+        assert!(
+            at.is_aligned(),
+            "a word at offset {offset} is not aligned to 4 bytes"
+        );
+        // SAFETY: in bounds and aligned by the checks above, alive as long as `self`, and accessed
+        // only atomically or by foreign machine code (`Backing`'s contract).
+        unsafe { &*at }
+    }
+
+    /// Applies `op` to the aligned 32-bit word at `offset` as one step that no other access can
+    /// divide, and returns what the word was before.
+    ///
+    /// # Panics
+    ///
+    /// If the word leaves the block or is not aligned to 4 bytes.
+    #[inline]
+    pub fn fetch_update(&self, offset: usize, op: AtomicOp, in_flight: &InFlight) -> u32 {
+        let word = self.word(offset);
+        self.guarded(
+            in_flight,
+            || match op {
+                AtomicOp::Add(by) => word.fetch_add(by, Ordering::AcqRel),
+                AtomicOp::Subtract(by) => word.fetch_sub(by, Ordering::AcqRel),
+                AtomicOp::Set(to) => word.swap(to, Ordering::AcqRel),
+            },
+            || {
+                let line = offset / LINE_BYTES;
+                let version = self.lock(line);
+                let before = word.load(Ordering::Relaxed);
+                word.store(op.apply(before), Ordering::Relaxed);
+                self.unlock(line, version);
+                before
+            },
+        )
+    }
+
+    /// Reads a line and reserves it. `all` are the stores in flight of every processor.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such line, or the block is a local store.
+    pub fn reserve<'a>(
+        &self,
+        line: usize,
+        into: &mut [u8; LINE_BYTES],
+        all: impl FnOnce() -> Vec<std::sync::Arc<InFlight>> + 'a,
+    ) -> ReservedLine {
+        if !self.settled.load(Ordering::Acquire) {
+            self.watched.store(true, Ordering::SeqCst);
+            barrier::heavy();
+            for store in all() {
+                while store.0.load(Ordering::Acquire) {
+                    spin_loop();
+                }
+            }
+            self.settled.store(true, Ordering::Release);
+        }
+        loop {
+            let version = self.versions[line].load(Ordering::Acquire);
+            if version & 1 == 0 {
+                self.read(line * LINE_BYTES, into);
+                fence(Ordering::Acquire);
+                if self.versions[line].load(Ordering::Relaxed) == version {
+                    return ReservedLine { line, version };
+                }
+            }
+            spin_loop();
+        }
+    }
+
+    /// Stores a whole line if the reservation still holds, and says whether it did.
+    pub fn store_conditional(&self, reserved: ReservedLine, from: &[u8; LINE_BYTES]) -> bool {
+        let ReservedLine { line, version } = reserved;
+        let taken = self.versions[line].compare_exchange(
+            version,
+            version + 1,
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        );
+        if taken.is_err() {
+            return false;
+        }
+        let to = self.at(line * LINE_BYTES, LINE_BYTES);
+        fence(Ordering::Release);
+        // SAFETY: `at` checked the target; the source is an array of a line.
+        unsafe { copy(to, from.as_ptr(), LINE_BYTES) };
+        self.unlock(line, version);
+        true
+    }
+
+    /// Whether a reservation still holds.
+    pub fn still_reserved(&self, reserved: ReservedLine) -> bool {
+        self.versions[reserved.line].load(Ordering::Acquire) == reserved.version
+    }
+
+    /// Runs `fast` unless the block is watched for reservations, else `locked`.
+    #[inline]
+    fn guarded<R>(
+        &self,
+        in_flight: &InFlight,
+        fast: impl FnOnce() -> R,
+        locked: impl FnOnce() -> R,
+    ) -> R {
+        if !self.can_be_reserved() {
+            return fast();
+        }
+        in_flight.0.store(true, Ordering::Relaxed);
+        barrier::light();
+        if self.watched.load(Ordering::Relaxed) {
+            in_flight.0.store(false, Ordering::Release);
+            locked()
+        } else {
+            let result = fast();
+            in_flight.0.store(false, Ordering::Release);
+            result
+        }
+    }
+
+    /// Copies to `offset` under the locks of the lines, one line at a time.
+    ///
+    /// # Safety
+    ///
+    /// `offset..offset + bytes` lies in the block and `from` is valid for `bytes` bytes.
+    unsafe fn write_locked(&self, offset: usize, from: *const u8, bytes: usize) {
+        let mut done = 0;
+        while done < bytes {
+            let start = offset + done;
+            let step = (LINE_BYTES - start % LINE_BYTES).min(bytes - done);
+            let line = start / LINE_BYTES;
+            let version = self.can_be_reserved().then(|| self.lock(line));
+            // SAFETY: `done + step <= bytes`, so both ends stay inside what the caller vouches for.
+            unsafe { copy(self.base.as_ptr().add(start), from.add(done), step) };
+            if let Some(version) = version {
+                self.unlock(line, version);
+            }
+            done += step;
+        }
+    }
+
+    fn lock(&self, line: usize) -> u64 {
+        loop {
+            let version = self.versions[line].load(Ordering::Relaxed);
+            if version & 1 == 0
+                && self.versions[line]
+                    .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+            {
+                // The odd version must be seen before any byte that is written under it.
+                fence(Ordering::Release);
+                return version;
+            }
+            spin_loop();
+        }
+    }
+
+    fn unlock(&self, line: usize, version: u64) {
+        self.versions[line].store(version + 2, Ordering::Release);
+    }
+}
+
+#[cfg(not(loom))]
+fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
+    // Untouched pages stay uncommitted this way, which a collected iterator would not give.
+    bytemuck::allocation::zeroed_slice_box(lines)
+}
+
+#[cfg(loom)]
+fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
+    (0..lines).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// Copies bytes that other processors may be accessing.
+///
+/// # Safety
+///
+/// Both ends are valid for `bytes` bytes. They may overlap, and be accessed by others at the same
+/// time as long as these accesses are atomic or made by this function.
+#[inline]
+unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
+    macro_rules! aligned_word {
+        ($atomic:ty) => {
+            if to.cast::<$atomic>().is_aligned() && from.cast::<$atomic>().is_aligned() {
+                // SAFETY: valid by this function's contract, aligned by the line above; atomic
+                // accesses do not race.
+                unsafe {
+                    let word = (*from.cast::<$atomic>()).load(Ordering::Relaxed);
+                    (*to.cast::<$atomic>()).store(word, Ordering::Relaxed);
+                }
+                return;
+            }
+        };
+    }
+    // A transfer of a naturally aligned word is one access, as it is for the MFC.
+    match bytes {
+        1 => aligned_word!(AtomicU8),
+        2 => aligned_word!(AtomicU16),
+        4 => aligned_word!(AtomicU32),
+        8 => aligned_word!(StdAtomicU64),
+        _ => {}
+    }
+    let memmove: unsafe extern "C" fn(
+        *mut libc::c_void,
+        *const libc::c_void,
+        usize,
+    ) -> *mut libc::c_void = libc::memmove;
+    // The compiler must not recognise the function: it would be free to turn the call into plain
+    // accesses of the language, which may not race.
+    let memmove = std::hint::black_box(memmove);
+    // SAFETY: both ends are valid for `bytes` bytes by this function's contract.
+    unsafe { memmove(to.cast(), from.cast(), bytes) };
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::thread;
+
+    use super::*;
+
+    /// A line of main memory.
+    struct Line(Box<[StdAtomicU64; 16]>);
+
+    // SAFETY: the box is a line of initialised bytes, which nobody else is given. It is aligned to
+    // 8 bytes only, which is all that these tests use.
+    unsafe impl Backing for Line {
+        fn base(&self) -> NonNull<u8> {
+            NonNull::from(&*self.0).cast()
+        }
+
+        fn bytes(&self) -> usize {
+            LINE_BYTES
+        }
+    }
+
+    fn line() -> Block {
+        let words = std::array::from_fn(|_| StdAtomicU64::new(0));
+        Block::main_memory(Box::new(Line(Box::new(words))), ModuleId::new(0))
+    }
+
+    /// Adds one to the first word by a reservation.
+    fn add_one(block: &Block, stores: &[std::sync::Arc<InFlight>]) {
+        loop {
+            let mut bytes = [0; LINE_BYTES];
+            let reserved = block.reserve(0, &mut bytes, || stores.to_vec());
+            bytes[0] += 1;
+            if block.store_conditional(reserved, &bytes) {
+                return;
+            }
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_store_on_the_fast_way_is_not_lost_to_a_reservation() {
+        loom::model(|| {
+            let block = std::sync::Arc::new(line());
+            let in_flight = std::sync::Arc::new(InFlight::new());
+            let other = {
+                let (block, in_flight) = (block.clone(), in_flight.clone());
+                thread::spawn(move || {
+                    block.fetch_update(0, AtomicOp::Add(1), &in_flight);
+                })
+            };
+            add_one(&block, &[in_flight]);
+            other.join().unwrap();
+            assert_eq!(block.load_u32(0), 2);
+        });
+    }
+
+    #[test]
+    fn two_reservations_do_not_both_succeed_with_one_value() {
+        loom::model(|| {
+            let block = std::sync::Arc::new(line());
+            let other = {
+                let block = block.clone();
+                thread::spawn(move || add_one(&block, &[]))
+            };
+            add_one(&block, &[]);
+            other.join().unwrap();
+            assert_eq!(block.load_u32(0), 2);
+        });
+    }
+}

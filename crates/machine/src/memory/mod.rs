@@ -1,0 +1,56 @@
+//! Main memory at the raw level: regions that a machine allocated, reached by effective address.
+//!
+//! Programs that use typed staging never meet this module: their main memory is ordinary Rust
+//! memory. The raw level takes addresses as numbers, as the hardware does, and stays safe in the
+//! same way: every address is *translated*, and one that no [`Region`] covers is an error, not an
+//! access.
+//!
+//! ```text
+//!   program          MFC                    AddressSpace                     Block
+//!   Region ──────────────────────────────── mapped while the handle lives ── bytes, home
+//!   ea = region.at(64)                                                       a version for each
+//!   mfc.get(lsa, ea, ..) ── Translation ──► which Block, which offset? ────► 128-byte line
+//!                           (remembers the    none: DataStorage fault
+//!                            last few)
+//! ```
+//!
+//! The bytes of a region may be accessed by several processors at once. All accesses go through
+//! `block`, which makes them atomic accesses in Rust's sense; what a race leaves behind is some
+//! mixture of the values written, as on the hardware, never undefined behaviour.
+
+mod block;
+mod space;
+
+pub use block::{Backing, Block, InFlight, ReservedLine};
+pub use space::{AddressSpace, Region, Translation};
+
+/// Bytes in a line: the unit of reservations and of the bus (CBEA pages 65 and 91).
+pub const LINE_BYTES: usize = crate::mfc::LOCK_LINE_BYTES as usize;
+
+/// A region could not be allocated.
+#[derive(Debug, thiserror::Error)]
+pub enum AllocateError {
+    /// The machine has no such memory module.
+    #[error("{module} does not exist: {machine} has memory modules 0 to {highest}")]
+    NoSuchModule {
+        /// The module asked for.
+        module: crate::ModuleId,
+        /// The machine's name.
+        machine: String,
+        /// The highest module number there is.
+        highest: usize,
+    },
+    /// A region holds at least one byte.
+    #[error("a region of 0 bytes was asked for; a region holds at least 1 byte")]
+    Empty,
+    /// The operating system gave no memory.
+    #[error("{bytes} bytes of main memory in {module} could not be allocated: {source}")]
+    Refused {
+        /// The bytes asked for.
+        bytes: usize,
+        /// The module asked for.
+        module: crate::ModuleId,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}

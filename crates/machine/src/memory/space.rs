@@ -1,0 +1,255 @@
+//! Which region an effective address belongs to.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::{Backing, Block, InFlight};
+use crate::ModuleId;
+use crate::mfc::EffectiveAddress;
+
+/// A machine's main memory: the regions that are mapped, by effective address.
+#[derive(Default)]
+pub struct AddressSpace {
+    regions: RwLock<BTreeMap<u64, Arc<Block>>>,
+    /// Raised when a region goes, so that no [`Translation`] goes on to use it.
+    generation: AtomicU64,
+    stores: Mutex<Vec<Arc<InFlight>>>,
+}
+
+/// Bytes of main memory that every processor of a machine can reach by effective address.
+///
+/// Cloning gives another handle. The bytes are unmapped when the last handle goes; commands that
+/// name them afterwards fail with [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
+#[derive(Clone)]
+pub struct Region(Arc<Mapped>);
+
+struct Mapped {
+    at: EffectiveAddress,
+    block: Arc<Block>,
+    space: Arc<AddressSpace>,
+}
+
+impl AddressSpace {
+    /// An address space in which nothing is mapped.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Maps main memory at an address.
+    ///
+    /// # Panics
+    ///
+    /// If the addresses overlap a region that is mapped.
+    pub fn map(
+        self: &Arc<Self>,
+        at: EffectiveAddress,
+        backing: Box<dyn Backing>,
+        home: ModuleId,
+    ) -> Region {
+        self.map_block(at, Block::main_memory(backing, home))
+    }
+
+    /// Maps a local store at an address, where other processors reach it by DMA.
+    ///
+    /// # Panics
+    ///
+    /// If the addresses overlap a region that is mapped.
+    pub fn map_local_store(
+        self: &Arc<Self>,
+        at: EffectiveAddress,
+        backing: Box<dyn Backing>,
+        home: ModuleId,
+    ) -> Region {
+        self.map_block(at, Block::local_store(backing, home))
+    }
+
+    fn map_block(self: &Arc<Self>, at: EffectiveAddress, block: Block) -> Region {
+        let block = Arc::new(block);
+        let mut regions = self.regions.write().unwrap_or_else(PoisonError::into_inner);
+        let end = at.0 + block.bytes() as u64;
+        let before = regions.range(..end).next_back();
+        assert!(
+            before.is_none_or(|(start, other)| start + other.bytes() as u64 <= at.0),
+            "effective addresses {at}..{end:#x} are mapped already"
+        );
+        regions.insert(at.0, Arc::clone(&block));
+        drop(regions);
+        Region(Arc::new(Mapped {
+            at,
+            block,
+            space: Arc::clone(self),
+        }))
+    }
+
+    fn unmap(&self, at: EffectiveAddress) {
+        let mut regions = self.regions.write().unwrap_or_else(PoisonError::into_inner);
+        regions.remove(&at.0);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    fn find(&self, ea: EffectiveAddress) -> Option<(u64, Arc<Block>)> {
+        let regions = self.regions.read().unwrap_or_else(PoisonError::into_inner);
+        let (start, block) = regions.range(..=ea.0).next_back()?;
+        Some((*start, Arc::clone(block)))
+    }
+
+    fn stores_in_flight(&self) -> Vec<Arc<InFlight>> {
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        stores.clone()
+    }
+}
+
+impl Region {
+    /// The effective address of the byte at `offset`.
+    ///
+    /// # Panics
+    ///
+    /// If `offset` is greater than the region's size.
+    pub fn at(&self, offset: usize) -> EffectiveAddress {
+        assert!(
+            offset <= self.bytes(),
+            "offset {offset} lies outside a region of {} bytes",
+            self.bytes()
+        );
+        EffectiveAddress(self.0.at.0 + offset as u64)
+    }
+
+    /// How many bytes the region has.
+    pub fn bytes(&self) -> usize {
+        self.0.block.bytes()
+    }
+
+    /// The memory module in which the region was allocated.
+    pub fn home(&self) -> ModuleId {
+        self.0.block.home()
+    }
+
+    /// Copies the bytes from `offset` on into `into`.
+    ///
+    /// # Panics
+    ///
+    /// If they leave the region.
+    pub fn read(&self, offset: usize, into: &mut [u8]) {
+        self.0.block.read(offset, into);
+    }
+
+    /// Copies `from` to `offset`. As every store, it ends the reservations on the lines that it
+    /// touches.
+    ///
+    /// # Panics
+    ///
+    /// If the bytes leave the region.
+    pub fn write(&self, offset: usize, from: &[u8]) {
+        self.0.block.write(offset, from);
+    }
+
+    /// Reads the aligned 32-bit word at `offset`.
+    ///
+    /// # Panics
+    ///
+    /// If the word leaves the region or is not aligned to 4 bytes.
+    pub fn load_u32(&self, offset: usize) -> u32 {
+        self.0.block.load_u32(offset)
+    }
+
+    /// The bytes themselves, for a machine's own engines.
+    pub fn block(&self) -> &Block {
+        &self.0.block
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Region")
+            .field("at", &format_args!("{}", self.0.at))
+            .field("bytes", &self.bytes())
+            .field("home", &self.home())
+            .finish()
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        self.space.unmap(self.at);
+    }
+}
+
+/// A block and where it is mapped.
+type Recent = Option<(u64, Arc<Block>)>;
+
+/// One processor's way into an [`AddressSpace`]: it remembers the regions that it met last, as the
+/// translation look-aside buffer of an MFC does.
+pub struct Translation {
+    space: Arc<AddressSpace>,
+    recent: RefCell<[Recent; 4]>,
+    next: Cell<usize>,
+    generation: Cell<u64>,
+    in_flight: Arc<InFlight>,
+}
+
+impl Translation {
+    /// A way into `space` for one more processor.
+    pub fn new(space: Arc<AddressSpace>) -> Self {
+        let in_flight = Arc::new(InFlight::new());
+        let mut stores = space.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        stores.push(Arc::clone(&in_flight));
+        drop(stores);
+        Self {
+            generation: Cell::new(space.generation.load(Ordering::Acquire)),
+            space,
+            recent: RefCell::default(),
+            next: Cell::new(0),
+            in_flight,
+        }
+    }
+
+    /// Hands the block that holds the bytes `ea..ea + bytes` to `access`, with the offset of the
+    /// first; `None` if no region covers all of them.
+    #[inline]
+    pub fn with<R>(
+        &self,
+        ea: EffectiveAddress,
+        bytes: usize,
+        access: impl FnOnce(&Block, usize, &InFlight) -> R,
+    ) -> Option<R> {
+        let generation = self.space.generation.load(Ordering::Acquire);
+        if generation != self.generation.get() {
+            self.recent.take();
+            self.generation.set(generation);
+        }
+        let offset_in = |start: u64, block: &Block| {
+            let offset = usize::try_from(ea.0.checked_sub(start)?).ok()?;
+            (offset < block.bytes() && bytes <= block.bytes() - offset).then_some(offset)
+        };
+        for (start, block) in self.recent.borrow().iter().flatten() {
+            if let Some(offset) = offset_in(*start, block) {
+                return Some(access(block, offset, &self.in_flight));
+            }
+        }
+        let (start, block) = self.space.find(ea)?;
+        let offset = offset_in(start, &block)?;
+        let result = access(&block, offset, &self.in_flight);
+        let slot = self.next.replace((self.next.get() + 1) % 4);
+        self.recent.borrow_mut()[slot] = Some((start, block));
+        Some(result)
+    }
+
+    /// Every processor's stores in flight, for [`Block::reserve`].
+    pub fn stores_in_flight(&self) -> Vec<Arc<InFlight>> {
+        self.space.stores_in_flight()
+    }
+}
+
+impl Drop for Translation {
+    fn drop(&mut self) {
+        let mut stores = self
+            .space
+            .stores
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        stores.retain(|store| !Arc::ptr_eq(store, &self.in_flight));
+    }
+}

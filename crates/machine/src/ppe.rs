@@ -1,0 +1,384 @@
+//! Machines, and the PPE's side of them.
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::mailbox::{MailboxFull, Outbound};
+use crate::memory::{AllocateError, Region};
+use crate::mfc::EffectiveAddress;
+use crate::spe::wait_for_some;
+use crate::{
+    AtomicError, AtomicOp, ModuleId, Processor, RunError, SignalMode, SignalRegister, Spe, SpeId,
+    Time, Topology, Wait,
+};
+
+/// A machine made of cells: a PPE, SPEs, and what connects them.
+///
+/// # Safety
+///
+/// Every [`Program`] that was started has been run, or dropped, before [`run`](Self::run) returns
+/// or unwinds: programs may borrow what outlives the call.
+pub unsafe trait Machine: Sized {
+    /// Its SPEs.
+    type Spe: Spe;
+    /// What its PPE can do.
+    type Core: PpeCore<Spe = Self::Spe>;
+
+    /// What the machine is made of.
+    fn topology(&self) -> &Topology;
+
+    /// Allocates `bytes` bytes of main memory in a memory module, zeroed, aligned to 4,096 bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocateError`] if there is no such module or no such amount of memory.
+    fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
+
+    /// Runs `main` as the PPE's program, and returns when it and every program that it spawned
+    /// have ended. Programs may borrow what outlives the call.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Panic`] if a program panicked and nobody joined it, or `main` did;
+    /// [`RunError::Deadlock`] if all of them wait for each other.
+    fn run<'env, R>(
+        &'env self,
+        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
+    ) -> Result<R, RunError>;
+}
+
+/// What a machine does for its PPE; programs use it through [`Ppe`].
+pub trait PpeCore: Wait {
+    /// The machine's SPEs.
+    type Spe: Spe;
+
+    /// The machine.
+    fn topology(&self) -> &Topology;
+    /// The time since the start of the run.
+    fn now(&self) -> Time;
+    /// Starts a program on an SPE, after those that were started there before.
+    fn start(&self, at: SpeId, program: Program<Self::Spe>);
+    /// See [`Spe::notify`].
+    fn notify(&self, to: Processor);
+    /// See [`Spe::try_write_in_mbox_of`].
+    #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
+    fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
+    /// Takes the word of an outbound mailbox.
+    fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32>;
+    /// See [`Spe::send_signal`].
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
+    /// Chooses what a signal does to one that was not read yet.
+    fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode);
+    /// See [`Spe::fetch_update`].
+    #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
+}
+
+/// The Power Processor Element: it runs the main program, starts programs on SPEs and talks to
+/// them.
+///
+/// It belongs to the OS thread that called [`Machine::run`], so SPE programs cannot use it; they
+/// have what they need in [`Spe`].
+pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
+    core: M::Core,
+    // Invariant in both lifetimes, as in `std::thread::scope`: 'scope must neither shrink, or
+    // programs could borrow too little, nor grow.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+    not_sync: PhantomData<*mut ()>,
+}
+
+/// A program on its way to an SPE: for machines to run.
+pub struct Program<S> {
+    body: Body<'static, S>,
+    outcome: Arc<Outcome>,
+    name: &'static str,
+    spawned_at: &'static Location<'static>,
+}
+
+/// What a program is once its result has a place to go.
+type Body<'scope, S> = Box<dyn FnOnce(&S) -> Result<(), Payload> + Send + 'scope>;
+
+/// What a panic carries.
+pub type Payload = Box<dyn Any + Send>;
+
+/// How a program ended, as far as its machine can see.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    ended: OnceLock<()>,
+    panic: Mutex<Option<Payload>>,
+}
+
+/// A program that was spawned on an SPE.
+///
+/// Dropping it does not stop the program: [`Machine::run`] waits for it, and reports its panic.
+#[must_use = "a panic of the program can be handled where it is joined"]
+pub struct Handle<'scope, R, M: Machine> {
+    spe: SpeId,
+    name: &'static str,
+    outcome: Arc<Outcome>,
+    value: Arc<Mutex<Option<R>>>,
+    core: *const M::Core,
+    scope: PhantomData<&'scope M>,
+}
+
+impl<S> Program<S> {
+    /// The type of the program's closure, which names the function that it stands in.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Where it was spawned.
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.spawned_at
+    }
+
+    /// How it ended, to be kept while it runs.
+    pub fn outcome(&self) -> Arc<Outcome> {
+        Arc::clone(&self.outcome)
+    }
+
+    /// Runs the program. The machine then hands the result to [`Outcome::end`], and notifies the
+    /// PPE.
+    ///
+    /// # Errors
+    ///
+    /// What the program's panic carried.
+    pub fn run(self, spe: &S) -> Result<(), Payload> {
+        (self.body)(spe)
+    }
+}
+
+impl<S> fmt::Debug for Program<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} spawned at {}", self.name, self.spawned_at)
+    }
+}
+
+impl Outcome {
+    /// Says that the program has ended, with the payload of its panic if it panicked.
+    pub fn end(&self, panic: Option<Payload>) {
+        *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = panic;
+        let _ = self.ended.set(());
+    }
+
+    /// Whether the program has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended.get().is_some()
+    }
+
+    /// Takes the payload of the program's panic, unless somebody has taken it before.
+    pub fn take_panic(&self) -> Option<Payload> {
+        self.panic
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
+    /// The PPE of a machine: for [`Machine::run`] to make.
+    pub fn new(core: M::Core) -> Self {
+        Self {
+            core,
+            scope: PhantomData,
+            env: PhantomData,
+            not_sync: PhantomData,
+        }
+    }
+
+    /// What the machine does for this PPE.
+    pub fn core(&self) -> &M::Core {
+        &self.core
+    }
+
+    /// What the machine is made of.
+    pub fn topology(&self) -> &Topology {
+        self.core.topology()
+    }
+
+    /// The time since the start of the run.
+    pub fn now(&self) -> Time {
+        self.core.now()
+    }
+
+    /// Starts `program` on an SPE. It may borrow what outlives the [run](Machine::run).
+    ///
+    /// An SPE runs one program at a time: one that is spawned while another runs there waits for
+    /// it to end.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `at`.
+    #[track_caller]
+    pub fn spawn<R, F>(&'scope self, at: SpeId, program: F) -> Handle<'scope, R, M>
+    where
+        R: Send + 'scope,
+        F: FnOnce(&M::Spe) -> R + Send + 'scope,
+    {
+        let spes = self.topology().spes().len();
+        assert!(
+            at.index() < spes,
+            "a program was spawned on {at}, but {} has {spes} SPEs; use `topology().spes()`",
+            self.topology().name()
+        );
+        let value = Arc::new(Mutex::new(None));
+        let outcome = Arc::new(Outcome::default());
+        let result = Arc::clone(&value);
+        let body: Body<'scope, M::Spe> = Box::new(move |spe| {
+            let value = catch_unwind(AssertUnwindSafe(|| program(spe)))?;
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            Ok(())
+        });
+        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, which
+        // lasts until `Machine::run` returns, and an implementation of the unsafe trait `Machine`
+        // has run or dropped every program by then.
+        let body =
+            unsafe { std::mem::transmute::<Body<'scope, M::Spe>, Body<'static, M::Spe>>(body) };
+        let name = std::any::type_name::<F>();
+        self.core.start(
+            at,
+            Program {
+                body,
+                outcome: Arc::clone(&outcome),
+                name,
+                spawned_at: Location::caller(),
+            },
+        );
+        Handle {
+            spe: at,
+            name,
+            outcome,
+            value,
+            core: &raw const self.core,
+            scope: PhantomData,
+        }
+    }
+
+    /// Puts a word into the inbound mailbox of an SPE.
+    ///
+    /// # Errors
+    ///
+    /// [`MailboxFull`] if it holds four words.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    pub fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        self.core.try_write_in_mbox(to, word)
+    }
+
+    /// Puts a word into the inbound mailbox of an SPE; waits while it is full.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    #[track_caller]
+    pub fn write_in_mbox(&self, to: SpeId, word: u32) {
+        let why = format_args!("room in the inbound mailbox of {to}");
+        wait_for_some(&self.core, &why, || self.try_write_in_mbox(to, word).ok());
+    }
+
+    /// Takes the word of an SPE's outbound mailbox, or `None` if it is empty.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `from`.
+    pub fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32> {
+        self.core.try_read_out_mbox(from, mailbox)
+    }
+
+    /// Takes the word of an SPE's outbound mailbox; waits while it is empty.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `from`.
+    #[track_caller]
+    pub fn read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> u32 {
+        let why = format_args!("a word in the {} of {from}", mailbox.name());
+        wait_for_some(&self.core, &why, || self.try_read_out_mbox(from, mailbox))
+    }
+
+    /// Sends a signal; what it does to one that was not read yet is for the register's
+    /// [mode](Self::set_signal_mode) to say. Never waits.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    pub fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.core.send_signal(to, register, bits);
+    }
+
+    /// Chooses what a signal does to one that was not read yet; a machine starts in
+    /// [`SignalMode::Overwrite`].
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `spe`.
+    pub fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode) {
+        self.core.set_signal_mode(spe, register, mode);
+    }
+
+    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and
+    /// returns what it was before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Spe::fetch_update`].
+    pub fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
+        self.core.fetch_update(ea, op)
+    }
+
+    /// Has the threads of an SPE ask again what they wait for; see [`Spe::notify`].
+    pub fn notify(&self, spe: SpeId) {
+        self.core.notify(Processor::Spe(spe));
+    }
+
+    /// Waits until `ready` says true; see [`Wait::wait_until`].
+    #[track_caller]
+    pub fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) {
+        self.core.wait_until(why, ready);
+    }
+}
+
+impl<R, M: Machine> Handle<'_, R, M> {
+    /// The SPE on which the program was spawned.
+    pub fn spe(&self) -> SpeId {
+        self.spe
+    }
+
+    /// Whether the program has ended.
+    pub fn is_finished(&self) -> bool {
+        self.outcome.has_ended()
+    }
+
+    /// Waits for the program to end.
+    ///
+    /// # Errors
+    ///
+    /// What the program's panic carried; it then counts as handled.
+    #[track_caller]
+    pub fn join(self) -> Result<R, Payload> {
+        // SAFETY: a handle lives inside 'scope, during which the `Ppe` that holds the core is
+        // borrowed by the call of `main` that made it; a raw pointer keeps a handle from being
+        // sent to another OS thread.
+        let core = unsafe { &*self.core };
+        if !self.outcome.has_ended() {
+            let why = format_args!("{} on {} to end", self.name, self.spe);
+            core.wait_until(&why, &mut || self.outcome.has_ended());
+        }
+        if let Some(payload) = self.outcome.take_panic() {
+            return Err(payload);
+        }
+        let value = self
+            .value
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        // Without a value and without a panic the program was cancelled.
+        value.ok_or_else(|| Box::new(crate::Cancelled) as Payload)
+    }
+}

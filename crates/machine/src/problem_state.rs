@@ -1,0 +1,57 @@
+//! The problem-state areas: where an SPE's mailbox and signal registers appear in main memory.
+//!
+//! Another SPE writes to them by a DMA transfer of 4 bytes, `put` or `sndsig`, to the register's
+//! effective address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to SPE").
+
+use crate::SpeId;
+use crate::mfc::EffectiveAddress;
+
+/// Bytes of one SPE's area.
+const AREA_BYTES: u64 = 0x2_0000;
+
+/// Where the areas start. No region can be mapped there: on the host it is no address of a
+/// process, and simulated machines keep it free.
+const BASE: u64 = 1 << 63;
+
+/// A register that other processors can write by DMA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProblemStateRegister {
+    /// The inbound mailbox.
+    InMbox,
+    /// Signal register 1.
+    SigNotify1,
+    /// Signal register 2.
+    SigNotify2,
+}
+
+impl ProblemStateRegister {
+    const fn offset(self) -> u64 {
+        match self {
+            Self::InMbox => 0x0_400c,
+            Self::SigNotify1 => 0x1_400c,
+            Self::SigNotify2 => 0x1_c00c,
+        }
+    }
+
+    /// The effective address of the register in `spe`. Its low four bits are 0xc, so the word in
+    /// local store that is sent there must be at 12 in its quadword.
+    ///
+    /// ```
+    /// use cellworks_machine::{ProblemStateRegister, SpeId};
+    /// let ea = ProblemStateRegister::InMbox.of(SpeId::new(2));
+    /// assert_eq!(ProblemStateRegister::at(ea), Some((SpeId::new(2), ProblemStateRegister::InMbox)));
+    /// ```
+    pub const fn of(self, spe: SpeId) -> EffectiveAddress {
+        EffectiveAddress(BASE + spe.index() as u64 * AREA_BYTES + self.offset())
+    }
+
+    /// Which register of which SPE has this address, if any.
+    pub fn at(ea: EffectiveAddress) -> Option<(SpeId, Self)> {
+        let within = ea.0.checked_sub(BASE)?;
+        let spe = SpeId::new(u16::try_from(within / AREA_BYTES).ok()?);
+        [Self::InMbox, Self::SigNotify1, Self::SigNotify2]
+            .into_iter()
+            .find(|register| register.offset() == within % AREA_BYTES)
+            .map(|register| (spe, register))
+    }
+}

@@ -1,0 +1,428 @@
+//! What an SPE offers to the programs that run on it.
+
+use std::fmt;
+use std::panic::Location;
+
+use bytemuck::Pod;
+
+use crate::mailbox::{MailboxFull, Outbound};
+use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
+use crate::staging::{Pending, StageError, StageRequest, Staged, StagedMut, Stream};
+use crate::{
+    AtomicError, AtomicOp, Cycles, LocalStore, Processor, SignalRegister, SpeId, ThreadId, Time,
+    Timebase, Topology,
+};
+
+/// Waiting, as everything that blocks on a machine does it.
+pub trait Wait {
+    /// Waits until `ready` says true; other cooperative threads run meanwhile.
+    ///
+    /// `ready` is asked again and again while this thread waits, at least once after every
+    /// [`notify`](Spe::notify) of this processor, always on the thread's own core; it must not
+    /// block or panic. `why` completes "waits for", for the report that a deadlock gets.
+    ///
+    /// Returns true, with one exception. When the run is cancelled, because everybody waits for
+    /// somebody else or the main program panicked, the waiting thread is unwound. A call that is
+    /// made *during* that unwinding, from a destructor, returns false instead if it would have to
+    /// wait.
+    #[track_caller]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool;
+}
+
+/// A core with a local store of its own, as its programs see it.
+///
+/// Every method that waits lets the other cooperative threads of the SPE run.
+///
+/// An `Spe` speaks for the core that its program runs on, so it can be neither sent to nor shared
+/// with other cores.
+///
+/// # Safety
+///
+/// [`hold`](Self::hold) and [`put_back`](Self::put_back) do what they promise: typed views rely
+/// on it.
+pub unsafe trait Spe: Wait + Sized + 'static {
+    /// Its Memory Flow Controller: the raw level.
+    type Mfc: Mfc;
+    /// What keeps a view's bytes in the local store; dropping it gives the room back.
+    type Hold;
+
+    /// Which SPE this is.
+    fn id(&self) -> SpeId;
+
+    /// The machine that it belongs to.
+    fn topology(&self) -> &Topology;
+
+    /// The time since the start of the run.
+    fn now(&self) -> Time;
+
+    /// How fast the decrementer counts.
+    fn timebase(&self) -> Timebase;
+
+    /// Reads the decrementer, which counts down by one each tick of the
+    /// [`timebase`](Self::timebase) and wraps (channel 8).
+    fn decrementer(&self) -> u32;
+
+    /// Sets the decrementer (channel 7).
+    fn set_decrementer(&self, value: u32);
+
+    /// Says that the program computes for `cycles` cycles of the SPU's clock: simulated machines
+    /// charge the time, real ones do nothing, since they spend it anyway.
+    fn compute(&self, cycles: Cycles);
+
+    /// Lets every other ready thread of this SPE run once.
+    ///
+    /// A loop that spins on an ordinary atomic must call this: without it no other thread of the
+    /// core can run, and on a simulated machine no other SPE either.
+    fn yield_now(&self);
+
+    /// Runs `body` in `count` cooperative threads of this SPE, and returns when all have ended.
+    ///
+    /// They may borrow what the caller can, need not be `Send`, and switch only where they wait
+    /// or yield. The first panic of a thread is resumed here after all have ended.
+    #[track_caller]
+    fn threads(&self, count: usize, body: impl Fn(ThreadId));
+
+    /// The raw level: the commands of the MFC, exactly as the architecture defines them.
+    fn mfc(&self) -> &Self::Mfc;
+
+    /// The local store, for the raw level.
+    fn local_store(&self) -> &LocalStore;
+
+    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and
+    /// returns what it was before. On the Cell it is a loop of `getllar` and `putllc`, on the host
+    /// one instruction.
+    ///
+    /// # Errors
+    ///
+    /// [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
+
+    /// Has the threads of `to` ask again what they wait for. Whoever changes ordinary memory for
+    /// which another processor [waits](Wait::wait_until) calls it afterwards; mailboxes, signals
+    /// and the MFC do so themselves.
+    fn notify(&self, to: Processor);
+
+    /// How many words the inbound mailbox holds, 0 to 4.
+    fn in_mbox_count(&self) -> usize;
+
+    /// Takes the oldest word of the inbound mailbox, or `None` if it is empty.
+    fn try_read_in_mbox(&self) -> Option<u32>;
+
+    /// Puts a word into one of this SPE's own outbound mailboxes, for the PPE.
+    ///
+    /// # Errors
+    ///
+    /// [`MailboxFull`] if the PPE has not read the last one.
+    fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
+
+    /// Puts a word into the inbound mailbox of another SPE, or of this one.
+    ///
+    /// # Errors
+    ///
+    /// [`MailboxFull`] if it holds four words.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
+
+    /// Takes what a signal register holds, or `None` if nothing was signalled since the last read.
+    fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
+
+    /// Sends a signal; what it does to one that was not read yet is for the register's
+    /// [mode](crate::SignalMode) to say. Never waits.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
+
+    /// For typed views: brings bytes of main memory to where this SPE can use them.
+    ///
+    /// The pointer that it returns is aligned to `request.align` and valid for `request.bytes`
+    /// initialised bytes as long as the hold lives and the memory is borrowed. They are either the
+    /// memory itself or a buffer that belongs to the hold alone; with `request.fetch`, a buffer
+    /// has the memory's bytes once [`arrived`](Self::arrived) has returned, and the memory is not
+    /// touched after this call returned.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    ///
+    /// # Safety
+    ///
+    /// The memory is valid for reads of `request.bytes` initialised bytes during the call.
+    unsafe fn hold(
+        &self,
+        request: StageRequest,
+    ) -> Result<(std::ptr::NonNull<u8>, Self::Hold), StageError>;
+
+    /// For typed views: waits until what `hold` holds has arrived.
+    fn arrived(&self, hold: &Self::Hold);
+
+    /// For typed views: copies the bytes of a hold back to main memory, before it returns.
+    ///
+    /// # Safety
+    ///
+    /// `local` is what [`hold`](Self::hold) returned with `hold`, for `memory` and `bytes`, and
+    /// nobody else accesses the memory during the call.
+    unsafe fn put_back(
+        &self,
+        hold: &Self::Hold,
+        local: std::ptr::NonNull<u8>,
+        memory: std::ptr::NonNull<u8>,
+        bytes: usize,
+    );
+
+    /// For typed views: waits until everything that was put back has left.
+    fn departed(&self);
+
+    /// Begins to get a slice; [`Pending::wait`] hands it over.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    fn stage_ahead<'a, T: Pod>(
+        &'a self,
+        source: &'a [T],
+    ) -> Result<Pending<'a, T, Self>, StageError> {
+        Pending::new(self, source, Location::caller())
+    }
+
+    /// Gets a slice and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    fn stage<'a, T: Pod>(&'a self, source: &'a [T]) -> Result<Staged<'a, T, Self>, StageError> {
+        Ok(Pending::new(self, source, Location::caller())?.wait())
+    }
+
+    /// Gets a slice, waits for it, and puts it back when the view is committed or dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    fn stage_mut<'a, T: Pod>(
+        &'a self,
+        target: &'a mut [T],
+    ) -> Result<StagedMut<'a, T, Self>, StageError> {
+        StagedMut::new(self, target, true, Location::caller())
+    }
+
+    /// Makes room for a slice, and puts it back when the view is committed or dropped. What the
+    /// view holds before it is written is unspecified: the program must write all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    fn stage_out<'a, T: Pod>(
+        &'a self,
+        target: &'a mut [T],
+    ) -> Result<StagedMut<'a, T, Self>, StageError> {
+        StagedMut::new(self, target, false, Location::caller())
+    }
+
+    /// Gets a long slice in tiles of `tile` elements, the next one while the current one is used.
+    ///
+    /// # Panics
+    ///
+    /// If `tile` is 0.
+    #[track_caller]
+    fn stream<'a, T: Pod>(&'a self, source: &'a [T], tile: usize) -> Stream<'a, T, Self> {
+        Stream::new(self, source, tile, Location::caller())
+    }
+
+    /// Takes the oldest word of the inbound mailbox; waits while it is empty.
+    #[track_caller]
+    fn read_in_mbox(&self) -> u32 {
+        wait_for_some(self, &"a word in its inbound mailbox", || {
+            self.try_read_in_mbox()
+        })
+    }
+
+    /// Puts a word into one of this SPE's outbound mailboxes; waits while it is full.
+    #[track_caller]
+    fn write_out_mbox(&self, mailbox: Outbound, word: u32) {
+        let why = format_args!("the PPE to empty its {}", mailbox.name());
+        wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
+    }
+
+    /// Puts a word into the inbound mailbox of another SPE, or of this one; waits while it is
+    /// full.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    #[track_caller]
+    fn write_in_mbox_of(&self, to: SpeId, word: u32) {
+        let why = format_args!("room in the inbound mailbox of {to}");
+        wait_for_some(self, &why, || self.try_write_in_mbox_of(to, word).ok());
+    }
+
+    /// Takes what a signal register holds; waits while there is nothing.
+    #[track_caller]
+    fn read_signal(&self, register: SignalRegister) -> u32 {
+        wait_for_some(self, &format_args!("a signal in its {register}"), || {
+            self.try_read_signal(register)
+        })
+    }
+}
+
+/// Asks `attempt` until it gives something; the type's default if the run was cancelled while the
+/// caller already unwinds.
+#[track_caller]
+#[inline]
+pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
+    waiter: &W,
+    why: &dyn fmt::Display,
+    mut attempt: impl FnMut() -> Option<R>,
+) -> R {
+    if let Some(result) = attempt() {
+        return result;
+    }
+    let mut result = None;
+    waiter.wait_until(why, &mut || {
+        result = attempt();
+        result.is_some()
+    });
+    result.unwrap_or_default()
+}
+
+/// The Memory Flow Controller of an SPE: the raw level, as its program uses it.
+///
+/// Commands name local-store addresses and effective addresses. Both are checked against what the
+/// machine allocated, so that a wrong address is an [`MfcFault`] and never an access. A command
+/// that is refused has no effect and takes no queue entry, where the hardware would suspend the
+/// queue.
+pub trait Mfc: Wait {
+    /// Enqueues a command.
+    ///
+    /// # Errors
+    ///
+    /// [`TryIssueError::Full`] if the queue has no free entry, [`TryIssueError::Fault`] if the
+    /// command is not legal.
+    fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
+
+    /// How many commands the queue can take, 0 to 16 (the count of channel 21).
+    fn free_entries(&self) -> usize;
+
+    /// The tag groups that have commands under way.
+    ///
+    /// # Panics
+    ///
+    /// If a command that had to wait in the queue turns out to be illegal.
+    fn incomplete_tags(&self) -> TagMask;
+
+    /// The tag groups in which a list stopped at an element with stall-and-notify since the last
+    /// call: what a read of channel 25 returns and clears.
+    fn take_stall_notifications(&self) -> TagMask;
+
+    /// Lets the stalled lists of a tag group go on (channel 26).
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if this machine performs the rest at once, and an element of it, or a command
+    /// that was ordered after it, turns out to be illegal.
+    fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
+
+    /// Reads the 128-byte line at `ea` into the local store and reserves it; an earlier
+    /// reservation of this SPE is gone.
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if no region covers the line.
+    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
+
+    /// Stores the line if this SPE has it reserved and nobody has stored to it since, and says
+    /// whether it did. The reservation is gone either way.
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if no region covers the line.
+    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault>;
+
+    /// Stores the line, whoever has it reserved.
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if no region covers the line.
+    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
+
+    /// Whether this SPE's reservation is lost, or it never had one (the LR event, CBEA page 148).
+    fn reservation_lost(&self) -> bool;
+
+    /// Enqueues a command; waits while the queue is full.
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if the command is not legal.
+    #[track_caller]
+    fn issue(&self, command: RawCommand) -> Result<(), MfcFault> {
+        let mut outcome = Ok(());
+        let mut attempt = || match self.try_issue(command) {
+            Err(TryIssueError::Full) => false,
+            Err(TryIssueError::Fault(fault)) => {
+                outcome = Err(fault);
+                true
+            }
+            Ok(()) => true,
+        };
+        if !attempt() {
+            self.wait_until(&"a free entry in its MFC command queue", &mut attempt);
+        }
+        outcome
+    }
+
+    /// Waits until every command of the tag groups in `tags` is complete.
+    #[track_caller]
+    fn wait_all(&self, tags: TagMask) {
+        let mut complete = || (self.incomplete_tags() & tags).is_empty();
+        if !complete() {
+            self.wait_until(
+                &format_args!("DMA of all tag groups in {tags}"),
+                &mut complete,
+            );
+        }
+    }
+
+    /// Waits until at least one of the tag groups in `tags` is complete, and returns those that
+    /// are.
+    #[track_caller]
+    fn wait_any(&self, tags: TagMask) -> TagMask {
+        wait_for_some(
+            self,
+            &format_args!("DMA of any tag group in {tags}"),
+            || {
+                let complete = tags & !self.incomplete_tags();
+                (!complete.is_empty() || tags.is_empty()).then_some(complete)
+            },
+        )
+    }
+
+    /// Waits until a list stalls, and returns the tag groups in which one did (channel 25).
+    #[track_caller]
+    fn wait_stalled(&self) -> TagMask {
+        wait_for_some(self, &"a list to stop at stall-and-notify", || {
+            let stalled = self.take_stall_notifications();
+            (!stalled.is_empty()).then_some(stalled)
+        })
+    }
+}
+
+/// A command was not enqueued.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TryIssueError {
+    /// The queue has no free entry. Waiting can help.
+    #[error(
+        "the MFC command queue is full; wait for a tag group, or use `issue`, which waits for an entry"
+    )]
+    Full,
+    /// The command is not legal. Waiting cannot help.
+    #[error(transparent)]
+    Fault(#[from] MfcFault),
+}

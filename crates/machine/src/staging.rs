@@ -1,0 +1,281 @@
+//! Typed staging: moving a slice to where an SPE can use it, and back.
+//!
+//! ```text
+//!              get                                    put
+//!   &[T] ─── stage_ahead ──► Pending ── wait ──► Staged        (a view to read)
+//!   &[T] ─── stage ─────────────────────────────► Staged
+//!   &mut [T] ─ stage_mut ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
+//!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
+//! ```
+//!
+//! What is borrowed shared is a source, what is borrowed exclusively is a target: the borrow
+//! checker keeps everybody else from a buffer while its transfer is under way. A get takes its
+//! bytes when it is issued and a put when it is committed, while the borrow is alive; so a view
+//! that is leaked costs room in the local store until the program ends, never memory safety.
+//!
+//! Where the view *is* the memory (the host, unless it is strict), nothing is copied. A `StagedMut`
+//! that is leaked shows the difference: there its writes have happened, elsewhere they never will.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::ptr::NonNull;
+
+use bytemuck::Pod;
+
+use crate::local_store::space::NoRoom;
+use crate::{Spe, SpeId};
+
+/// A slice did not fit into the local store.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the local store of {spe} is full: {no_room}")]
+pub struct StageError {
+    spe: SpeId,
+    no_room: Box<NoRoom>,
+}
+
+impl StageError {
+    pub(crate) fn new(spe: SpeId, no_room: NoRoom) -> Self {
+        Self {
+            spe,
+            no_room: Box::new(no_room),
+        }
+    }
+
+    /// Whose local store it is.
+    pub fn spe(&self) -> SpeId {
+        self.spe
+    }
+
+    /// What was needed, what is free, and who holds the rest.
+    pub fn no_room(&self) -> &NoRoom {
+        &self.no_room
+    }
+}
+
+/// What a machine is asked to hold in the local store for a view.
+#[derive(Clone, Copy, Debug)]
+pub struct StageRequest {
+    /// The first byte in main memory.
+    pub memory: NonNull<u8>,
+    /// How many bytes.
+    pub bytes: usize,
+    /// What the elements' type asks for, in bytes.
+    pub align: usize,
+    /// Whether the bytes are wanted, or only room for new ones.
+    pub fetch: bool,
+    /// The elements' type.
+    pub what: &'static str,
+    /// Who asked.
+    pub at: &'static Location<'static>,
+}
+
+impl StageRequest {
+    fn new<T>(memory: NonNull<T>, len: usize, fetch: bool, at: &'static Location<'static>) -> Self {
+        Self {
+            memory: memory.cast(),
+            bytes: len * size_of::<T>(),
+            align: align_of::<T>(),
+            fetch,
+            what: std::any::type_name::<[T]>(),
+            at,
+        }
+    }
+}
+
+/// A get that is under way.
+#[must_use = "the data can be used once `wait` has handed it over"]
+pub struct Pending<'a, T, S: Spe> {
+    staged: Staged<'a, T, S>,
+    spe: &'a S,
+}
+
+impl<'a, T: Pod, S: Spe> Pending<'a, T, S> {
+    pub(crate) fn new(
+        spe: &'a S,
+        source: &'a [T],
+        at: &'static Location<'static>,
+    ) -> Result<Self, StageError> {
+        let memory = NonNull::from_ref(source).cast::<T>();
+        // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call.
+        let (local, hold) = unsafe { spe.hold(StageRequest::new(memory, source.len(), true, at)) }?;
+        Ok(Self {
+            staged: Staged {
+                view: NonNull::slice_from_raw_parts(local.cast(), source.len()),
+                _hold: hold,
+                _source: PhantomData,
+            },
+            spe,
+        })
+    }
+
+    /// Waits until the data has arrived; other threads of the SPE run meanwhile.
+    pub fn wait(self) -> Staged<'a, T, S> {
+        self.spe.arrived(&self.staged._hold);
+        self.staged
+    }
+}
+
+/// A slice in the local store, to read.
+///
+/// It has no destructor of its own, so it is covariant and may be kept in a variable that was
+/// declared before the slice that it shows.
+pub struct Staged<'a, T, S: Spe> {
+    view: NonNull<[T]>,
+    _hold: S::Hold,
+    _source: PhantomData<&'a [T]>,
+}
+
+impl<T: Pod, S: Spe> Deref for Staged<'_, T, S> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `Spe::hold` gave a pointer that is valid for reads of so many initialised bytes,
+        // aligned for T, and written by nobody, as long as the hold lives and the source is
+        // borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
+        unsafe { self.view.as_ref() }
+    }
+}
+
+/// A slice in the local store, to change; it is put back when it is committed or dropped.
+///
+/// [`commit`](Self::commit) waits for the put. A drop does not wait, so that it can happen during
+/// unwinding.
+#[must_use = "a view that is dropped at once puts back what it got"]
+pub struct StagedMut<'a, T: Pod, S: Spe> {
+    view: NonNull<[T]>,
+    hold: S::Hold,
+    memory: NonNull<T>,
+    spe: &'a S,
+    // With a destructor in this type itself, the compiler makes the target outlive the view: with
+    // a destructor in the hold alone, the put could reach memory that is gone.
+    _target: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T: Pod, S: Spe> StagedMut<'a, T, S> {
+    pub(crate) fn new(
+        spe: &'a S,
+        target: &'a mut [T],
+        fetch: bool,
+        at: &'static Location<'static>,
+    ) -> Result<Self, StageError> {
+        let len = target.len();
+        let memory = NonNull::from_mut(target).cast::<T>();
+        // SAFETY: the bytes are those of `target`, which is borrowed for 'a, longer than this call.
+        let (local, hold) = unsafe { spe.hold(StageRequest::new(memory, len, fetch, at)) }?;
+        if fetch {
+            spe.arrived(&hold);
+        }
+        Ok(Self {
+            view: NonNull::slice_from_raw_parts(local.cast(), len),
+            hold,
+            memory,
+            spe,
+            _target: PhantomData,
+        })
+    }
+
+    /// Puts the data back and waits until it has left; other threads of the SPE run meanwhile.
+    pub fn commit(self) {
+        let spe = self.spe;
+        drop(self);
+        spe.departed();
+    }
+}
+
+impl<T: Pod, S: Spe> Deref for StagedMut<'_, T, S> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: as for `Staged`.
+        unsafe { self.view.as_ref() }
+    }
+}
+
+impl<T: Pod, S: Spe> DerefMut for StagedMut<'_, T, S> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `Staged`; the target is borrowed exclusively for 'a, a local buffer belongs
+        // to the hold alone, and `&mut self` keeps others from this view.
+        unsafe { self.view.as_mut() }
+    }
+}
+
+impl<T: Pod, S: Spe> Drop for StagedMut<'_, T, S> {
+    fn drop(&mut self) {
+        let bytes = self.view.len() * size_of::<T>();
+        // SAFETY: `view` and `memory` are the two ends of what `hold` holds, the view is not used
+        // again, and the target is still borrowed exclusively: 'a outlives `self`.
+        unsafe {
+            self.spe
+                .put_back(&self.hold, self.view.cast(), self.memory.cast(), bytes);
+        }
+    }
+}
+
+/// A long slice, brought to the local store tile by tile, the next one while the current one is in
+/// use.
+///
+/// It lends each tile until the next call, so that two tiles of room are always enough.
+pub struct Stream<'a, T, S: Spe> {
+    spe: &'a S,
+    tiles: std::slice::Chunks<'a, T>,
+    ahead: Option<Pending<'a, T, S>>,
+    current: Option<Staged<'a, T, S>>,
+    at: &'static Location<'static>,
+}
+
+impl<'a, T: Pod, S: Spe> Stream<'a, T, S> {
+    pub(crate) fn new(
+        spe: &'a S,
+        source: &'a [T],
+        tile: usize,
+        at: &'static Location<'static>,
+    ) -> Self {
+        assert!(tile > 0, "a stream's tile has at least 1 element");
+        Self {
+            spe,
+            tiles: source.chunks(tile),
+            ahead: None,
+            current: None,
+            at,
+        }
+    }
+
+    /// The next tile, or `None` at the end. All have the length asked for, but for the last, which
+    /// may be shorter. Waits for its arrival; other threads of the SPE run meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room for it and the one after it.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it lends: an iterator's items could be hoarded until the local store is full"
+    )]
+    pub fn next(&mut self) -> Result<Option<&[T]>, StageError> {
+        self.current = None;
+        let arriving = match self.ahead.take() {
+            Some(pending) => pending,
+            None => match self.tiles.next() {
+                Some(tile) => Pending::new(self.spe, tile, self.at)?,
+                None => return Ok(None),
+            },
+        };
+        if let Some(tile) = self.tiles.next() {
+            self.ahead = Some(Pending::new(self.spe, tile, self.at)?);
+        }
+        Ok(Some(self.current.insert(arriving.wait())))
+    }
+}
+
+impl<T: fmt::Debug + Pod, S: Spe> fmt::Debug for Staged<'_, T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T: fmt::Debug + Pod, S: Spe> fmt::Debug for StagedMut<'_, T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

@@ -1,0 +1,202 @@
+//! Time in integers: points, spans, cycles, and the decrementer that programs read.
+//!
+//! The unit is the femtosecond, because a picosecond cannot hold one cycle of a 3.2 GHz SPU
+//! (312.5 ps). 128 bits of them never run out; 64 would after five hours.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+use std::time::Duration;
+
+const FEMTOSECONDS_PER_NANOSECOND: u128 = 1_000_000;
+const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
+
+/// A point in time, counted in femtoseconds from the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u128);
+
+/// A length of time in femtoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(u128);
+
+/// A number of cycles of an SPU's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cycles(pub u64);
+
+impl Time {
+    /// The point `femtoseconds` after the start of the run.
+    pub const fn from_femtoseconds(femtoseconds: u128) -> Self {
+        Self(femtoseconds)
+    }
+
+    /// The femtoseconds since the start of the run.
+    pub const fn as_femtoseconds(self) -> u128 {
+        self.0
+    }
+
+    /// The time that passed since `earlier`; zero if `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Span {
+    /// A span of `femtoseconds`.
+    pub const fn from_femtoseconds(femtoseconds: u128) -> Self {
+        Self(femtoseconds)
+    }
+
+    /// A span of `nanoseconds`.
+    pub const fn from_nanoseconds(nanoseconds: u64) -> Self {
+        Self(nanoseconds as u128 * FEMTOSECONDS_PER_NANOSECOND)
+    }
+
+    /// The span in femtoseconds.
+    pub const fn as_femtoseconds(self) -> u128 {
+        self.0
+    }
+
+    /// The span in nanoseconds, for reports: floating point is for people to read.
+    pub fn as_nanoseconds_f64(self) -> f64 {
+        self.0 as f64 / FEMTOSECONDS_PER_NANOSECOND as f64
+    }
+
+    /// The span in seconds, for reports.
+    pub fn as_seconds_f64(self) -> f64 {
+        self.0 as f64 / FEMTOSECONDS_PER_SECOND as f64
+    }
+}
+
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Self {
+        Self(duration.as_nanos() * FEMTOSECONDS_PER_NANOSECOND)
+    }
+}
+
+impl Add<Span> for Time {
+    type Output = Self;
+    fn add(self, span: Span) -> Self {
+        Self(self.0 + span.0)
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Span {
+    type Output = Self;
+    /// The difference, or zero where it would be negative.
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.as_nanoseconds_f64();
+        match ns {
+            _ if ns < 1e3 => write!(f, "{ns:.1} ns"),
+            _ if ns < 1e6 => write!(f, "{:.2} us", ns / 1e3),
+            _ if ns < 1e9 => write!(f, "{:.2} ms", ns / 1e6),
+            _ => write!(f, "{:.2} s", ns / 1e9),
+        }
+    }
+}
+
+/// How often a machine's decrementers count, in hertz: 14.318 MHz on a QS20, 79.8 MHz on a PS3
+/// (CellMT section 5; CellStats section 3.2 rounds the tick to 70 ns), 1 GHz on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timebase {
+    hertz: u64,
+}
+
+impl Timebase {
+    /// A timebase of `hertz` ticks a second.
+    ///
+    /// # Panics
+    ///
+    /// If `hertz` is 0.
+    pub const fn from_hertz(hertz: u64) -> Self {
+        assert!(hertz > 0, "a timebase counts at least once a second");
+        Self { hertz }
+    }
+
+    /// Ticks a second.
+    pub const fn hertz(self) -> u64 {
+        self.hertz
+    }
+
+    /// The span of `ticks` ticks, rounded down to a femtosecond.
+    pub const fn span_of(self, ticks: u64) -> Span {
+        Span(ticks as u128 * FEMTOSECONDS_PER_SECOND / self.hertz as u128)
+    }
+
+    /// The whole ticks in `span`.
+    pub const fn ticks_in(self, span: Span) -> u128 {
+        // Seconds and the rest are converted apart, so that no product can overflow.
+        let seconds = span.0 / FEMTOSECONDS_PER_SECOND;
+        let rest = span.0 % FEMTOSECONDS_PER_SECOND;
+        seconds * self.hertz as u128 + rest * self.hertz as u128 / FEMTOSECONDS_PER_SECOND
+    }
+}
+
+/// An SPE's decrementer: a 32-bit register that counts down once a tick of the timebase and wraps
+/// (CBEA section 9.7). It is a pure function of time, so both machines share it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Decrementer {
+    written: u32,
+    at: Time,
+}
+
+impl Decrementer {
+    /// A decrementer that was set to `value` at `now`.
+    pub const fn set(value: u32, now: Time) -> Self {
+        Self {
+            written: value,
+            at: now,
+        }
+    }
+
+    /// What the register holds at `now`.
+    pub const fn read(self, now: Time, timebase: Timebase) -> u32 {
+        self.written
+            .wrapping_sub(timebase.ticks_in(now.since(self.at)) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decrementer_counts_down_at_the_timebase_and_wraps() {
+        let qs20 = Timebase::from_hertz(14_318_000);
+        let start = Time::from_femtoseconds(7);
+        let decrementer = Decrementer::set(1, start);
+        let tick = qs20.span_of(1);
+        assert_eq!(decrementer.read(start, qs20), 1);
+        // `span_of` rounds down, so two spans of one tick are not yet two ticks.
+        assert_eq!(decrementer.read(start + tick + tick, qs20), 0);
+        assert_eq!(
+            decrementer.read(start + Span::from_nanoseconds(210), qs20),
+            u32::MAX - 1
+        );
+    }
+
+    #[test]
+    fn ticks_of_long_runs_do_not_overflow() {
+        let ghz = Timebase::from_hertz(1_000_000_000);
+        let century = Span::from_femtoseconds(3_155_760_000 * FEMTOSECONDS_PER_SECOND);
+        assert_eq!(ghz.ticks_in(century), 3_155_760_000_000_000_000);
+    }
+
+    #[test]
+    fn spans_choose_their_unit() {
+        assert_eq!(Span::from_femtoseconds(312_500).to_string(), "0.3 ns");
+        assert_eq!(Span::from_nanoseconds(1_500).to_string(), "1.50 us");
+        assert_eq!(Span::from_nanoseconds(1_680_000).to_string(), "1.68 ms");
+        assert_eq!(Span::from_nanoseconds(2_000_000_000).to_string(), "2.00 s");
+    }
+}

@@ -1,0 +1,149 @@
+//! What a machine is made of: SPEs in Cells, memory modules, and who is near whom.
+
+use crate::{CellId, ModuleId, SpeId};
+
+/// The parts of a machine and where they sit.
+///
+/// SPEs are numbered so that those of one Cell that a program should use first come first.
+///
+/// ```
+/// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
+///
+/// let site = |cell| SpeSite { cell: CellId::new(cell), place: String::new() };
+/// let blade = Topology::new("a small blade", vec![ModuleId::new(0), ModuleId::new(1)], vec![site(0), site(0), site(1)]);
+/// let spe = SpeId::new;
+/// assert_eq!(blade.distance(spe(0), spe(1)), Distance::SameCell);
+/// assert_eq!(blade.distance(spe(0), spe(2)), Distance::AcrossCells);
+/// assert_eq!(blade.spes_of(CellId::new(1)).collect::<Vec<_>>(), [spe(2)]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Topology {
+    name: String,
+    /// The nearest memory module of each Cell.
+    cells: Vec<ModuleId>,
+    spes: Vec<SpeSite>,
+    modules: u16,
+}
+
+/// Where one SPE sits.
+#[derive(Clone, Debug)]
+pub struct SpeSite {
+    /// Its Cell.
+    pub cell: CellId,
+    /// What the machine's owner calls the place, such as `CPU 3`; may be empty.
+    pub place: String,
+}
+
+/// How far apart two SPEs are, from near to far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Distance {
+    /// The same SPE.
+    Same,
+    /// Two SPEs of one Cell: on the host, cores under one last-level cache.
+    SameCell,
+    /// SPEs of two Cells.
+    AcrossCells,
+}
+
+impl Topology {
+    /// Describes a machine: `cells[c]` is the memory module nearest to Cell `c`, `spes[s]` the
+    /// site of SPE `s`. Memory modules are numbered from 0 to the highest that is named.
+    ///
+    /// # Panics
+    ///
+    /// If there is no Cell, or an SPE names a Cell that is not in `cells`.
+    pub fn new(name: impl Into<String>, cells: Vec<ModuleId>, spes: Vec<SpeSite>) -> Self {
+        assert!(!cells.is_empty(), "a machine has at least one Cell");
+        for (index, site) in spes.iter().enumerate() {
+            assert!(
+                site.cell.index() < cells.len(),
+                "SPE {index} sits in {}, but the machine has {} Cells",
+                site.cell,
+                cells.len()
+            );
+        }
+        let modules = 1 + cells.iter().map(|m| m.index()).max().unwrap_or(0) as u16;
+        Self {
+            name: name.into(),
+            cells,
+            spes,
+            modules,
+        }
+    }
+
+    /// The same machine with at least `count` memory modules, for modules that are nearest to no
+    /// Cell.
+    #[must_use]
+    pub fn with_modules(mut self, count: u16) -> Self {
+        self.modules = self.modules.max(count);
+        self
+    }
+
+    /// What people call this machine.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All SPEs, in order of their ids.
+    pub fn spes(&self) -> impl ExactSizeIterator<Item = SpeId> + Clone + use<> {
+        (0..self.spes.len() as u16).map(SpeId::new)
+    }
+
+    /// All Cells.
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = CellId> + Clone + use<> {
+        (0..self.cells.len() as u16).map(CellId::new)
+    }
+
+    /// All memory modules.
+    pub fn modules(&self) -> impl ExactSizeIterator<Item = ModuleId> + Clone + use<> {
+        (0..self.modules).map(ModuleId::new)
+    }
+
+    /// The SPEs of one Cell, in order of their ids.
+    pub fn spes_of(&self, cell: CellId) -> impl Iterator<Item = SpeId> + Clone + '_ {
+        self.spes()
+            .filter(move |spe| self.spes[spe.index()].cell == cell)
+    }
+
+    /// The Cell of an SPE.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such SPE.
+    pub fn cell_of(&self, spe: SpeId) -> CellId {
+        self.spes[spe.index()].cell
+    }
+
+    /// What the machine's owner calls the place of an SPE, such as `CPU 3`; may be empty.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such SPE.
+    pub fn place_of(&self, spe: SpeId) -> &str {
+        &self.spes[spe.index()].place
+    }
+
+    /// The memory module that is nearest to a Cell.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such Cell.
+    pub fn nearest_module(&self, cell: CellId) -> ModuleId {
+        self.cells[cell.index()]
+    }
+
+    /// How far apart two SPEs are.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such SPE.
+    pub fn distance(&self, a: SpeId, b: SpeId) -> Distance {
+        if a == b {
+            Distance::Same
+        } else if self.cell_of(a) == self.cell_of(b) {
+            Distance::SameCell
+        } else {
+            Distance::AcrossCells
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The functions of CellStats, by the names that its `-f` flag takes (section 3.1).
+
+use std::fmt;
+
+use cellworks_machine::mfc::Direction;
+use serde::{Serialize, Serializer};
+
+/// A primitive that can be measured.
+///
+/// ```
+/// use cellworks_stats::Function;
+/// assert_eq!(Function::DmaListGet.to_string(), "dmalistget");
+/// assert_eq!(Function::from_name("dmaout"), Some(Function::DmaPut));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Function {
+    /// Starting an empty program on an SPE and seeing that it ended.
+    MkThread,
+    /// A word there and a word back, by mailbox.
+    Mailbox,
+    /// A signal there and its answer.
+    Signal,
+    /// DMA into the local store.
+    DmaGet,
+    /// DMA out of the local store.
+    DmaPut,
+    /// A list of DMA transfers into the local store.
+    DmaListGet,
+    /// A list of DMA transfers out of the local store.
+    DmaListPut,
+    /// Adding to a variable in main memory.
+    FetchAdd,
+    /// Subtracting from a variable in main memory.
+    FetchSub,
+    /// Adding 1 to a variable in main memory.
+    FetchInc,
+    /// Subtracting 1 from a variable in main memory.
+    FetchDec,
+    /// Replacing a variable in main memory, and taking what it held.
+    FetchSet,
+}
+
+/// Functions that are measured by the same code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Threads,
+    Exchange(Channel),
+    Transfer { direction: Direction, list: bool },
+    Atomic,
+}
+
+/// What a word of an exchange travels by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    Mailbox,
+    Signal,
+}
+
+impl Function {
+    /// All of them, in the order of the paper.
+    pub const ALL: [Self; 12] = [
+        Self::MkThread,
+        Self::Mailbox,
+        Self::Signal,
+        Self::DmaGet,
+        Self::DmaPut,
+        Self::DmaListGet,
+        Self::DmaListPut,
+        Self::FetchAdd,
+        Self::FetchSub,
+        Self::FetchInc,
+        Self::FetchDec,
+        Self::FetchSet,
+    ];
+
+    /// The name that `-f` takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MkThread => "mkthread",
+            Self::Mailbox => "mailbox",
+            Self::Signal => "signal",
+            Self::DmaGet => "dmaget",
+            Self::DmaPut => "dmaput",
+            Self::DmaListGet => "dmalistget",
+            Self::DmaListPut => "dmalistput",
+            Self::FetchAdd => "fetchadd",
+            Self::FetchSub => "fetchsub",
+            Self::FetchInc => "fetchinc",
+            Self::FetchDec => "fetchdec",
+            Self::FetchSet => "fetchset",
+        }
+    }
+
+    /// What else the function is called: the paper's examples write `dmaout` for `dmaput`.
+    pub const fn other_name(self) -> Option<&'static str> {
+        match self {
+            Self::DmaPut => Some("dmaout"),
+            _ => None,
+        }
+    }
+
+    /// The function of this name, or of this other name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|function| function.name() == name || function.other_name() == Some(name))
+    }
+
+    /// What one operation is, in a few words.
+    pub const fn operation(self) -> &'static str {
+        match self {
+            Self::MkThread => "start an empty program on an SPE and see it end",
+            Self::Mailbox => "a word there and a word back, by mailbox",
+            Self::Signal => "a signal there and its answer",
+            Self::DmaGet => "a block into the local store",
+            Self::DmaPut => "a block out of the local store",
+            Self::DmaListGet => "a list of blocks into the local store",
+            Self::DmaListPut => "a list of blocks out of the local store",
+            Self::FetchAdd => "add to a variable in main memory",
+            Self::FetchSub => "subtract from a variable in main memory",
+            Self::FetchInc => "add 1 to a variable in main memory",
+            Self::FetchDec => "subtract 1 from a variable in main memory",
+            Self::FetchSet => "replace a variable in main memory",
+        }
+    }
+
+    pub(crate) const fn kind(self) -> Kind {
+        match self {
+            Self::MkThread => Kind::Threads,
+            Self::Mailbox => Kind::Exchange(Channel::Mailbox),
+            Self::Signal => Kind::Exchange(Channel::Signal),
+            Self::DmaGet => Kind::Transfer { direction: Direction::Get, list: false },
+            Self::DmaPut => Kind::Transfer { direction: Direction::Put, list: false },
+            Self::DmaListGet => Kind::Transfer { direction: Direction::Get, list: true },
+            Self::DmaListPut => Kind::Transfer { direction: Direction::Put, list: true },
+            Self::FetchAdd | Self::FetchSub | Self::FetchInc | Self::FetchDec | Self::FetchSet => {
+                Kind::Atomic
+            }
+        }
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// As its name.
+impl Serialize for Function {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}

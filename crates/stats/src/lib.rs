@@ -1,0 +1,30 @@
+//! What the primitives of a machine made of cells cost: starting programs, mailboxes, signals, DMA
+//! and atomic operations. It is CellStats (Abellán, Fernández, Acacio: *Characterizing the basic
+//! synchronization and communication operations in dual Cell-based blades*), for any [`Machine`].
+//!
+//! ```text
+//!   Request ── plan ──► Plan ── measure(machine) ──► Measurement
+//!   the paper's flags   checked                      latency, bandwidth, circumstances
+//!      ▲
+//!   characterize(topology): the requests that describe a whole machine
+//! ```
+//!
+//! Every measurement verifies what its operations left behind. Where that is wrong there is an
+//! error and no number.
+//!
+//! [`Machine`]: cellworks_machine::Machine
+
+mod characterize;
+mod error;
+mod function;
+mod measure;
+mod report;
+mod request;
+mod sample;
+
+pub use characterize::characterize;
+pub use error::{MeasureError, RequestError, SpeError, Untrusted, Unused};
+pub use function::Function;
+pub use measure::measure;
+pub use report::{Between, Buffers, Latency, Measurement, Parameters};
+pub use request::{Count, Iterations, Limits, Plan, Request};

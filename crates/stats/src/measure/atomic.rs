@@ -1,0 +1,154 @@
+//! `fetchadd` and its relatives: read-modify-write operations on variables in main memory
+//! (section 3.1.5).
+//!
+//! A variable of one word is changed by the machine's best way to do so, a larger one by the loop of
+//! `getllar` and `putllc`.
+
+use cellworks_machine::memory::{LINE_BYTES, Region};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{AtomicOp, LocalBuffer, Machine, Spe, fetch_update_words};
+
+use super::crew::{Crew, Work, conduct, work};
+use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
+use crate::Function;
+use crate::error::{MeasureError, SpeError, Untrusted};
+use crate::request::{AtomicTask, Plan};
+
+/// What `fetchadd` adds and `fetchsub` subtracts; not 1, which is for `fetchinc` and `fetchdec`.
+const OPERAND: u32 = 5;
+
+pub(super) fn measure<M: Machine>(
+    machine: &M,
+    plan: &Plan,
+    task: &AtomicTask,
+) -> Result<Outcome, MeasureError> {
+    let layout = task.layout;
+    let variables = machine.allocate(plan.module, layout.span_bytes())?;
+    let blocks = (0..task.spes.len()).map(|position| ControlBlock {
+        ea: variables.at(layout.offset(position)).0,
+        size: task.words as u32,
+        position: position as u32,
+        ..ControlBlock::default()
+    });
+    let region = control_blocks(machine, plan.module, blocks)?;
+    let function = plan.function();
+    let results = machine.run(|ppe| {
+        let spawn = |(position, spe)| {
+            let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
+            ppe.spawn(spe, move |spe| work(spe, block, |spe, block| Updater::new(spe, block, function)))
+        };
+        let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
+        let mut crew = Crew::gather(ppe, programs);
+        // Whoever stopped the crew is named by `dismiss`.
+        let _ = conduct(plan.pace, |iterations| crew.round(iterations));
+        crew.dismiss()
+    })??;
+    let mut balances = vec![0_u32; layout.buffers];
+    let mut loops = Vec::with_capacity(results.len());
+    for (position, (timed, balance)) in results.into_iter().enumerate() {
+        let variable = &mut balances[layout.buffer_of(position)];
+        *variable = variable.wrapping_add(balance);
+        loops.push(timed);
+    }
+    for (index, balance) in balances.into_iter().enumerate() {
+        verify(&variables, layout.stride * index, task.words, balance)?;
+    }
+    Ok(Outcome { loops, operations_per_iteration: 1, bytes_per_iteration: 0 })
+}
+
+/// Every value that was written is read by the operation after it, or is there at the end. So what
+/// all operations wrote minus what they read is what the variable gained from 0; a lost update
+/// breaks this, for every kind of operation.
+fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
+    for word in 0..words {
+        let found = variables.load_u32(offset + 4 * word);
+        check_word(word, balance, found)?;
+    }
+    Ok(())
+}
+
+fn check_word(word: usize, expected: u32, found: u32) -> Result<(), Untrusted> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Untrusted::new(format!(
+        "word {word} of a variable holds {found:#010x} after operations that leave {expected:#010x}"
+    )))
+}
+
+/// The work of one SPE.
+struct Updater {
+    function: Function,
+    ea: EffectiveAddress,
+    words: usize,
+    /// The line that reservations need in the local store.
+    scratch: LocalBuffer,
+    /// What `fetchset` stores next: each SPE has numbers of its own.
+    next: u32,
+    /// What was written minus what was read.
+    balance: u32,
+}
+
+impl Updater {
+    fn new<S: Spe>(spe: &S, block: ControlBlock, function: Function) -> Result<Self, SpeError> {
+        let line = LINE_BYTES as u32;
+        Ok(Self {
+            function,
+            ea: EffectiveAddress(block.ea),
+            words: block.size as usize,
+            scratch: spe.local_store().reserve(LINE_BYTES, line, "the reserved line")?,
+            next: (block.position + 1) << 20,
+            balance: 0,
+        })
+    }
+
+    fn operation(&mut self) -> AtomicOp {
+        match self.function {
+            Function::FetchAdd => AtomicOp::Add(OPERAND),
+            Function::FetchSub => AtomicOp::Subtract(OPERAND),
+            Function::FetchInc => AtomicOp::Add(1),
+            Function::FetchDec => AtomicOp::Subtract(1),
+            _ => {
+                self.next = self.next.wrapping_add(1);
+                AtomicOp::Set(self.next)
+            }
+        }
+    }
+}
+
+impl<S: Spe> Work<S> for Updater {
+    type Left = u32;
+
+    fn operate(&mut self, spe: &S) -> Result<(), SpeError> {
+        let operation = self.operation();
+        let before = if self.words == 1 {
+            spe.fetch_update(self.ea, operation)?
+        } else {
+            let scratch = self.scratch.address();
+            let (mfc, local_store) = (spe.mfc(), spe.local_store());
+            fetch_update_words(mfc, local_store, scratch, self.ea, self.words, operation)?
+        };
+        let gained = operation.apply(before).wrapping_sub(before);
+        self.balance = self.balance.wrapping_add(gained);
+        Ok(())
+    }
+
+    fn finish(self, _: &S) -> Result<u32, SpeError> {
+        Ok(self.balance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_update_is_an_error() {
+        assert_eq!(check_word(0, 30, 30), Ok(()));
+        assert_eq!(
+            check_word(2, 30, 25).unwrap_err().to_string(),
+            "the measurement cannot be trusted: word 2 of a variable holds 0x00000019 after \
+             operations that leave 0x0000001e; the machine is at fault, please report it"
+        );
+    }
+}

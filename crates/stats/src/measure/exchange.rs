@@ -1,0 +1,208 @@
+//! `mailbox` and `signal`: a word there and a word back (sections 3.1.2 and 3.1.3).
+//!
+//! | | there | back |
+//! |---|---|---|
+//! | mailbox, PPE and SPE | inbound mailbox | outbound mailbox |
+//! | mailbox, SPE and SPE | inbound mailbox | inbound mailbox |
+//! | signal, PPE and SPE | signal register 1 | outbound mailbox |
+//! | signal, SPE and SPE | signal register 1 | signal register 1 |
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{Handle, Machine, Ppe, SignalRegister, Spe, SpeId};
+
+use super::crew::{Crew, Work, conduct, join, work};
+use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks, receive};
+use crate::error::{MeasureError, SpeError, Untrusted};
+use crate::function::Channel;
+use crate::request::Plan;
+use crate::sample::{Known, TimedLoop};
+
+const REGISTER: SignalRegister = SignalRegister::One;
+/// What ends a partner; no other word of an exchange has the most significant bit.
+const STOP: u32 = 1 << 31;
+/// A partner's report that it has its control block, or has not.
+const READY: u32 = 1;
+const FAILED: u32 = u32::MAX;
+
+/// The initiator, SPE 0 or the PPE, and partners that answer it one after the other: an iteration
+/// is an exchange with each.
+pub(super) fn measure<M: Machine>(
+    machine: &M,
+    plan: &Plan,
+    channel: Channel,
+    between_spes: bool,
+    partners: &[SpeId],
+) -> Result<Outcome, MeasureError> {
+    let initiator = between_spes.then_some(SpeId::new(0));
+    let blocks = vec![ControlBlock::default(); partners.len() + 1];
+    let region = control_blocks(machine, plan.module, blocks.into_iter())?;
+    let block_of = |position: usize| region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
+    let last = machine.run(|ppe| {
+        let mut handles = Vec::new();
+        let mut all_ready = true;
+        for (position, partner) in partners.iter().enumerate() {
+            let block = block_of(position);
+            handles.push(ppe.spawn(*partner, move |spe| answer(spe, block, channel, initiator)));
+        }
+        for partner in partners {
+            all_ready &= ppe.read_out_mbox(*partner, Outbound::Plain) == READY;
+        }
+        let last = match initiator {
+            _ if !all_ready => Ok(TimedLoop::default()),
+            None => by_ppe(ppe, plan, channel, partners),
+            Some(initiator) => {
+                let block = block_of(partners.len());
+                let program = ppe.spawn(initiator, move |spe| {
+                    work(spe, block, |_, _| Ok(Initiator { channel, partners, word: 0 }))
+                });
+                by_spe(ppe, plan, program)
+            }
+        };
+        for partner in partners {
+            match channel {
+                Channel::Mailbox => ppe.write_in_mbox(*partner, STOP),
+                Channel::Signal => ppe.send_signal(*partner, REGISTER, STOP),
+            }
+        }
+        let answered: Vec<_> = handles.into_iter().map(join).collect();
+        answered.into_iter().collect::<Result<(), _>>()?;
+        last
+    })??;
+    Ok(Outcome {
+        loops: vec![last],
+        operations_per_iteration: partners.len(),
+        bytes_per_iteration: 0,
+    })
+}
+
+fn by_ppe<M: Machine>(
+    ppe: &Ppe<'_, '_, M>,
+    plan: &Plan,
+    channel: Channel,
+    partners: &[SpeId],
+) -> Result<TimedLoop, MeasureError> {
+    let mut known = Known::about(|| ppe.now());
+    let mut last = TimedLoop::default();
+    let mut word = 0;
+    let mut exchange_with_each = || {
+        for partner in partners {
+            word = next(word);
+            match channel {
+                Channel::Mailbox => ppe.write_in_mbox(*partner, word),
+                Channel::Signal => ppe.send_signal(*partner, REGISTER, word),
+            }
+            check(*partner, word, ppe.read_out_mbox(*partner, Outbound::Plain))?;
+        }
+        Ok::<_, Untrusted>(())
+    };
+    conduct(plan.pace, |iterations| {
+        last = known.timed_loop(iterations, || ppe.now(), &mut exchange_with_each)?;
+        Ok::<_, Untrusted>(last.elapsed())
+    })?;
+    Ok(last)
+}
+
+fn by_spe<'scope, M: Machine>(
+    ppe: &'scope Ppe<'scope, '_, M>,
+    plan: &Plan,
+    program: Handle<'scope, Result<(TimedLoop, ()), SpeError>, M>,
+) -> Result<TimedLoop, MeasureError> {
+    let mut crew = Crew::gather(ppe, vec![program]);
+    // Whoever stopped the crew is named by `dismiss`.
+    let _ = conduct(plan.pace, |iterations| crew.round(iterations));
+    let mut results = crew.dismiss()?;
+    Ok(results.swap_remove(0).0)
+}
+
+/// SPE 0 in the place of the PPE.
+struct Initiator<'a> {
+    channel: Channel,
+    partners: &'a [SpeId],
+    word: u32,
+}
+
+impl<S: Spe> Work<S> for Initiator<'_> {
+    type Left = ();
+
+    fn operate(&mut self, spe: &S) -> Result<(), SpeError> {
+        for partner in self.partners {
+            self.word = next(self.word);
+            let reply = match self.channel {
+                Channel::Mailbox => {
+                    spe.write_in_mbox_of(*partner, self.word);
+                    spe.read_in_mbox()
+                }
+                Channel::Signal => {
+                    spe.send_signal(*partner, REGISTER, self.word);
+                    spe.read_signal(REGISTER)
+                }
+            };
+            check(*partner, self.word, reply)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self, _: &S) -> Result<(), SpeError> {
+        Ok(())
+    }
+}
+
+/// The program of a partner: sends every word back to the initiator, the PPE if there is none.
+fn answer<S: Spe>(
+    spe: &S,
+    control_block: EffectiveAddress,
+    channel: Channel,
+    initiator: Option<SpeId>,
+) -> Result<(), SpeError> {
+    let received = receive(spe, control_block);
+    spe.write_out_mbox(Outbound::Plain, if received.is_ok() { READY } else { FAILED });
+    loop {
+        let word = match channel {
+            Channel::Mailbox => spe.read_in_mbox(),
+            Channel::Signal => spe.read_signal(REGISTER),
+        };
+        if word == STOP {
+            return received.map(|_| ());
+        }
+        match (initiator, channel) {
+            (None, _) => spe.write_out_mbox(Outbound::Plain, word),
+            (Some(initiator), Channel::Mailbox) => spe.write_in_mbox_of(initiator, word),
+            (Some(initiator), Channel::Signal) => spe.send_signal(initiator, REGISTER, word),
+        }
+    }
+}
+
+/// The word after `word`: never 0, never [`STOP`].
+fn next(word: u32) -> u32 {
+    word % (STOP - 1) + 1
+}
+
+fn check(partner: SpeId, sent: u32, reply: u32) -> Result<(), Untrusted> {
+    if reply == sent {
+        return Ok(());
+    }
+    Err(Untrusted::new(format!("{partner} was sent the word {sent:#010x} and replied {reply:#010x}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_never_0_and_never_stop() {
+        assert_eq!(next(0), 1);
+        assert_eq!(next(STOP - 2), STOP - 1);
+        assert_eq!(next(STOP - 1), 1);
+    }
+
+    #[test]
+    fn a_wrong_reply_names_both_words() {
+        assert_eq!(check(SpeId::new(3), 7, 7), Ok(()));
+        assert_eq!(
+            check(SpeId::new(3), 7, 6).unwrap_err().to_string(),
+            "the measurement cannot be trusted: SPE 3 was sent the word 0x00000007 and replied \
+             0x00000006; the machine is at fault, please report it"
+        );
+    }
+}

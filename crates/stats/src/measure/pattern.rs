@@ -1,0 +1,99 @@
+//! What is written into buffers, so that it can be seen whether transfers arrived.
+//!
+//! The content repeats every 64 KB: a longer block moves through a window of this size, and
+//! whichever part of it was moved last, the window then holds the same bytes.
+
+use crate::error::Untrusted;
+use crate::request::WINDOW_BYTES;
+
+/// The content of a buffer; every buffer has another one.
+pub(super) struct Pattern(Vec<u8>);
+
+impl Pattern {
+    /// The content of buffer number `buffer`.
+    pub fn of_buffer(buffer: u32) -> Self {
+        // Multiplying by an odd number keeps all words apart.
+        let words = (0..WINDOW_BYTES as u32 / 4)
+            .map(|word| (word + 1).wrapping_mul(0x9E37_79B1) ^ buffer.wrapping_mul(0x85EB_CA6B));
+        Self(words.flat_map(u32::to_ne_bytes).collect())
+    }
+
+    /// The opposite content, which differs in every byte.
+    pub fn opposite(&self) -> Self {
+        Self(self.0.iter().map(|byte| !byte).collect())
+    }
+
+    /// Fills the buffer bytes `from..from + bytes`: hands `write` an offset in the buffer and the
+    /// bytes that belong there.
+    pub fn fill(&self, from: usize, bytes: usize, mut write: impl FnMut(usize, &[u8])) {
+        let mut done = 0;
+        while done < bytes {
+            let within = (from + done) % WINDOW_BYTES;
+            let step = (WINDOW_BYTES - within).min(bytes - done);
+            write(from + done, &self.0[within..within + step]);
+            done += step;
+        }
+    }
+
+    /// Compares the buffer bytes `from..from + bytes` with what `read` finds at each offset.
+    pub fn verify(
+        &self,
+        from: usize,
+        bytes: usize,
+        place: &str,
+        mut read: impl FnMut(usize, &mut [u8]),
+    ) -> Result<(), Untrusted> {
+        let mut found = vec![0; WINDOW_BYTES.min(bytes)];
+        let mut verdict = Ok(());
+        self.fill(from, bytes, |offset, expected| {
+            let found = &mut found[..expected.len()];
+            read(offset, found);
+            let wrong = expected.iter().zip(&*found).position(|(a, b)| a != b);
+            if let (Some(at), Ok(())) = (wrong, &verdict) {
+                verdict = Err(Untrusted::new(format!(
+                    "byte {} of a block in {place} is {:#04x}, and {:#04x} was moved there",
+                    offset + at,
+                    found[at],
+                    expected[at]
+                )));
+            }
+        });
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_filled_verifies_and_one_wrong_byte_is_named() {
+        let pattern = Pattern::of_buffer(2);
+        let mut memory = vec![0; 3 * WINDOW_BYTES + 16];
+        let bytes = memory.len();
+        pattern.fill(0, bytes, |at, from| memory[at..at + from.len()].copy_from_slice(from));
+        let verify = |memory: &[u8]| {
+            pattern.verify(0, bytes, "main memory", |at, into| {
+                into.copy_from_slice(&memory[at..at + into.len()]);
+            })
+        };
+        assert_eq!(verify(&memory), Ok(()));
+        let right = memory[70_000];
+        memory[70_000] = !right;
+        assert_eq!(
+            verify(&memory).unwrap_err().to_string(),
+            format!(
+                "the measurement cannot be trusted: byte 70000 of a block in main memory is \
+                 {:#04x}, and {right:#04x} was moved there; the machine is at fault, please report it",
+                !right
+            )
+        );
+    }
+
+    #[test]
+    fn buffers_and_opposites_differ() {
+        let (a, b) = (Pattern::of_buffer(0), Pattern::of_buffer(1));
+        assert!(a.0.chunks(4).zip(b.0.chunks(4)).all(|(a, b)| a != b));
+        assert!(a.0.iter().zip(&a.opposite().0).all(|(a, b)| a != b));
+    }
+}

@@ -1,0 +1,40 @@
+//! `mkthread`: starting an empty program on an SPE, and seeing that it ended (section 3.1.1).
+
+use std::convert::Infallible;
+
+use cellworks_machine::{Machine, SpeId};
+
+use super::Outcome;
+use super::crew::conduct;
+use crate::error::MeasureError;
+use crate::request::Plan;
+use crate::sample::{Known, TimedLoop};
+
+/// An iteration starts a program on each SPE and then joins all.
+pub(super) fn measure<M: Machine>(
+    machine: &M,
+    plan: &Plan,
+    spes: &[SpeId],
+) -> Result<Outcome, MeasureError> {
+    let last = machine.run(|ppe| {
+        let mut known = Known::about(|| ppe.now());
+        let mut last = TimedLoop::default();
+        let mut programs = Vec::with_capacity(spes.len());
+        let mut start_and_join = || {
+            programs.extend(spes.iter().map(|spe| ppe.spawn(*spe, |_| ())));
+            for program in programs.drain(..) {
+                if let Err(payload) = program.join() {
+                    std::panic::resume_unwind(payload);
+                }
+            }
+            Ok::<_, Infallible>(())
+        };
+        let Ok(()) = conduct(plan.pace, |iterations| {
+            let Ok(timed) = known.timed_loop(iterations, || ppe.now(), &mut start_and_join);
+            last = timed;
+            Ok::<_, Infallible>(last.elapsed())
+        });
+        last
+    })?;
+    Ok(Outcome { loops: vec![last], operations_per_iteration: spes.len(), bytes_per_iteration: 0 })
+}

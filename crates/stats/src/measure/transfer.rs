@@ -1,0 +1,310 @@
+//! `dmaget`, `dmaput` and their lists: blocks between the local store and main memory, or the local
+//! store of SPE 0 (section 3.1.4). Operations are blocking: issue, then wait for the tag group.
+//!
+//! ```text
+//!   one block up to 16 KB     a block above                    a list
+//!   one command               commands of 16 KB, in turn       one list command
+//!   ┌──────┐                  through a window of 64 KB        ┌──┬──┬──┬──┐
+//!   └──────┘                  ┌──────┬──────┬──────┬──────┐    └──┴──┴──┴──┘
+//!                             └──────┴──────┴──────┴──────┘    and its elements, 8 bytes each
+//! ```
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::memory::{LINE_BYTES, Region};
+use cellworks_machine::mfc::{
+    Direction, EffectiveAddress, LIST_ELEMENT_BYTES, ListElement, LsAddr, MAX_TRANSFER_BYTES, RawCommand,
+};
+use cellworks_machine::{LocalBuffer, LocalStore, Machine, Mfc, Ppe, Spe, SpeId};
+
+use super::crew::{Crew, Work, conduct, join, work};
+use super::pattern::Pattern;
+use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, TAG, control_blocks};
+use crate::error::{MeasureError, SpeError};
+use crate::request::{Layout, Plan, Shape, TransferTask, WINDOW_BYTES};
+use crate::sample::TimedLoop;
+
+/// The elements of a list lie in one area of this size, because they share the upper half of
+/// their effective addresses.
+const LIST_AREA_BYTES: u64 = 1 << 32;
+
+pub(super) fn measure<M: Machine>(
+    machine: &M,
+    plan: &Plan,
+    task: &TransferTask,
+) -> Result<Outcome, MeasureError> {
+    let loops = match task.lender {
+        Some(lender) => machine.run(|ppe| between_spes(machine, ppe, plan, task, lender))??,
+        None => {
+            let buffers = Buffers::in_main_memory(machine, plan, task.layout)?;
+            buffers.fill(task.direction);
+            let from = buffers.region.at(buffers.start);
+            let loops = machine.run(|ppe| run(machine, ppe, plan, task, from))??;
+            buffers.verify(task.direction)?;
+            loops
+        }
+    };
+    Ok(Outcome { loops, operations_per_iteration: 1, bytes_per_iteration: task.shape.bytes() })
+}
+
+/// Has every SPE move its buffer, the first of which starts at `buffers`.
+fn run<'scope, M: Machine>(
+    machine: &M,
+    ppe: &'scope Ppe<'scope, '_, M>,
+    plan: &Plan,
+    task: &TransferTask,
+    buffers: EffectiveAddress,
+) -> Result<Vec<TimedLoop>, MeasureError> {
+    let (size, list_elements) = match task.shape {
+        Shape::Block { bytes } => (bytes as u32, 0),
+        Shape::List { elements, element_bytes } => (element_bytes, elements),
+    };
+    let blocks = (0..task.spes.len()).map(|position| ControlBlock {
+        ea: (buffers + task.layout.offset(position) as u64).0,
+        size,
+        list_elements,
+        buffer: task.layout.buffer_of(position) as u32,
+        ..ControlBlock::default()
+    });
+    let region = control_blocks(machine, plan.module, blocks)?;
+    let direction = task.direction;
+    let spawn = |(position, spe)| {
+        let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
+        ppe.spawn(spe, move |spe| work(spe, block, |spe, block| Mover::new(spe, block, direction)))
+    };
+    let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
+    let mut crew = Crew::gather(ppe, programs);
+    // Whoever stopped the crew is named by `dismiss`.
+    let _ = conduct(plan.pace, |iterations| crew.round(iterations));
+    Ok(crew.dismiss()?.into_iter().map(|(timed, ())| timed).collect())
+}
+
+/// As [`run`], with the buffers in the local store of `lender`, which only lends it.
+fn between_spes<'scope, M: Machine>(
+    machine: &M,
+    ppe: &'scope Ppe<'scope, '_, M>,
+    plan: &Plan,
+    task: &TransferTask,
+    lender: SpeId,
+) -> Result<Vec<TimedLoop>, MeasureError> {
+    let (direction, layout) = (task.direction, task.layout);
+    let program = ppe.spawn(lender, move |spe| lend(spe, direction, layout));
+    if ppe.read_out_mbox(lender, Outbound::Plain) == NOTHING_LENT {
+        join(program)?;
+        unreachable!("a program that has nothing to lend returns why");
+    }
+    let halves = [(); 2].map(|()| ppe.read_out_mbox(lender, Outbound::Plain));
+    let buffers = EffectiveAddress::from_halves(halves[0], halves[1]);
+    let loops = run(machine, ppe, plan, task, buffers);
+    ppe.write_in_mbox(lender, GIVE_BACK);
+    let lent = join(program);
+    let loops = loops?;
+    lent?;
+    Ok(loops)
+}
+
+/// In the lender's outbound mailbox: the effective address follows, upper half first.
+const LENT: u32 = 1;
+/// In the lender's outbound mailbox: its program has failed, and its result says why.
+const NOTHING_LENT: u32 = 0;
+/// In the lender's inbound mailbox: nobody uses its local store any more.
+const GIVE_BACK: u32 = 1;
+
+/// The program of the SPE that lends its local store.
+fn lend<S: Spe>(spe: &S, direction: Direction, layout: Layout) -> Result<(), SpeError> {
+    let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
+    let store = spe.local_store();
+    let lent = store.reserve(layout.span_bytes(), LINE_BYTES as u32, "what other SPEs access");
+    let buffers = match lent {
+        Ok(lent) => Buffers { region: store.region().clone(), start: lent.address().0 as usize, layout, _lent: Some(lent) },
+        Err(no_room) => {
+            tell(NOTHING_LENT);
+            return Err(no_room.into());
+        }
+    };
+    buffers.fill(direction);
+    let ea = buffers.region.at(buffers.start);
+    tell(LENT);
+    tell(ea.eah());
+    tell(ea.eal());
+    spe.read_in_mbox();
+    Ok(buffers.verify(direction)?)
+}
+
+/// The far end of the transfers: in main memory, or in the lender's local store.
+struct Buffers {
+    region: Region,
+    /// Where the first buffer starts.
+    start: usize,
+    layout: Layout,
+    _lent: Option<LocalBuffer>,
+}
+
+impl Buffers {
+    fn in_main_memory<M: Machine>(
+        machine: &M,
+        plan: &Plan,
+        layout: Layout,
+    ) -> Result<Self, MeasureError> {
+        let bytes = layout.span_bytes();
+        let mut region = machine.allocate(plan.module, bytes)?;
+        let mut start = 0;
+        if crosses_list_area(region.at(0), bytes) {
+            // Twice the memory has a half on one side of any boundary.
+            region = machine.allocate(plan.module, 2 * bytes)?;
+            if crosses_list_area(region.at(0), bytes) {
+                start = (LIST_AREA_BYTES - region.at(0).0 % LIST_AREA_BYTES) as usize;
+            }
+        }
+        Ok(Self { region, start, layout, _lent: None })
+    }
+
+    /// Prepares the buffers: what will be got, or the opposite of what will be put.
+    fn fill(&self, direction: Direction) {
+        for index in 0..self.layout.buffers {
+            let pattern = Pattern::of_buffer(index as u32);
+            let content = match direction {
+                Direction::Get => pattern,
+                Direction::Put => pattern.opposite(),
+            };
+            let start = self.start + self.layout.stride * index;
+            content.fill(0, self.layout.bytes, |at, bytes| self.region.write(start + at, bytes));
+        }
+    }
+
+    /// Verifies that they hold what was put there; what was got, the SPEs verify.
+    fn verify(&self, direction: Direction) -> Result<(), crate::Untrusted> {
+        if direction == Direction::Get {
+            return Ok(());
+        }
+        for index in 0..self.layout.buffers {
+            let start = self.start + self.layout.stride * index;
+            let read = |at, into: &mut [u8]| self.region.read(start + at, into);
+            Pattern::of_buffer(index as u32).verify(0, self.layout.bytes, "memory", read)?;
+        }
+        Ok(())
+    }
+}
+
+/// A block longer than an area crosses some boundary wherever it is; only lists mind, and they are
+/// shorter.
+fn crosses_list_area(start: EffectiveAddress, bytes: usize) -> bool {
+    start.0 % LIST_AREA_BYTES + bytes as u64 > LIST_AREA_BYTES
+}
+
+/// The work of one SPE.
+struct Mover {
+    direction: Direction,
+    ea: EffectiveAddress,
+    shape: Shape,
+    data: LocalBuffer,
+    list: Option<LocalBuffer>,
+    pattern: Pattern,
+}
+
+impl Mover {
+    fn new<S: Spe>(spe: &S, block: ControlBlock, direction: Direction) -> Result<Self, SpeError> {
+        let shape = match block.list_elements {
+            0 => Shape::Block { bytes: block.size as usize },
+            elements => Shape::List { elements, element_bytes: block.size },
+        };
+        let store = spe.local_store();
+        let ea = EffectiveAddress(block.ea);
+        let data = store.reserve(shape.local_bytes(), LINE_BYTES as u32, "the measured blocks")?;
+        let list = match shape {
+            Shape::Block { .. } => None,
+            Shape::List { .. } => {
+                let list = store.reserve(shape.list_bytes(), LIST_ELEMENT_BYTES, "the list")?;
+                write_list(store, list.address(), ea, shape);
+                Some(list)
+            }
+        };
+        let mover = Self { direction, ea, shape, data, list, pattern: Pattern::of_buffer(block.buffer) };
+        match direction {
+            Direction::Get => mover.fill(store, &mover.pattern.opposite()),
+            Direction::Put => mover.fill(store, &mover.pattern),
+        }
+        Ok(mover)
+    }
+
+    /// The pieces of the block that the local store holds: where each is there, where in the
+    /// block, and its bytes.
+    fn pieces(&self) -> impl Iterator<Item = (LsAddr, usize, usize)> {
+        let start = self.data.address().0;
+        let (count, bytes) = match self.shape {
+            Shape::Block { bytes } => (1, bytes.min(WINDOW_BYTES)),
+            Shape::List { elements, element_bytes } => (elements, element_bytes as usize),
+        };
+        (0..count as usize).map(move |index| {
+            let in_block = index * bytes;
+            // An element of fewer than 16 bytes takes the offset in its 16-byte block from its
+            // effective address (CBEA section 7.4).
+            let in_store = if bytes < 16 { index * 16 + in_block % 16 } else { in_block };
+            (LsAddr(start + in_store as u32), in_block, bytes)
+        })
+    }
+
+    fn fill(&self, store: &LocalStore, content: &Pattern) {
+        for (at, in_block, bytes) in self.pieces() {
+            content.fill(in_block, bytes, |offset, from| {
+                store.write(LsAddr(at.0 + (offset - in_block) as u32), from);
+            });
+        }
+    }
+}
+
+/// Writes the elements of a list whose blocks follow each other from `ea` on.
+fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
+    let Shape::List { elements, element_bytes: bytes } = shape else { return };
+    for index in 0..elements {
+        let eal = ea.eal() + index * bytes;
+        let words = ListElement { stall_and_notify: false, bytes, eal }.to_words();
+        for (word, half) in words.into_iter().zip([0, 4]) {
+            store.write_word(LsAddr(at.0 + index * LIST_ELEMENT_BYTES + half), word);
+        }
+    }
+}
+
+impl<S: Spe> Work<S> for Mover {
+    type Left = ();
+
+    #[inline]
+    fn operate(&mut self, spe: &S) -> Result<(), SpeError> {
+        let (mfc, data, ea) = (spe.mfc(), self.data.address(), self.ea);
+        match (self.shape, &self.list) {
+            (Shape::Block { bytes }, _) => {
+                let command = match self.direction {
+                    Direction::Get => RawCommand::get,
+                    Direction::Put => RawCommand::put,
+                };
+                let most = MAX_TRANSFER_BYTES as usize;
+                for done in (0..bytes).step_by(most) {
+                    let lsa = LsAddr(data.0 + (done % WINDOW_BYTES) as u32);
+                    let step = (bytes - done).min(most) as u32;
+                    mfc.issue(command(lsa, ea + done as u64, step, TAG))?;
+                }
+            }
+            (Shape::List { .. }, Some(list)) => {
+                let command = match self.direction {
+                    Direction::Get => RawCommand::getl,
+                    Direction::Put => RawCommand::putl,
+                };
+                let list_bytes = self.shape.list_bytes() as u32;
+                mfc.issue(command(data, ea.eah(), list.address(), list_bytes, TAG))?;
+            }
+            (Shape::List { .. }, None) => unreachable!("`new` reserves a list for every list"),
+        }
+        mfc.wait_all(TAG.mask());
+        Ok(())
+    }
+
+    fn finish(self, spe: &S) -> Result<(), SpeError> {
+        if self.direction == Direction::Get {
+            for (at, in_block, bytes) in self.pieces() {
+                self.pattern.verify(in_block, bytes, "the local store", |offset, into| {
+                    spe.local_store().read(LsAddr(at.0 + (offset - in_block) as u32), into);
+                })?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,535 @@
+//! What is to be measured: as it was asked for, and checked.
+//!
+//! ```text
+//!   Request ── plan(topology, limits) ──► Plan ──► measure
+//!   what somebody typed      │            every SPE, size and address offset decided
+//!                            └─► RequestError
+//! ```
+//!
+//! Everything that can be wrong with a request is found here, before anything runs. A [`Plan`] is
+//! the proof, so the measuring code checks nothing twice.
+
+use cellworks_machine::mfc::{Direction, LIST_ELEMENT_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES};
+use cellworks_machine::memory::LINE_BYTES;
+use cellworks_machine::{CellId, ModuleId, Span, SpeId, Topology};
+
+use crate::error::{RequestError, Unused};
+use crate::function::{Channel, Kind};
+use crate::report::{Between, Buffers, Parameters};
+use crate::Function;
+
+/// A measurement as somebody asks for it, in the terms of CellStats' flags (section 3.1).
+///
+/// `None` leaves the choice to [`plan`](Self::plan).
+///
+/// ```
+/// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
+/// use cellworks_stats::{Count, Function, Limits, Request};
+///
+/// let site = |cell| SpeSite { cell: CellId::new(cell), place: String::new() };
+/// let blade = Topology::new("a small blade", vec![ModuleId::new(0)], vec![site(0), site(0)]);
+/// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28 };
+///
+/// let request = Request { spes: Count::Shared(2), block_bytes: Some(24), ..Request::new(Function::DmaGet) };
+/// assert_eq!(
+///     request.plan(&blade, &limits).unwrap_err().to_string(),
+///     "a block of 24 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes; use 16 or 32",
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What to measure (`-f`).
+    pub function: Function,
+    /// How many SPEs, and whether on buffers of their own (`-n`, `-N`).
+    pub spes: Count,
+    /// How often (`-i`).
+    pub iterations: Iterations,
+    /// How often before that, untimed (`-w`); `None` until 10 ms have passed.
+    pub warm_up: Option<u64>,
+    /// Bytes in a block, in an element of a list, or in a variable (`-b`): 1,024 for a transfer,
+    /// 64 for a list, 4 for a variable if `None`.
+    pub block_bytes: Option<usize>,
+    /// Elements of a list (`-l`): 16 if `None`.
+    pub list_elements: Option<u32>,
+    /// Bytes from one private buffer to the next (`-t`): the next multiple of 128 that holds a
+    /// buffer if `None`.
+    pub stride_bytes: Option<usize>,
+    /// The Cell whose SPEs are taken first (`-c`): Cell 0 if `None`.
+    pub cell: Option<CellId>,
+    /// The memory module that holds what is accessed (`-m`): the one nearest to the Cell if
+    /// `None`. Of a transfer between SPEs it holds only the control blocks.
+    pub module: Option<ModuleId>,
+    /// SPE 0 takes the place of the PPE in an exchange, and its local store that of main memory in
+    /// a transfer (`-s`).
+    pub between_spes: bool,
+}
+
+/// A number of SPEs, and how buffers are spread over them. Functions without buffers take
+/// [`Shared`](Self::Shared).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// So many SPEs on one buffer (`-n`).
+    Shared(usize),
+    /// So many SPEs, each on a buffer of its own (`-N`).
+    Private(usize),
+}
+
+/// How often the timed loop runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iterations {
+    /// So often, on each SPE.
+    Exactly(u64),
+    /// As often as the warm-up says will take about so long, and at least 5 times.
+    Within(Span),
+}
+
+/// What a machine allows beyond its topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest block. Above 16 KB, which is the most that a DMA command moves, a block is
+    /// moved by several commands.
+    pub block_bytes_max: usize,
+    /// Bytes of each local store.
+    pub local_store_bytes: usize,
+    /// The most that all buffers of a measurement together may take in main memory.
+    pub memory_bytes_max: usize,
+}
+
+/// A request that a machine can fulfil; holding one is the proof.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) function: Function,
+    pub(crate) pace: Pace,
+    pub(crate) task: Task,
+    /// Where control blocks go, and buffers unless they are in a local store.
+    pub(crate) module: ModuleId,
+    parameters: Parameters,
+}
+
+/// How often, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    pub warm_up: Option<u32>,
+    pub timed: Timed,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Timed {
+    Exactly(u32),
+    Within(Span),
+}
+
+/// What is to be done, and by whom.
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
+    Threads { spes: Vec<SpeId> },
+    /// The PPE, or SPE 0 if `between_spes`, exchanges words with each of `partners` in turn.
+    Exchange { channel: Channel, between_spes: bool, partners: Vec<SpeId> },
+    Transfer(TransferTask),
+    Atomic(AtomicTask),
+}
+
+/// Each of `spes` moves its buffer; the buffers lie in the local store of `lender`, or in main
+/// memory.
+#[derive(Clone, Debug)]
+pub(crate) struct TransferTask {
+    pub direction: Direction,
+    pub shape: Shape,
+    pub spes: Vec<SpeId>,
+    pub lender: Option<SpeId>,
+    pub layout: Layout,
+}
+
+/// Each of `spes` changes its variable.
+#[derive(Clone, Debug)]
+pub(crate) struct AtomicTask {
+    pub words: usize,
+    pub spes: Vec<SpeId>,
+    pub layout: Layout,
+}
+
+/// What one transfer operation moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Block { bytes: usize },
+    List { elements: u32, element_bytes: u32 },
+}
+
+/// Where the buffers of the SPEs lie, relative to the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// 1 if all SPEs share a buffer.
+    pub buffers: usize,
+    pub bytes: usize,
+    pub stride: usize,
+}
+
+/// What SPEs keep in their local stores beside data: the control block, and room to align.
+const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
+
+/// The window through which blocks of more than 16 KB move.
+pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
+
+const DEFAULT_BLOCK_BYTES: usize = 1024;
+const DEFAULT_ELEMENT_BYTES: usize = 64;
+const DEFAULT_LIST_ELEMENTS: u32 = 16;
+const DEFAULT_VARIABLE_BYTES: usize = 4;
+
+impl Request {
+    /// One SPE of Cell 0, everything else as it comes, for about 0.2 s.
+    pub fn new(function: Function) -> Self {
+        Self {
+            function,
+            spes: Count::Shared(1),
+            iterations: Iterations::Within(Span::from_nanoseconds(200_000_000)),
+            warm_up: None,
+            block_bytes: None,
+            list_elements: None,
+            stride_bytes: None,
+            cell: None,
+            module: None,
+            between_spes: false,
+        }
+    }
+
+    /// Checks the request against a machine, and decides what it left open.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`] if the machine lacks a part that the request names, a size is one that the
+    /// architecture refuses, or the function has no use for something that was asked for.
+    pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
+        self.check_unused()?;
+        let pace = self.pace()?;
+        let placed = self.place(topology)?;
+        let function = self.function;
+        let mut parameters = Parameters {
+            spes: self.spes.number(),
+            cell: placed.cell.index(),
+            module: None,
+            between: if self.between_spes { Between::SpeSpe } else { Between::PpeSpe },
+            buffers: None,
+            block_bytes: None,
+            list_elements: None,
+            stride_bytes: None,
+        };
+        let (spes, first) = (placed.spes, placed.first);
+        let task = match function.kind() {
+            Kind::Threads => Task::Threads { spes },
+            Kind::Exchange(channel) => {
+                Task::Exchange { channel, between_spes: self.between_spes, partners: spes }
+            }
+            Kind::Transfer { direction, list } => {
+                let shape = if list { self.list()? } else { self.block(limits)? };
+                check_local_store(shape, limits)?;
+                let layout = self.layout(shape.bytes(), spes.len())?;
+                check_stride(&layout, 16)?;
+                match first {
+                    Some(spe) => layout.check_fits(
+                        limits.local_store_bytes.saturating_sub(LOCAL_STORE_OVERHEAD_BYTES),
+                        &format!("the local store of {spe}"),
+                    )?,
+                    None => layout.check_fits(limits.memory_bytes_max, "main memory")?,
+                }
+                self.describe(&mut parameters, &layout, shape.block_bytes());
+                if let Shape::List { elements, .. } = shape {
+                    parameters.list_elements = Some(elements);
+                }
+                Task::Transfer(TransferTask { direction, shape, spes, lender: first, layout })
+            }
+            Kind::Atomic => {
+                let bytes = self.variable()?;
+                let layout = self.layout(bytes, spes.len())?;
+                check_stride(&layout, 4)?;
+                layout.check_lines()?;
+                layout.check_fits(limits.memory_bytes_max, "main memory")?;
+                self.describe(&mut parameters, &layout, bytes);
+                Task::Atomic(AtomicTask { words: bytes / 4, spes, layout })
+            }
+        };
+        if let Task::Atomic(_) | Task::Transfer(TransferTask { lender: None, .. }) = task {
+            parameters.module = Some(placed.module.index());
+            parameters.between = Between::MemorySpe;
+        }
+        Ok(Plan { function, pace, task, module: placed.module, parameters })
+    }
+
+    /// Refuses what the function has no use for.
+    fn check_unused(&self) -> Result<(), RequestError> {
+        let (list, blocks, atomic) = match self.function.kind() {
+            Kind::Threads | Kind::Exchange(_) => (false, false, false),
+            Kind::Transfer { list, .. } => (list, true, false),
+            Kind::Atomic => (false, true, true),
+        };
+        let threads = self.function.kind() == Kind::Threads;
+        let unused = [
+            (self.list_elements.is_some() && !list, Unused::ListElements),
+            (self.block_bytes.is_some() && !blocks, Unused::Block),
+            (matches!(self.spes, Count::Private(_)) && !blocks, Unused::PrivateBuffers),
+            (self.stride_bytes.is_some() && !blocks, Unused::Stride),
+            (self.module.is_some() && !blocks, Unused::Module),
+            (self.between_spes && (atomic || threads), Unused::BetweenSpes),
+        ];
+        if let Some((_, what)) = unused.into_iter().find(|(is_unused, _)| *is_unused) {
+            return Err(RequestError::Unused { function: self.function, what });
+        }
+        match (self.stride_bytes, self.spes) {
+            (Some(stride), Count::Shared(spes)) => {
+                Err(RequestError::StrideOfShared { stride, spes })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn pace(&self) -> Result<Pace, RequestError> {
+        let timed = match self.iterations {
+            Iterations::Exactly(0) => return Err(RequestError::Iterations { asked: 0 }),
+            Iterations::Exactly(asked) => Timed::Exactly(
+                u32::try_from(asked).map_err(|_| RequestError::Iterations { asked })?,
+            ),
+            Iterations::Within(span) => Timed::Within(span),
+        };
+        let warm_up = self
+            .warm_up
+            .map(|asked| u32::try_from(asked).map_err(|_| RequestError::WarmUp { asked }))
+            .transpose()?;
+        Ok(Pace { warm_up, timed })
+    }
+
+    /// Chooses SPEs as the paper does: those of the Cell first, then the others in order. Between
+    /// SPEs, SPE 0 is one of them and apart from the others.
+    fn place(&self, topology: &Topology) -> Result<Placed, RequestError> {
+        let machine = topology.name().to_owned();
+        let (asked, has) = (self.spes.number(), topology.spes().len());
+        let fewest = if self.between_spes { 2 } else { 1 };
+        if asked > has || has < fewest {
+            return Err(RequestError::TooManySpes { asked: asked.max(fewest), has, machine });
+        }
+        if asked == 0 {
+            return Err(RequestError::NoSpes { has });
+        }
+        if asked < fewest {
+            return Err(RequestError::NoPartner { function: self.function });
+        }
+        let cell = self.cell.unwrap_or(CellId::new(0));
+        let cells = topology.cells().len();
+        if cell.index() >= cells {
+            return Err(RequestError::NoSuchCell { asked: cell, has: cells, machine });
+        }
+        let module = self.module.unwrap_or_else(|| topology.nearest_module(cell));
+        let modules = topology.modules().len();
+        if module.index() >= modules {
+            return Err(RequestError::NoSuchModule { asked: module, has: modules, machine });
+        }
+        let first = self.between_spes.then_some(SpeId::new(0));
+        let here = topology.spes_of(cell);
+        let elsewhere = topology.spes().filter(|spe| topology.cell_of(*spe) != cell);
+        let spes: Vec<SpeId> = here
+            .chain(elsewhere)
+            .filter(|spe| Some(*spe) != first)
+            .take(asked - usize::from(first.is_some()))
+            .collect();
+        if topology.cell_of(spes[0]) != cell {
+            return Err(RequestError::EmptyCell { cell, besides: first, machine });
+        }
+        Ok(Placed { cell, module, first, spes })
+    }
+
+    fn block(&self, limits: &Limits) -> Result<Shape, RequestError> {
+        let bytes = self.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
+        check_dma_size(bytes, limits.block_bytes_max)?;
+        Ok(Shape::Block { bytes })
+    }
+
+    fn list(&self) -> Result<Shape, RequestError> {
+        let bytes = self.block_bytes.unwrap_or(DEFAULT_ELEMENT_BYTES);
+        check_dma_size(bytes, MAX_TRANSFER_BYTES as usize)?;
+        let elements = self.list_elements.unwrap_or(DEFAULT_LIST_ELEMENTS);
+        if !(1..=MAX_LIST_ELEMENTS).contains(&elements) {
+            return Err(RequestError::ListElements { elements });
+        }
+        Ok(Shape::List { elements, element_bytes: bytes as u32 })
+    }
+
+    /// Bytes of a variable.
+    fn variable(&self) -> Result<usize, RequestError> {
+        let bytes = self.block_bytes.unwrap_or(DEFAULT_VARIABLE_BYTES);
+        if bytes == 0 || !bytes.is_multiple_of(4) || bytes > LINE_BYTES {
+            return Err(RequestError::Variable { bytes });
+        }
+        Ok(bytes)
+    }
+
+    fn layout(&self, bytes: usize, spes: usize) -> Result<Layout, RequestError> {
+        let buffers = match self.spes {
+            Count::Shared(_) => 1,
+            Count::Private(_) => spes,
+        };
+        let stride = self.stride_bytes.unwrap_or(bytes.next_multiple_of(LINE_BYTES));
+        if stride < bytes {
+            return Err(RequestError::StrideTooSmall { stride, bytes });
+        }
+        Ok(Layout { buffers, bytes, stride })
+    }
+
+    fn describe(&self, parameters: &mut Parameters, layout: &Layout, block_bytes: usize) {
+        parameters.block_bytes = Some(block_bytes);
+        parameters.buffers = Some(match self.spes {
+            Count::Shared(_) => Buffers::Shared,
+            Count::Private(_) => {
+                parameters.stride_bytes = Some(layout.stride);
+                Buffers::Private
+            }
+        });
+    }
+}
+
+struct Placed {
+    cell: CellId,
+    module: ModuleId,
+    first: Option<SpeId>,
+    spes: Vec<SpeId>,
+}
+
+impl Count {
+    /// How many SPEs.
+    pub const fn number(self) -> usize {
+        match self {
+            Self::Shared(number) | Self::Private(number) => number,
+        }
+    }
+}
+
+impl Plan {
+    /// What the measurement will say about its circumstances.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// What is measured.
+    pub fn function(&self) -> Function {
+        self.function
+    }
+
+    /// The SPEs that run the measured operation, or answer it.
+    pub fn active_spes(&self) -> &[SpeId] {
+        match &self.task {
+            Task::Threads { spes }
+            | Task::Exchange { partners: spes, .. }
+            | Task::Transfer(TransferTask { spes, .. })
+            | Task::Atomic(AtomicTask { spes, .. }) => spes,
+        }
+    }
+}
+
+impl Shape {
+    /// Bytes that one operation moves.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Block { bytes } => bytes,
+            Self::List { elements, element_bytes } => elements as usize * element_bytes as usize,
+        }
+    }
+
+    const fn block_bytes(self) -> usize {
+        match self {
+            Self::Block { bytes } => bytes,
+            Self::List { element_bytes, .. } => element_bytes as usize,
+        }
+    }
+
+    /// Bytes of data that the SPE has in its local store at a time.
+    pub fn local_bytes(self) -> usize {
+        match self {
+            Self::Block { bytes } => bytes.min(WINDOW_BYTES),
+            // Each element starts at a multiple of 16 of its own (CBEA section 7.4).
+            Self::List { elements, element_bytes } => elements as usize * element_bytes.max(16) as usize,
+        }
+    }
+
+    /// Bytes of the list itself, which is in the local store too.
+    pub const fn list_bytes(self) -> usize {
+        match self {
+            Self::Block { .. } => 0,
+            Self::List { elements, .. } => elements as usize * LIST_ELEMENT_BYTES as usize,
+        }
+    }
+}
+
+impl Layout {
+    /// Where the buffer of the SPE at `position` starts.
+    pub const fn offset(&self, position: usize) -> usize {
+        self.stride * self.buffer_of(position)
+    }
+
+    /// Which buffer the SPE at `position` uses.
+    pub const fn buffer_of(&self, position: usize) -> usize {
+        if self.buffers == 1 { 0 } else { position }
+    }
+
+    /// Bytes from the start of the first buffer to the end of the last.
+    pub const fn span_bytes(&self) -> usize {
+        self.stride * (self.buffers - 1) + self.bytes
+    }
+
+    fn check_fits(&self, room: usize, where_to: &str) -> Result<(), RequestError> {
+        let need = self
+            .stride
+            .checked_mul(self.buffers - 1)
+            .and_then(|before| before.checked_add(self.bytes));
+        if need.is_none_or(|need| need > room) {
+            return Err(RequestError::Room {
+                buffers: self.buffers,
+                bytes: self.bytes,
+                stride: self.stride,
+                room,
+                where_to: where_to.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// A variable must not cross a line, because a reservation covers one.
+    fn check_lines(&self) -> Result<(), RequestError> {
+        // Offsets within a line repeat after at most 32 variables, as strides are multiples of 4.
+        let crossing = (0..self.buffers.min(LINE_BYTES / 4))
+            .map(|index| self.stride.wrapping_mul(index))
+            .find(|start| start % LINE_BYTES + self.bytes > LINE_BYTES);
+        match crossing {
+            Some(start) => Err(RequestError::CrossesLine {
+                stride: self.stride,
+                bytes: self.bytes,
+                variable: start / self.stride,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_dma_size(bytes: usize, max: usize) -> Result<(), RequestError> {
+    if bytes > max {
+        Err(RequestError::BlockTooLarge { bytes, max })
+    } else if !matches!(bytes, 1 | 2 | 4 | 8) && (bytes == 0 || !bytes.is_multiple_of(16)) {
+        Err(RequestError::BlockSize { bytes, max })
+    } else {
+        Ok(())
+    }
+}
+
+fn check_local_store(shape: Shape, limits: &Limits) -> Result<(), RequestError> {
+    let need = shape.local_bytes() + shape.list_bytes() + LOCAL_STORE_OVERHEAD_BYTES;
+    match shape {
+        Shape::List { elements, element_bytes } if need > limits.local_store_bytes => {
+            Err(RequestError::ListTooLarge { elements, element_bytes, need, has: limits.local_store_bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_stride(layout: &Layout, multiple_of: usize) -> Result<(), RequestError> {
+    if layout.stride.is_multiple_of(multiple_of) {
+        Ok(())
+    } else {
+        Err(RequestError::StrideAlignment { stride: layout.stride, multiple_of })
+    }
+}

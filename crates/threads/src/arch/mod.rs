@@ -1,0 +1,19 @@
+//! The context switch: one file for each way to do it, all with the same three operations.
+//!
+//! - [`Context`]: what is kept of a suspended thread, one word.
+//! - [`prepare`](x86_64::prepare): a context that starts a function on a fresh stack.
+//! - [`switch`](x86_64::switch): leaves the running context and continues another one.
+//! - [`prefetch`](x86_64::prefetch): a hint that a context will be continued soon.
+
+#[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
+mod x86_64;
+#[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
+pub(crate) use x86_64::{Context, prefetch, prepare, switch};
+
+#[cfg(any(not(target_arch = "x86_64"), feature = "corosensei"))]
+mod corosensei;
+#[cfg(any(not(target_arch = "x86_64"), feature = "corosensei"))]
+pub(crate) use self::corosensei::{Context, prefetch, prepare, switch};
+
+/// The first function on a new stack. It must leave by a switch, never by returning or unwinding.
+pub(crate) type Entry = unsafe extern "C" fn(*const ()) -> !;

@@ -1,0 +1,104 @@
+//! Tells AddressSanitizer which stack is in use; without that it takes other stacks for damage to the current one.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::ops::Bound;
+use std::ptr;
+
+use crate::arch::{self, Context};
+use crate::stack::Stack;
+
+unsafe extern "C" {
+    fn __sanitizer_start_switch_fiber(save: *mut *mut c_void, bottom: *const c_void, bytes: usize);
+    fn __sanitizer_finish_switch_fiber(
+        saved: *mut c_void,
+        old_bottom: *mut *const c_void,
+        old_bytes: *mut usize,
+    );
+    fn __asan_unpoison_memory_region(start: *const c_void, bytes: usize);
+}
+
+/// Lowest address and size of every stack of the core.
+#[derive(Default)]
+pub(crate) struct Bounds {
+    /// By the address of the top.
+    pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
+    /// Of the main thread's stack; the sanitizer tells it at the first switch.
+    main: Cell<Option<(usize, usize)>>,
+}
+
+impl Bounds {
+    pub(crate) fn add(&self, stack: &Stack) {
+        let (limit, top) = (stack.limit().addr(), stack.top().addr());
+        self.pooled.borrow_mut().insert(top, (limit, top - limit));
+    }
+
+    fn of(&self, context: Context) -> (usize, usize) {
+        let address = context.address();
+        let pooled = self.pooled.borrow();
+        let above = pooled
+            .range((Bound::Excluded(address), Bound::Unbounded))
+            .next();
+        match above {
+            Some((_, &(limit, bytes))) if limit <= address => (limit, bytes),
+            _ => self
+                .main
+                .get()
+                .expect("the main thread has been left before"),
+        }
+    }
+
+    /// Ends the announcement of a switch, on the new stack.
+    fn arrive(&self, saved: *mut c_void) {
+        let mut bottom = ptr::null();
+        let mut bytes = 0;
+        // SAFETY: `saved` is what the sanitizer gave for this stack, or null on a fresh one.
+        unsafe { __sanitizer_finish_switch_fiber(saved, &mut bottom, &mut bytes) };
+        // The first switch of a run leaves the main thread.
+        if self.main.get().is_none() {
+            self.main.set(Some((bottom.addr(), bytes)));
+        }
+    }
+
+    /// The first thing to do on a fresh stack.
+    pub(crate) fn arrive_first(&self) {
+        self.arrive(ptr::null_mut());
+    }
+
+    /// [`arch::switch`], announced.
+    ///
+    /// # Safety
+    ///
+    /// As for [`arch::switch`].
+    pub(crate) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
+        let (bottom, bytes) = self.of(to);
+        let mut saved = ptr::null_mut();
+        // SAFETY: the bounds are those of the stack that `to` lies on; the rest is the caller's contract.
+        unsafe {
+            __sanitizer_start_switch_fiber(&mut saved, ptr::without_provenance(bottom), bytes);
+            arch::switch(save, to);
+        }
+        self.arrive(saved);
+    }
+
+    /// The same for a thread that has ended and will not be continued: its fake stack is given back.
+    ///
+    /// # Safety
+    ///
+    /// As for [`arch::switch`].
+    pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
+        let (bottom, bytes) = self.of(to);
+        // SAFETY: as above.
+        unsafe {
+            __sanitizer_start_switch_fiber(ptr::null_mut(), ptr::without_provenance(bottom), bytes);
+            arch::switch(save, to);
+        }
+    }
+}
+
+/// Forgets the frames that an ended thread has left on its stack between `limit` and `top`.
+pub(crate) fn unpoison(limit: *const u8, top: *const u8) {
+    // SAFETY: marks memory of ours as usable.
+    unsafe { __asan_unpoison_memory_region(limit.cast(), top.addr() - limit.addr()) };
+}

@@ -1,0 +1,134 @@
+//! The control block of a thread. It lies at the top of the thread's stack and lives as long as that is mapped.
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::Location;
+use std::ptr::{self, NonNull};
+
+use crate::arch::Context;
+use crate::list::Links;
+use crate::scope::ScopeState;
+use crate::stack::Stack;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Runs, or is ready to.
+    Ready,
+    /// Waits in [`park`](crate::park); [`Thread::unpark`](crate::Thread::unpark) makes it ready.
+    Parked,
+    /// Waits for another thread to end; that thread makes it ready.
+    Joining,
+    /// Has run to its end; its result may not have been fetched yet.
+    Ended,
+}
+
+/// Everything about one thread but its registers and its result.
+///
+/// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of one OS thread.
+#[repr(C, align(64))]
+pub(crate) struct Block {
+    /// Where a waiting thread goes on. A thread that yielded is in the ready queue itself and has nothing here.
+    pub(crate) context: Cell<Context>,
+    /// Counts the threads of this OS thread, over all runs; 0 while the block is in the pool.
+    pub(crate) serial: Cell<u64>,
+    pub(crate) state: Cell<State>,
+    /// An unpark has come that no park has consumed.
+    pub(crate) token: Cell<bool>,
+    /// The handle was dropped: nobody will fetch the result.
+    pub(crate) detached: Cell<bool>,
+    /// Was known to be unwinding when it was last suspended, or was made to unwind. See `Scheduler::is_unwinding`.
+    pub(crate) unwinding: Cell<bool>,
+    pub(crate) links: Links,
+    /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
+    pub(crate) next: Cell<*const Block>,
+    /// The thread that waits in `join` for this one.
+    pub(crate) joiner: Cell<*const Block>,
+    /// The scope that waits for this thread; null for the main thread.
+    pub(crate) scope: Cell<*const ScopeState>,
+    /// Where the closure lies until the thread starts and its result when it has ended.
+    pub(crate) payload: Cell<*mut ()>,
+    /// Drops the result in `payload`, handing back what a panic left there.
+    pub(crate) discard: Cell<Discard>,
+    /// What a waiting thread waits for. Valid while `state` is `Parked` or `Joining`.
+    pub(crate) why: Cell<Option<NonNull<dyn fmt::Display>>>,
+    pub(crate) at: Cell<&'static Location<'static>>,
+    name: Cell<Option<NonNull<str>>>,
+    /// The thread's number, shown when it has no name.
+    pub(crate) number: Cell<u64>,
+    /// Bytes that the caller asked for.
+    pub(crate) stack_bytes: usize,
+    pub(crate) stack: Stack,
+}
+
+/// Drops or moves out the result of an ended thread.
+pub(crate) type Discard = unsafe fn(*mut ()) -> Option<Box<dyn std::any::Any + Send>>;
+
+impl Block {
+    pub(crate) fn new(stack: Stack, stack_bytes: usize) -> Self {
+        unsafe fn nothing(_: *mut ()) -> Option<Box<dyn std::any::Any + Send>> {
+            None
+        }
+        Block {
+            context: Cell::new(Context::NONE),
+            serial: Cell::new(0),
+            state: Cell::new(State::Ready),
+            token: Cell::new(false),
+            detached: Cell::new(false),
+            unwinding: Cell::new(false),
+            links: Links::new(),
+            next: Cell::new(ptr::null()),
+            joiner: Cell::new(ptr::null()),
+            scope: Cell::new(ptr::null()),
+            payload: Cell::new(ptr::null_mut()),
+            discard: Cell::new(nothing),
+            why: Cell::new(None),
+            at: Cell::new(Location::caller()),
+            name: Cell::new(None),
+            number: Cell::new(0),
+            stack_bytes,
+            stack,
+        }
+    }
+
+    /// Names the thread, or takes its name away.
+    pub(crate) fn set_name(&self, name: Option<Box<str>>) {
+        let name = name.map(|name| {
+            // SAFETY: a box is not null.
+            unsafe { NonNull::new_unchecked(Box::into_raw(name)) }
+        });
+        if let Some(old) = self.name.replace(name) {
+            // SAFETY: came from `Box::into_raw` above and is in no cell any more.
+            drop(unsafe { Box::from_raw(old.as_ptr()) });
+        }
+    }
+
+    /// `thread 'name'`, or `thread '3'` for a thread without a name.
+    pub(crate) fn label(&self) -> Label<'_> {
+        Label(self)
+    }
+
+    /// The name, or the number for a thread without one.
+    pub(crate) fn name(&self) -> String {
+        self.name_str()
+            .map_or_else(|| self.number.get().to_string(), str::to_owned)
+    }
+
+    fn name_str(&self) -> Option<&str> {
+        // SAFETY: the text is freed by `set_name` only, which no `Display` or other foreign code can reach while a
+        // borrow from here is alive: names are set at spawn and taken away when an ended thread is recycled.
+        self.name.get().map(|name| unsafe { name.as_ref() })
+    }
+}
+
+/// Prints a thread as reports and errors name it.
+pub(crate) struct Label<'a>(&'a Block);
+
+impl fmt::Display for Label<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.name_str() {
+            Some(name) => write!(f, "thread '{name}'"),
+            None => write!(f, "thread '{}'", self.0.number.get()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A doubly linked list through the blocks themselves: joining and leaving it allocates nothing.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::block::Block;
+
+/// The places of a [`Block`] by which it hangs in a [`List`]; it is in one list at a time.
+pub(crate) struct Links {
+    previous: Cell<*const Block>,
+    next: Cell<*const Block>,
+}
+
+impl Links {
+    pub(crate) const fn new() -> Self {
+        Links {
+            previous: Cell::new(ptr::null()),
+            next: Cell::new(ptr::null()),
+        }
+    }
+}
+
+/// Blocks in the order in which they came.
+///
+/// Blocks in a list are valid: both lists (the live threads of a core, the ended threads of a scope) hold blocks of the
+/// running core only, whose stacks stay mapped until it ends.
+pub(crate) struct List {
+    first: Cell<*const Block>,
+    last: Cell<*const Block>,
+}
+
+impl List {
+    pub(crate) const fn new() -> Self {
+        List {
+            first: Cell::new(ptr::null()),
+            last: Cell::new(ptr::null()),
+        }
+    }
+
+    /// The block that came last.
+    pub(crate) fn last(&self) -> Option<&Block> {
+        // SAFETY: null or a valid block, see `List`.
+        unsafe { self.last.get().as_ref() }
+    }
+
+    /// Appends a block that is in no list.
+    pub(crate) fn push(&self, block: &Block) {
+        let previous = self.last.replace(block);
+        block.links.previous.set(previous);
+        block.links.next.set(ptr::null());
+        // SAFETY: null or a valid block, see `List`.
+        match unsafe { previous.as_ref() } {
+            Some(previous) => previous.links.next.set(block),
+            None => self.first.set(block),
+        }
+    }
+
+    /// Takes out a block that is in this list.
+    pub(crate) fn remove(&self, block: &Block) {
+        let (previous, next) = (block.links.previous.get(), block.links.next.get());
+        // SAFETY: null or a valid block, see `List`.
+        match unsafe { previous.as_ref() } {
+            Some(previous) => previous.links.next.set(next),
+            None => self.first.set(next),
+        }
+        // SAFETY: null or a valid block, see `List`.
+        match unsafe { next.as_ref() } {
+            Some(next) => next.links.previous.set(previous),
+            None => self.last.set(previous),
+        }
+    }
+
+    /// All blocks, first to last. The list must not change meanwhile.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Block> {
+        // SAFETY: null or a valid block, see `List`.
+        let block = |pointer: *const Block| unsafe { pointer.as_ref() };
+        std::iter::successors(block(self.first.get()), move |current| {
+            block(current.links.next.get())
+        })
+    }
+}

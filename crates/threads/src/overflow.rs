@@ -1,0 +1,175 @@
+//! Overflow of a stack: the fault in its guard is turned into an error that names the thread and the knob.
+//!
+//! A handler of SIGSEGV and SIGBUS, installed once in a process, runs on an alternate stack. It asks whether the address
+//! lies in the guard of the thread that runs on this core; every other fault goes on to the handler that was installed
+//! before, usually that of `std`, which reports overflows of the stacks of OS threads.
+
+use std::ffi::{c_int, c_void};
+use std::fmt::{self, Write};
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::OnceLock;
+
+use crate::scheduler;
+use crate::stack::Stack;
+
+const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
+
+/// What handled [`SIGNALS`] before us.
+static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
+
+/// Bytes of the alternate stack of OS threads that have none. The handler needs a few KiB, and the processor's state,
+/// which the kernel saves there, 12 KiB with the largest vector registers.
+const ALTERNATE_BYTES: usize = 64 * 1024;
+
+/// Makes sure that this OS thread reports overflows as long as it lives.
+pub(crate) struct Guarded {
+    /// The alternate stack that we have installed, if there was none.
+    installed: Option<Stack>,
+}
+
+impl Guarded {
+    pub(crate) fn new() -> io::Result<Guarded> {
+        install_handler();
+        let mut current = MaybeUninit::<libc::stack_t>::uninit();
+        // SAFETY: asks for the alternate stack of this OS thread, which the call fills in.
+        let current = unsafe {
+            libc::sigaltstack(ptr::null(), current.as_mut_ptr());
+            current.assume_init()
+        };
+        if current.ss_flags & libc::SS_DISABLE == 0 {
+            return Ok(Guarded { installed: None });
+        }
+        let stack = Stack::map(ALTERNATE_BYTES)?;
+        set_alternate(stack.limit().cast(), ALTERNATE_BYTES, 0);
+        Ok(Guarded {
+            installed: Some(stack),
+        })
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        if let Some(stack) = self.installed.take() {
+            set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
+            // SAFETY: nothing runs on the alternate stack: this is no signal handler, and the kernel has let go of it.
+            unsafe { stack.unmap() };
+        }
+    }
+}
+
+fn set_alternate(lowest: *mut c_void, bytes: usize, flags: c_int) {
+    let alternate = libc::stack_t {
+        ss_sp: lowest,
+        ss_flags: flags,
+        ss_size: bytes,
+    };
+    // SAFETY: either switches the alternate stack off or names memory that nobody else uses.
+    let done = unsafe { libc::sigaltstack(&alternate, ptr::null_mut()) };
+    assert_eq!(done, 0, "sigaltstack: {}", io::Error::last_os_error());
+}
+
+fn install_handler() {
+    PREVIOUS.get_or_init(|| {
+        let previous = SIGNALS.map(|signal| {
+            let mut action = MaybeUninit::<libc::sigaction>::uninit();
+            // SAFETY: asks for the present action, which the call fills in.
+            unsafe {
+                libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
+                action.assume_init()
+            }
+        });
+        for signal in SIGNALS {
+            // SAFETY: all zeros is an action; its mask is empty.
+            let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+            action.sa_sigaction = on_fault as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            // SAFETY: `on_fault` only does what a signal handler may.
+            unsafe { libc::sigaction(signal, &action, ptr::null_mut()) };
+        }
+        previous
+    });
+}
+
+extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
+    // SAFETY: the kernel passes a filled-in `info` to a handler with SA_SIGINFO.
+    let address = unsafe { (*info).si_addr() }.addr();
+    if let Some(block) = scheduler::running_block()
+        && block.stack.guard().contains(&address)
+    {
+        let mut message = Message::default();
+        let _ = writeln!(
+            message,
+            "cellworks: {} overflowed its stack of {} bytes; give it more with Config::stack_bytes or Builder::stack_bytes",
+            block.label(),
+            block.stack_bytes,
+        );
+        // SAFETY: writes initialised bytes of the message to standard error, then ends the process.
+        unsafe {
+            libc::write(
+                libc::STDERR_FILENO,
+                message.text.as_ptr().cast(),
+                message.len,
+            );
+            libc::abort();
+        }
+    }
+    chain(signal, info, machine);
+}
+
+/// Does what would have been done had this handler not been installed.
+fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
+    let previous = SIGNALS
+        .iter()
+        .position(|&handled| handled == signal)
+        .and_then(|index| Some(PREVIOUS.get()?[index]));
+    match previous {
+        Some(action) if ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction) => {
+            if action.sa_flags & libc::SA_SIGINFO != 0 {
+                type WithInfo = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+                // SAFETY: the flag says that the handler is of this type.
+                let handler =
+                    unsafe { std::mem::transmute::<usize, WithInfo>(action.sa_sigaction) };
+                handler(signal, info, machine);
+            } else {
+                type Plain = extern "C" fn(c_int);
+                // SAFETY: without the flag a handler is of this type.
+                let handler = unsafe { std::mem::transmute::<usize, Plain>(action.sa_sigaction) };
+                handler(signal);
+            }
+        }
+        // The default action, ending the process, is taken when the instruction faults again. A fault cannot be ignored.
+        _ => {
+            // SAFETY: all zeros is an action, and the default one.
+            let default: libc::sigaction = unsafe { std::mem::zeroed() };
+            // SAFETY: resetting to the default action is allowed in a handler.
+            unsafe { libc::sigaction(signal, &default, ptr::null_mut()) };
+        }
+    }
+}
+
+/// Text on the stack: a signal handler must not allocate. What does not fit is left out.
+struct Message {
+    text: [u8; 512],
+    len: usize,
+}
+
+impl Default for Message {
+    fn default() -> Self {
+        Message {
+            text: [0; 512],
+            len: 0,
+        }
+    }
+}
+
+impl Write for Message {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = &mut self.text[self.len..];
+        let len = text.len().min(room.len());
+        room[..len].copy_from_slice(&text.as_bytes()[..len]);
+        self.len += len;
+        Ok(())
+    }
+}

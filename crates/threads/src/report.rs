@@ -1,0 +1,70 @@
+//! What is told about threads that wait for ever.
+
+use std::fmt;
+use std::panic::Location;
+
+/// A thread that waits, as reports show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockedThread {
+    /// The thread's name; its number in order of creation if it has none. The first thread is `main`, with number 0.
+    pub name: String,
+    /// What it waits for, in the words given to [`park`](crate::park), or the thread or scope that it joins.
+    pub waits_for: String,
+    /// The call that waits.
+    pub at: &'static Location<'static>,
+}
+
+impl fmt::Display for BlockedThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BlockedThread {
+            name,
+            waits_for,
+            at,
+        } = self;
+        write!(f, "thread '{name}' waits for {waits_for} at {at}")
+    }
+}
+
+/// The threads of a core were cancelled: the error of [`run`](crate::run).
+///
+/// Prints as one line and a further line for each thread that waited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// The threads that waited when the core was cancelled, in order of creation.
+    pub threads: Vec<BlockedThread>,
+    pub(crate) cause: Cause,
+}
+
+/// Who cancelled the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// [`Idle::idle`](crate::Idle::idle) knew of nothing that could wake a thread.
+    Stuck,
+    /// [`cancel_all`](crate::cancel_all) was called.
+    Cancelled,
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = match self.threads.len() {
+            1 => "1 thread".to_owned(),
+            n => format!("{n} threads"),
+        };
+        match self.cause {
+            Cause::Stuck => write!(
+                f,
+                "blocked for ever: {waiting} of this core wait and nothing is left to wake them"
+            )?,
+            Cause::Cancelled => write!(
+                f,
+                "the threads of this core were cancelled; waiting: {waiting}"
+            )?,
+        }
+        for thread in &self.threads {
+            write!(f, "\n  {thread}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Blocked {}

@@ -1,0 +1,985 @@
+//! The scheduler of one core: who runs, who is ready, who waits.
+//!
+//! ```text
+//!             ready queue: a ring of saved stack pointers
+//!   yield_now  ┌──┬──┬──┬──┬──┬──┐  pushes the running context at the tail, pops the head, prefetches the frame
+//!          ──► │  │  │  │  │  │  │  four further on; touches no control block
+//!              └──┴──┴──┴──┴──┴──┘
+//!   park       stores the context in the thread's block; unpark pushes it to the ring
+//! ```
+//!
+//! It is found through a const thread-local without destructor, which is one load relative to the thread register. A
+//! reference carried in each thread's frame would make the next queue entry wait for that frame (measured: twice as
+//! slow). A thread never leaves its OS thread, so the address may be kept across switches.
+//!
+//! Three modes:
+//!
+//! - normal: threads run in the order of the ring;
+//! - frozen: the idle hook, or the `Display` of what a thread waits for, is running on a stack whose thread may itself be
+//!   waiting. Nothing may switch then: the ring looks empty, threads that are unparked queue up aside, `park` and `spawn`
+//!   panic;
+//! - cancelled: the ring stays empty for good, so that every yield takes its slow path and unwinds. First the threads
+//!   that were ready are continued, once each, then always the youngest thread alive. It never waits for another: those
+//!   that it could join or drain are younger than itself.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt::{self, Display};
+use std::io;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::ptr::{self, NonNull};
+use std::thread::panicking;
+
+use crate::arch::{self, Context};
+use crate::block::{Block, State};
+use crate::list::List;
+use crate::overflow::Guarded;
+use crate::report::{Blocked, BlockedThread, Cause};
+use crate::stack::Stack;
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// What a cancelled thread is unwound with.
+///
+/// A program that catches it with `catch_unwind` is unwound again by its next blocking call. It cannot be made outside
+/// of this crate.
+#[derive(Debug)]
+pub struct Cancelled(());
+
+impl Cancelled {
+    pub(crate) fn payload() -> Payload {
+        Box::new(Cancelled(()))
+    }
+}
+
+/// Stacks of a run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Bytes of the stack of each thread that asks for no other size with
+    /// [`Builder::stack_bytes`](crate::Builder::stack_bytes), 256 KiB by default.
+    ///
+    /// They are addresses, not memory: the kernel commits a page when it is first touched. Sizes below 16 KiB are
+    /// raised to it, because a panic alone needs some. The main thread runs on the stack of its OS thread.
+    pub stack_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            stack_bytes: 256 * 1024,
+        }
+    }
+}
+
+/// The least size of a stack: a panic with a backtrace needs about half of it.
+const LEAST_STACK_BYTES: usize = 16 * 1024;
+
+/// Distance between the tops of stacks, in bytes and in places. Tops at one offset in their page would share one set of
+/// the L1 cache; measured, staggering is worth a factor of 2 with 16 threads and 3.5 with 1,000.
+const STAGGER_BYTES: usize = 128;
+const STAGGER_PLACES: usize = 32;
+
+/// How far ahead in the ready queue frames are prefetched.
+const PREFETCH_AHEAD: usize = 4;
+
+/// What the world outside of a core has to say when none of its threads is ready.
+pub trait Idle {
+    /// Waits until something has happened outside, and unparks the threads that it concerns.
+    ///
+    /// Runs on the stack of the thread that has just waited or ended, when no thread is ready and at least one waits. It
+    /// is called again if it returns [`Verdict::Continue`] without having unparked any. It may unpark threads, cancel
+    /// the core and ask for [`blocked_threads`]; it cannot wait or spawn (that panics), and a yield does nothing. If it
+    /// panics, the core is cancelled and the panic comes out of [`run`].
+    fn idle(&self) -> Verdict;
+}
+
+/// The answer of [`Idle::idle`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Look again whether a thread is ready.
+    Continue,
+    /// Nothing will ever wake a thread of this core: cancel them all, [`run`] returns [`Blocked`].
+    Stuck,
+}
+
+/// The [`Idle`] of a core that only its own threads can wake: when all of them wait, they are stuck.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoOutside;
+
+impl Idle for NoOutside {
+    fn idle(&self) -> Verdict {
+        Verdict::Stuck
+    }
+}
+
+/// The part of a core that every switch touches.
+pub(crate) struct Scheduler {
+    /// `mask + 1` places, a power of two and at least the number of live threads; `head` and `tail` count on for ever.
+    ring: Cell<*const Cell<Context>>,
+    mask: Cell<usize>,
+    head: Cell<usize>,
+    tail: Cell<usize>,
+    /// The running thread; null outside of `run`.
+    current: Cell<*const Block>,
+    mode: Cell<u8>,
+    /// A suspended thread may be unwinding. See [`Scheduler::is_unwinding`].
+    others_unwinding: Cell<bool>,
+    /// Pool of stacks of the configured size, linked by `Block::next`.
+    pool: Cell<*const Block>,
+    /// All threads that have not ended, in order of creation.
+    live: List,
+    live_count: Cell<usize>,
+    /// Serial number of the main thread of this run; 1 + the last one outside of a run.
+    first_serial: Cell<u64>,
+    next_serial: Cell<u64>,
+    core: Cell<*const Core>,
+}
+
+const FROZEN: u8 = 1;
+const CANCELLED: u8 = 2;
+
+thread_local! {
+    static SCHEDULER: Scheduler = const {
+        Scheduler {
+            ring: Cell::new(ptr::null()),
+            mask: Cell::new(0),
+            head: Cell::new(0),
+            tail: Cell::new(0),
+            current: Cell::new(ptr::null()),
+            mode: Cell::new(0),
+            others_unwinding: Cell::new(false),
+            pool: Cell::new(ptr::null()),
+            live: List::new(),
+            live_count: Cell::new(0),
+            first_serial: Cell::new(1),
+            next_serial: Cell::new(1),
+            core: Cell::new(ptr::null()),
+        }
+    };
+}
+
+/// The part of a core that is rarely touched; lives in the frame of [`run`].
+struct Core {
+    idle: *const dyn Idle,
+    stack_bytes: usize,
+    ring: RefCell<Vec<Cell<Context>>>,
+    /// Every stack that was mapped.
+    stacks: RefCell<Vec<*const Block>>,
+    /// Pools of stacks of other sizes than the configured one: bytes and first block.
+    other_pools: RefCell<Vec<(usize, *const Block)>>,
+    /// Threads unparked while frozen, linked by `Block::next`, first and last.
+    woken: Cell<(*const Block, *const Block)>,
+    /// Threads that were ready when the core was cancelled.
+    interrupted: RefCell<VecDeque<Context>>,
+    blocked: Cell<Option<Blocked>>,
+    idle_panic: Cell<Option<Payload>>,
+    _guarded: Guarded,
+    #[cfg(cellworks_asan)]
+    bounds: crate::asan::Bounds,
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        for &block in self.stacks.get_mut().iter() {
+            // SAFETY: all threads but the main one have ended, and `Thread`s that still name the block are recognised by
+            // their serial number before it is looked at. The description of the stack is copied out of it first.
+            unsafe {
+                let stack = ptr::read(&raw const (*block).stack);
+                stack.unmap();
+            }
+        }
+    }
+}
+
+/// Runs `f` with the scheduler of this OS thread.
+#[inline(always)]
+pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
+    SCHEDULER.with(f)
+}
+
+/// Makes the calling OS thread a core: `main` becomes its first cooperative thread, on the OS thread's own stack.
+///
+/// Returns what `main` returns, after all threads have ended; [`scope`](crate::scope) sees to it that `main` cannot
+/// leave any behind. `idle` is asked whenever no thread is ready; [`NoOutside`] if nothing outside can wake a thread.
+/// Stacks are kept in a pool and given back at the end.
+///
+/// ```
+/// use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
+///
+/// let sum = run(&Config::default(), &NoOutside, || {
+///     scope(|s| {
+///         let threads: Vec<_> = (0..3)
+///             .map(|i| s.spawn(move || { yield_now(); i }))
+///             .collect();
+///         threads.into_iter().map(|t| t.join().unwrap()).sum::<i32>()
+///     })
+/// });
+/// assert_eq!(sum, Ok(3));
+/// ```
+///
+/// # Errors
+///
+/// [`Blocked`] if the threads were cancelled, because `idle` said [`Verdict::Stuck`] or by [`cancel_all`]. All threads
+/// have been unwound by then.
+///
+/// # Panics
+///
+/// With the panic of `main`, of a thread that it did not join, or of `idle`; such a panic wins over the cancellation
+/// that it may have caused. If the OS thread runs a core already. If the process has no memory left for an alternate
+/// signal stack.
+pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
+    assert!(
+        with(|s| s.current.get().is_null()),
+        "this OS thread already runs cooperative threads: `run` cannot be nested; use `scope` to start more threads"
+    );
+    let core = Core::new(config, idle);
+    let block = Block::new(Stack::FOREIGN, 0);
+    with(|s| s.enter(&core, &block));
+    let outcome = catch_unwind(AssertUnwindSafe(main));
+    with(|s| s.leave(&block));
+    match (outcome, core.idle_panic.take(), core.blocked.take()) {
+        (Err(payload), _, _) if !payload.is::<Cancelled>() => resume_unwind(payload),
+        (_, Some(payload), _) => resume_unwind(payload),
+        (_, None, Some(blocked)) => Err(blocked),
+        (Ok(result), None, None) => Ok(result),
+        // Kept from an earlier run and thrown again.
+        (Err(payload), None, None) => resume_unwind(payload),
+    }
+}
+
+impl Core {
+    fn new(config: &Config, idle: &dyn Idle) -> Core {
+        let guarded = Guarded::new().unwrap_or_else(|error| {
+            panic!("cannot map an alternate signal stack for this OS thread: {error}")
+        });
+        // SAFETY: only the lifetime changes; `run` clears the pointer to the core before the borrow ends.
+        let idle = unsafe { std::mem::transmute::<&dyn Idle, &'static dyn Idle>(idle) };
+        Core {
+            idle,
+            stack_bytes: config.stack_bytes.max(LEAST_STACK_BYTES),
+            ring: RefCell::new(vec![Cell::new(Context::NONE); 64]),
+            stacks: RefCell::default(),
+            other_pools: RefCell::default(),
+            woken: Cell::new((ptr::null(), ptr::null())),
+            interrupted: RefCell::default(),
+            blocked: Cell::new(None),
+            idle_panic: Cell::new(None),
+            _guarded: guarded,
+            #[cfg(cellworks_asan)]
+            bounds: Default::default(),
+        }
+    }
+}
+
+impl Scheduler {
+    fn enter(&self, core: &Core, main: &Block) {
+        let ring = core.ring.borrow();
+        self.ring.set(ring.as_ptr());
+        self.mask.set(ring.len() - 1);
+        self.head.set(0);
+        self.tail.set(0);
+        self.mode.set(0);
+        self.others_unwinding.set(false);
+        self.pool.set(ptr::null());
+        self.first_serial.set(self.next_serial.get());
+        self.core.set(core);
+        main.set_name(Some("main".into()));
+        self.admit(main);
+        self.current.set(main);
+    }
+
+    fn leave(&self, main: &Block) {
+        self.live.remove(main);
+        self.live_count.set(0);
+        main.set_name(None);
+        self.head.set(self.tail.get());
+        self.first_serial.set(self.next_serial.get());
+        self.current.set(ptr::null());
+        self.core.set(ptr::null());
+        self.mode.set(0);
+    }
+
+    /// The running thread.
+    ///
+    /// # Panics
+    ///
+    /// Outside of `run`.
+    pub(crate) fn current(&self) -> &Block {
+        // SAFETY: null or the block of a thread of this run, which stays mapped until its end.
+        unsafe { self.current.get().as_ref() }.expect(
+            "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
+        )
+    }
+
+    /// The rarely touched part.
+    fn core(&self) -> &Core {
+        // SAFETY: null or in the frame of `run`, which clears the pointer before it ends.
+        unsafe { self.core.get().as_ref() }.expect(
+            "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
+        )
+    }
+
+    #[inline(always)]
+    fn place(&self, index: usize) -> *const Cell<Context> {
+        // SAFETY: the mask keeps the index inside the ring, which only `admit` replaces.
+        unsafe { self.ring.get().add(index & self.mask.get()) }
+    }
+
+    /// Whether a thread is ready.
+    #[inline(always)]
+    fn has_ready(&self) -> bool {
+        self.head.get() != self.tail.get()
+    }
+
+    #[inline(always)]
+    fn push_ready(&self, context: Context) {
+        let tail = self.tail.get();
+        // SAFETY: a place of the ring.
+        unsafe { (*self.place(tail)).set(context) };
+        self.tail.set(tail.wrapping_add(1));
+    }
+
+    /// Takes the first ready thread; there is one.
+    #[inline(always)]
+    fn pop_ready(&self) -> Context {
+        let head = self.head.get();
+        // SAFETY: places of the ring, all initialised.
+        let (next, ahead) = unsafe {
+            (
+                (*self.place(head)).get(),
+                (*self.place(head.wrapping_add(PREFETCH_AHEAD))).get(),
+            )
+        };
+        arch::prefetch(ahead);
+        self.head.set(head.wrapping_add(1));
+        next
+    }
+
+    /// Lets all ready threads run before the caller goes on. There is at least one.
+    #[inline(always)]
+    fn go_round(&self) {
+        let next = self.pop_ready();
+        let tail = self.tail.get();
+        self.tail.set(tail.wrapping_add(1));
+        let me = self.current.get();
+        // SAFETY: the place at the tail is free, as the ring has room for all threads. `next` was in the ready queue,
+        // which holds each suspended thread at most once: it was pushed by a yield, a wake-up or at its creation, and
+        // taken out when continued.
+        unsafe { self.switch(self.place(tail), next) };
+        self.current.set(me);
+    }
+
+    /// # Safety
+    ///
+    /// As for [`arch::switch`].
+    #[cfg(not(cellworks_asan))]
+    #[inline(always)]
+    unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
+        // SAFETY: by the contract of this function.
+        unsafe { arch::switch(save, to) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`arch::switch`].
+    #[cfg(cellworks_asan)]
+    unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
+        // SAFETY: by the contract of this function.
+        unsafe { self.core().bounds.switch(save, to) }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.mode.get() & CANCELLED != 0
+    }
+
+    fn is_frozen(&self) -> bool {
+        self.mode.get() & FROZEN != 0
+    }
+
+    fn assert_not_frozen(&self, what: &str) {
+        assert!(
+            !self.is_frozen(),
+            "`{what}` was called by `Idle::idle`, or by the `Display` of what a thread waits for, where nothing may wait or be started"
+        );
+    }
+
+    /// Whether the running thread is unwinding.
+    ///
+    /// `std` counts panics for each OS thread, so `panicking()` is also true while another thread waits in a destructor
+    /// during *its* unwinding. `others_unwinding` says whether that can be: it is set when a thread is suspended while
+    /// `panicking()`, and cleared when the count is seen at zero. While it is not set, `panicking()` is exact. While it
+    /// is, we go by what was last known of the running thread: exact, but for a thread that began a panic of its own, or
+    /// caught one, in the meantime.
+    fn is_unwinding(&self) -> bool {
+        let me = self.current();
+        if !panicking() {
+            self.others_unwinding.set(false);
+            me.unwinding.set(false);
+        } else if !self.others_unwinding.get() {
+            me.unwinding.set(true);
+        }
+        me.unwinding.get()
+    }
+
+    /// Cancels the running thread, unless it is unwinding already: then waiting must end at once, not panic again.
+    fn unwind_if_cancelled(&self) {
+        if self.is_cancelled() && !self.is_unwinding() {
+            resume(Cancelled::payload());
+        }
+    }
+
+    /// Makes a thread that waits ready.
+    #[inline]
+    pub(crate) fn wake(&self, block: &Block) {
+        block.state.set(State::Ready);
+        if self.mode.get() == 0 {
+            self.push_ready(block.context.get());
+        } else {
+            self.wake_later(block);
+        }
+    }
+
+    /// A cancelled core continues its threads in another order. A frozen one notes who is ready.
+    #[cold]
+    fn wake_later(&self, block: &Block) {
+        if self.is_cancelled() {
+            return;
+        }
+        let woken = &self.core().woken;
+        let (first, last) = woken.get();
+        block.next.set(ptr::null());
+        // SAFETY: null or a block of this run.
+        match unsafe { last.as_ref() } {
+            Some(last) => {
+                last.next.set(block);
+                woken.set((first, block));
+            }
+            None => woken.set((block, block)),
+        }
+    }
+
+    /// Runs `f`, which must not unwind, while nothing switches.
+    fn frozen<R>(&self, f: impl FnOnce() -> R) -> R {
+        if self.is_frozen() {
+            return f();
+        }
+        self.mode.set(self.mode.get() | FROZEN);
+        let head = self.head.replace(self.tail.get());
+        let result = f();
+        self.head.set(head);
+        self.mode.set(self.mode.get() & !FROZEN);
+        let (mut woken, _) = self.core().woken.take_both();
+        if self.is_cancelled() {
+            self.interrupt_ready();
+        } else {
+            // SAFETY: null or a block of this run.
+            while let Some(block) = unsafe { woken.as_ref() } {
+                woken = block.next.get();
+                // The thread whose stack this is has not been suspended; it looks at its state.
+                if !ptr::eq(block, self.current.get()) {
+                    self.push_ready(block.context.get());
+                }
+            }
+        }
+        result
+    }
+
+    /// Moves the ready threads of a cancelled core to where they are continued from once.
+    fn interrupt_ready(&self) {
+        let mut interrupted = self.core().interrupted.borrow_mut();
+        while self.has_ready() {
+            interrupted.push_back(self.pop_ready());
+        }
+    }
+
+    /// The thread to continue when the running one cannot go on. `None` if that one waits itself and may go on after all,
+    /// because it was woken or cancelled; it is `waiting`, or has ended.
+    fn next(&self, waiting: Option<&Block>) -> Option<Context> {
+        loop {
+            // Before the others: it is in no queue, so whoever is continued now would never come back to it.
+            if waiting.is_some_and(|me| me.state.get() == State::Ready) {
+                return None;
+            }
+            if self.has_ready() {
+                return Some(self.pop_ready());
+            }
+            if self.is_cancelled() {
+                let interrupted = self.core().interrupted.borrow_mut().pop_front();
+                return interrupted.or_else(|| {
+                    let youngest = self.live.last().expect("the main thread is alive");
+                    let continues_itself = waiting.is_some_and(|me| ptr::eq(me, youngest));
+                    (!continues_itself).then(|| youngest.context.get())
+                });
+            }
+            self.ask_outside();
+        }
+    }
+
+    #[cold]
+    fn ask_outside(&self) {
+        let core = self.core();
+        // SAFETY: the hook is borrowed by `run`, which has not returned.
+        let idle = unsafe { &*core.idle };
+        let answer = self.frozen(|| catch_unwind(AssertUnwindSafe(|| idle.idle())));
+        match answer {
+            Ok(Verdict::Continue) => {}
+            Ok(Verdict::Stuck) => self.cancel(Cause::Stuck),
+            Err(payload) => {
+                core.idle_panic.set(Some(payload));
+                self.cancel(Cause::Cancelled);
+            }
+        }
+    }
+
+    /// Suspends the running thread until it is woken or the core is cancelled.
+    pub(crate) fn wait(&self, state: State, why: &dyn Display, at: &'static Location<'static>) {
+        let me = self.current();
+        // SAFETY: only the lifetime changes. The pointer is used only while `state` says that this call is waiting.
+        let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
+        me.why.set(Some(NonNull::from(why)));
+        me.at.set(at);
+        me.state.set(state);
+        if panicking() {
+            self.is_unwinding();
+            self.others_unwinding.set(true);
+        } else {
+            self.others_unwinding.set(false);
+        }
+        if let Some(next) = self.next(Some(me)) {
+            // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled core, whose ready
+            // queue is empty and stays so: it is continued this once. Contexts of live threads lie on mapped stacks.
+            unsafe { self.switch(&me.context, next) };
+            self.current.set(me);
+        }
+        me.state.set(State::Ready);
+        me.why.set(None);
+    }
+
+    /// Leaves a thread that has ended, for good.
+    pub(crate) fn depart(&self, me: &Block) -> ! {
+        let next = self.next(None).expect("an ended thread does not go on");
+        // SAFETY: as in `wait`. What is saved is never continued.
+        unsafe {
+            #[cfg(not(cellworks_asan))]
+            arch::switch(&me.context, next);
+            #[cfg(cellworks_asan)]
+            self.core().bounds.switch_for_good(&me.context, next);
+        }
+        unreachable!("an ended thread was continued")
+    }
+
+    /// To be called first on the stack of a new thread.
+    pub(crate) fn arrive(&self, me: &Block) {
+        #[cfg(cellworks_asan)]
+        self.core().bounds.arrive_first();
+        self.current.set(me);
+    }
+
+    /// Takes a new thread in: it gets a number, and the ring a place for it.
+    fn admit(&self, block: &Block) {
+        let serial = self.next_serial.get();
+        self.next_serial.set(serial + 1);
+        block.serial.set(serial);
+        block.number.set(serial - self.first_serial.get());
+        self.live.push(block);
+        let live = self.live_count.get() + 1;
+        self.live_count.set(live);
+        if live > self.mask.get() + 1 {
+            self.grow_ring();
+        }
+    }
+
+    #[cold]
+    fn grow_ring(&self) {
+        let mut larger = vec![Cell::new(Context::NONE); 2 * (self.mask.get() + 1)];
+        let mut ready = 0;
+        while self.has_ready() {
+            larger[ready] = Cell::new(self.pop_ready());
+            ready += 1;
+        }
+        self.head.set(0);
+        self.tail.set(ready);
+        self.mask.set(larger.len() - 1);
+        self.ring.set(larger.as_ptr());
+        self.core().ring.replace(larger);
+    }
+
+    /// Makes the thread whose block and first frame are prepared ready to run.
+    pub(crate) fn start(&self, block: &Block, context: Context) {
+        self.admit(block);
+        block.context.set(context);
+        // A cancelled core continues the youngest thread alive.
+        if !self.is_cancelled() {
+            self.push_ready(context);
+        }
+    }
+
+    /// Takes the thread out of those alive: it has ended.
+    pub(crate) fn dismiss(&self, block: &Block) {
+        self.live.remove(block);
+        self.live_count.set(self.live_count.get() - 1);
+        block.state.set(State::Ended);
+    }
+
+    /// A block on a stack with at least `bytes` bytes below it.
+    ///
+    /// # Panics
+    ///
+    /// If the kernel refuses to map another stack.
+    pub(crate) fn take_block(
+        &self,
+        bytes: Option<usize>,
+        extra: usize,
+        name: Option<&str>,
+    ) -> &Block {
+        self.assert_not_frozen("spawn");
+        let core = self.core();
+        let bytes = bytes.map_or(core.stack_bytes, |bytes| bytes.max(LEAST_STACK_BYTES)) + extra;
+        let pooled = if bytes == core.stack_bytes {
+            let first = self.pool.get();
+            // SAFETY: null or a block of this run.
+            if let Some(block) = unsafe { first.as_ref() } {
+                self.pool.set(block.next.get());
+            }
+            first
+        } else {
+            core.take_other(bytes)
+        };
+        // SAFETY: null or a block of this run.
+        let block = unsafe { pooled.as_ref() }.unwrap_or_else(|| core.map_block(bytes, name));
+        #[cfg(cellworks_asan)]
+        crate::asan::unpoison(block.stack.limit(), ptr::from_ref(block).cast());
+        block
+    }
+
+    /// Puts the block of an ended thread, and its stack, into the pool.
+    pub(crate) fn recycle(&self, block: &Block) {
+        block.set_name(None);
+        block.serial.set(0);
+        let core = self.core();
+        if block.stack_bytes == core.stack_bytes {
+            block.next.set(self.pool.replace(block));
+        } else {
+            core.put_other(block);
+        }
+    }
+
+    fn cancel(&self, cause: Cause) {
+        if self.is_cancelled() {
+            return;
+        }
+        self.mode.set(self.mode.get() | CANCELLED);
+        let core = self.core();
+        core.woken.take_both();
+        self.interrupt_ready();
+        let threads = self.blocked_threads();
+        core.blocked.set(Some(Blocked { threads, cause }));
+    }
+
+    fn blocked_threads(&self) -> Vec<BlockedThread> {
+        self.frozen(|| {
+            let waiting = self
+                .live
+                .iter()
+                .filter(|block| block.state.get() != State::Ready);
+            waiting.map(describe).collect()
+        })
+    }
+}
+
+/// What a report says of a waiting thread.
+fn describe(block: &Block) -> BlockedThread {
+    let text = catch_unwind(AssertUnwindSafe(|| {
+        let why = block.why.get();
+        // SAFETY: the thread waits, so its call of `wait` still borrows this; the core is frozen, so it goes on waiting
+        // while we look.
+        why.map(|why| unsafe { why.as_ref() }.to_string())
+    }));
+    let waits_for = match text {
+        Ok(text) => text.unwrap_or_default(),
+        Err(payload) => {
+            discard(payload);
+            "something whose description panicked".to_owned()
+        }
+    };
+    BlockedThread {
+        name: block.name(),
+        waits_for,
+        at: block.at.get(),
+    }
+}
+
+impl Core {
+    #[cold]
+    fn map_block(&self, bytes: usize, name: Option<&str>) -> &Block {
+        let mut stacks = self.stacks.borrow_mut();
+        let stagger = stacks.len() % STAGGER_PLACES * STAGGER_BYTES;
+        let above = STAGGER_PLACES * STAGGER_BYTES + size_of::<Block>() + FREE_PAYLOAD_BYTES;
+        let stack = bytes
+            .checked_add(above)
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
+            .and_then(Stack::map)
+            .unwrap_or_else(|error| {
+                panic!(
+                    "cannot map a stack of {bytes} bytes for thread '{}' beside {} others: {error}; \
+                     use smaller stacks or fewer threads (each stack takes two mappings of vm.max_map_count)",
+                    name.unwrap_or("without a name"),
+                    stacks.len(),
+                )
+            });
+        #[cfg(cellworks_asan)]
+        self.bounds.add(&stack);
+        let block = stack
+            .top()
+            .wrapping_sub(stagger + size_of::<Block>())
+            .cast::<Block>();
+        // SAFETY: inside the new stack; page-aligned top, stagger and size of a block are multiples of its alignment.
+        unsafe { block.write(Block::new(stack, bytes)) };
+        stacks.push(block);
+        // SAFETY: just written; stays mapped as long as `self` lives.
+        unsafe { &*block }
+    }
+
+    fn take_other(&self, bytes: usize) -> *const Block {
+        let mut pools = self.other_pools.borrow_mut();
+        let pool = pools
+            .iter_mut()
+            .find(|(size, first)| *size == bytes && !first.is_null());
+        pool.map_or(ptr::null(), |(_, first)| {
+            let block = *first;
+            // SAFETY: not null, and blocks of this run stay mapped.
+            *first = unsafe { (*block).next.get() };
+            block
+        })
+    }
+
+    fn put_other(&self, block: &Block) {
+        let mut pools = self.other_pools.borrow_mut();
+        match pools
+            .iter_mut()
+            .find(|(size, _)| *size == block.stack_bytes)
+        {
+            Some((_, first)) => block.next.set(std::mem::replace(first, block)),
+            None => {
+                block.next.set(ptr::null());
+                pools.push((block.stack_bytes, block));
+            }
+        }
+    }
+}
+
+/// Room for a closure or its result that every stack has beyond the bytes asked for.
+pub(crate) const FREE_PAYLOAD_BYTES: usize = 512;
+
+trait TakeBoth {
+    fn take_both(&self) -> (*const Block, *const Block);
+}
+
+impl TakeBoth for Cell<(*const Block, *const Block)> {
+    fn take_both(&self) -> (*const Block, *const Block) {
+        self.replace((ptr::null(), ptr::null()))
+    }
+}
+
+/// Drops a payload that lost to another one, even if its destructor panics.
+pub(crate) fn discard(payload: Payload) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+}
+
+/// Goes on unwinding the running thread.
+pub(crate) fn resume(payload: Payload) -> ! {
+    with(|s| s.current().unwinding.set(true));
+    resume_unwind(payload)
+}
+
+/// Whether the running thread is unwinding, see [`Scheduler::is_unwinding`].
+pub(crate) fn is_unwinding() -> bool {
+    with(Scheduler::is_unwinding)
+}
+
+/// The running thread, if this OS thread is a core. Usable in a signal handler.
+pub(crate) fn running_block() -> Option<&'static Block> {
+    // SAFETY: null or the block of a thread of this run; the signal handler does not outlive it.
+    with(|s| unsafe { s.current.get().as_ref() })
+}
+
+/// Lets every other ready thread of this core run once, then goes on.
+///
+/// Returns at once if no other thread is ready. Outside of [`run`] it does nothing.
+///
+/// During unwinding it returns at once as well: destructors that yield would show other threads a
+/// `std::thread::panicking()` that is not theirs. If the core has been cancelled it unwinds, as every call that waits.
+#[inline]
+pub fn yield_now() {
+    with(|s| {
+        if s.has_ready() && !panicking() {
+            s.go_round();
+        } else {
+            yield_slowly(s);
+        }
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn yield_slowly(s: &Scheduler) {
+    if s.is_frozen() {
+        return;
+    }
+    s.unwind_if_cancelled();
+    // With nobody else in its unwinding, `panicking()` is about this thread.
+    if s.has_ready() && s.others_unwinding.get() {
+        s.go_round();
+    }
+}
+
+/// Waits until somebody calls [`Thread::unpark`] on this thread; if somebody did before, consumes that and returns.
+///
+/// `why` says what is waited for, as in "thread 'a' waits for *a word in its mailbox*"; it is formatted only when a
+/// report is made. It can return without an unpark only if the core was cancelled while this thread was unwinding, and
+/// a second unpark before the park is not counted; so call it in a loop that looks at what is waited for, and, if it can
+/// run in a destructor, at [`is_cancelled`].
+///
+/// During unwinding it waits as well. Other threads then see `std::thread::panicking()` say `true`.
+///
+/// # Panics
+///
+/// Unwinds with [`Cancelled`] if the core has been cancelled. Panics outside of [`run`] and inside of [`Idle::idle`].
+#[track_caller]
+pub fn park(why: &dyn Display) {
+    let at = Location::caller();
+    with(|s| {
+        let me = s.current();
+        if !me.token.replace(false) {
+            wait_cancellably(s, State::Parked, why, at);
+            me.token.set(false);
+        }
+    });
+}
+
+/// Waits, unless the core is cancelled: then unwinds, or returns if that is being done already.
+pub(crate) fn wait_cancellably(
+    s: &Scheduler,
+    state: State,
+    why: &dyn Display,
+    at: &'static Location<'static>,
+) {
+    s.assert_not_frozen("park");
+    s.unwind_if_cancelled();
+    if !s.is_cancelled() {
+        s.wait(state, why, at);
+        s.unwind_if_cancelled();
+    }
+}
+
+/// A thread of this core: what to [unpark](Thread::unpark).
+///
+/// It may be kept for longer than the thread lives; it cannot go to another OS thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Thread {
+    block: *const Block,
+    serial: u64,
+}
+
+impl Thread {
+    /// Ends the thread's [`park`], or its next one if it is not parked. Nothing happens if it has ended.
+    #[inline]
+    pub fn unpark(self) {
+        with(|s| {
+            // A thread of an earlier run: its block is no longer mapped.
+            if self.serial < s.first_serial.get() {
+                return;
+            }
+            // SAFETY: blocks of this run stay mapped until its end.
+            let block = unsafe { &*self.block };
+            if block.serial.get() != self.serial {
+                return;
+            }
+            if block.state.get() == State::Parked {
+                s.wake(block);
+            } else {
+                block.token.set(true);
+            }
+        });
+    }
+}
+
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Thread").field(&self.serial).finish()
+    }
+}
+
+/// The running thread.
+///
+/// # Panics
+///
+/// Outside of [`run`].
+#[inline]
+pub fn current() -> Thread {
+    with(|s| {
+        let block = s.current();
+        Thread {
+            block,
+            serial: block.serial.get(),
+        }
+    })
+}
+
+/// Whether another thread of this core wants to run: whether spinning would keep it from doing so.
+#[inline]
+pub fn others_ready() -> bool {
+    with(Scheduler::has_ready)
+}
+
+/// Cancels all threads of this core; does nothing if that has been done, or outside of [`run`].
+///
+/// Every thread that waits is unwound with [`Cancelled`], youngest first, so that children end before their parents.
+/// This begins when the calling thread waits or ends. Threads that run or are ready, the calling one included, are
+/// unwound by their next call that waits or yields; threads that have not begun drop their closure. [`run`] returns
+/// [`Blocked`] with the threads that waited at the time of this call.
+pub fn cancel_all() {
+    with(|s| {
+        if !s.core.get().is_null() {
+            s.cancel(Cause::Cancelled);
+        }
+    });
+}
+
+/// Whether the threads of this core have been cancelled.
+#[inline]
+pub fn is_cancelled() -> bool {
+    with(Scheduler::is_cancelled)
+}
+
+/// The threads of this core that wait at this moment, in order of creation; none outside of [`run`].
+pub fn blocked_threads() -> Vec<BlockedThread> {
+    with(|s| {
+        if s.core.get().is_null() {
+            Vec::new()
+        } else {
+            s.blocked_threads()
+        }
+    })
+}
+
+/// How many bytes of its stack the running thread has used at most, its closure included.
+///
+/// Finds the lowest byte that is not zero. A stack from the pool may have been used by other threads before: the figure
+/// is the deepest use since it was mapped. Frames whose lowest bytes were only written with zeros, or not at all, are
+/// missed. Costs a system call and up to a page of reading. `None` for the main thread, whose stack is the OS thread's.
+///
+/// # Panics
+///
+/// Outside of [`run`].
+pub fn stack_high_water_bytes() -> Option<usize> {
+    with(|s| {
+        let block = s.current();
+        let ours = !block.stack.guard().is_empty();
+        ours.then(|| block.stack.touched_bytes(ptr::from_ref(block).cast()))
+    })
+}

@@ -1,0 +1,469 @@
+//! Threads that borrow from their parent's stack, and their handles.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::ptr;
+
+use crate::arch;
+use crate::block::{Block, State};
+use crate::list::List;
+use crate::scheduler::{
+    self, Cancelled, FREE_PAYLOAD_BYTES, Payload, Scheduler, discard, resume, with,
+};
+
+/// Where threads can be spawned that borrow from outside of it. See [`scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    state: ScopeState,
+    /// Invariant, so that neither lifetime can be shortened to smuggle a borrow in.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// What a scope and its threads know of each other.
+pub(crate) struct ScopeState {
+    /// Threads that have not ended.
+    running: Cell<usize>,
+    /// Threads that have ended and whose handle still exists, or was forgotten.
+    ended: List,
+    /// The thread that waits at the end of the scope; null before.
+    drainer: Cell<*const Block>,
+    /// The first panic of a thread whose result nobody fetched.
+    panic: Cell<Option<Payload>>,
+}
+
+/// Runs `f`, in which threads can be spawned that borrow whatever outlives this call.
+///
+/// Like [`std::thread::scope`], but the threads are those of this core: nothing has to be `Send`, and plain cells can be
+/// shared. Returns when `f` has returned and all threads spawned in it have ended, also when it unwinds.
+///
+/// ```
+/// use std::cell::Cell;
+/// # use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
+/// # run(&Config::default(), &NoOutside, || {
+/// let visits = Cell::new(0);
+/// scope(|s| {
+///     for _ in 0..3 {
+///         s.spawn(|| {
+///             visits.set(visits.get() + 1);
+///             yield_now();
+///             visits.set(visits.get() + 1);
+///         });
+///     }
+/// });
+/// assert_eq!(visits.get(), 6);
+/// # }).unwrap();
+/// ```
+///
+/// # Panics
+///
+/// With the panic of `f`, else with the first panic of a thread that was not joined, else of a destructor of a result
+/// that was not fetched. A panic wins over [`Cancelled`]. Panics outside of [`run`](crate::run).
+#[track_caller]
+pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
+    let at = Location::caller();
+    let scope = Scope {
+        state: ScopeState {
+            running: Cell::new(0),
+            ended: List::new(),
+            drainer: Cell::new(ptr::null()),
+            panic: Cell::new(None),
+        },
+        scope: PhantomData,
+        env: PhantomData,
+    };
+    let was_unwinding = with(|s| s.current().unwinding.get());
+    let outcome = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    with(|s| {
+        s.current().unwinding.set(was_unwinding);
+        scope.state.drain(s, at);
+    });
+    match (outcome, scope.state.panic.take()) {
+        (Ok(result), None) => result,
+        (Ok(result), Some(panic)) => {
+            // A second unwinding would end the process.
+            if panic.is::<Cancelled>() && scheduler::is_unwinding() {
+                return result;
+            }
+            drop(result);
+            resume(panic)
+        }
+        (Err(own), None) => resume(own),
+        (Err(own), Some(panic)) if own.is::<Cancelled>() => resume(panic),
+        (Err(own), Some(panic)) => {
+            discard(panic);
+            resume(own)
+        }
+    }
+}
+
+impl ScopeState {
+    /// Waits for all threads and frees what they left. Does not unwind, even if the core is cancelled: the threads may
+    /// borrow from the frames that would go.
+    fn drain(&self, s: &Scheduler, at: &'static Location<'static>) {
+        // Results that were not fetched are dropped when no thread runs; they may hold handles of other threads, or even
+        // the scope itself. Blocks are recycled last, as such handles point to them.
+        let spent = List::new();
+        loop {
+            self.drainer.set(s.current());
+            while self.running.get() > 0 {
+                s.wait(State::Joining, &Drained(self), at);
+            }
+            self.drainer.set(ptr::null());
+            let Some(block) = self.ended.last() else {
+                break;
+            };
+            self.ended.remove(block);
+            spent.push(block);
+            let payload = block.payload.replace(ptr::null_mut());
+            // SAFETY: the thread has ended, so its result is there, and taking the pointer keeps others from it.
+            if let Some(panic) = unsafe { block.discard.get()(payload) } {
+                self.keep(panic);
+            }
+        }
+        while let Some(block) = spent.last() {
+            spent.remove(block);
+            s.recycle(block);
+        }
+    }
+
+    /// Keeps the first panic; a real one rather than a cancellation.
+    fn keep(&self, panic: Payload) {
+        let (kept, other) = match self.panic.take() {
+            Some(first) if first.is::<Cancelled>() => (panic, Some(first)),
+            Some(first) => (first, Some(panic)),
+            None => (panic, None),
+        };
+        self.panic.set(Some(kept));
+        if let Some(other) = other {
+            discard(other);
+        }
+    }
+}
+
+/// What the end of a scope waits for.
+struct Drained<'a>(&'a ScopeState);
+
+impl fmt::Display for Drained<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.running.get() {
+            1 => write!(f, "1 thread of its scope to end"),
+            n => write!(f, "{n} threads of its scope to end"),
+        }
+    }
+}
+
+/// What a join waits for.
+struct Joined<'a>(&'a Block);
+
+impl fmt::Display for Joined<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to end", self.0.label())
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// Starts a thread that runs `f` when the others next let it.
+    ///
+    /// Its stack has the size of [`Config::stack_bytes`](crate::Config::stack_bytes) and comes from a pool, as does the
+    /// place for `f` and its result; nothing is allocated if the pool has one.
+    ///
+    /// # Panics
+    ///
+    /// If the kernel refuses to map another stack. Inside of [`Idle::idle`](crate::Idle::idle).
+    pub fn spawn<F, R>(&'scope self, f: F) -> JoinHandle<'scope, R>
+    where
+        F: FnOnce() -> R + 'scope,
+        R: 'scope,
+    {
+        self.builder().spawn(f)
+    }
+
+    /// A thread to be, with a name or a stack size of its own.
+    pub fn builder(&'scope self) -> Builder<'scope, 'env> {
+        Builder {
+            scope: self,
+            name: None,
+            stack_bytes: None,
+        }
+    }
+}
+
+/// Settings of a thread before it is spawned. See [`Scope::builder`].
+#[must_use = "a thread starts with `spawn`"]
+pub struct Builder<'scope, 'env: 'scope> {
+    scope: &'scope Scope<'scope, 'env>,
+    name: Option<Box<str>>,
+    stack_bytes: Option<usize>,
+}
+
+impl<'scope> Builder<'scope, '_> {
+    /// Names the thread in reports and errors.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into().into_boxed_str());
+        self
+    }
+
+    /// Bytes of the thread's stack, in place of [`Config::stack_bytes`](crate::Config::stack_bytes); at least 16 KiB.
+    ///
+    /// Stacks of each size are pooled apart, so use few different ones.
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.stack_bytes = Some(bytes);
+        self
+    }
+
+    /// Starts the thread. See [`Scope::spawn`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Scope::spawn`].
+    #[inline]
+    pub fn spawn<F, R>(self, f: F) -> JoinHandle<'scope, R>
+    where
+        F: FnOnce() -> R + 'scope,
+        R: 'scope,
+    {
+        let state = &self.scope.state;
+        with(|s| {
+            let block = s.take_block(
+                self.stack_bytes,
+                Room::<F, R>::EXTRA_BYTES,
+                self.name.as_deref(),
+            );
+            let payload = Room::<F, R>::below(block);
+            // SAFETY: the room lies in the stack below the block, which nobody uses before the thread starts.
+            unsafe { payload.cast::<F>().write(f) };
+            block.state.set(State::Ready);
+            block.token.set(false);
+            block.detached.set(false);
+            block.unwinding.set(false);
+            block.joiner.set(ptr::null());
+            block.scope.set(state);
+            block.payload.set(payload.cast());
+            block.discard.set(discard_result::<R>);
+            if self.name.is_some() {
+                block.set_name(self.name);
+            }
+            // SAFETY: the stack below the payload is free until the thread has ended.
+            let context = unsafe {
+                arch::prepare(
+                    block.stack.limit(),
+                    payload.cast(),
+                    enter::<F, R>,
+                    ptr::from_ref(block).cast(),
+                )
+            };
+            s.start(block, context);
+            state.running.set(state.running.get() + 1);
+            JoinHandle {
+                block,
+                scope: PhantomData,
+                result: PhantomData,
+            }
+        })
+    }
+}
+
+/// The place on a thread's stack for its closure and then for its result.
+union Room<F, R> {
+    _closure: ManuallyDrop<F>,
+    _result: ManuallyDrop<std::thread::Result<R>>,
+}
+
+impl<F, R> Room<F, R> {
+    /// Bytes that the stack must have beyond what the caller asked for.
+    const EXTRA_BYTES: usize = {
+        let bytes = size_of::<Self>() + align_of::<Self>();
+        if bytes <= FREE_PAYLOAD_BYTES {
+            0
+        } else {
+            bytes.next_multiple_of(4096)
+        }
+    };
+
+    fn below(block: &Block) -> *mut u8 {
+        ptr::from_ref(block)
+            .cast_mut()
+            .cast::<u8>()
+            .wrapping_sub(size_of::<Self>())
+            .map_addr(|address| address & !(align_of::<Self>() - 1))
+    }
+}
+
+/// Drops the result at `payload`, handing back what a panic left there or what its destructor panicked with.
+///
+/// # Safety
+///
+/// `payload` points to an initialised `thread::Result<R>` that nobody will read again.
+unsafe fn discard_result<R>(payload: *mut ()) -> Option<Payload> {
+    // SAFETY: by the contract of this function.
+    let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
+    discard_value(result)
+}
+
+fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
+    match result {
+        Ok(value) => catch_unwind(AssertUnwindSafe(|| drop(value))).err(),
+        Err(panic) => Some(panic),
+    }
+}
+
+/// The first function on a thread's stack: runs the closure and leaves for good.
+///
+/// # Safety
+///
+/// `block` is that of the thread, prepared by `spawn` for the same types.
+unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
+    // SAFETY: by the contract of this function.
+    let block = unsafe { &*block.cast::<Block>() };
+    with(|s| s.arrive(block));
+    // SAFETY: `spawn` wrote the closure there, and it is read this once.
+    let f = unsafe { block.payload.get().cast::<F>().read() };
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        if scheduler::is_cancelled() {
+            drop(f);
+            return Err(Cancelled::payload());
+        }
+        Ok(f())
+    }))
+    .flatten();
+    if block.detached.get() {
+        if let Some(panic) = discard_value(result) {
+            // SAFETY: the scope waits for this thread.
+            unsafe { (*block.scope.get()).keep(panic) };
+        }
+    } else {
+        // SAFETY: the room is large enough for the result, and the closure has left it.
+        unsafe {
+            block
+                .payload
+                .get()
+                .cast::<std::thread::Result<R>>()
+                .write(result)
+        };
+    }
+    with(|s| end(s, block))
+}
+
+/// Takes the running thread out of the world and continues another one.
+fn end(s: &Scheduler, block: &Block) -> ! {
+    // SAFETY: the scope waits for this thread: its state lives at least until the last thread has left.
+    let scope = unsafe { &*block.scope.get() };
+    s.dismiss(block);
+    let joiner = block.joiner.get();
+    if block.detached.get() {
+        // Nobody can take the stack out of the pool before this thread has left it: spawning needs a running thread.
+        s.recycle(block);
+    } else {
+        scope.ended.push(block);
+    }
+    let running = scope.running.get() - 1;
+    scope.running.set(running);
+    // SAFETY: null or a thread that waits in `join`, which takes itself out when it stops waiting.
+    if let Some(joiner) = unsafe { joiner.as_ref() } {
+        s.wake(joiner);
+    }
+    if running == 0 {
+        // SAFETY: null or the thread that waits in `drain`.
+        if let Some(drainer) = unsafe { scope.drainer.get().as_ref() } {
+            s.wake(drainer);
+        }
+    }
+    s.depart(block)
+}
+
+/// Owns the right to the result of a thread; the thread goes on if it is dropped. See [`Scope::spawn`].
+pub struct JoinHandle<'scope, R> {
+    block: *const Block,
+    scope: PhantomData<&'scope ()>,
+    result: PhantomData<R>,
+}
+
+impl<R> JoinHandle<'_, R> {
+    /// Waits for the thread to end and returns its result.
+    ///
+    /// # Errors
+    ///
+    /// What the thread panicked with; [`Cancelled`] if the core was cancelled and the caller is unwinding, so that it
+    /// could not wait.
+    ///
+    /// # Panics
+    ///
+    /// Unwinds with [`Cancelled`] if it would have to wait and the core has been cancelled.
+    #[track_caller]
+    pub fn join(self) -> std::thread::Result<R> {
+        let at = Location::caller();
+        with(|s| {
+            let block = self.block();
+            if block.state.get() != State::Ended {
+                self.wait(s, at);
+            }
+            if block.state.get() != State::Ended {
+                return Err(Cancelled::payload());
+            }
+            ManuallyDrop::new(self)
+                .take(s)
+                .unwrap_or_else(|| Err(Box::new("the scope of the thread has dropped its result")))
+        })
+    }
+
+    /// Whether the thread has ended, so that [`join`](Self::join) would not wait.
+    pub fn is_finished(&self) -> bool {
+        self.block().state.get() == State::Ended
+    }
+
+    fn block(&self) -> &Block {
+        // SAFETY: the block is recycled only when the handle is gone or at the end of the scope, which it does not
+        // outlive; blocks of a run stay mapped.
+        unsafe { &*self.block }
+    }
+
+    fn wait(&self, s: &Scheduler, at: &'static Location<'static>) {
+        /// Takes the waiting thread out also when it is cancelled.
+        struct Waiting<'a>(&'a Block);
+        impl Drop for Waiting<'_> {
+            fn drop(&mut self) {
+                self.0.joiner.set(ptr::null());
+            }
+        }
+        let block = self.block();
+        block.joiner.set(s.current());
+        let _waiting = Waiting(block);
+        scheduler::wait_cancellably(s, State::Joining, &Joined(block), at);
+    }
+
+    /// Moves the result of the ended thread out and recycles its stack; the handle must not be used again. `None` if the
+    /// scope has dropped the result.
+    fn take(&self, s: &Scheduler) -> Option<std::thread::Result<R>> {
+        let block = self.block();
+        let payload = block.payload.replace(ptr::null_mut());
+        if payload.is_null() {
+            return None;
+        }
+        // SAFETY: the thread has ended and left its result, and taking the pointer keeps others from it.
+        let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
+        // SAFETY: the scope outlives this handle.
+        unsafe { (*block.scope.get()).ended.remove(block) };
+        s.recycle(block);
+        Some(result)
+    }
+}
+
+impl<R> Drop for JoinHandle<'_, R> {
+    fn drop(&mut self) {
+        let block = self.block();
+        if block.state.get() != State::Ended {
+            block.detached.set(true);
+            return;
+        }
+        // SAFETY: the scope outlives this handle.
+        let scope = unsafe { &*block.scope.get() };
+        match with(|s| self.take(s)) {
+            Some(Err(panic)) => scope.keep(panic),
+            Some(Ok(value)) => drop(value),
+            None => {}
+        }
+    }
+}

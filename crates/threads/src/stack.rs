@@ -1,0 +1,130 @@
+//! Memory for stacks: mapped with a guard below, committed by the kernel page by page as it is touched.
+
+use std::io;
+use std::ops::Range;
+use std::ptr;
+use std::sync::OnceLock;
+
+/// Bytes below every stack that fault when touched. Rust code probes every page of a large frame and would be caught by
+/// one page; C code does not, so leave it less room to step over the guard.
+const GUARD_BYTES: usize = 16 * 1024;
+
+/// One mapping: the guard at its low end, the stack above it.
+pub(crate) struct Stack {
+    /// Lowest address of the guard, null for the main thread, whose stack is not ours.
+    mapping: *mut u8,
+    guard_bytes: usize,
+    mapped_bytes: usize,
+}
+
+impl Stack {
+    /// Stands for the stack of the OS thread, which is not ours.
+    pub(crate) const FOREIGN: Stack = Stack {
+        mapping: ptr::null_mut(),
+        guard_bytes: 0,
+        mapped_bytes: 0,
+    };
+
+    /// Maps a stack of at least `bytes` bytes above a guard. It stays mapped until [`Stack::unmap`].
+    pub(crate) fn map(bytes: usize) -> io::Result<Stack> {
+        let page = page_bytes();
+        let guard_bytes = GUARD_BYTES.next_multiple_of(page);
+        let mapped_bytes = bytes
+            .checked_next_multiple_of(page)
+            .and_then(|bytes| bytes.checked_add(guard_bytes))
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in use.
+        let mapping = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                mapped_bytes,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK,
+                -1,
+                0,
+            )
+        };
+        if mapping == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let stack = Stack {
+            mapping: mapping.cast(),
+            guard_bytes,
+            mapped_bytes,
+        };
+        // SAFETY: the range is the upper part of the mapping just made.
+        let done = unsafe {
+            libc::mprotect(
+                stack.limit().cast(),
+                mapped_bytes - guard_bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+            )
+        };
+        if done != 0 {
+            let error = io::Error::last_os_error();
+            // SAFETY: nobody has used the mapping.
+            unsafe { stack.unmap() };
+            return Err(error);
+        }
+        Ok(stack)
+    }
+
+    /// Gives the memory back.
+    ///
+    /// # Safety
+    ///
+    /// Nothing on the stack is used any more, and no copy of `self` is unmapped again.
+    pub(crate) unsafe fn unmap(&self) {
+        // SAFETY: the mapping was made by `map` and is not used any more.
+        let done = unsafe { libc::munmap(self.mapping.cast(), self.mapped_bytes) };
+        debug_assert_eq!(done, 0, "munmap: {}", io::Error::last_os_error());
+    }
+
+    /// Lowest address that the thread may use.
+    pub(crate) fn limit(&self) -> *mut u8 {
+        self.mapping.wrapping_add(self.guard_bytes)
+    }
+
+    /// One past the highest address.
+    pub(crate) fn top(&self) -> *mut u8 {
+        self.mapping.wrapping_add(self.mapped_bytes)
+    }
+
+    /// Addresses of the guard; empty for the stack of the OS thread.
+    pub(crate) fn guard(&self) -> Range<usize> {
+        self.mapping.addr()..self.limit().addr()
+    }
+
+    /// Bytes between `top` (in this stack) and the lowest byte that was ever written with something but zero.
+    pub(crate) fn touched_bytes(&self, top: *const u8) -> usize {
+        let page = page_bytes();
+        let pages = (self.mapped_bytes - self.guard_bytes) / page;
+        let mut resident = vec![0; pages];
+        // SAFETY: the range is mapped, and the vector has one byte for each of its pages.
+        let done =
+            unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
+        assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
+        // Pages that are not resident were never touched, or swapped out; then the figure is too low.
+        let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
+            return 0;
+        };
+        let mut lowest = self.limit().wrapping_add(first * page).cast_const();
+        // SAFETY: `lowest` stays in the mapped and readable part of the stack, which ends above `top`. The bytes are
+        // read as volatile because other frames wrote them.
+        while lowest < top && unsafe { lowest.read_volatile() } == 0 {
+            lowest = lowest.wrapping_add(1);
+        }
+        top.addr() - lowest.addr()
+    }
+}
+
+/// Bytes of a page of memory.
+fn page_bytes() -> usize {
+    static PAGE_BYTES: OnceLock<usize> = OnceLock::new();
+    *PAGE_BYTES.get_or_init(|| {
+        // SAFETY: asks for a constant.
+        let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(bytes).expect("the page size is known")
+    })
+}
