@@ -16,7 +16,7 @@ use cellworks_machine::mfc::{
     MfcFault, Operation, PushError, RawCommand, Tag, TagMask,
 };
 use cellworks_machine::{
-    LocalStore, Mfc, ProblemStateRegister, SignalRegister, TryIssueError, Wait,
+    LocalStore, Mfc, ProblemStateRegister, SignalRegister, SpeId, TryIssueError, Wait,
 };
 
 use crate::worker::Worker;
@@ -27,6 +27,8 @@ pub struct HostMfc {
     local_store: LocalStore,
     translation: Translation,
     queue: RefCell<CommandQueue>,
+    /// The puts in the queue that wait for room in an inbound mailbox, and whose.
+    unsent: RefCell<Vec<(EntryId, SpeId)>>,
     /// How far each list in the queue has come.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
     reservation: Cell<Option<(EffectiveAddress, ReservedLine)>>,
@@ -36,8 +38,8 @@ pub struct HostMfc {
 enum Performed {
     Complete,
     Stalled(ListCursor),
-    /// The mailbox that it writes is full.
-    NoRoom,
+    /// The inbound mailbox of this SPE, to which it puts a word, is full.
+    NoRoom(SpeId),
 }
 
 impl HostMfc {
@@ -47,6 +49,7 @@ impl HostMfc {
             worker,
             local_store,
             queue: RefCell::default(),
+            unsent: RefCell::default(),
             lists: RefCell::default(),
             reservation: Cell::new(None),
         }
@@ -158,7 +161,7 @@ impl HostMfc {
         match register {
             ProblemStateRegister::InMbox => {
                 if run.write_in_mbox(spe, word).is_err() {
-                    return Ok(Performed::NoRoom);
+                    return Ok(Performed::NoRoom(spe));
                 }
             }
             ProblemStateRegister::SigNotify1 => run.send_signal(spe, SignalRegister::One, word),
@@ -178,16 +181,35 @@ impl HostMfc {
             for entry in runnable {
                 let command = *self.queue.borrow().command(entry);
                 let performed = self.perform(&command);
-                if matches!(performed, Ok(Performed::NoRoom)) {
+                if let Ok(Performed::NoRoom(spe)) = performed {
+                    self.wait_for_room(entry, spe);
                     continue;
                 }
                 progress = true;
+                self.stop_waiting_for_room(entry);
                 self.queue.borrow_mut().start(entry);
                 outcome = outcome.and(self.settle(entry, performed));
             }
             if !progress {
                 return outcome;
             }
+        }
+    }
+
+    /// Notes that a put waits for room, so that the mailbox's reader lets this core know.
+    fn wait_for_room(&self, entry: EntryId, spe: SpeId) {
+        let mut unsent = self.unsent.borrow_mut();
+        if !unsent.contains(&(entry, spe)) {
+            unsent.push((entry, spe));
+            self.worker.run.words(spe).want_room();
+        }
+    }
+
+    fn stop_waiting_for_room(&self, entry: EntryId) {
+        let mut unsent = self.unsent.borrow_mut();
+        if let Some(at) = unsent.iter().position(|(waiting, _)| *waiting == entry) {
+            let (_, spe) = unsent.swap_remove(at);
+            self.worker.run.words(spe).stop_wanting_room();
         }
     }
 
@@ -252,14 +274,14 @@ impl Mfc for HostMfc {
             if matches!(performed, Performed::Complete) {
                 return Ok(());
             }
-            let mut queue = self.queue.borrow_mut();
-            let entry = queue.push(command).expect("an empty queue has room");
-            if let Performed::Stalled(cursor) = performed {
-                queue.start(entry);
-                queue.stall(entry);
-                self.lists.borrow_mut().push((entry, cursor));
+            let pushed = self.queue.borrow_mut().push(command);
+            let entry = pushed.expect("an empty queue has room");
+            if let Performed::NoRoom(spe) = performed {
+                self.wait_for_room(entry, spe);
+                return Ok(());
             }
-            return Ok(());
+            self.queue.borrow_mut().start(entry);
+            return Ok(self.settle(entry, Ok(performed))?);
         }
         self.drain_or_panic();
         match self.queue.borrow_mut().push(command) {

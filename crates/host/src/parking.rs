@@ -26,9 +26,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, Thread, current, park};
 
-const RUNNING: u32 = 0;
-const WAITING: u32 = 1;
-const NOTIFIED: u32 = 2;
+const EMPTY: u32 = 0;
+const RUNNING: u32 = 1;
+const WAITING: u32 = 2;
+const NOTIFIED: u32 = 3;
 
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
@@ -55,7 +56,7 @@ impl Parking {
     pub(crate) fn new(seats: usize) -> Self {
         let seat = || {
             CachePadded::new(Seat {
-                state: AtomicU32::new(RUNNING),
+                state: AtomicU32::new(EMPTY),
                 thread: OnceLock::new(),
             })
         };
@@ -75,6 +76,15 @@ impl Parking {
     pub(crate) fn sit(&self, seat: usize) {
         let taken = self.seats[seat].thread.set(current());
         assert!(taken.is_ok(), "seat {seat} was taken before");
+        self.seats[seat].state.store(RUNNING, Ordering::Relaxed);
+    }
+
+    /// Whether the thread of a seat runs just now, or is about to: a hint.
+    pub(crate) fn runs(&self, seat: usize) -> bool {
+        matches!(
+            self.seats[seat].state.load(Ordering::Relaxed),
+            RUNNING | NOTIFIED
+        )
     }
 
     /// Announces that this thread is about to sleep. It must then look at its conditions once

@@ -17,7 +17,7 @@ use cellworks_machine::{
 
 use crate::layout::{Layout, WorkerLayout};
 use crate::parking::Woken;
-use crate::run::{PPE_SEAT, Run};
+use crate::run::{PPE_SEAT, Run, seat_of};
 use crate::spe::{HostSpe, fetch_update};
 use crate::worker::{Spin, Worker};
 
@@ -29,8 +29,8 @@ pub struct HostPpe {
     /// The OS threads that were started; a worker starts with its first program.
     started: RefCell<Vec<Option<JoinHandle<()>>>>,
     translation: Translation,
-    /// Whether a worker has the same CPU.
-    crowded: bool,
+    /// The seat of the worker that has the same CPU, if one has.
+    neighbour: Option<usize>,
 }
 
 impl HostPpe {
@@ -41,7 +41,7 @@ impl HostPpe {
             workers: layout.workers.clone(),
             worker_of: layout.worker_of.clone(),
             started: RefCell::new(layout.workers.iter().map(|_| None).collect()),
-            crowded: layout.workers.iter().any(|worker| worker.with_ppe),
+            neighbour: layout.workers.iter().position(|w| w.with_ppe).map(seat_of),
         }
     }
 
@@ -70,7 +70,7 @@ impl HostPpe {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let run = &self.run;
-        let spin = Spin::new(self.crowded);
+        let spin = Spin::new(self.neighbour);
         loop {
             if ready() {
                 return true;
@@ -86,7 +86,7 @@ impl HostPpe {
                 }]);
                 resume_unwind(Box::new(Cancelled));
             }
-            if spin.again() {
+            if spin.again(&run.parking) {
                 continue;
             }
             run.parking.prepare(PPE_SEAT);
@@ -128,11 +128,9 @@ impl PpeCore for HostPpe {
         if started[worker].is_none() {
             let layout = self.workers[worker].clone();
             let run = Arc::clone(&self.run);
-            let seat = worker + 1;
             let thread = std::thread::Builder::new().name(format!("SPEs of CPU {}", layout.cpu));
             self.run.parking.admit();
-            let handle = thread
-                .spawn(move || Worker::live(run, seat, layout.cpu, layout.with_ppe, layout.spes));
+            let handle = thread.spawn(move || Worker::live(run, seat_of(worker), layout));
             let handle = handle.unwrap_or_else(|error| {
                 panic!("the system gives no thread for {at}: {error}; raise the limit (ulimit -u)")
             });
@@ -147,6 +145,11 @@ impl PpeCore for HostPpe {
 
     fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.run.write_in_mbox(to, word)
+    }
+
+    #[track_caller]
+    fn write_in_mbox(&self, to: SpeId, word: u32) {
+        self.run.wait_to_write_in_mbox(self, to, word);
     }
 
     fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32> {

@@ -19,8 +19,13 @@ use crate::watchdog;
 use crate::words::Words;
 use crate::{Host, HostPpe};
 
-/// The PPE's seat in [`Parking`]; worker `w` has seat `w + 1`.
+/// The PPE's seat in [`Parking`].
 pub(crate) const PPE_SEAT: usize = 0;
+
+/// A worker's seat in [`Parking`].
+pub(crate) const fn seat_of(worker: usize) -> usize {
+    PPE_SEAT + 1 + worker
+}
 
 /// What everybody in a run shares.
 pub(crate) struct Run {
@@ -73,7 +78,7 @@ impl Run {
         Self {
             words: (0..spes).map(|_| Words::new()).collect(),
             parking: Parking::new(1 + host.layout.workers.len()),
-            seats: host.layout.worker_of.iter().map(|w| w + 1).collect(),
+            seats: host.layout.worker_of.iter().copied().map(seat_of).collect(),
             space: Arc::clone(&host.space),
             local_stores: host.local_stores.clone(),
             strict: host.strict,

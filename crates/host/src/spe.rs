@@ -18,6 +18,7 @@ use cellworks_threads as threads;
 use crate::memory::Pages;
 use crate::mfc::HostMfc;
 use crate::run::Run;
+use crate::words::Words;
 use crate::worker::Worker;
 
 /// The decrementer counts nanoseconds.
@@ -46,6 +47,23 @@ pub struct HostSpe {
 #[derive(Debug)]
 pub struct HostHold(Option<LocalBuffer>);
 
+/// A writer waits for room in an inbound mailbox as long as this lives. If it is leaked, readers
+/// look more often than they need to.
+struct RoomWanted<'a>(&'a Words);
+
+impl<'a> RoomWanted<'a> {
+    fn of(words: &'a Words) -> Self {
+        words.want_room();
+        Self(words)
+    }
+}
+
+impl Drop for RoomWanted<'_> {
+    fn drop(&mut self) {
+        self.0.stop_wanting_room();
+    }
+}
+
 impl Run {
     pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         if self.words(to).write_in(word) {
@@ -57,6 +75,16 @@ impl Run {
                 mailbox: "inbound mailbox",
                 word,
             })
+        }
+    }
+
+    #[track_caller]
+    #[inline]
+    pub(crate) fn wait_to_write_in_mbox(&self, waiter: &impl Wait, to: SpeId, word: u32) {
+        if self.write_in_mbox(to, word).is_err() {
+            let _announced = RoomWanted::of(self.words(to));
+            let why = format_args!("room in the inbound mailbox of {to}");
+            waiter.wait_until(&why, &mut || self.write_in_mbox(to, word).is_ok());
         }
     }
 
@@ -189,12 +217,9 @@ unsafe impl Spe for HostSpe {
 
     #[inline]
     fn try_read_in_mbox(&self) -> Option<u32> {
-        // Writers who wait for room are not known; so whoever sleeps has another look when the
-        // mailbox was full, which only its own SPE can know.
         let words = self.run().words(self.id);
-        let was_full = words.in_count() == cellworks_machine::mailbox::INBOUND_WORDS;
         let word = words.read_in();
-        if was_full {
+        if word.is_some() && words.room_is_wanted() {
             self.run().parking.notify_all();
         }
         word
@@ -217,6 +242,12 @@ unsafe impl Spe for HostSpe {
     #[inline]
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.run().write_in_mbox(to, word)
+    }
+
+    #[track_caller]
+    #[inline]
+    fn write_in_mbox_of(&self, to: SpeId, word: u32) {
+        self.run().wait_to_write_in_mbox(self, to, word);
     }
 
     #[inline]

@@ -14,7 +14,7 @@
 //! that it is new. Numbers wrap after 2^32 words; no slot is that far behind.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
-use cellworks_machine::{SignalMode, SignalRegister};
+use cellworks_machine::{SignalMode, SignalRegister, barrier};
 use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -35,6 +35,8 @@ struct Inward {
 struct Outward {
     slots: [AtomicU64; 2],
     in_read: AtomicU32,
+    /// How many writers wait for room in the inbound mailbox.
+    room_wanted: AtomicU32,
 }
 
 struct Writers {
@@ -78,6 +80,7 @@ impl Words {
             outward: CachePadded::new(Outward {
                 slots: std::array::from_fn(|_| AtomicU64::new(0)),
                 in_read: AtomicU32::new(0),
+                room_wanted: AtomicU32::new(0),
             }),
             writers: CachePadded::new(Writers {
                 written: AtomicU32::new(0),
@@ -119,6 +122,24 @@ impl Words {
                 return true;
             }
         }
+    }
+
+    /// Announces that the caller is going to sleep until there is room in the inbound mailbox. A
+    /// reader does not look who sleeps at each word; it looks whether anybody wants to know.
+    pub(crate) fn want_room(&self) {
+        self.outward.room_wanted.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Takes such an announcement back.
+    pub(crate) fn stop_wanting_room(&self) {
+        self.outward.room_wanted.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether the word that was just read made room for which somebody waits.
+    #[inline]
+    pub(crate) fn room_is_wanted(&self) -> bool {
+        barrier::light();
+        self.outward.room_wanted.load(Ordering::Relaxed) != 0
     }
 
     /// Takes the oldest word of the inbound mailbox. Only the SPE itself may.
@@ -244,6 +265,40 @@ mod models {
             let writer = write_in(&words, 4);
             for word in 0..=INBOUND_WORDS as u32 {
                 assert_eq!(until(|| words.read_in()), word);
+            }
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn who_sleeps_until_there_is_room_is_woken() {
+        use crate::parking::{Parking, Woken};
+        loom::model(|| {
+            let parking = Arc::new(Parking::new(1));
+            let words = Arc::new(Words::new());
+            for word in 0..INBOUND_WORDS as u32 {
+                assert!(words.write_in(word));
+            }
+            // The reader takes no seat, because it never sleeps, but it counts as awake.
+            parking.admit();
+            parking.admit();
+            let writer = {
+                let (parking, words) = (Arc::clone(&parking), Arc::clone(&words));
+                thread::spawn(move || {
+                    parking.sit(0);
+                    words.want_room();
+                    while !words.write_in(4) {
+                        parking.prepare(0);
+                        if words.write_in(4) {
+                            return parking.resume(0);
+                        }
+                        assert_eq!(parking.park(0), Woken::Notified);
+                    }
+                })
+            };
+            assert_eq!(words.read_in(), Some(0));
+            if words.room_is_wanted() {
+                parking.notify(0);
             }
             writer.join().unwrap();
         });

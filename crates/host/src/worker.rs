@@ -21,9 +21,10 @@ use std::time::{Duration, Instant};
 use cellworks_machine::{SpeId, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 
-use crate::parking::Woken;
+use crate::layout::WorkerLayout;
+use crate::parking::{Parking, Woken};
 use crate::pin::Pinned;
-use crate::run::Run;
+use crate::run::{PPE_SEAT, Run};
 use crate::spe::HostSpe;
 
 /// How long to spin before the OS thread sleeps: about what being woken costs, so that no wait
@@ -46,30 +47,35 @@ const NO_PROGRAM: &str = "a program";
 pub(crate) struct Spin {
     since: Cell<Option<Instant>>,
     looks: Cell<u32>,
-    /// Another thread that may be the one waited for has the same CPU.
-    crowded: bool,
+    /// The seat of another thread that has the same CPU.
+    neighbour: Option<usize>,
 }
 
 impl Spin {
-    pub(crate) fn new(crowded: bool) -> Self {
+    pub(crate) fn new(neighbour: Option<usize>) -> Self {
         Self {
             since: Cell::new(None),
             looks: Cell::new(0),
-            crowded,
+            neighbour,
         }
     }
 
+    /// Whether a thread that may be the one waited for wants the same CPU just now.
+    fn is_crowded(&self, parking: &Parking) -> bool {
+        self.neighbour.is_some_and(|seat| parking.runs(seat))
+    }
+
     /// Waits a moment, unless the time for spinning is over.
-    pub(crate) fn again(&self) -> bool {
+    pub(crate) fn again(&self, parking: &Parking) -> bool {
         let looks = self.looks.get().wrapping_add(1);
         self.looks.set(looks);
-        if self.crowded {
+        if self.is_crowded(parking) {
             std::thread::yield_now();
         } else {
             std::hint::spin_loop();
-        }
-        if !self.crowded && !looks.is_multiple_of(LOOKS_PER_CLOCK) {
-            return true;
+            if !looks.is_multiple_of(LOOKS_PER_CLOCK) {
+                return true;
+            }
         }
         match self.since.get() {
             Some(since) => since.elapsed() < SPIN,
@@ -99,9 +105,9 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// The life of a worker's OS thread: serves the SPEs until the run ends.
-    pub(crate) fn live(run: Arc<Run>, seat: usize, cpu: u32, crowded: bool, spes: Vec<SpeId>) {
+    pub(crate) fn live(run: Arc<Run>, seat: usize, layout: WorkerLayout) {
         // A host that may not pin has said so when it was built.
-        if let Ok(pinned) = Pinned::to(cpu) {
+        if let Ok(pinned) = Pinned::to(layout.cpu) {
             pinned.for_good();
         }
         run.parking.sit(seat);
@@ -113,12 +119,12 @@ impl Worker {
             seat,
             waiters: RefCell::default(),
             prepared: Cell::new(false),
-            spin: Spin::new(crowded),
+            spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
             yields: Cell::new(0),
         });
         let served = threads::run(&config, &*worker, || {
             threads::scope(|scope| {
-                for spe in spes {
+                for spe in layout.spes {
                     let worker = Rc::clone(&worker);
                     let server = scope.builder().name(spe.to_string());
                     drop(server.spawn(move || worker.serve(spe)));
@@ -179,7 +185,7 @@ impl Worker {
             if self.run.is_cancelled() {
                 self.cancel();
             }
-            if self.spin.crowded && !threads::others_ready() {
+            if !threads::others_ready() && self.spin.is_crowded(&self.run.parking) {
                 std::thread::yield_now();
             }
         }
@@ -204,7 +210,7 @@ impl Worker {
 impl Wait for Worker {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        if !self.spin.crowded {
+        if !self.spin.is_crowded(&self.run.parking) {
             for _ in 0..LOOKS_BEFORE_PARK {
                 if ready() {
                     self.progress();
@@ -240,7 +246,7 @@ impl Idle for Worker {
                 self.run.cancel();
             }
             self.spin.reset();
-        } else if !self.spin.again() {
+        } else if !self.spin.again(&self.run.parking) {
             self.run.parking.prepare(self.seat);
             self.prepared.set(true);
         }

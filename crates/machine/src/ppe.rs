@@ -66,6 +66,9 @@ pub trait PpeCore: Wait {
     /// See [`Spe::try_write_in_mbox_of`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
     fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
+    /// See [`Spe::write_in_mbox_of`].
+    #[track_caller]
+    fn write_in_mbox(&self, to: SpeId, word: u32);
     /// Takes the word of an outbound mailbox.
     fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32>;
     /// See [`Spe::send_signal`].
@@ -278,8 +281,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// If the machine has no SPE `to`.
     #[track_caller]
     pub fn write_in_mbox(&self, to: SpeId, word: u32) {
-        let why = format_args!("room in the inbound mailbox of {to}");
-        wait_for_some(&self.core, &why, || self.try_write_in_mbox(to, word).ok());
+        self.core.write_in_mbox(to, word);
     }
 
     /// Takes the word of an SPE's outbound mailbox, or `None` if it is empty.

@@ -117,6 +117,9 @@ pub unsafe trait Spe: Wait + Sized + 'static {
 
     /// Puts a word into the inbound mailbox of another SPE, or of this one.
     ///
+    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of): a reader does not notify
+    /// writers who did not say that they wait.
+    ///
     /// # Errors
     ///
     /// [`MailboxFull`] if it holds four words.
@@ -125,6 +128,15 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     ///
     /// If the machine has no SPE `to`.
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
+
+    /// Puts a word into the inbound mailbox of another SPE, or of this one; waits while it is
+    /// full.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    #[track_caller]
+    fn write_in_mbox_of(&self, to: SpeId, word: u32);
 
     /// Takes what a signal register holds, or `None` if nothing was signalled since the last read.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
@@ -250,18 +262,6 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     fn write_out_mbox(&self, mailbox: Outbound, word: u32) {
         let why = format_args!("the PPE to empty its {}", mailbox.name());
         wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
-    }
-
-    /// Puts a word into the inbound mailbox of another SPE, or of this one; waits while it is
-    /// full.
-    ///
-    /// # Panics
-    ///
-    /// If the machine has no SPE `to`.
-    #[track_caller]
-    fn write_in_mbox_of(&self, to: SpeId, word: u32) {
-        let why = format_args!("room in the inbound mailbox of {to}");
-        wait_for_some(self, &why, || self.try_write_in_mbox_of(to, word).ok());
     }
 
     /// Takes what a signal register holds; waits while there is nothing.
