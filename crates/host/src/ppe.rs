@@ -79,25 +79,27 @@ impl HostPpe {
                 if std::thread::panicking() {
                     return false;
                 }
-                run.report([Waiting {
-                    who: Processor::Ppe.to_string(),
-                    what: why.to_string(),
-                    location,
-                }]);
                 resume_unwind(Box::new(Cancelled));
             }
             if spin.again(&run.parking) {
                 continue;
             }
+            run.ppe_waits(Some(Waiting {
+                who: Processor::Ppe.to_string(),
+                what: why.to_string(),
+                location,
+            }));
             run.parking.prepare(PPE_SEAT);
-            if ready() {
-                run.parking.resume(PPE_SEAT);
-                return true;
-            }
-            if run.is_cancelled() {
+            // `ready` may take what it finds, so it must not be asked again once it has said yes.
+            let is_ready = ready();
+            if is_ready || run.is_cancelled() {
                 run.parking.resume(PPE_SEAT);
             } else if run.parking.park(PPE_SEAT) == Woken::EverybodySleeps {
-                run.cancel();
+                run.end_in_deadlock();
+            }
+            run.ppe_waits(None);
+            if is_ready {
+                return true;
             }
             spin.reset();
         }

@@ -45,6 +45,9 @@ pub(crate) struct Run {
     /// Programs that were spawned and have not ended.
     pub(crate) programs: AtomicUsize,
     spes: Vec<SpeState>,
+    /// What the PPE waits for, while it sleeps.
+    ppe_wait: Mutex<Option<Waiting>>,
+    /// Who waited for what when everybody slept.
     waits: Mutex<Vec<Waiting>>,
     failures: Mutex<Vec<Failure>>,
     started: Instant,
@@ -87,6 +90,7 @@ impl Run {
             ended: AtomicBool::new(false),
             programs: AtomicUsize::new(0),
             spes: (0..spes).map(|_| SpeState::default()).collect(),
+            ppe_wait: Mutex::default(),
             waits: Mutex::default(),
             failures: Mutex::default(),
             started: Instant::now(),
@@ -110,6 +114,18 @@ impl Run {
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         self.parking.notify_all();
+    }
+
+    /// Says what the PPE waits for, before it sleeps.
+    pub(crate) fn ppe_waits(&self, wait: Option<Waiting>) {
+        *lock(&self.ppe_wait) = wait;
+    }
+
+    /// Called by the last thread awake: everybody waits for somebody else.
+    pub(crate) fn end_in_deadlock(&self) {
+        let ppe = lock(&self.ppe_wait).clone();
+        self.report(ppe);
+        self.cancel();
     }
 
     pub(crate) fn report(&self, waits: impl IntoIterator<Item = Waiting>) {

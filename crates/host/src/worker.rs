@@ -237,18 +237,22 @@ impl Wait for Worker {
 
 impl Idle for Worker {
     fn idle(&self) -> Verdict {
-        if self.run.is_cancelled() {
-            self.progress();
-            self.cancel();
-        } else if self.prepared.get() {
-            self.prepared.set(false);
-            if self.run.parking.park(self.seat) == Woken::EverybodySleeps {
-                self.run.cancel();
+        let run = &self.run;
+        if self.prepared.replace(false) {
+            if run.is_cancelled() {
+                run.parking.resume(self.seat);
+            } else if run.parking.park(self.seat) == Woken::EverybodySleeps {
+                run.end_in_deadlock();
             }
             self.spin.reset();
-        } else if !self.spin.again(&self.run.parking) {
-            self.run.parking.prepare(self.seat);
+        } else if !self.spin.again(&run.parking) {
+            run.parking.prepare(self.seat);
             self.prepared.set(true);
+        }
+        if run.is_cancelled() {
+            self.progress();
+            // Before anybody looks again: what others do while they unwind is no answer to a wait.
+            self.cancel();
         }
         self.release();
         Verdict::Continue

@@ -18,8 +18,8 @@ pub trait Wait {
     /// Waits until `ready` says true; other cooperative threads run meanwhile.
     ///
     /// `ready` is asked again and again while this thread waits, at least once after every
-    /// [`notify`](Spe::notify) of this processor, always on the thread's own core; it must not
-    /// block or panic. `why` completes "waits for", for the report that a deadlock gets.
+    /// [`notify`](Spe::notify) of this processor, always on the thread's own core, and never again
+    /// once it has said true; it must not block or panic. `why` completes "waits for", for the report that a deadlock gets.
     ///
     /// Returns true, with one exception. When the run is cancelled, because everybody waits for
     /// somebody else or the main program panicked, the waiting thread is unwound. A call that is

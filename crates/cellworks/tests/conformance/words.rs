@@ -58,20 +58,20 @@ fn a_fifth_word_waits_for_room<M: Machine>(machine: &M) {
 fn each_outbound_mailbox_holds_one_word<M: Machine>(machine: &M) {
     machine
         .run(|ppe| {
-            let program = ppe.spawn(spe(0), |spe: &M::Spe| {
+            let fills_both = |spe: &M::Spe| {
                 spe.try_write_out_mbox(Outbound::Plain, 1).unwrap();
                 spe.try_write_out_mbox(Outbound::Interrupt, 2).unwrap();
                 let full = spe.try_write_out_mbox(Outbound::Interrupt, 3).unwrap_err();
                 assert_eq!((full.mailbox, full.word), ("outbound interrupt mailbox", 3));
-                spe.read_in_mbox();
-                spe.write_out_mbox(Outbound::Plain, 4);
-            });
+            };
+            ppe.spawn(spe(0), fills_both).join().unwrap();
+            drop(ppe.spawn(spe(0), |spe: &M::Spe| {
+                spe.write_out_mbox(Outbound::Plain, 4)
+            }));
             assert_eq!(ppe.read_out_mbox(spe(0), Outbound::Interrupt), 2);
+            assert_eq!(ppe.try_read_out_mbox(spe(0), Outbound::Interrupt), None);
             assert_eq!(ppe.read_out_mbox(spe(0), Outbound::Plain), 1);
-            assert_eq!(ppe.try_read_out_mbox(spe(0), Outbound::Plain), None);
-            ppe.write_in_mbox(spe(0), 0);
             assert_eq!(ppe.read_out_mbox(spe(0), Outbound::Plain), 4);
-            program.join().unwrap();
         })
         .unwrap();
 }
