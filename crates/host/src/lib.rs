@@ -62,7 +62,6 @@ mod watchdog;
 mod words;
 mod worker;
 
-use std::num::NonZero;
 use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
@@ -247,11 +246,6 @@ impl Host {
     /// What about this host may make measurements worse, in sentences for people.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
-    }
-
-    /// How many CPUs the SPEs have between them.
-    pub fn cpus(&self) -> NonZero<usize> {
-        NonZero::new(self.layout.workers.len()).expect("there is at least one SPE")
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use cellworks_machine::memory::{LINE_BYTES, ReservedLine, Translation};
 use cellworks_machine::mfc::{
     Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
-    MfcFault, Operation, PushError, RawCommand, Tag, TagMask,
+    MfcFault, Opcode, Operation, PushError, RawCommand, Tag, TagMask,
 };
 use cellworks_machine::{
     LocalStore, Mfc, ProblemStateRegister, SignalRegister, SpeId, TryIssueError, Wait,
@@ -60,6 +60,7 @@ impl HostMfc {
     }
 
     /// Performs a command that may start now.
+    #[inline]
     fn perform(&self, command: &Command) -> Result<Performed, MfcFault> {
         match command {
             Command::Transfer(transfer) => self.move_bytes(
@@ -81,10 +82,32 @@ impl HostMfc {
                 self.putlluc(put.lsa(), put.ea())?;
                 Ok(Performed::Complete)
             }
+            Command::StorageControl(control) if control.opcode() == Opcode::Sdcrz => {
+                self.zero_lines(command.into(), control.ea(), control.bytes())
+            }
+            // The other storage control commands act on caches, which are coherent here.
             Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => {
                 Ok(Performed::Complete)
             }
         }
+    }
+
+    /// Zeroes the lines that a range touches.
+    fn zero_lines(
+        &self,
+        operation: Operation,
+        ea: EffectiveAddress,
+        bytes: u32,
+    ) -> Result<Performed, MfcFault> {
+        let end = ea.0 + u64::from(bytes);
+        for line in (ea.lock_line().0..end).step_by(LINE_BYTES) {
+            let ea = EffectiveAddress(line);
+            let zeroed = self.translation.with(ea, LINE_BYTES, |block, offset, _| {
+                block.write(offset, &[0; LINE_BYTES]);
+            });
+            zeroed.ok_or(MfcFault::DataStorage { operation, ea })?;
+        }
+        Ok(Performed::Complete)
     }
 
     /// Moves the elements of a list up to its end or a stall.
@@ -268,13 +291,15 @@ impl Wait for HostMfc {
 impl Mfc for HostMfc {
     #[inline]
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
-        let command = command.check(self.local_store.bytes() as u32)?;
+        // By reference, because moving the command out of the result costs as much as the rest.
+        let checked = command.check(self.local_store.bytes() as u32);
+        let command = checked.as_ref().map_err(|fault| *fault)?;
         if self.queue_is_empty() {
-            let performed = self.perform(&command)?;
+            let performed = self.perform(command)?;
             if matches!(performed, Performed::Complete) {
                 return Ok(());
             }
-            let pushed = self.queue.borrow_mut().push(command);
+            let pushed = self.queue.borrow_mut().push(*command);
             let entry = pushed.expect("an empty queue has room");
             if let Performed::NoRoom(spe) = performed {
                 self.wait_for_room(entry, spe);
@@ -284,7 +309,7 @@ impl Mfc for HostMfc {
             return Ok(self.settle(entry, Ok(performed))?);
         }
         self.drain_or_panic();
-        match self.queue.borrow_mut().push(command) {
+        match self.queue.borrow_mut().push(*command) {
             Ok(_) => {}
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),

@@ -254,7 +254,7 @@ pub(crate) fn run<'env, R>(
     let run = Arc::new(Run::new(host));
     run.parking.admit();
     run.parking.sit(PPE_SEAT);
-    let _watched = watchdog::watch(&run);
+    watchdog::watch(&run);
     // A host that may not pin has said so when it was built.
     let _pinned = Pinned::to(host.layout.ppe_cpu).ok();
     let ppe = Ppe::new(HostPpe::new(Arc::clone(&run), &host.layout));

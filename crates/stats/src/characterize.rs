@@ -12,8 +12,17 @@ const EACH: Span = Span::from_nanoseconds(100_000_000);
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
 /// The sizes of blocks, as far as the machine has them.
-const BLOCK_BYTES: [usize; 9] =
-    [16, 128, 1 << 10, 4 << 10, 16 << 10, 256 << 10, 1 << 20, 16 << 20, 64 << 20];
+const BLOCK_BYTES: [usize; 9] = [
+    16,
+    128,
+    1 << 10,
+    4 << 10,
+    16 << 10,
+    256 << 10,
+    1 << 20,
+    16 << 20,
+    64 << 20,
+];
 
 /// The sizes of blocks between local stores.
 const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
@@ -29,7 +38,10 @@ const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 /// On a computer with two cores they take about 20 seconds.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
-    let request = |function| Request { iterations: Iterations::Within(EACH), ..Request::new(function) };
+    let request = |function| Request {
+        iterations: Iterations::Within(EACH),
+        ..Request::new(function)
+    };
     // One SPE; all on one buffer; each of all on its own.
     let mut counts = vec![Count::Shared(1)];
     if all > 1 {
@@ -39,15 +51,28 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
 
     requests.push(request(Function::MkThread));
     if all > 1 {
-        requests.push(Request { spes: Count::Shared(all), ..request(Function::MkThread) });
+        requests.push(Request {
+            spes: Count::Shared(all),
+            ..request(Function::MkThread)
+        });
     }
     for function in [Function::Mailbox, Function::Signal] {
         for cell in topology.cells() {
-            requests.push(Request { cell: Some(cell), ..request(function) });
+            requests.push(Request {
+                cell: Some(cell),
+                ..request(function)
+            });
         }
         for cell in topology.cells() {
-            let between = Request { spes: Count::Shared(2), between_spes: true, ..request(function) };
-            requests.push(Request { cell: Some(cell), ..between });
+            let between = Request {
+                spes: Count::Shared(2),
+                between_spes: true,
+                ..request(function)
+            };
+            requests.push(Request {
+                cell: Some(cell),
+                ..between
+            });
         }
     }
     for function in [Function::DmaGet, Function::DmaPut] {
@@ -56,17 +81,27 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
                 if spes == Count::Private(all) && bytes * all > PRIVATE_BYTES_MAX {
                     continue;
                 }
-                requests.push(Request { spes, block_bytes: Some(bytes), ..request(function) });
+                requests.push(Request {
+                    spes,
+                    block_bytes: Some(bytes),
+                    ..request(function)
+                });
             }
         }
         let near = topology.nearest_module(CellId::new(0));
         for module in topology.modules().filter(|module| *module != near) {
             for bytes in [128, 16 << 10] {
                 let (module, block_bytes) = (Some(module), Some(bytes));
-                requests.push(Request { module, block_bytes, ..request(function) });
+                requests.push(Request {
+                    module,
+                    block_bytes,
+                    ..request(function)
+                });
             }
         }
-        for cell in topology.cells() {
+        // A near Cell and a far one stand for all, or large machines would take minutes.
+        let (first, last) = (topology.cells().next(), topology.cells().last());
+        for cell in first.into_iter().chain(last.filter(|_| first != last)) {
             for bytes in LOCAL_BLOCK_BYTES {
                 requests.push(Request {
                     spes: Count::Shared(2),
@@ -87,9 +122,14 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
             });
         }
     }
-    let atomics = Function::ALL.into_iter().filter(|function| *function >= Function::FetchAdd);
+    let atomics = Function::ALL
+        .into_iter()
+        .filter(|function| *function >= Function::FetchAdd);
     for function in atomics {
-        requests.extend(counts.iter().map(|spes| Request { spes: *spes, ..request(function) }));
+        requests.extend(counts.iter().map(|spes| Request {
+            spes: *spes,
+            ..request(function)
+        }));
     }
     // What the machine does not have: larger blocks, Cells without SPEs, a second SPE.
     requests.retain(|request| request.plan(topology, limits).is_ok());

@@ -17,7 +17,10 @@ pub enum RequestError {
         asked: u64,
     },
     /// More iterations of warm-up than can be counted.
-    #[error("{asked} iterations of warm-up: a measurement takes 0 to {}; use 1000", u32::MAX)]
+    #[error(
+        "{asked} iterations of warm-up: a measurement takes 0 to {}; use 1000",
+        u32::MAX
+    )]
     WarmUp {
         /// How many were asked for.
         asked: u64,
@@ -87,14 +90,12 @@ pub enum RequestError {
     },
     /// A stride was given for one buffer.
     #[error(
-        "a stride of {stride} bytes: {spes} SPEs share one buffer, and a stride is the distance \
-         between private ones; ask for private buffers, or leave it out"
+        "a stride of {stride} bytes: the buffer is shared, and a stride is the distance between \
+         private ones; ask for private buffers, or leave it out"
     )]
     StrideOfShared {
         /// The stride in bytes.
         stride: usize,
-        /// How many SPEs were asked for.
-        spes: usize,
     },
     /// No DMA command moves such a block.
     #[error(
@@ -295,22 +296,34 @@ impl Untrusted {
 
 /// `2`, or `1 to 2`.
 fn range(from: usize, to: usize) -> String {
-    if from >= to { to.to_string() } else { format!("{from} to {to}") }
+    if from >= to {
+        to.to_string()
+    } else {
+        format!("{from} to {to}")
+    }
 }
 
 /// `only Cell 0`, or `Cells 0 to 1`.
 fn parts(noun: &str, has: usize) -> String {
-    if has == 1 { format!("only {noun} 0") } else { format!("{noun}s 0 to {}", has - 1) }
+    if has == 1 {
+        format!("only {noun} 0")
+    } else {
+        format!("{noun}s 0 to {}", has - 1)
+    }
 }
 
 /// The legal sizes next to `bytes`.
 fn neighbours(bytes: usize, max: usize) -> String {
     match bytes {
         0 => "1".to_owned(),
-        ..16 => format!("{} or {}", 1 << bytes.ilog2(), bytes.next_power_of_two()),
+        1..16 => format!("{} or {}", 1 << bytes.ilog2(), bytes.next_power_of_two()),
         _ => {
             let below = bytes - bytes % 16;
-            if below + 16 > max { below.to_string() } else { format!("{below} or {}", below + 16) }
+            if below + 16 > max {
+                below.to_string()
+            } else {
+                format!("{below} or {}", below + 16)
+            }
         }
     }
 }

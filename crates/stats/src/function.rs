@@ -129,10 +129,22 @@ impl Function {
             Self::MkThread => Kind::Threads,
             Self::Mailbox => Kind::Exchange(Channel::Mailbox),
             Self::Signal => Kind::Exchange(Channel::Signal),
-            Self::DmaGet => Kind::Transfer { direction: Direction::Get, list: false },
-            Self::DmaPut => Kind::Transfer { direction: Direction::Put, list: false },
-            Self::DmaListGet => Kind::Transfer { direction: Direction::Get, list: true },
-            Self::DmaListPut => Kind::Transfer { direction: Direction::Put, list: true },
+            Self::DmaGet => Kind::Transfer {
+                direction: Direction::Get,
+                list: false,
+            },
+            Self::DmaPut => Kind::Transfer {
+                direction: Direction::Put,
+                list: false,
+            },
+            Self::DmaListGet => Kind::Transfer {
+                direction: Direction::Get,
+                list: true,
+            },
+            Self::DmaListPut => Kind::Transfer {
+                direction: Direction::Put,
+                list: true,
+            },
             Self::FetchAdd | Self::FetchSub | Self::FetchInc | Self::FetchDec | Self::FetchSet => {
                 Kind::Atomic
             }

@@ -9,14 +9,16 @@
 //! Everything that can be wrong with a request is found here, before anything runs. A [`Plan`] is
 //! the proof, so the measuring code checks nothing twice.
 
-use cellworks_machine::mfc::{Direction, LIST_ELEMENT_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES};
 use cellworks_machine::memory::LINE_BYTES;
+use cellworks_machine::mfc::{
+    Direction, LIST_ELEMENT_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES,
+};
 use cellworks_machine::{CellId, ModuleId, Span, SpeId, Topology};
 
+use crate::Function;
 use crate::error::{RequestError, Unused};
 use crate::function::{Channel, Kind};
 use crate::report::{Between, Buffers, Parameters};
-use crate::Function;
 
 /// A measurement as somebody asks for it, in the terms of CellStats' flags (section 3.1).
 ///
@@ -122,9 +124,15 @@ pub(crate) enum Timed {
 /// What is to be done, and by whom.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
-    Threads { spes: Vec<SpeId> },
+    Threads {
+        spes: Vec<SpeId>,
+    },
     /// The PPE, or SPE 0 if `between_spes`, exchanges words with each of `partners` in turn.
-    Exchange { channel: Channel, between_spes: bool, partners: Vec<SpeId> },
+    Exchange {
+        channel: Channel,
+        between_spes: bool,
+        partners: Vec<SpeId>,
+    },
     Transfer(TransferTask),
     Atomic(AtomicTask),
 }
@@ -207,7 +215,11 @@ impl Request {
             spes: self.spes.number(),
             cell: placed.cell.index(),
             module: None,
-            between: if self.between_spes { Between::SpeSpe } else { Between::PpeSpe },
+            between: if self.between_spes {
+                Between::SpeSpe
+            } else {
+                Between::PpeSpe
+            },
             buffers: None,
             block_bytes: None,
             list_elements: None,
@@ -216,17 +228,25 @@ impl Request {
         let (spes, first) = (placed.spes, placed.first);
         let task = match function.kind() {
             Kind::Threads => Task::Threads { spes },
-            Kind::Exchange(channel) => {
-                Task::Exchange { channel, between_spes: self.between_spes, partners: spes }
-            }
+            Kind::Exchange(channel) => Task::Exchange {
+                channel,
+                between_spes: self.between_spes,
+                partners: spes,
+            },
             Kind::Transfer { direction, list } => {
-                let shape = if list { self.list()? } else { self.block(limits)? };
+                let shape = if list {
+                    self.list()?
+                } else {
+                    self.block(limits)?
+                };
                 check_local_store(shape, limits)?;
                 let layout = self.layout(shape.bytes(), spes.len())?;
                 check_stride(&layout, 16)?;
                 match first {
                     Some(spe) => layout.check_fits(
-                        limits.local_store_bytes.saturating_sub(LOCAL_STORE_OVERHEAD_BYTES),
+                        limits
+                            .local_store_bytes
+                            .saturating_sub(LOCAL_STORE_OVERHEAD_BYTES),
                         &format!("the local store of {spe}"),
                     )?,
                     None => layout.check_fits(limits.memory_bytes_max, "main memory")?,
@@ -235,7 +255,13 @@ impl Request {
                 if let Shape::List { elements, .. } = shape {
                     parameters.list_elements = Some(elements);
                 }
-                Task::Transfer(TransferTask { direction, shape, spes, lender: first, layout })
+                Task::Transfer(TransferTask {
+                    direction,
+                    shape,
+                    spes,
+                    lender: first,
+                    layout,
+                })
             }
             Kind::Atomic => {
                 let bytes = self.variable()?;
@@ -244,14 +270,24 @@ impl Request {
                 layout.check_lines()?;
                 layout.check_fits(limits.memory_bytes_max, "main memory")?;
                 self.describe(&mut parameters, &layout, bytes);
-                Task::Atomic(AtomicTask { words: bytes / 4, spes, layout })
+                Task::Atomic(AtomicTask {
+                    words: bytes / 4,
+                    spes,
+                    layout,
+                })
             }
         };
         if let Task::Atomic(_) | Task::Transfer(TransferTask { lender: None, .. }) = task {
             parameters.module = Some(placed.module.index());
             parameters.between = Between::MemorySpe;
         }
-        Ok(Plan { function, pace, task, module: placed.module, parameters })
+        Ok(Plan {
+            function,
+            pace,
+            task,
+            module: placed.module,
+            parameters,
+        })
     }
 
     /// Refuses what the function has no use for.
@@ -265,18 +301,25 @@ impl Request {
         let unused = [
             (self.list_elements.is_some() && !list, Unused::ListElements),
             (self.block_bytes.is_some() && !blocks, Unused::Block),
-            (matches!(self.spes, Count::Private(_)) && !blocks, Unused::PrivateBuffers),
+            (
+                matches!(self.spes, Count::Private(_)) && !blocks,
+                Unused::PrivateBuffers,
+            ),
             (self.stride_bytes.is_some() && !blocks, Unused::Stride),
             (self.module.is_some() && !blocks, Unused::Module),
-            (self.between_spes && (atomic || threads), Unused::BetweenSpes),
+            (
+                self.between_spes && (atomic || threads),
+                Unused::BetweenSpes,
+            ),
         ];
         if let Some((_, what)) = unused.into_iter().find(|(is_unused, _)| *is_unused) {
-            return Err(RequestError::Unused { function: self.function, what });
+            return Err(RequestError::Unused {
+                function: self.function,
+                what,
+            });
         }
         match (self.stride_bytes, self.spes) {
-            (Some(stride), Count::Shared(spes)) => {
-                Err(RequestError::StrideOfShared { stride, spes })
-            }
+            (Some(stride), Count::Shared(_)) => Err(RequestError::StrideOfShared { stride }),
             _ => Ok(()),
         }
     }
@@ -303,23 +346,37 @@ impl Request {
         let (asked, has) = (self.spes.number(), topology.spes().len());
         let fewest = if self.between_spes { 2 } else { 1 };
         if asked > has || has < fewest {
-            return Err(RequestError::TooManySpes { asked: asked.max(fewest), has, machine });
+            return Err(RequestError::TooManySpes {
+                asked: asked.max(fewest),
+                has,
+                machine,
+            });
         }
         if asked == 0 {
             return Err(RequestError::NoSpes { has });
         }
         if asked < fewest {
-            return Err(RequestError::NoPartner { function: self.function });
+            return Err(RequestError::NoPartner {
+                function: self.function,
+            });
         }
         let cell = self.cell.unwrap_or(CellId::new(0));
         let cells = topology.cells().len();
         if cell.index() >= cells {
-            return Err(RequestError::NoSuchCell { asked: cell, has: cells, machine });
+            return Err(RequestError::NoSuchCell {
+                asked: cell,
+                has: cells,
+                machine,
+            });
         }
         let module = self.module.unwrap_or_else(|| topology.nearest_module(cell));
         let modules = topology.modules().len();
         if module.index() >= modules {
-            return Err(RequestError::NoSuchModule { asked: module, has: modules, machine });
+            return Err(RequestError::NoSuchModule {
+                asked: module,
+                has: modules,
+                machine,
+            });
         }
         let first = self.between_spes.then_some(SpeId::new(0));
         let here = topology.spes_of(cell);
@@ -330,9 +387,18 @@ impl Request {
             .take(asked - usize::from(first.is_some()))
             .collect();
         if topology.cell_of(spes[0]) != cell {
-            return Err(RequestError::EmptyCell { cell, besides: first, machine });
+            return Err(RequestError::EmptyCell {
+                cell,
+                besides: first,
+                machine,
+            });
         }
-        Ok(Placed { cell, module, first, spes })
+        Ok(Placed {
+            cell,
+            module,
+            first,
+            spes,
+        })
     }
 
     fn block(&self, limits: &Limits) -> Result<Shape, RequestError> {
@@ -348,7 +414,10 @@ impl Request {
         if !(1..=MAX_LIST_ELEMENTS).contains(&elements) {
             return Err(RequestError::ListElements { elements });
         }
-        Ok(Shape::List { elements, element_bytes: bytes as u32 })
+        Ok(Shape::List {
+            elements,
+            element_bytes: bytes as u32,
+        })
     }
 
     /// Bytes of a variable.
@@ -365,11 +434,17 @@ impl Request {
             Count::Shared(_) => 1,
             Count::Private(_) => spes,
         };
-        let stride = self.stride_bytes.unwrap_or(bytes.next_multiple_of(LINE_BYTES));
+        let stride = self
+            .stride_bytes
+            .unwrap_or(bytes.next_multiple_of(LINE_BYTES));
         if stride < bytes {
             return Err(RequestError::StrideTooSmall { stride, bytes });
         }
-        Ok(Layout { buffers, bytes, stride })
+        Ok(Layout {
+            buffers,
+            bytes,
+            stride,
+        })
     }
 
     fn describe(&self, parameters: &mut Parameters, layout: &Layout, block_bytes: usize) {
@@ -427,7 +502,10 @@ impl Shape {
     pub const fn bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes,
-            Self::List { elements, element_bytes } => elements as usize * element_bytes as usize,
+            Self::List {
+                elements,
+                element_bytes,
+            } => elements as usize * element_bytes as usize,
         }
     }
 
@@ -443,7 +521,10 @@ impl Shape {
         match self {
             Self::Block { bytes } => bytes.min(WINDOW_BYTES),
             // Each element starts at a multiple of 16 of its own (CBEA section 7.4).
-            Self::List { elements, element_bytes } => elements as usize * element_bytes.max(16) as usize,
+            Self::List {
+                elements,
+                element_bytes,
+            } => elements as usize * element_bytes.max(16) as usize,
         }
     }
 
@@ -519,9 +600,15 @@ fn check_dma_size(bytes: usize, max: usize) -> Result<(), RequestError> {
 fn check_local_store(shape: Shape, limits: &Limits) -> Result<(), RequestError> {
     let need = shape.local_bytes() + shape.list_bytes() + LOCAL_STORE_OVERHEAD_BYTES;
     match shape {
-        Shape::List { elements, element_bytes } if need > limits.local_store_bytes => {
-            Err(RequestError::ListTooLarge { elements, element_bytes, need, has: limits.local_store_bytes })
-        }
+        Shape::List {
+            elements,
+            element_bytes,
+        } if need > limits.local_store_bytes => Err(RequestError::ListTooLarge {
+            elements,
+            element_bytes,
+            need,
+            has: limits.local_store_bytes,
+        }),
         _ => Ok(()),
     }
 }
@@ -530,6 +617,9 @@ fn check_stride(layout: &Layout, multiple_of: usize) -> Result<(), RequestError>
     if layout.stride.is_multiple_of(multiple_of) {
         Ok(())
     } else {
-        Err(RequestError::StrideAlignment { stride: layout.stride, multiple_of })
+        Err(RequestError::StrideAlignment {
+            stride: layout.stride,
+            multiple_of,
+        })
     }
 }

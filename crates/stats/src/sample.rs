@@ -40,13 +40,18 @@ impl Known {
             end = now();
         }
         let each = end.since(start).as_femtoseconds() / READINGS;
-        Self { clock_reading: Span::from_femtoseconds(each), iteration: None }
+        Self {
+            clock_reading: Span::from_femtoseconds(each),
+            iteration: None,
+        }
     }
 
     /// How many iterations a batch has in a loop of `iterations`.
     fn batch(&self, iterations: u32) -> u32 {
         let by_count = iterations.div_ceil(SAMPLES_MAX).max(1);
-        let Some(iteration) = self.iteration else { return by_count };
+        let Some(iteration) = self.iteration else {
+            return by_count;
+        };
         let by_clock = (self.clock_reading.as_femtoseconds() * BATCH_PER_CLOCK_READING)
             .div_ceil(iteration.as_femtoseconds().max(1));
         u32::try_from(by_clock).unwrap_or(u32::MAX).max(by_count)
@@ -75,7 +80,12 @@ impl Known {
             before = after;
             left -= count;
         }
-        let whole = TimedLoop { start, end: before, iterations, samples };
+        let whole = TimedLoop {
+            start,
+            end: before,
+            iterations,
+            samples,
+        };
         self.iteration = Some(whole.elapsed().per(iterations.max(1)));
         Ok(whole)
     }
@@ -102,10 +112,16 @@ impl Per for Span {
 /// The time of one operation, and the number of samples, from the loops of all SPEs.
 /// An iteration of a loop is `operations` operations.
 pub(crate) fn latency(loops: &[TimedLoop], operations: usize) -> (Latency, usize) {
-    let mut samples: Vec<Span> = loops.iter().flat_map(|one| one.samples.iter().copied()).collect();
+    let mut samples: Vec<Span> = loops
+        .iter()
+        .flat_map(|one| one.samples.iter().copied())
+        .collect();
     samples.sort_unstable();
     let iterations: u64 = loops.iter().map(|one| u64::from(one.iterations)).sum();
-    let elapsed_ns: f64 = loops.iter().map(|one| one.elapsed().as_nanoseconds_f64()).sum();
+    let elapsed_ns: f64 = loops
+        .iter()
+        .map(|one| one.elapsed().as_nanoseconds_f64())
+        .sum();
     // Nearest rank: the smallest sample that `percent` percent of the samples do not exceed.
     let at_percent = |percent: usize| {
         let rank = (samples.len() * percent).div_ceil(100).max(1);
@@ -143,7 +159,10 @@ mod tests {
             start: Time::from_femtoseconds(start_ns * NS),
             end: Time::from_femtoseconds((start_ns + u128::from(elapsed)) * NS),
             iterations: samples_ns.len() as u32,
-            samples: samples_ns.iter().map(|ns| Span::from_nanoseconds(*ns)).collect(),
+            samples: samples_ns
+                .iter()
+                .map(|ns| Span::from_nanoseconds(*ns))
+                .collect(),
         }
     }
 
@@ -152,7 +171,13 @@ mod tests {
         let descending: Vec<u64> = (1..=200).rev().collect();
         let (latency, samples) = latency(&[loop_of(0, &descending)], 1);
         assert_eq!(samples, 200);
-        let expected = Latency { mean: 100.5, min: 1.0, p50: 100.0, p99: 198.0, max: 200.0 };
+        let expected = Latency {
+            mean: 100.5,
+            min: 1.0,
+            p50: 100.0,
+            p99: 198.0,
+            max: 200.0,
+        };
         assert_eq!(latency, expected);
     }
 
@@ -160,7 +185,16 @@ mod tests {
     fn one_sample_is_all_there_is() {
         let (latency, samples) = latency(&[loop_of(5, &[40])], 4);
         assert_eq!(samples, 1);
-        assert_eq!(latency, Latency { mean: 10.0, min: 10.0, p50: 10.0, p99: 10.0, max: 10.0 });
+        assert_eq!(
+            latency,
+            Latency {
+                mean: 10.0,
+                min: 10.0,
+                p50: 10.0,
+                p99: 10.0,
+                max: 10.0
+            }
+        );
     }
 
     #[test]
@@ -197,14 +231,23 @@ mod tests {
         assert_eq!(known.batch(10_000), 34, "500 ns of 15 ns each");
         let Ok(timed) = known.timed_loop(10_000, || clock.read(), || clock.operate(5));
         assert_eq!(timed.samples.len(), 10_000 / 34);
-        assert_eq!(timed.elapsed(), Span::from_nanoseconds(10_000 * 5 + 10 * (10_000 / 34)));
+        assert_eq!(
+            timed.elapsed(),
+            Span::from_nanoseconds(10_000 * 5 + 10 * (10_000 / 34))
+        );
     }
 
     #[test]
     fn there_are_at_most_a_thousand_samples() {
-        let slow = Known { clock_reading: Span::default(), iteration: Some(Span::from_nanoseconds(1_000_000)) };
+        let slow = Known {
+            clock_reading: Span::default(),
+            iteration: Some(Span::from_nanoseconds(1_000_000)),
+        };
         for iterations in [1, 2, 999, 1_000, 1_001, 1_999, 123_456, u32::MAX] {
-            assert!(iterations.div_ceil(slow.batch(iterations)) <= 1_000, "{iterations}");
+            assert!(
+                iterations.div_ceil(slow.batch(iterations)) <= 1_000,
+                "{iterations}"
+            );
         }
         assert_eq!(slow.batch(1_000), 1);
     }

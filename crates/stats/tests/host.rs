@@ -3,11 +3,15 @@
 use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span};
 use cellworks_stats::{
-    Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, characterize, measure,
+    Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, characterize,
+    measure,
 };
 
-const LIMITS: Limits =
-    Limits { block_bytes_max: 64 << 20, local_store_bytes: LOCAL_STORE_BYTES, memory_bytes_max: 1 << 30 };
+const LIMITS: Limits = Limits {
+    block_bytes_max: 64 << 20,
+    local_store_bytes: LOCAL_STORE_BYTES,
+    memory_bytes_max: 1 << 30,
+};
 
 fn host(spes: usize) -> Host {
     Host::builder().spes(spes).build().unwrap()
@@ -15,7 +19,11 @@ fn host(spes: usize) -> Host {
 
 /// A request for few iterations.
 fn few(function: Function) -> Request {
-    Request { iterations: Iterations::Exactly(37), warm_up: Some(3), ..Request::new(function) }
+    Request {
+        iterations: Iterations::Exactly(37),
+        warm_up: Some(3),
+        ..Request::new(function)
+    }
 }
 
 fn measured(host: &Host, request: &Request) -> Measurement {
@@ -25,8 +33,14 @@ fn measured(host: &Host, request: &Request) -> Measurement {
     assert!(latency.mean > 0.0, "{measurement:?}");
     // Samples are whole femtoseconds, the mean is not.
     let rounding = 1e-3;
-    assert!(latency.min <= latency.p50 && latency.p50 <= latency.p99, "{measurement:?}");
-    assert!(latency.p99 <= latency.max && latency.mean <= latency.max + rounding, "{measurement:?}");
+    assert!(
+        latency.min <= latency.p50 && latency.p50 <= latency.p99,
+        "{measurement:?}"
+    );
+    assert!(
+        latency.p99 <= latency.max && latency.mean <= latency.max + rounding,
+        "{measurement:?}"
+    );
     assert!(latency.min <= latency.mean + rounding, "{measurement:?}");
     assert!(measurement.samples >= 1, "{measurement:?}");
     measurement
@@ -37,8 +51,17 @@ fn every_function_by_one_spe_and_by_three() {
     let host = host(3);
     for function in Function::ALL {
         for spes in [1, 3] {
-            let measurement = measured(&host, &Request { spes: Count::Shared(spes), ..few(function) });
-            assert_eq!((measurement.function, measurement.parameters.spes), (function, spes));
+            let measurement = measured(
+                &host,
+                &Request {
+                    spes: Count::Shared(spes),
+                    ..few(function)
+                },
+            );
+            assert_eq!(
+                (measurement.function, measurement.parameters.spes),
+                (function, spes)
+            );
             assert_eq!(measurement.iterations, 37);
             assert_eq!(
                 measurement.bandwidth_bytes_per_s.is_some(),
@@ -52,8 +75,17 @@ fn every_function_by_one_spe_and_by_three() {
 #[test]
 fn private_buffers_and_variables() {
     let host = host(3);
-    for function in Function::ALL.into_iter().filter(|function| *function >= Function::DmaGet) {
-        let measurement = measured(&host, &Request { spes: Count::Private(3), ..few(function) });
+    for function in Function::ALL
+        .into_iter()
+        .filter(|function| *function >= Function::DmaGet)
+    {
+        let measurement = measured(
+            &host,
+            &Request {
+                spes: Count::Private(3),
+                ..few(function)
+            },
+        );
         assert_eq!(measurement.parameters.buffers, Some(Buffers::Private));
     }
 }
@@ -61,15 +93,24 @@ fn private_buffers_and_variables() {
 #[test]
 fn exchanges_and_transfers_between_spes() {
     let host = host(3);
-    for function in Function::ALL.into_iter().filter(|function| {
-        (Function::Mailbox..=Function::DmaListPut).contains(function)
-    }) {
-        let request = Request { spes: Count::Shared(3), between_spes: true, ..few(function) };
+    for function in Function::ALL
+        .into_iter()
+        .filter(|function| (Function::Mailbox..=Function::DmaListPut).contains(function))
+    {
+        let request = Request {
+            spes: Count::Shared(3),
+            between_spes: true,
+            ..few(function)
+        };
         let measurement = measured(&host, &request);
         assert_eq!(measurement.parameters.between, Between::SpeSpe);
         assert_eq!(measurement.parameters.module, None);
     }
-    let private = Request { spes: Count::Private(3), between_spes: true, ..few(Function::DmaPut) };
+    let private = Request {
+        spes: Count::Private(3),
+        between_spes: true,
+        ..few(Function::DmaPut)
+    };
     measured(&host, &private);
 }
 
@@ -77,9 +118,29 @@ fn exchanges_and_transfers_between_spes() {
 fn every_legal_size_of_a_block() {
     let host = host(2);
     for function in [Function::DmaGet, Function::DmaPut] {
-        for bytes in [1, 2, 4, 8, 16, 48, 16_384, 16_400, 65_536, 65_552, 1 << 20, (1 << 20) + 32] {
+        for bytes in [
+            1,
+            2,
+            4,
+            8,
+            16,
+            48,
+            16_384,
+            16_400,
+            65_536,
+            65_552,
+            1 << 20,
+            (1 << 20) + 32,
+        ] {
             let spes = Count::Private(2);
-            measured(&host, &Request { block_bytes: Some(bytes), spes, ..few(function) });
+            measured(
+                &host,
+                &Request {
+                    block_bytes: Some(bytes),
+                    spes,
+                    ..few(function)
+                },
+            );
         }
     }
 }
@@ -88,9 +149,24 @@ fn every_legal_size_of_a_block() {
 fn lists_of_small_and_of_many_elements() {
     let host = host(1);
     for function in [Function::DmaListGet, Function::DmaListPut] {
-        for (elements, bytes) in [(1, 16_384), (5, 1), (9, 2), (7, 4), (3, 8), (2_048, 16), (15, 16_384)] {
+        for (elements, bytes) in [
+            (1, 16_384),
+            (5, 1),
+            (9, 2),
+            (7, 4),
+            (3, 8),
+            (2_048, 16),
+            (15, 16_384),
+        ] {
             let (list_elements, block_bytes) = (Some(elements), Some(bytes));
-            let measurement = measured(&host, &Request { list_elements, block_bytes, ..few(function) });
+            let measurement = measured(
+                &host,
+                &Request {
+                    list_elements,
+                    block_bytes,
+                    ..few(function)
+                },
+            );
             assert_eq!(measurement.parameters.list_elements, Some(elements));
         }
     }
@@ -101,7 +177,14 @@ fn variables_of_every_size() {
     let host = host(2);
     for bytes in (4..=128).step_by(4) {
         for spes in [Count::Shared(2), Count::Private(2)] {
-            measured(&host, &Request { block_bytes: Some(bytes), spes, ..few(Function::FetchSet) });
+            measured(
+                &host,
+                &Request {
+                    block_bytes: Some(bytes),
+                    spes,
+                    ..few(Function::FetchSet)
+                },
+            );
         }
     }
 }
@@ -110,20 +193,35 @@ fn variables_of_every_size() {
 fn a_time_and_no_warm_up_are_enough() {
     let host = host(1);
     let iterations = Iterations::Within(Span::from_nanoseconds(1_000_000));
-    let request = Request { iterations, warm_up: Some(0), ..Request::new(Function::FetchInc) };
+    let request = Request {
+        iterations,
+        warm_up: Some(0),
+        ..Request::new(Function::FetchInc)
+    };
     assert!(measured(&host, &request).iterations >= 5);
 }
 
 #[test]
 fn a_local_store_that_is_too_small_is_an_error_and_no_hang() {
-    let host = Host::builder().spes(2).local_store_bytes(16 << 10).build().unwrap();
+    let host = Host::builder()
+        .spes(2)
+        .local_store_bytes(16 << 10)
+        .build()
+        .unwrap();
     for (between_spes, on) in [(false, "SPE 0: "), (true, "SPE 0: ")] {
         let spes = Count::Shared(if between_spes { 2 } else { 1 });
-        let request =
-            Request { block_bytes: Some(32 << 10), spes, between_spes, ..few(Function::DmaGet) };
+        let request = Request {
+            block_bytes: Some(32 << 10),
+            spes,
+            between_spes,
+            ..few(Function::DmaGet)
+        };
         let plan = request.plan(host.topology(), &LIMITS).unwrap();
         let message = measure(&host, &plan).unwrap_err().to_string();
-        assert!(message.starts_with(on) && message.contains("32768 bytes"), "{message}");
+        assert!(
+            message.starts_with(on) && message.contains("32768 bytes"),
+            "{message}"
+        );
     }
 }
 
@@ -132,10 +230,22 @@ fn everything_that_characterizes_this_computer_can_be_planned() {
     let host = Host::new().unwrap();
     let requests = characterize(host.topology(), &LIMITS);
     for function in Function::ALL {
-        assert!(requests.iter().any(|request| request.function == function), "{function}");
+        assert!(
+            requests.iter().any(|request| request.function == function),
+            "{function}"
+        );
     }
     // One of each kind is really run, on all SPEs.
-    for request in requests.iter().filter(|r| r.block_bytes.is_none_or(|bytes| bytes == 1_024)) {
-        measured(&host, &Request { iterations: Iterations::Exactly(10), ..request.clone() });
+    for request in requests
+        .iter()
+        .filter(|r| r.block_bytes.is_none_or(|bytes| bytes == 1_024))
+    {
+        measured(
+            &host,
+            &Request {
+                iterations: Iterations::Exactly(10),
+                ..request.clone()
+            },
+        );
     }
 }

@@ -47,18 +47,15 @@ pub(crate) enum Cause {
 impl fmt::Display for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waiting = match self.threads.len() {
-            1 => "1 thread".to_owned(),
-            n => format!("{n} threads"),
+            1 => "1 thread of this core waits".to_owned(),
+            n => format!("{n} threads of this core wait"),
         };
         match self.cause {
             Cause::Stuck => write!(
                 f,
-                "blocked for ever: {waiting} of this core wait and nothing is left to wake them"
+                "blocked for ever: {waiting} and nothing is left to wake them"
             )?,
-            Cause::Cancelled => write!(
-                f,
-                "the threads of this core were cancelled; waiting: {waiting}"
-            )?,
+            Cause::Cancelled => write!(f, "cancelled: {waiting}")?,
         }
         for thread in &self.threads {
             write!(f, "\n  {thread}")?;

@@ -636,7 +636,9 @@ impl Scheduler {
     ) -> &Block {
         self.assert_not_frozen("spawn");
         let core = self.core();
-        let bytes = bytes.map_or(core.stack_bytes, |bytes| bytes.max(LEAST_STACK_BYTES)) + extra;
+        let bytes = bytes
+            .map_or(core.stack_bytes, |bytes| bytes.max(LEAST_STACK_BYTES))
+            .saturating_add(extra);
         let pooled = if bytes == core.stack_bytes {
             let first = self.pool.get();
             // SAFETY: null or a block of this run.
@@ -723,9 +725,9 @@ impl Core {
             .and_then(Stack::map)
             .unwrap_or_else(|error| {
                 panic!(
-                    "cannot map a stack of {bytes} bytes for thread '{}' beside {} others: {error}; \
+                    "cannot map a stack of {bytes} bytes for {} beside {} others: {error}; \
                      use smaller stacks or fewer threads (each stack takes two mappings of vm.max_map_count)",
-                    name.unwrap_or("without a name"),
+                    name.map_or("an unnamed thread".to_owned(), |name| format!("thread '{name}'")),
                     stacks.len(),
                 )
             });

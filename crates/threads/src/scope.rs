@@ -312,6 +312,8 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
 
 /// The first function on a thread's stack: runs the closure and leaves for good.
 ///
+/// Small, so that a closure which is too large for the stack overflows in `run_closure`, when it is known who runs.
+///
 /// # Safety
 ///
 /// `block` is that of the thread, prepared by `spawn` for the same types.
@@ -319,32 +321,42 @@ unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     // SAFETY: by the contract of this function.
     let block = unsafe { &*block.cast::<Block>() };
     with(|s| s.arrive(block));
-    // SAFETY: `spawn` wrote the closure there, and it is read this once.
-    let f = unsafe { block.payload.get().cast::<F>().read() };
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        if scheduler::is_cancelled() {
-            drop(f);
-            return Err(Cancelled::payload());
-        }
-        Ok(f())
-    }))
-    .flatten();
+    // SAFETY: by the contract of this function.
+    unsafe { run_closure::<F, R>(block) };
     if block.detached.get() {
-        if let Some(panic) = discard_value(result) {
+        // SAFETY: the result has just been left there, and nobody else will fetch it.
+        if let Some(panic) = unsafe { block.discard.get()(block.payload.get()) } {
             // SAFETY: the scope waits for this thread.
             unsafe { (*block.scope.get()).keep(panic) };
         }
-    } else {
-        // SAFETY: the room is large enough for the result, and the closure has left it.
-        unsafe {
-            block
-                .payload
-                .get()
-                .cast::<std::thread::Result<R>>()
-                .write(result)
-        };
     }
     with(|s| end(s, block))
+}
+
+/// Replaces the closure in the thread's room by its result.
+///
+/// # Safety
+///
+/// As for [`enter`].
+#[inline(never)]
+unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
+    let payload = block.payload.get();
+    let result = payload.cast::<std::thread::Result<R>>();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: `spawn` wrote the closure there, and it is read this once.
+        let f = unsafe { payload.cast::<F>().read() };
+        if scheduler::is_cancelled() {
+            drop(f);
+            resume(Cancelled::payload());
+        }
+        let value = f();
+        // SAFETY: the room is large enough for the result, and the closure has left it.
+        unsafe { result.write(Ok(value)) };
+    }));
+    if let Err(panic) = outcome {
+        // SAFETY: as above; no result was written.
+        unsafe { result.write(Err(panic)) };
+    }
 }
 
 /// Takes the running thread out of the world and continues another one.

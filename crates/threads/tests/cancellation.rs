@@ -41,13 +41,13 @@ fn a_deadlock_is_reported_with_every_thread_what_it_waits_for_and_where() {
     let expected = format!(
         "blocked for ever: 4 threads of this core wait and nothing is left to wake them
   thread 'main' waits for thread 'reader' to end at {file}:{}:20
-  thread 'reader' waits for word 4 of its mailbox at {file}:{}:65
+  thread 'reader' waits for word 4 of its mailbox at {file}:{}:27
   thread '2' waits for 1 thread of its scope to end at {file}:{}:24
-  thread '3' waits for nobody at {file}:{}:52",
-        line + 5,
-        line + 3,
-        line + 4,
-        line + 4,
+  thread '3' waits for nobody at {file}:{}:50",
+        line + 8,
+        line + 6,
+        line + 7,
+        line + 7,
         file = file!(),
     );
     assert_eq!(blocked.to_string(), expected);
@@ -133,7 +133,7 @@ fn cancel_all_unwinds_waiting_yielding_and_unstarted_threads() {
     assert_eq!(ended.get(), 5);
     assert_eq!(
         blocked.to_string().lines().next().unwrap(),
-        "the threads of this core were cancelled; waiting: 2 threads"
+        "cancelled: 2 threads of this core wait"
     );
     assert!(!is_cancelled());
 }
@@ -266,8 +266,8 @@ fn a_wait_during_unwinding_waits_and_lets_others_run_panic_and_yield() {
     let log = RefCell::new(Vec::new());
     let say = |text| log.borrow_mut().push(text);
     core(|| {
+        let waiter = Cell::new(None);
         scope(|s| {
-            let waiter = Cell::new(None);
             let thread = s.spawn(|| {
                 let _waits = OnDrop(|| {
                     waiter.set(Some(current()));
@@ -304,27 +304,28 @@ fn a_wait_during_unwinding_waits_and_lets_others_run_panic_and_yield() {
 #[test]
 fn a_thread_that_waits_in_its_unwinding_is_cancelled_beside_others() {
     let ends = Cell::new(0);
-    core(|| {
-        scope(|s| {
-            let thread = s.spawn(|| {
-                let _waits = OnDrop(|| {
-                    while !is_cancelled() {
-                        park(&"nothing");
-                    }
-                    ends.set(ends.get() + 1);
+    let payload = catch_unwind(AssertUnwindSafe(|| {
+        core(|| {
+            scope(|s| {
+                s.spawn(|| {
+                    let _waits = OnDrop(|| {
+                        while !is_cancelled() {
+                            park(&"nothing");
+                        }
+                        ends.set(ends.get() + 1);
+                    });
+                    panic!("its own");
                 });
-                panic!("its own");
+                s.spawn(|| {
+                    let _counts = OnDrop(|| ends.set(ends.get() + 10));
+                    park(&"nothing");
+                });
             });
-            s.spawn(|| {
-                let _counts = OnDrop(|| ends.set(ends.get() + 10));
-                park(&"nothing");
-            });
-            yield_now();
-            let _ = catch_unwind(AssertUnwindSafe(|| thread.join()));
-        });
-    })
+        })
+    }))
     .unwrap_err();
     assert_eq!(ends.get(), 11);
+    assert_eq!(*payload.downcast::<&str>().unwrap(), "its own");
 }
 
 /// Calls what it holds when a report prints it.
@@ -341,8 +342,8 @@ impl<F: Fn()> fmt::Display for Calls<F> {
 fn descriptions_cannot_wait_spawn_or_switch() {
     let ran = Rc::new(Cell::new(false));
     core(|| {
+        let parked = Cell::new(None);
         scope(|s| {
-            let parked = Cell::new(None);
             s.spawn(|| {
                 parked.set(Some(current()));
                 park(&Calls(|| {
@@ -376,7 +377,7 @@ impl<F: Fn() -> Verdict> Idle for Hook<F> {
 fn a_panic_of_the_idle_hook_comes_out_of_run_after_all_threads_have_ended() {
     let ended = Cell::new(0);
     let payload = catch_unwind(AssertUnwindSafe(|| {
-        run(&Config::default(), &Hook(|| park_in_idle()), || {
+        run(&Config::default(), &Hook(park_in_idle), || {
             scope(|s| {
                 for _ in 0..3 {
                     s.spawn(|| {

@@ -164,7 +164,7 @@ fn closures_and_results_of_any_size_and_alignment() {
     struct Aligned(u8);
     core(|| {
         scope(|s| {
-            let large = [7u64; 10_000];
+            let large = [7u64; 1_000];
             let thread = s.spawn(move || {
                 yield_now();
                 large
@@ -222,8 +222,8 @@ fn a_result_may_hold_the_handle_of_another_thread() {
 fn unpark_before_park_is_kept_once() {
     let parks = Cell::new(0);
     core(|| {
+        let thread = Cell::new(None);
         scope(|s| {
-            let thread = Cell::new(None);
             s.spawn(|| {
                 thread.set(Some(current()));
                 current().unpark();
@@ -267,10 +267,10 @@ fn an_unpark_of_a_joining_thread_waits_for_its_next_park() {
 #[test]
 fn unparking_an_ended_thread_does_not_reach_its_successor_on_the_same_stack() {
     let ended = core(|| {
+        let reached = &Cell::new(false);
         scope(|s| {
             let ended = s.spawn(current).join().unwrap();
-            let reached = Cell::new(false);
-            s.spawn(|| {
+            s.spawn(move || {
                 let successor = current();
                 assert_ne!(successor, ended);
                 s.spawn(move || {
@@ -398,8 +398,8 @@ fn a_core_is_neither_nested_nor_assumed() {
         "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`";
     assert_eq!(panic_text(|| park(&"nothing")), outside);
     assert_eq!(panic_text(|| scope(|_| ())), outside);
-    assert_eq!(panic_text(|| drop(current())), outside);
-    assert_eq!(panic_text(|| drop(stack_high_water_bytes())), outside);
+    assert_eq!(panic_text(|| _ = current()), outside);
+    assert_eq!(panic_text(|| _ = stack_high_water_bytes()), outside);
 }
 
 #[test]

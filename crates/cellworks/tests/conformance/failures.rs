@@ -30,7 +30,7 @@ on_every_machine![
 ];
 
 /// Runs what must end in a deadlock, and gives the report, with locations checked and left out.
-fn deadlock<M: Machine>(result: Result<impl Sized, RunError>) -> Vec<(String, String)> {
+fn deadlock(result: Result<impl Sized, RunError>) -> Vec<(String, String)> {
     let Err(RunError::Deadlock { waits }) = result else {
         panic!("expected a deadlock, got {:?}", result.err());
     };
@@ -200,7 +200,7 @@ fn a_deadlock_lists_who_waits_for_what<M: Machine>(machine: &M) {
         "{text}"
     );
     assert_eq!(
-        deadlock::<M>(result),
+        deadlock(result),
         pairs(&[
             ("SPE 0", "a word in its inbound mailbox"),
             ("SPE 1", "the PPE to empty its outbound interrupt mailbox"),
@@ -219,7 +219,7 @@ fn a_dead_peer_is_a_deadlock<M: Machine>(machine: &M) {
         }
     });
     let expected = [("the PPE", "room in the inbound mailbox of SPE 1")];
-    assert_eq!(deadlock::<M>(result), pairs(&expected));
+    assert_eq!(deadlock(result), pairs(&expected));
 }
 
 fn a_thread_that_waits_is_named<M: Machine>(machine: &M) {
@@ -232,7 +232,7 @@ fn a_thread_that_waits_is_named<M: Machine>(machine: &M) {
             });
         }));
     });
-    let waits = deadlock::<M>(result);
+    let waits = deadlock(result);
     let thread = pairs(&[("SPE 0, thread 1", "what never comes")]);
     assert!(waits.contains(&thread[0]), "{waits:?}");
     assert!(

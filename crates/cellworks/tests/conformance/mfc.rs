@@ -2,7 +2,7 @@
 
 use cellworks::machine::memory::AllocateError;
 use cellworks::machine::mfc::{
-    EffectiveAddress, ListElement, LsAddr, MfcFault, RawCommand, Tag, TagMask,
+    EffectiveAddress, ListElement, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks::machine::{
     Machine, Mfc, ModuleId, ProblemStateRegister, SignalRegister, Spe, TryIssueError,
@@ -23,6 +23,7 @@ on_every_machine![
     local_stores_are_reached_by_dma,
     mailboxes_and_signals_are_reached_by_dma,
     a_put_to_a_full_mailbox_waits_in_the_queue,
+    storage_control_zeroes_whole_lines,
     regions_are_allocated_where_they_should_be,
     the_local_store_is_handed_out_and_taken_back,
 ];
@@ -403,6 +404,20 @@ fn a_put_to_a_full_mailbox_waits_in_the_queue<M: Machine>(machine: &M) {
             sender.join().unwrap();
         })
         .unwrap();
+}
+
+fn storage_control_zeroes_whole_lines<M: Machine>(machine: &M) {
+    let region = machine.allocate(module(), 512).unwrap();
+    region.write(0, &[1; 512]);
+    on_spe(machine, |spe| {
+        // From the middle of the second line to the middle of the third.
+        let zero = RawCommand::new(Opcode::Sdcrz, LsAddr(0), region.at(192), 128, TAG);
+        spe.mfc().issue(zero).unwrap();
+        spe.mfc().wait_all(TAG.mask());
+    });
+    let mut bytes = [9; 512];
+    region.read(0, &mut bytes);
+    assert_eq!(bytes[..], [[1; 128], [0; 128], [0; 128], [1; 128]].concat());
 }
 
 fn regions_are_allocated_where_they_should_be<M: Machine>(machine: &M) {

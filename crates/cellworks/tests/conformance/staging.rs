@@ -133,6 +133,10 @@ fn two_views_overlap_a_transfer_and_its_use<M: Machine>(machine: &M) {
     assert_eq!(sum, 179_700);
 }
 
+#[expect(
+    clippy::needless_late_init,
+    reason = "the order of declaration is what is tested"
+)]
 fn a_view_may_be_declared_before_its_slice<M: Machine>(machine: &M) {
     machine
         .run(|ppe| {

@@ -1,10 +1,10 @@
 //! The PPE belongs to the thread that runs the main program.
 use cellworks::prelude::*;
 
-fn main() {
-    let host = Host::new().unwrap();
-    let _ = host.run(|ppe| {
-        let first = ppe.topology().spes().next().unwrap();
-        let _ = ppe.spawn(first, |_| ppe.now());
+fn program<M: Machine>(ppe: &Ppe<'_, '_, M>) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| ppe.now());
     });
 }
+
+fn main() {}

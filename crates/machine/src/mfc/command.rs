@@ -466,6 +466,7 @@ impl RawCommand {
         }
     }
 
+    #[inline]
     fn check_opcode(&self) -> Result<Opcode, MfcFault> {
         // The class ids are in the upper half of the command word and name nothing (CBEA p.114).
         let number = self.opcode as u16;
@@ -488,6 +489,7 @@ impl RawCommand {
 
 /// The rules for size and alignment of one transfer, alone or as an element of a list (CBEA p.57
 /// table 7-6).
+#[inline]
 pub(super) fn check_shape(
     operation: Operation,
     lsa: LsAddr,
@@ -533,6 +535,7 @@ fn check_list(operation: Operation, lsa: LsAddr, list: LsAddr) -> Result<(), Mfc
 }
 
 /// That the operation's bytes at `lsa` lie in the local store.
+#[inline]
 pub(super) fn check_local_store(
     operation: Operation,
     lsa: LsAddr,
@@ -551,6 +554,7 @@ pub(super) fn check_local_store(
 }
 
 /// That the operation's bytes at `ea` end at 2^64 at most.
+#[inline]
 fn check_effective_range(operation: Operation, ea: EffectiveAddress) -> Result<(), MfcFault> {
     match u64::from(operation.bytes).checked_sub(1) {
         Some(to_last) if ea.0.checked_add(to_last).is_none() => {

@@ -35,7 +35,9 @@ pub(super) fn measure<M: Machine>(
     let results = machine.run(|ppe| {
         let spawn = |(position, spe)| {
             let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
-            ppe.spawn(spe, move |spe| work(spe, block, |spe, block| Updater::new(spe, block, function)))
+            ppe.spawn(spe, move |spe| {
+                work(spe, block, |spe, block| Updater::new(spe, block, function))
+            })
         };
         let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
         let mut crew = Crew::gather(ppe, programs);
@@ -53,7 +55,11 @@ pub(super) fn measure<M: Machine>(
     for (index, balance) in balances.into_iter().enumerate() {
         verify(&variables, layout.stride * index, task.words, balance)?;
     }
-    Ok(Outcome { loops, operations_per_iteration: 1, bytes_per_iteration: 0 })
+    Ok(Outcome {
+        loops,
+        operations_per_iteration: 1,
+        bytes_per_iteration: 0,
+    })
 }
 
 /// Every value that was written is read by the operation after it, or is there at the end. So what
@@ -96,7 +102,9 @@ impl Updater {
             function,
             ea: EffectiveAddress(block.ea),
             words: block.size as usize,
-            scratch: spe.local_store().reserve(LINE_BYTES, line, "the reserved line")?,
+            scratch: spe
+                .local_store()
+                .reserve(LINE_BYTES, line, "the reserved line")?,
             next: (block.position + 1) << 20,
             balance: 0,
         })

@@ -9,10 +9,10 @@ use crate::error::{MeasureError, SpeError};
 use crate::request::{Pace, Timed};
 use crate::sample::{Known, TimedLoop};
 
-/// In the outbound mailbox: the SPE has its control block and waits at the gate.
-const READY: u32 = 1;
+/// In the outbound mailbox: the SPE has its control block and waits for what comes next.
+pub(super) const READY: u32 = 1;
 /// In the outbound mailbox: the SPE's program has failed, and its result says why.
-const FAILED: u32 = u32::MAX;
+pub(super) const FAILED: u32 = u32::MAX;
 /// In the inbound mailbox, in place of a number of iterations: there are no more.
 const END: u32 = 0;
 
@@ -129,7 +129,11 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
             self.ppe.write_in_mbox(member.handle.spe(), END);
         }
         // All are joined, also after one that failed.
-        let results: Vec<_> = self.members.into_iter().map(|member| join(member.handle)).collect();
+        let results: Vec<_> = self
+            .members
+            .into_iter()
+            .map(|member| join(member.handle))
+            .collect();
         results.into_iter().collect()
     }
 }

@@ -11,7 +11,7 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{Handle, Machine, Ppe, SignalRegister, Spe, SpeId};
 
-use super::crew::{Crew, Work, conduct, join, work};
+use super::crew::{Crew, FAILED, READY, Work, conduct, join, work};
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks, receive};
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::function::Channel;
@@ -21,9 +21,6 @@ use crate::sample::{Known, TimedLoop};
 const REGISTER: SignalRegister = SignalRegister::One;
 /// What ends a partner; no other word of an exchange has the most significant bit.
 const STOP: u32 = 1 << 31;
-/// A partner's report that it has its control block, or has not.
-const READY: u32 = 1;
-const FAILED: u32 = u32::MAX;
 
 /// The initiator, SPE 0 or the PPE, and partners that answer it one after the other: an iteration
 /// is an exchange with each.
@@ -54,7 +51,13 @@ pub(super) fn measure<M: Machine>(
             Some(initiator) => {
                 let block = block_of(partners.len());
                 let program = ppe.spawn(initiator, move |spe| {
-                    work(spe, block, |_, _| Ok(Initiator { channel, partners, word: 0 }))
+                    work(spe, block, |_, _| {
+                        Ok(Initiator {
+                            channel,
+                            partners,
+                            word: 0,
+                        })
+                    })
                 });
                 by_spe(ppe, plan, program)
             }
@@ -156,7 +159,10 @@ fn answer<S: Spe>(
     initiator: Option<SpeId>,
 ) -> Result<(), SpeError> {
     let received = receive(spe, control_block);
-    spe.write_out_mbox(Outbound::Plain, if received.is_ok() { READY } else { FAILED });
+    spe.write_out_mbox(
+        Outbound::Plain,
+        if received.is_ok() { READY } else { FAILED },
+    );
     loop {
         let word = match channel {
             Channel::Mailbox => spe.read_in_mbox(),
@@ -182,7 +188,9 @@ fn check(partner: SpeId, sent: u32, reply: u32) -> Result<(), Untrusted> {
     if reply == sent {
         return Ok(());
     }
-    Err(Untrusted::new(format!("{partner} was sent the word {sent:#010x} and replied {reply:#010x}")))
+    Err(Untrusted::new(format!(
+        "{partner} was sent the word {sent:#010x} and replied {reply:#010x}"
+    )))
 }
 
 #[cfg(test)]

@@ -48,18 +48,20 @@ use crate::sample::{TimedLoop, from_first_to_last, latency};
 pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let outcome = match &plan.task {
         Task::Threads { spes } => threads::measure(machine, plan, spes),
-        Task::Exchange { channel, between_spes, partners } => {
-            exchange::measure(machine, plan, *channel, *between_spes, partners)
-        }
+        Task::Exchange {
+            channel,
+            between_spes,
+            partners,
+        } => exchange::measure(machine, plan, *channel, *between_spes, partners),
         Task::Transfer(task) => transfer::measure(machine, plan, task),
         Task::Atomic(task) => atomic::measure(machine, plan, task),
     }?;
     let (latency_ns, samples) = latency(&outcome.loops, outcome.operations_per_iteration);
     let seconds = from_first_to_last(&outcome.loops).as_seconds_f64();
-    let moved: u64 = outcome
+    let moved: u128 = outcome
         .loops
         .iter()
-        .map(|one| u64::from(one.iterations) * outcome.bytes_per_iteration as u64)
+        .map(|one| u128::from(one.iterations) * outcome.bytes_per_iteration as u128)
         .sum();
     Ok(Measurement {
         function: plan.function(),
@@ -112,7 +114,10 @@ fn control_blocks<M: Machine>(
 ) -> Result<Region, MeasureError> {
     let region = machine.allocate(module, blocks.len() * CONTROL_BLOCK_STRIDE_BYTES)?;
     for (position, block) in blocks.enumerate() {
-        region.write(position * CONTROL_BLOCK_STRIDE_BYTES, bytemuck::bytes_of(&block));
+        region.write(
+            position * CONTROL_BLOCK_STRIDE_BYTES,
+            bytemuck::bytes_of(&block),
+        );
     }
     Ok(region)
 }
@@ -120,10 +125,14 @@ fn control_blocks<M: Machine>(
 /// The SPE's side: gets its control block by DMA.
 fn receive<S: Spe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeError> {
     let bytes = size_of::<ControlBlock>();
-    let buffer = spe.local_store().reserve(bytes, LINE_BYTES as u32, "the control block")?;
-    spe.mfc().issue(RawCommand::get(buffer.address(), from, bytes as u32, TAG))?;
+    let buffer = spe
+        .local_store()
+        .reserve(bytes, LINE_BYTES as u32, "the control block")?;
+    spe.mfc()
+        .issue(RawCommand::get(buffer.address(), from, bytes as u32, TAG))?;
     spe.mfc().wait_all(TAG.mask());
     let mut block = ControlBlock::zeroed();
-    spe.local_store().read(buffer.address(), bytemuck::bytes_of_mut(&mut block));
+    spe.local_store()
+        .read(buffer.address(), bytemuck::bytes_of_mut(&mut block));
     Ok(block)
 }

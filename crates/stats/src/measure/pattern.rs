@@ -71,7 +71,9 @@ mod tests {
         let pattern = Pattern::of_buffer(2);
         let mut memory = vec![0; 3 * WINDOW_BYTES + 16];
         let bytes = memory.len();
-        pattern.fill(0, bytes, |at, from| memory[at..at + from.len()].copy_from_slice(from));
+        pattern.fill(0, bytes, |at, from| {
+            memory[at..at + from.len()].copy_from_slice(from)
+        });
         let verify = |memory: &[u8]| {
             pattern.verify(0, bytes, "main memory", |at, into| {
                 into.copy_from_slice(&memory[at..at + into.len()]);

@@ -36,5 +36,9 @@ pub(super) fn measure<M: Machine>(
         });
         last
     })?;
-    Ok(Outcome { loops: vec![last], operations_per_iteration: spes.len(), bytes_per_iteration: 0 })
+    Ok(Outcome {
+        loops: vec![last],
+        operations_per_iteration: spes.len(),
+        bytes_per_iteration: 0,
+    })
 }

@@ -12,7 +12,8 @@
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::{
-    Direction, EffectiveAddress, LIST_ELEMENT_BYTES, ListElement, LsAddr, MAX_TRANSFER_BYTES, RawCommand,
+    Direction, EffectiveAddress, LIST_ELEMENT_BYTES, ListElement, LsAddr, MAX_TRANSFER_BYTES,
+    RawCommand,
 };
 use cellworks_machine::{LocalBuffer, LocalStore, Machine, Mfc, Ppe, Spe, SpeId};
 
@@ -43,7 +44,11 @@ pub(super) fn measure<M: Machine>(
             loops
         }
     };
-    Ok(Outcome { loops, operations_per_iteration: 1, bytes_per_iteration: task.shape.bytes() })
+    Ok(Outcome {
+        loops,
+        operations_per_iteration: 1,
+        bytes_per_iteration: task.shape.bytes(),
+    })
 }
 
 /// Has every SPE move its buffer, the first of which starts at `buffers`.
@@ -56,7 +61,10 @@ fn run<'scope, M: Machine>(
 ) -> Result<Vec<TimedLoop>, MeasureError> {
     let (size, list_elements) = match task.shape {
         Shape::Block { bytes } => (bytes as u32, 0),
-        Shape::List { elements, element_bytes } => (element_bytes, elements),
+        Shape::List {
+            elements,
+            element_bytes,
+        } => (element_bytes, elements),
     };
     let blocks = (0..task.spes.len()).map(|position| ControlBlock {
         ea: (buffers + task.layout.offset(position) as u64).0,
@@ -69,13 +77,19 @@ fn run<'scope, M: Machine>(
     let direction = task.direction;
     let spawn = |(position, spe)| {
         let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
-        ppe.spawn(spe, move |spe| work(spe, block, |spe, block| Mover::new(spe, block, direction)))
+        ppe.spawn(spe, move |spe| {
+            work(spe, block, |spe, block| Mover::new(spe, block, direction))
+        })
     };
     let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
     let mut crew = Crew::gather(ppe, programs);
     // Whoever stopped the crew is named by `dismiss`.
     let _ = conduct(plan.pace, |iterations| crew.round(iterations));
-    Ok(crew.dismiss()?.into_iter().map(|(timed, ())| timed).collect())
+    Ok(crew
+        .dismiss()?
+        .into_iter()
+        .map(|(timed, ())| timed)
+        .collect())
 }
 
 /// As [`run`], with the buffers in the local store of `lender`, which only lends it.
@@ -113,9 +127,18 @@ const GIVE_BACK: u32 = 1;
 fn lend<S: Spe>(spe: &S, direction: Direction, layout: Layout) -> Result<(), SpeError> {
     let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
     let store = spe.local_store();
-    let lent = store.reserve(layout.span_bytes(), LINE_BYTES as u32, "what other SPEs access");
+    let lent = store.reserve(
+        layout.span_bytes(),
+        LINE_BYTES as u32,
+        "what other SPEs access",
+    );
     let buffers = match lent {
-        Ok(lent) => Buffers { region: store.region().clone(), start: lent.address().0 as usize, layout, _lent: Some(lent) },
+        Ok(lent) => Buffers {
+            region: store.region().clone(),
+            start: lent.address().0 as usize,
+            layout,
+            _lent: Some(lent),
+        },
         Err(no_room) => {
             tell(NOTHING_LENT);
             return Err(no_room.into());
@@ -155,7 +178,12 @@ impl Buffers {
                 start = (LIST_AREA_BYTES - region.at(0).0 % LIST_AREA_BYTES) as usize;
             }
         }
-        Ok(Self { region, start, layout, _lent: None })
+        Ok(Self {
+            region,
+            start,
+            layout,
+            _lent: None,
+        })
     }
 
     /// Prepares the buffers: what will be got, or the opposite of what will be put.
@@ -167,7 +195,9 @@ impl Buffers {
                 Direction::Put => pattern.opposite(),
             };
             let start = self.start + self.layout.stride * index;
-            content.fill(0, self.layout.bytes, |at, bytes| self.region.write(start + at, bytes));
+            content.fill(0, self.layout.bytes, |at, bytes| {
+                self.region.write(start + at, bytes)
+            });
         }
     }
 
@@ -204,12 +234,21 @@ struct Mover {
 impl Mover {
     fn new<S: Spe>(spe: &S, block: ControlBlock, direction: Direction) -> Result<Self, SpeError> {
         let shape = match block.list_elements {
-            0 => Shape::Block { bytes: block.size as usize },
-            elements => Shape::List { elements, element_bytes: block.size },
+            0 => Shape::Block {
+                bytes: block.size as usize,
+            },
+            elements => Shape::List {
+                elements,
+                element_bytes: block.size,
+            },
         };
         let store = spe.local_store();
         let ea = EffectiveAddress(block.ea);
-        let data = store.reserve(shape.local_bytes(), LINE_BYTES as u32, "the measured blocks")?;
+        let data = store.reserve(
+            shape.local_bytes(),
+            LINE_BYTES as u32,
+            "the measured blocks",
+        )?;
         let list = match shape {
             Shape::Block { .. } => None,
             Shape::List { .. } => {
@@ -218,7 +257,14 @@ impl Mover {
                 Some(list)
             }
         };
-        let mover = Self { direction, ea, shape, data, list, pattern: Pattern::of_buffer(block.buffer) };
+        let mover = Self {
+            direction,
+            ea,
+            shape,
+            data,
+            list,
+            pattern: Pattern::of_buffer(block.buffer),
+        };
         match direction {
             Direction::Get => mover.fill(store, &mover.pattern.opposite()),
             Direction::Put => mover.fill(store, &mover.pattern),
@@ -232,13 +278,20 @@ impl Mover {
         let start = self.data.address().0;
         let (count, bytes) = match self.shape {
             Shape::Block { bytes } => (1, bytes.min(WINDOW_BYTES)),
-            Shape::List { elements, element_bytes } => (elements, element_bytes as usize),
+            Shape::List {
+                elements,
+                element_bytes,
+            } => (elements, element_bytes as usize),
         };
         (0..count as usize).map(move |index| {
             let in_block = index * bytes;
             // An element of fewer than 16 bytes takes the offset in its 16-byte block from its
             // effective address (CBEA section 7.4).
-            let in_store = if bytes < 16 { index * 16 + in_block % 16 } else { in_block };
+            let in_store = if bytes < 16 {
+                index * 16 + in_block % 16
+            } else {
+                in_block
+            };
             (LsAddr(start + in_store as u32), in_block, bytes)
         })
     }
@@ -254,10 +307,21 @@ impl Mover {
 
 /// Writes the elements of a list whose blocks follow each other from `ea` on.
 fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
-    let Shape::List { elements, element_bytes: bytes } = shape else { return };
+    let Shape::List {
+        elements,
+        element_bytes: bytes,
+    } = shape
+    else {
+        return;
+    };
     for index in 0..elements {
         let eal = ea.eal() + index * bytes;
-        let words = ListElement { stall_and_notify: false, bytes, eal }.to_words();
+        let words = ListElement {
+            stall_and_notify: false,
+            bytes,
+            eal,
+        }
+        .to_words();
         for (word, half) in words.into_iter().zip([0, 4]) {
             store.write_word(LsAddr(at.0 + index * LIST_ELEMENT_BYTES + half), word);
         }
@@ -300,9 +364,11 @@ impl<S: Spe> Work<S> for Mover {
     fn finish(self, spe: &S) -> Result<(), SpeError> {
         if self.direction == Direction::Get {
             for (at, in_block, bytes) in self.pieces() {
-                self.pattern.verify(in_block, bytes, "the local store", |offset, into| {
-                    spe.local_store().read(LsAddr(at.0 + (offset - in_block) as u32), into);
-                })?;
+                self.pattern
+                    .verify(in_block, bytes, "the local store", |offset, into| {
+                        spe.local_store()
+                            .read(LsAddr(at.0 + (offset - in_block) as u32), into);
+                    })?;
             }
         }
         Ok(())

@@ -1,0 +1,295 @@
+//! What can be typed.
+//!
+//! The flags are CellStats' own (section 3.1 of the paper). Here they are only read; whether they
+//! make sense together and on a machine is for [`Request::plan`] to say.
+
+use cellworks_machine::{CellId, ModuleId};
+use cellworks_stats::{Count, Function, Iterations, Request};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Programs, measures and maps machines made of cells: cores with small local stores that move data
+/// by DMA, mailboxes and signals.
+#[derive(Parser)]
+#[command(name = "cellworks", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Stats(StatsArgs),
+}
+
+const EXAMPLES: &str = "\
+Counts (-i, -w, -l, -n, -N) take k for 1,000 and m for 1,000,000; sizes (-b, -t) take k for 1,024
+and m for 1,048,576.
+
+Examples:
+  cellworks stats
+      Everything, in under a minute.
+  cellworks stats -f mailbox -n 2 -s
+      A word from SPE 0 to another SPE of Cell 0, and back.
+  cellworks stats -f dmaget -N 2 -b 16k -t 32k
+      Two SPEs get blocks of 16 KB, each from its own buffer, the buffers 32 KB apart.
+  cellworks stats -f dmalistput -l 64 -b 256 -i 100k --format json
+      Lists of 64 blocks of 256 bytes, 100,000 times, as JSON.
+
+Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 130 interrupted.";
+
+/// Measures what communication costs: threads, mailboxes, signals, DMA and atomic operations.
+///
+/// Without -f it measures everything.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct StatsArgs {
+    /// What to measure
+    #[arg(short = 'f', value_name = "FUNCTION", value_parser = function_parser())]
+    pub function: Option<Function>,
+
+    /// How many SPEs, all on one buffer [default: 1, or 2 with -s]
+    #[arg(short = 'n', value_name = "SPES", value_parser = count)]
+    pub shared: Option<u64>,
+
+    /// How many SPEs, each on a buffer of its own
+    #[arg(short = 'N', value_name = "SPES", value_parser = count)]
+    pub private: Option<u64>,
+
+    /// How often each SPE does it [default: as often as takes about 0.2 s]
+    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
+    pub iterations: Option<u64>,
+
+    /// How often before that, without measuring [default: until 10 ms have passed]
+    #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
+    pub warm_up: Option<u64>,
+
+    /// Bytes in a block, in an element of a list, or in a variable
+    /// [default: 1k for dmaget and dmaput, 64 for lists, 4 for variables]
+    #[arg(short = 'b', value_name = "SIZE", value_parser = size)]
+    pub block: Option<u64>,
+
+    /// Elements of a list [default: 16]
+    #[arg(short = 'l', value_name = "ELEMENTS", value_parser = count)]
+    pub list: Option<u64>,
+
+    /// Bytes from the start of one private buffer to the start of the next
+    /// [default: the next multiple of 128 that holds a buffer]
+    #[arg(short = 't', value_name = "STRIDE", value_parser = size)]
+    pub stride: Option<u64>,
+
+    /// The Cell whose SPEs are taken first; on the host, the cores under one last-level cache
+    /// [default: 0]
+    #[arg(short = 'c', value_name = "CELL")]
+    pub cell: Option<u16>,
+
+    /// The memory module that holds buffers and variables; on the host, the NUMA node. With -s it
+    /// holds only what the PPE tells the SPEs [default: the nearest to the Cell]
+    #[arg(short = 'm', value_name = "MODULE")]
+    pub module: Option<u16>,
+
+    /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store the
+    /// place of main memory for DMA
+    #[arg(short = 's')]
+    pub between_spes: bool,
+
+    /// The machine to measure
+    #[arg(long, value_name = "MACHINE", default_value = "host", value_parser = machine)]
+    pub machine: MachineName,
+
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// No progress and no warnings
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// A machine that the command knows.
+#[derive(Clone, Copy)]
+pub(crate) enum MachineName {
+    Host,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// One object, described in docs/json.md
+    Json,
+    /// A header, and a line for each measurement
+    Csv,
+}
+
+/// What the arguments ask for.
+pub(crate) enum Wanted {
+    Everything,
+    One(Request),
+}
+
+impl StatsArgs {
+    /// Puts the flags together; the message says why that is not possible.
+    pub fn wanted(&self) -> Result<Wanted, String> {
+        let Some(function) = self.function else {
+            return match self.flag_of_one_function() {
+                None => Ok(Wanted::Everything),
+                Some(flag) => Err(format!(
+                    "{flag} without -f: it belongs to one function, and without -f everything is \
+                     measured; name a function\n  example: cellworks stats -f dmaget -b 1k -i 1000"
+                )),
+            };
+        };
+        let spes = match (self.shared, self.private) {
+            (Some(n), Some(private)) => {
+                return Err(format!(
+                    "-n {n} with -N {private}: buffers are either shared or private; use one of \
+                     them\n  example: cellworks stats -f {function} -n {n}"
+                ));
+            }
+            (None, Some(private)) => Count::Private(clamp(private)),
+            (Some(shared), None) => Count::Shared(clamp(shared)),
+            (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
+        };
+        let iterations = self.iterations.map(Iterations::Exactly);
+        let usual = Request::new(function);
+        Ok(Wanted::One(Request {
+            spes,
+            iterations: iterations.unwrap_or(usual.iterations),
+            warm_up: self.warm_up,
+            block_bytes: self.block.map(clamp),
+            list_elements: self
+                .list
+                .map(|list| u32::try_from(list).unwrap_or(u32::MAX)),
+            stride_bytes: self.stride.map(clamp),
+            cell: self.cell.map(CellId::new),
+            module: self.module.map(ModuleId::new),
+            between_spes: self.between_spes,
+            ..usual
+        }))
+    }
+
+    /// A flag that was given although it has no meaning without `-f`.
+    fn flag_of_one_function(&self) -> Option<&'static str> {
+        let given = [
+            (self.shared.is_some(), "-n"),
+            (self.private.is_some(), "-N"),
+            (self.iterations.is_some(), "-i"),
+            (self.warm_up.is_some(), "-w"),
+            (self.block.is_some(), "-b"),
+            (self.list.is_some(), "-l"),
+            (self.stride.is_some(), "-t"),
+            (self.cell.is_some(), "-c"),
+            (self.module.is_some(), "-m"),
+            (self.between_spes, "-s"),
+        ];
+        given
+            .into_iter()
+            .find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+}
+
+/// A number that is too large for this computer's `usize` is too large for everything that it
+/// could mean.
+fn clamp(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn function_parser() -> impl TypedValueParser<Value = Function> {
+    let value = |function: Function| {
+        let value = PossibleValue::new(function.name()).help(function.operation());
+        match function.other_name() {
+            Some(other) => value.alias(other),
+            None => value,
+        }
+    };
+    PossibleValuesParser::new(Function::ALL.map(value))
+        .map(|name| Function::from_name(&name).expect("clap lets only names of functions pass"))
+}
+
+fn machine(name: &str) -> Result<MachineName, String> {
+    match name {
+        "host" => Ok(MachineName::Host),
+        _ => Err("so far the only machine is `host`, this computer; use --machine host".to_owned()),
+    }
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    number(
+        text,
+        1_000,
+        "counts are whole numbers, with k for 1,000 or m for 1,000,000; use 10k",
+    )
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    number(
+        text,
+        1_024,
+        "sizes are whole bytes, with k for 1,024 or m for 1,048,576; use 16k",
+    )
+}
+
+/// A whole number, with a multiplier `k` or `m`.
+fn number(text: &str, kilo: u64, rule: &str) -> Result<u64, String> {
+    let (digits, multiplier) = match text.strip_suffix(['k', 'm']) {
+        Some(digits) if text.ends_with('k') => (digits, kilo),
+        Some(digits) => (digits, kilo * kilo),
+        None => (text, 1),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(rule.to_owned());
+    }
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(multiplier))
+        .ok_or_else(|| {
+            format!(
+                "more than {}, the largest number there is; {rule}",
+                u64::MAX
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn multipliers_of_counts_and_sizes_differ() {
+        assert_eq!(
+            (count("7"), count("2k"), count("1m")),
+            (Ok(7), Ok(2_000), Ok(1_000_000))
+        );
+        assert_eq!(
+            (size("7"), size("2k"), size("1m")),
+            (Ok(7), Ok(2_048), Ok(1_048_576))
+        );
+        assert_eq!(count("18446744073709551615"), Ok(u64::MAX));
+        for text in [
+            "", "k", "1K", "1.5k", "-1", "+1", "1 k", "1kk", "0x10", "1g",
+        ] {
+            assert!(
+                count(text).is_err_and(|message| message.starts_with("counts")),
+                "{text:?}"
+            );
+        }
+        for text in [
+            "18446744073709551616",
+            "18446744073709552k",
+            "18446744073710m",
+        ] {
+            assert!(
+                count(text).is_err_and(|message| message.starts_with("more than")),
+                "{text:?}"
+            );
+        }
+    }
+}

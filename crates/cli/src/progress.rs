@@ -1,0 +1,58 @@
+//! A progress bar on a terminal, nothing elsewhere, and a terminal that stays sane after Ctrl-C.
+
+use std::io::{IsTerminal, stderr};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// What a shell reports for a program that SIGINT ended: 128 + 2.
+const EXIT_INTERRUPTED: i32 = 130;
+
+/// The progress of a run, on standard error.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// A bar of `steps` steps; invisible if `quiet` or if nobody could see it. From here on Ctrl-C
+    /// removes it and ends the process.
+    pub fn new(steps: usize, quiet: bool) -> Self {
+        let visible = !quiet && stderr().is_terminal();
+        let target = if visible {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg} {elapsed}")
+            .expect("the template is a constant");
+        let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style);
+        if visible {
+            // A measurement of a second would look like a hang otherwise; a tick every half second
+            // costs the measured cores nothing that shows.
+            bar.enable_steady_tick(Duration::from_millis(500));
+        }
+        let shown = bar.clone();
+        let handler = ctrlc::set_handler(move || {
+            shown.finish_and_clear();
+            std::process::exit(EXIT_INTERRUPTED);
+        });
+        // Without a handler Ctrl-C still ends the process, only less tidily.
+        drop(handler);
+        Self(bar)
+    }
+
+    /// Says what is being done.
+    pub fn about(&self, what: String) {
+        self.0.set_message(what);
+    }
+
+    /// One step is done.
+    pub fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+/// However the run ends, the bar goes.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,158 @@
+//! `cellworks stats`: measures, and prints what was measured.
+
+use std::io::{ErrorKind, Write, stdout};
+
+use cellworks_host::Host;
+use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
+use cellworks_stats::{
+    Count, Limits, Measurement, Plan, Request, RequestError, Unused, characterize, measure,
+};
+
+use crate::Failure;
+use crate::args::{Format, MachineName, StatsArgs, Wanted};
+use crate::output::{self, Environment, MachineInfo, Report};
+use crate::progress::Progress;
+
+/// On this computer blocks go on to 64 MB, well out of its caches.
+const HOST_LIMITS: Limits = Limits {
+    block_bytes_max: 64 << 20,
+    local_store_bytes: LOCAL_STORE_BYTES,
+    memory_bytes_max: 4 << 30,
+};
+
+pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
+    let wanted = arguments.wanted().map_err(Failure::Usage)?;
+    match arguments.machine {
+        MachineName::Host => {
+            let host = Host::new().map_err(|error| Failure::Run(error.to_string()))?;
+            measure_all(
+                &host,
+                "host",
+                &HOST_LIMITS,
+                host.warnings(),
+                &wanted,
+                arguments,
+            )
+        }
+    }
+}
+
+fn measure_all<M: Machine>(
+    machine: &M,
+    kind: &'static str,
+    limits: &Limits,
+    warnings: &[String],
+    wanted: &Wanted,
+    arguments: &StatsArgs,
+) -> Result<(), Failure> {
+    let topology = machine.topology();
+    let plans: Vec<Plan> = match wanted {
+        Wanted::One(request) => vec![
+            request
+                .plan(topology, limits)
+                .map_err(|error| Failure::Usage(explain(&error, request)))?,
+        ],
+        Wanted::Everything => characterize(topology, limits)
+            .iter()
+            .filter_map(|request| request.plan(topology, limits).ok())
+            .collect(),
+    };
+    if !arguments.quiet {
+        for warning in warnings {
+            anstream::eprintln!(
+                "{}warning:{} {warning}",
+                output::WARN.render(),
+                output::WARN.render_reset()
+            );
+        }
+    }
+    let progress = Progress::new(plans.len(), arguments.quiet);
+    let mut measurements = Vec::with_capacity(plans.len());
+    for plan in &plans {
+        progress.about(output::title(plan));
+        measurements.push(one(machine, plan)?);
+        progress.step();
+    }
+    drop(progress);
+    let report = Report {
+        schema_version: output::SCHEMA_VERSION,
+        machine: MachineInfo::of(topology, kind),
+        environment: Environment::of_this_process(warnings),
+        command: "stats",
+        measurements,
+    };
+    let text = match arguments.format {
+        Format::Table => output::table::render(&report),
+        Format::Json => output::json::render(&report),
+        Format::Csv => output::csv::render(&report),
+    };
+    print(&text)
+}
+
+fn one<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Failure> {
+    measure(machine, plan)
+        .map_err(|error| Failure::Run(format!("{}: {error}", output::title(plan))))
+}
+
+/// Prints; styles go where the reader is not a terminal or `NO_COLOR` is set.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::AutoStream::auto(stdout());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+        Err(error) => Err(Failure::Run(format!(
+            "the result could not be written: {error}; print it to a disk that has room"
+        ))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// The error, in the words of the command line: with the flag in front, and an example that works.
+fn explain(error: &RequestError, request: &Request) -> String {
+    let function = request.function;
+    let number = request.spes.number();
+    let spes = match request.spes {
+        Count::Shared(_) => "-n",
+        Count::Private(_) => "-N",
+    };
+    let (flag, example) = match error {
+        RequestError::Iterations { .. } => ("-i", "-i 1000".to_owned()),
+        RequestError::WarmUp { .. } => ("-w", "-w 1000".to_owned()),
+        RequestError::NoPartner { .. } => (spes, format!("{spes} 2 -s")),
+        RequestError::NoSpes { has } | RequestError::TooManySpes { has, .. } => {
+            let most = if request.between_spes && *has > 1 {
+                "2 -s"
+            } else {
+                "1"
+            };
+            (spes, format!("{spes} {most}"))
+        }
+        RequestError::NoSuchCell { .. } | RequestError::EmptyCell { .. } => {
+            ("-c", "-c 0".to_owned())
+        }
+        RequestError::NoSuchModule { .. } => ("-m", "-m 0".to_owned()),
+        RequestError::Unused { what, .. } => {
+            let flag = match what {
+                Unused::ListElements => "-l",
+                Unused::Block => "-b",
+                Unused::PrivateBuffers => "-N",
+                Unused::Stride => "-t",
+                Unused::Module => "-m",
+                Unused::BetweenSpes => "-s",
+            };
+            (flag, "-n 1".to_owned())
+        }
+        RequestError::StrideOfShared { .. } => ("-t", "-N 1 -t 16k".to_owned()),
+        RequestError::BlockSize { .. } | RequestError::BlockTooLarge { .. } => {
+            ("-b", "-b 1k".to_owned())
+        }
+        RequestError::Variable { .. } => ("-b", "-b 128".to_owned()),
+        RequestError::ListElements { .. } | RequestError::ListTooLarge { .. } => {
+            ("-l", "-l 16 -b 1k".to_owned())
+        }
+        RequestError::StrideTooSmall { .. }
+        | RequestError::StrideAlignment { .. }
+        | RequestError::CrossesLine { .. } => ("-t", format!("-N {number} -b 128 -t 16k")),
+        RequestError::Room { .. } => (spes, format!("{spes} {number} -b 128")),
+    };
+    format!("{flag}: {error}\n  example: cellworks stats -f {function} {example}")
+}

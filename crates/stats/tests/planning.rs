@@ -1,0 +1,435 @@
+//! What is asked for, against made-up machines: placement, defaults, and every refusal.
+
+use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
+use cellworks_stats::{
+    Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, characterize,
+};
+
+/// What a Cell allows: no block above what one DMA command moves.
+const CELL: Limits = Limits {
+    block_bytes_max: 16 << 10,
+    local_store_bytes: 256 << 10,
+    memory_bytes_max: 256 << 20,
+};
+
+fn site(cell: u16) -> SpeSite {
+    SpeSite {
+        cell: CellId::new(cell),
+        place: String::new(),
+    }
+}
+
+/// The machine of the paper: two Cells of 8 SPEs, each with a memory module.
+fn blade() -> Topology {
+    let modules = vec![ModuleId::new(0), ModuleId::new(1)];
+    Topology::new(
+        "a blade",
+        modules,
+        (0..16).map(|spe| site(spe / 8)).collect(),
+    )
+}
+
+/// One Cell with `spes` SPEs.
+fn single(spes: usize) -> Topology {
+    Topology::new(
+        "a small machine",
+        vec![ModuleId::new(0)],
+        vec![site(0); spes],
+    )
+}
+
+/// Reads the flags of one of the paper's command lines.
+fn request(line: &str) -> Request {
+    let mut words = line.split_whitespace();
+    let mut request = Request::new(Function::MkThread);
+    while let Some(flag) = words.next() {
+        let mut value = || words.next().unwrap();
+        let number = |text: &str| text.parse::<u64>().unwrap();
+        match flag {
+            "-f" => request.function = Function::from_name(value()).unwrap(),
+            "-n" => request.spes = Count::Shared(number(value()) as usize),
+            "-N" => request.spes = Count::Private(number(value()) as usize),
+            "-i" => request.iterations = Iterations::Exactly(number(value())),
+            "-w" => request.warm_up = Some(number(value())),
+            "-b" => request.block_bytes = Some(number(value()) as usize),
+            "-l" => request.list_elements = Some(number(value()) as u32),
+            "-t" => request.stride_bytes = Some(number(value()) as usize),
+            "-c" => request.cell = Some(CellId::new(number(value()) as u16)),
+            "-m" => request.module = Some(ModuleId::new(number(value()) as u16)),
+            "-s" => request.between_spes = true,
+            _ => panic!("{flag}"),
+        }
+    }
+    request
+}
+
+fn planned(line: &str) -> Plan {
+    request(line)
+        .plan(&blade(), &CELL)
+        .unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+fn spes_of(line: &str) -> Vec<usize> {
+    planned(line)
+        .active_spes()
+        .iter()
+        .map(|spe| spe.index())
+        .collect()
+}
+
+fn refusal(line: &str, topology: &Topology) -> String {
+    match request(line).plan(topology, &CELL) {
+        Ok(_) => panic!("{line} was accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn the_papers_examples_are_placed_as_the_paper_says() {
+    // Section 3.1.1 to 3.1.3.
+    assert_eq!(spes_of("-f mkthread -n 1 -i 100000"), [0]);
+    for function in ["mailbox", "signal"] {
+        assert_eq!(spes_of(&format!("-f {function} -n 1 -c 0")), [0]);
+        assert_eq!(spes_of(&format!("-f {function} -n 1 -c 1")), [8]);
+        // SPE 0 is always the other side.
+        assert_eq!(spes_of(&format!("-f {function} -n 2 -c 0 -s")), [1]);
+        assert_eq!(spes_of(&format!("-f {function} -n 2 -c 1 -s")), [8]);
+    }
+    // Section 3.1.4.
+    assert_eq!(spes_of("-f dmaget -n 3 -b 1024 -c 0 -m 0"), [0, 1, 2]);
+    assert_eq!(
+        spes_of("-f dmaout -n 6 -b 1024 -c 0 -m 1"),
+        [0, 1, 2, 3, 4, 5]
+    );
+    assert_eq!(
+        spes_of("-f dmaget -N 3 -b 1024 -t 2048 -c 1 -m 0"),
+        [8, 9, 10]
+    );
+    assert_eq!(
+        spes_of("-f dmaout -N 6 -b 1024 -t 2048 -c 1 -m 1"),
+        [8, 9, 10, 11, 12, 13]
+    );
+    assert_eq!(
+        spes_of("-f dmaget -N 6 -b 32 -t 128 -c 1 -m 1 -s"),
+        [8, 9, 10, 11, 12]
+    );
+    assert_eq!(
+        spes_of("-f dmalistget -n 6 -l 16 -b 64 -c 1 -m 1"),
+        [8, 9, 10, 11, 12, 13]
+    );
+    // Section 3.1.5.
+    assert_eq!(spes_of("-f fetchadd -n 3 -c 0 -m 0"), [0, 1, 2]);
+    assert_eq!(spes_of("-f fetchsub -n 6 -c 0 -m 1"), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(
+        spes_of("-f fetchinc -N 3 -t 2048 -c 1 -m 0 -b 128"),
+        [8, 9, 10]
+    );
+    assert_eq!(
+        spes_of("-f fetchset -N 6 -t 2048 -c 1 -m 1 -b 128"),
+        [8, 9, 10, 11, 12, 13]
+    );
+}
+
+#[test]
+fn spes_beyond_the_cell_come_from_the_others_in_order() {
+    assert_eq!(
+        spes_of("-f dmaget -n 10 -c 1"),
+        [8, 9, 10, 11, 12, 13, 14, 15, 0, 1]
+    );
+    assert_eq!(spes_of("-f dmaget -n 16 -c 1 -s").len(), 15);
+    assert_eq!(
+        spes_of("-f dmaget -n 10 -c 0 -s"),
+        [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    );
+}
+
+#[test]
+fn a_plan_says_what_it_decided() {
+    let plan = planned("-f dmalistget -N 6 -l 16 -b 64 -c 1");
+    let expected = Parameters {
+        spes: 6,
+        cell: 1,
+        module: Some(1),
+        between: Between::MemorySpe,
+        buffers: Some(Buffers::Private),
+        block_bytes: Some(64),
+        list_elements: Some(16),
+        stride_bytes: Some(1_024),
+    };
+    assert_eq!(plan.parameters(), &expected);
+    let plan = planned("-f mailbox -n 2 -c 1 -s");
+    let expected = Parameters {
+        spes: 2,
+        cell: 1,
+        module: None,
+        between: Between::SpeSpe,
+        buffers: None,
+        block_bytes: None,
+        list_elements: None,
+        stride_bytes: None,
+    };
+    assert_eq!(plan.parameters(), &expected);
+    assert_eq!(planned("-f fetchadd").parameters().block_bytes, Some(4));
+    assert_eq!(
+        planned("-f fetchadd -N 2").parameters().stride_bytes,
+        Some(128)
+    );
+    assert_eq!(planned("-f dmaget -n 2 -s").parameters().module, None);
+    assert_eq!(planned("-f dmaget -b 16384").active_spes(), [SpeId::new(0)]);
+}
+
+#[test]
+fn blocks_are_what_a_dma_command_moves() {
+    for bytes in 0..=17_000_u32 {
+        let legal =
+            matches!(bytes, 1 | 2 | 4 | 8) || (bytes > 0 && bytes % 16 == 0 && bytes <= 16_384);
+        let plan = request(&format!("-f dmaput -b {bytes}")).plan(&blade(), &CELL);
+        assert_eq!(plan.is_ok(), legal, "{bytes}");
+    }
+}
+
+#[test]
+fn every_refusal_names_the_value_the_rule_and_something_legal() {
+    let cases = [
+        (
+            "-f mailbox -i 0",
+            "0 iterations: a measurement takes 1 to 4294967295; use 1000",
+        ),
+        (
+            "-f mailbox -i 4294967296",
+            "4294967296 iterations: a measurement takes 1 to 4294967295; use 1000",
+        ),
+        (
+            "-f mailbox -w 4294967296",
+            "4294967296 iterations of warm-up: a measurement takes 0 to 4294967295; use 1000",
+        ),
+        (
+            "-f mailbox -n 0",
+            "0 SPEs: at least one takes part; use 1 to 16",
+        ),
+        ("-f mailbox -n 17", "17 SPEs: a blade has 16; use 1 to 16"),
+        (
+            "-f signal -n 1 -s",
+            "1 SPE: signal between SPEs takes SPE 0 and at least one more; use 2",
+        ),
+        (
+            "-f signal -c 2",
+            "Cell 2: a blade has Cells 0 to 1; use 0 to 1",
+        ),
+        (
+            "-f dmaget -m 2",
+            "memory module 2: a blade has memory modules 0 to 1; use 0 to 1",
+        ),
+        (
+            "-f dmaget -b 0",
+            "a block of 0 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes; use 1",
+        ),
+        (
+            "-f dmaget -b 5",
+            "a block of 5 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes; use 4 or 8",
+        ),
+        (
+            "-f dmaget -b 24",
+            "a block of 24 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes; use 16 or 32",
+        ),
+        (
+            "-f dmaget -b 17408",
+            "a block of 17408 bytes: here a block has at most 16384 bytes; use 16384",
+        ),
+        (
+            "-f dmalistget -b 17408",
+            "a block of 17408 bytes: here a block has at most 16384 bytes; use 16384",
+        ),
+        (
+            "-f dmalistget -l 0",
+            "a list of 0 elements: a list command takes 1 to 2048; use 16",
+        ),
+        (
+            "-f dmalistget -l 2049",
+            "a list of 2049 elements: a list command takes 1 to 2048; use 16",
+        ),
+        (
+            "-f dmalistget -l 17 -b 16384",
+            "a list of 17 elements of 16384 bytes: with the list itself it takes 278920 bytes of a \
+             local store of 262144; use fewer elements, or smaller ones",
+        ),
+        (
+            "-f dmaget -n 2 -t 2048",
+            "a stride of 2048 bytes: the buffer is shared, and a stride is the distance between \
+             private ones; ask for private buffers, or leave it out",
+        ),
+        (
+            "-f dmaget -N 2 -b 128 -t 64",
+            "a stride of 64 bytes: private buffers of 128 bytes would overlap; use 128 or more",
+        ),
+        (
+            "-f dmaget -N 2 -b 128 -t 130",
+            "a stride of 130 bytes: it must be a multiple of 16, so that every buffer is aligned; use 144",
+        ),
+        (
+            "-f fetchadd -N 2 -t 6",
+            "a stride of 6 bytes: it must be a multiple of 4, so that every buffer is aligned; use 8",
+        ),
+        (
+            "-f fetchadd -N 4 -b 64 -t 100",
+            "a stride of 100 bytes: variable 1, of 64 bytes, would lie in two lines, and an atomic \
+             operation covers one of 128 bytes; use 128",
+        ),
+        (
+            "-f fetchadd -b 6",
+            "a variable of 6 bytes: an atomic operation takes a multiple of 4 bytes up to 128, a \
+             reserved line; use 4 or 128",
+        ),
+        (
+            "-f fetchadd -b 132",
+            "a variable of 132 bytes: an atomic operation takes a multiple of 4 bytes up to 128, a \
+             reserved line; use 4 or 128",
+        ),
+        ("-f dmaget -N 16 -b 16384 -t 16777216 -c 1", ""),
+        (
+            "-f dmaget -N 16 -b 16384 -t 33554432",
+            "16 buffers of 16384 bytes, 33554432 bytes apart: together they may take 268435456 bytes \
+             of main memory; use fewer, smaller or closer ones",
+        ),
+        (
+            "-f dmaget -N 3 -t 18446744073709551600",
+            "3 buffers of 1024 bytes, 18446744073709551600 bytes apart: together they may take \
+             268435456 bytes of main memory; use fewer, smaller or closer ones",
+        ),
+        (
+            "-f dmaget -N 16 -b 16384 -t 32768 -s",
+            "15 buffers of 16384 bytes, 32768 bytes apart: together they may take 261888 bytes of the \
+             local store of SPE 0; use fewer, smaller or closer ones",
+        ),
+        (
+            "-f mkthread -b 16",
+            "mkthread has no block size: its program is empty; leave it out",
+        ),
+        (
+            "-f mkthread -s",
+            "mkthread has no form between SPEs: only the PPE starts programs; leave it out",
+        ),
+        (
+            "-f mailbox -b 16",
+            "mailbox has no block size: it carries one word of 4 bytes, and no buffer; leave it out",
+        ),
+        (
+            "-f mailbox -N 2",
+            "mailbox has no private buffers: it carries one word of 4 bytes, and no buffer; leave it out",
+        ),
+        (
+            "-f signal -t 16",
+            "signal has no stride: it carries one word of 4 bytes, and no buffer; leave it out",
+        ),
+        (
+            "-f signal -m 0",
+            "signal has no memory module: it carries one word of 4 bytes, and no buffer; leave it out",
+        ),
+        (
+            "-f dmaget -l 4",
+            "dmaget has no list: only dmalistget and dmalistput move lists; leave it out",
+        ),
+        (
+            "-f fetchinc -s",
+            "fetchinc has no form between SPEs: atomic operations work on main memory; leave it out",
+        ),
+    ];
+    for (line, expected) in cases {
+        if expected.is_empty() {
+            planned(line);
+        } else {
+            assert_eq!(refusal(line, &blade()), expected, "{line}");
+        }
+    }
+}
+
+#[test]
+fn small_machines_say_what_they_have() {
+    assert_eq!(
+        refusal("-f mailbox -c 1", &single(2)),
+        "Cell 1: a small machine has only Cell 0; use 0"
+    );
+    assert_eq!(
+        refusal("-f dmaget -m 1", &single(2)),
+        "memory module 1: a small machine has only memory module 0; use 0"
+    );
+    assert_eq!(
+        refusal("-f mailbox -n 2 -s", &single(1)),
+        "2 SPEs: a small machine has 1; use 1"
+    );
+    let far = Topology::new("a pair", vec![ModuleId::new(0); 2], vec![site(0), site(1)]);
+    assert_eq!(
+        refusal("-f mailbox -n 2 -s -c 0", &far),
+        "Cell 0: on a pair it has no SPE besides SPE 0, which is the other side; use another Cell"
+    );
+    assert!(request("-f mailbox -n 2 -s -c 1").plan(&far, &CELL).is_ok());
+    let empty = Topology::new("a half", vec![ModuleId::new(0); 2], vec![site(0)]);
+    assert_eq!(
+        refusal("-f mailbox -c 1", &empty),
+        "Cell 1: on a half it has no SPE; use another Cell"
+    );
+}
+
+#[test]
+fn characterizing_covers_every_function_near_and_far() {
+    let requests = characterize(&blade(), &CELL);
+    let has = |wanted: &dyn Fn(&Request) -> bool| requests.iter().any(wanted);
+    for function in Function::ALL {
+        assert!(has(&|r| r.function == function), "{function}");
+    }
+    for function in [Function::Mailbox, Function::Signal] {
+        for (cell, between_spes) in [(0, false), (1, false), (0, true), (1, true)] {
+            let cell = Some(CellId::new(cell));
+            assert!(has(&|r| r.function == function
+                && r.cell == cell
+                && r.between_spes == between_spes));
+        }
+    }
+    assert!(has(
+        &|r| r.function == Function::DmaGet && r.module == Some(ModuleId::new(1))
+    ));
+    assert!(has(
+        &|r| r.function == Function::FetchAdd && r.spes == Count::Private(16)
+    ));
+    assert!(has(
+        &|r| r.list_elements == Some(1_024) && r.block_bytes == Some(16)
+    ));
+    assert!(
+        !has(&|r| r.block_bytes > Some(16 << 10)),
+        "a Cell has no larger blocks"
+    );
+}
+
+#[test]
+fn one_spe_is_characterized_without_partners() {
+    let requests = characterize(&single(1), &CELL);
+    assert!(
+        requests
+            .iter()
+            .all(|r| !r.between_spes && r.spes == Count::Shared(1))
+    );
+    assert!(
+        Function::ALL
+            .iter()
+            .all(|f| requests.iter().any(|r| r.function == *f))
+    );
+}
+
+#[test]
+fn a_large_machine_takes_under_a_minute() {
+    // Two sockets of 12 dies, 192 cores in all.
+    let modules = (0..24).map(|cell| ModuleId::new(cell / 12)).collect();
+    let large = Topology::new(
+        "a server",
+        modules,
+        (0..192).map(|spe| site(spe / 8)).collect(),
+    );
+    let limits = Limits {
+        block_bytes_max: 64 << 20,
+        memory_bytes_max: 4 << 30,
+        ..CELL
+    };
+    // Each is meant to take 0.1 s, and rarely takes 0.2 s.
+    let requests = characterize(&large, &limits).len();
+    assert!((100..300).contains(&requests), "{requests}");
+}

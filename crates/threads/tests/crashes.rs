@@ -1,0 +1,283 @@
+//! Runs that end their process, each in a child process of its own: this program, called with the name of the case.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode, Output};
+
+use cellworks_threads::{Config, NoOutside, park, run, scope, yield_now};
+
+struct Case {
+    name: &'static str,
+    /// What the child does, on its main thread.
+    crash: fn(),
+    check: fn(&Output),
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "a_named_thread_that_overflows_is_named_with_its_stack_size_and_the_knob",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    s.spawn(yield_now);
+                    s.builder()
+                        .name("deep")
+                        .stack_bytes(128 * 1024)
+                        .spawn(|| recurse(0));
+                });
+            });
+        },
+        check: |output| {
+            aborted_with(
+                output,
+                "cellworks: thread 'deep' overflowed its stack of 131072 bytes; give it more with Config::stack_bytes or Builder::stack_bytes\n",
+            );
+        },
+    },
+    Case {
+        name: "an_unnamed_thread_of_a_std_thread_overflows",
+        crash: || {
+            std::thread::spawn(overflow_unnamed)
+                .join()
+                .expect("crashes")
+        },
+        check: |output| aborted_with(output, OVERFLOW_UNNAMED),
+    },
+    Case {
+        name: "an_os_thread_without_alternate_stack_overflows",
+        crash: || {
+            extern "C" fn start(_: *mut libc::c_void) -> *mut libc::c_void {
+                overflow_unnamed();
+                std::ptr::null_mut()
+            }
+            let mut thread = 0;
+            // SAFETY: the thread gets no argument and is waited for.
+            unsafe {
+                libc::pthread_create(&mut thread, std::ptr::null(), start, std::ptr::null_mut());
+                libc::pthread_join(thread, std::ptr::null_mut());
+            }
+        },
+        check: |output| aborted_with(output, OVERFLOW_UNNAMED),
+    },
+    #[cfg(not(cellworks_asan))]
+    Case {
+        name: "an_overflow_of_the_os_thread_itself_is_left_to_std",
+        crash: || core(|| recurse(0)),
+        check: |output| {
+            assert_eq!(output.status.signal(), Some(libc::SIGABRT));
+            contains(output, "thread 'main' (");
+            contains(output, "has overflowed its stack");
+            assert!(!stderr(output).contains("cellworks"), "{output:?}");
+        },
+    },
+    #[cfg(not(cellworks_asan))]
+    Case {
+        name: "another_fault_is_left_to_its_signal",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    s.spawn(fault);
+                });
+            });
+        },
+        check: |output| {
+            assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{output:?}");
+            assert_eq!(stderr(output), "");
+        },
+    },
+    Case {
+        name: "a_handler_that_was_there_before_gets_the_other_faults",
+        crash: || {
+            extern "C" fn mine(
+                signal: libc::c_int,
+                info: *mut libc::siginfo_t,
+                _: *mut libc::c_void,
+            ) {
+                // SAFETY: `info` comes from the kernel; ends the process.
+                unsafe {
+                    let expected = signal == libc::SIGSEGV && (*info).si_addr().addr() == 64;
+                    libc::_exit(if expected { 42 } else { 1 });
+                }
+            }
+            // SAFETY: installs a handler that only ends the process.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = mine as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut());
+            }
+            core(|| {
+                scope(|s| {
+                    s.spawn(fault);
+                });
+            });
+        },
+        check: |output| assert_eq!(output.status.code(), Some(42), "{output:?}"),
+    },
+    // AddressSanitizer itself needs the address space that this case takes away.
+    #[cfg(not(cellworks_asan))]
+    Case {
+        name: "a_stack_that_cannot_be_mapped_is_a_panic_that_says_what_to_do",
+        crash: || {
+            let limit = libc::rlimit {
+                rlim_cur: 256 << 20,
+                rlim_max: 256 << 20,
+            };
+            // SAFETY: only lowers a limit of this process.
+            unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
+            core(|| {
+                scope(|s| {
+                    s.spawn(|| ());
+                    s.builder().name("huge").stack_bytes(1 << 30).spawn(|| ());
+                });
+            });
+        },
+        check: |output| {
+            assert_eq!(output.status.code(), Some(101), "{output:?}");
+            contains(
+                output,
+                "cannot map a stack of 1073741824 bytes for thread 'huge' beside 1 others: Cannot allocate memory (os error 12); \
+                 use smaller stacks or fewer threads (each stack takes two mappings of vm.max_map_count)",
+            );
+        },
+    },
+    Case {
+        name: "a_stack_larger_than_the_address_space_is_refused_in_the_same_way",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    s.builder().stack_bytes(usize::MAX).spawn(|| ());
+                });
+            });
+        },
+        check: |output| {
+            contains(
+                output,
+                "cannot map a stack of 18446744073709551615 bytes for an unnamed thread beside 0 others: Cannot allocate memory",
+            );
+        },
+    },
+    // corosensei's own frames connect the stack of a thread with that of main.
+    #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
+    Case {
+        name: "the_backtrace_of_a_panic_ends_at_the_bottom_of_the_thread",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    s.spawn(|| panic!("look at the trace"));
+                });
+            });
+        },
+        check: |output| {
+            assert_eq!(output.status.code(), Some(101), "{output:?}");
+            contains(output, "look at the trace");
+            contains(output, "crashes::CASES");
+            let text = stderr(output);
+            let last = text.lines().rfind(|line| line.contains("::"));
+            assert!(
+                last.is_some_and(|line| line.contains("trampoline")),
+                "{text}"
+            );
+        },
+    },
+    // Shows that the sanitizer watches these stacks at all, and that it knows them: the check that the check ran.
+    #[cfg(cellworks_asan)]
+    Case {
+        name: "address_sanitizer_finds_a_write_beside_a_variable_on_the_stack_of_a_thread",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    s.spawn(|| {
+                        yield_now();
+                        let mut bytes = std::hint::black_box([0u8; 16]);
+                        let beside = std::hint::black_box(bytes.as_mut_ptr()).wrapping_add(17);
+                        // SAFETY: none, that is the point.
+                        unsafe { beside.write_volatile(1) };
+                    });
+                });
+            });
+        },
+        check: |output| {
+            assert!(!output.status.success(), "{output:?}");
+            contains(output, "AddressSanitizer: stack-buffer-overflow");
+        },
+    },
+    Case {
+        name: "a_report_of_a_deadlock_can_be_the_error_of_a_program",
+        crash: || {
+            let blocked = run(&Config::default(), &NoOutside, || park(&"a letter")).unwrap_err();
+            panic!("{blocked}");
+        },
+        check: |output| contains(output, "\n  thread 'main' waits for a letter at "),
+    },
+];
+
+const OVERFLOW_UNNAMED: &str = "cellworks: thread '1' overflowed its stack of 262144 bytes; give it more with Config::stack_bytes or Builder::stack_bytes\n";
+
+fn core(main: impl FnOnce()) {
+    run(&Config::default(), &NoOutside, main).expect("nobody waits for ever");
+}
+
+fn overflow_unnamed() {
+    core(|| {
+        scope(|s| {
+            s.spawn(|| recurse(0));
+        });
+    });
+}
+
+fn recurse(depth: usize) {
+    let frame = std::hint::black_box([depth; 64]);
+    if frame[0] < usize::MAX {
+        recurse(depth + 1);
+    }
+    std::hint::black_box(frame);
+}
+
+fn fault() {
+    let nowhere = std::hint::black_box(std::ptr::without_provenance_mut::<u8>(64));
+    // SAFETY: none, it is to fault.
+    unsafe { nowhere.write_volatile(1) };
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn contains(output: &Output, text: &str) {
+    assert!(
+        stderr(output).contains(text),
+        "`{text}` is not in:\n{}",
+        stderr(output)
+    );
+}
+
+fn aborted_with(output: &Output, message: &str) {
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{output:?}");
+    assert_eq!(stderr(output), message);
+}
+
+fn main() -> ExitCode {
+    let argument = std::env::args().nth(1);
+    if let Some(case) = CASES
+        .iter()
+        .find(|case| Some(case.name) == argument.as_deref())
+    {
+        (case.crash)();
+        return ExitCode::SUCCESS;
+    }
+    // `cargo test name` passes a part of a name.
+    let wanted = argument
+        .filter(|argument| !argument.starts_with('-'))
+        .unwrap_or_default();
+    for case in CASES.iter().filter(|case| case.name.contains(&wanted)) {
+        let program = std::env::current_exe().expect("the path of this program is known");
+        let output = Command::new(program)
+            .arg(case.name)
+            .env("RUST_BACKTRACE", "1")
+            .output()
+            .expect("this program can be started again");
+        (case.check)(&output);
+        println!("test {} ... ok", case.name);
+    }
+    ExitCode::SUCCESS
+}
