@@ -219,6 +219,19 @@ impl HostMfc {
         }
     }
 
+    /// Puts a command that could not be performed to its end into the empty queue.
+    #[cold]
+    fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
+        let pushed = self.queue.borrow_mut().push(command);
+        let entry = pushed.expect("an empty queue has room");
+        if let Performed::NoRoom(spe) = performed {
+            self.wait_for_room(entry, spe);
+            return Ok(());
+        }
+        self.queue.borrow_mut().start(entry);
+        self.settle(entry, Ok(performed))
+    }
+
     /// Notes that a put waits for room, so that the mailbox's reader lets this core know.
     fn wait_for_room(&self, entry: EntryId, spe: SpeId) {
         let mut unsent = self.unsent.borrow_mut();
@@ -291,22 +304,15 @@ impl Wait for HostMfc {
 impl Mfc for HostMfc {
     #[inline]
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
-        // By reference, because moving the command out of the result costs as much as the rest.
+        // Results are looked at in place: moving them out costs as much as all the rest.
         let checked = command.check(self.local_store.bytes() as u32);
         let command = checked.as_ref().map_err(|fault| *fault)?;
         if self.queue_is_empty() {
-            let performed = self.perform(command)?;
-            if matches!(performed, Performed::Complete) {
+            let performed = self.perform(command);
+            if matches!(performed, Ok(Performed::Complete)) {
                 return Ok(());
             }
-            let pushed = self.queue.borrow_mut().push(*command);
-            let entry = pushed.expect("an empty queue has room");
-            if let Performed::NoRoom(spe) = performed {
-                self.wait_for_room(entry, spe);
-                return Ok(());
-            }
-            self.queue.borrow_mut().start(entry);
-            return Ok(self.settle(entry, Ok(performed))?);
+            return Ok(self.keep(*command, performed?)?);
         }
         self.drain_or_panic();
         match self.queue.borrow_mut().push(*command) {

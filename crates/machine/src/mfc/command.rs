@@ -142,6 +142,7 @@ macro_rules! opcodes {
                 match self { $(Opcode::$variant => $name,)* }
             }
 
+            #[inline]
             const fn class(self) -> Class {
                 match self { $(Opcode::$variant => $class,)* }
             }
@@ -506,7 +507,8 @@ pub(super) fn check_shape(
         _ if bytes.is_multiple_of(16) => 16,
         _ => return fault(Misalignment::Size),
     };
-    if !lsa.0.is_multiple_of(need) {
+    // A power of two, so a mask does what a division would.
+    if lsa.0 & (need - 1) != 0 {
         return fault(Misalignment::LocalStore {
             lsa,
             multiple_of: need,
