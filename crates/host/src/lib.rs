@@ -17,7 +17,7 @@
 //!   ([`HostBuilder::strict`]) copies through local stores of a bounded size instead, to find
 //!   programs that would not fit on a Cell.
 //! - When every program and the PPE wait, the run ends with
-//!   [`RunError::Deadlock`](cellworks_machine::RunError::Deadlock).
+//!   [`RunError::Deadlock`].
 //!
 //! # What the host cannot see
 //!
