@@ -93,3 +93,102 @@ impl Layout {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::cpus::{Cpu, Node, Quota};
+
+    /// A computer with `cells` groups of `cores` cores of two hardware threads, a memory node a group.
+    fn computer(cells: usize, cores: usize) -> Cpus {
+        let all = cells * cores;
+        let cpu = |os_index: usize| Cpu {
+            os_index: os_index as u32,
+            package: 0,
+            core: os_index % all,
+            sibling_rank: (os_index / all) as u32,
+            last_level_cache: os_index % all / cores,
+            memory_node: os_index % all / cores,
+            capacity: None,
+        };
+        let node = |os_index: usize| Node {
+            os_index: os_index as u32,
+            bytes: None,
+            distances: Vec::new(),
+        };
+        Cpus {
+            cpus: (0..2 * all).map(cpu).collect(),
+            left_out: Vec::new(),
+            quota: None,
+            memory_nodes: (0..cells).map(node).collect(),
+            model_name: Some("a computer".to_owned()),
+        }
+    }
+
+    fn places(layout: &Layout) -> Vec<&str> {
+        let topology = &layout.topology;
+        topology.spes().map(|spe| topology.place_of(spe)).collect()
+    }
+
+    #[test]
+    fn the_ppe_has_a_cpu_that_its_first_spe_has_not() {
+        let layout = Layout::new(&computer(2, 2), None);
+        assert_eq!(layout.ppe_cpu, 0);
+        let expected = [
+            "CPU 1", "CPU 0", "CPU 2", "CPU 3", "CPU 4", "CPU 5", "CPU 6", "CPU 7",
+        ];
+        assert_eq!(places(&layout), expected);
+        let with_ppe = layout.workers.iter().position(|worker| worker.with_ppe);
+        assert_eq!(with_ppe, Some(1));
+    }
+
+    #[test]
+    fn cells_and_modules_are_those_of_the_cpus() {
+        let layout = Layout::new(&computer(2, 2), None);
+        let topology = &layout.topology;
+        assert_eq!((topology.cells().len(), topology.modules().len()), (2, 2));
+        let of_cell = |cell| -> Vec<usize> {
+            let spes = topology.spes_of(CellId::new(cell));
+            spes.map(SpeId::index).collect()
+        };
+        assert_eq!(of_cell(0), [0, 1, 4, 5]);
+        assert_eq!(of_cell(1), [2, 3, 6, 7]);
+        assert_eq!(topology.nearest_module(CellId::new(1)), ModuleId::new(1));
+    }
+
+    #[test]
+    fn more_spes_than_cpus_go_round() {
+        let layout = Layout::new(&computer(1, 1), Some(5));
+        assert_eq!(
+            places(&layout),
+            ["CPU 1", "CPU 0", "CPU 1", "CPU 0", "CPU 1"]
+        );
+        let spes = |worker: usize| -> Vec<usize> {
+            let spes = layout.workers[worker].spes.iter();
+            spes.map(|spe| spe.index()).collect()
+        };
+        assert_eq!((spes(0), spes(1)), (vec![0, 2, 4], vec![1, 3]));
+        assert_eq!(layout.worker_of, [0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_quota_limits_the_threads_and_so_the_spes() {
+        let mut computer = computer(1, 4);
+        computer.quota = Some(Quota {
+            microseconds: 250_000,
+            period_microseconds: 100_000,
+            set_in: "cpu.max".into(),
+        });
+        assert_eq!(places(&Layout::new(&computer, None)), ["CPU 1", "CPU 0"]);
+        assert_eq!(Layout::new(&computer, Some(4)).workers.len(), 2);
+    }
+
+    #[test]
+    fn one_cpu_is_enough() {
+        let mut computer = computer(1, 1);
+        computer.cpus.truncate(1);
+        let layout = Layout::new(&computer, None);
+        assert_eq!((places(&layout), layout.ppe_cpu), (vec!["CPU 0"], 0));
+        assert!(layout.workers[0].with_ppe);
+    }
+}

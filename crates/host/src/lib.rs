@@ -82,6 +82,9 @@ const SPES_MAX: usize = 4_096;
 /// This computer as a [`Machine`].
 ///
 /// Several hosts may exist and run at the same time; they share the CPUs then.
+///
+/// During a run the calling thread stays on one CPU, and so does every thread of `std` that it
+/// starts meanwhile, because threads inherit that. Afterwards it may go where it could before.
 pub struct Host {
     layout: Layout,
     /// The operating system's numbers of the memory modules.
@@ -287,5 +290,31 @@ unsafe impl Machine for Host {
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError> {
         run::run(self, main)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_may_not_pin_says_so_and_runs_all_the_same() {
+        let mut cpus = cpus::read(&Source::this_computer(), None).unwrap();
+        // A CPU that this computer has not is one that it may not pin to.
+        for (cpu, os_index) in cpus.cpus.iter_mut().zip(900..) {
+            cpu.os_index = os_index;
+        }
+        let host = Host::with_cpus(HostBuilder::default(), &cpus).unwrap();
+        let [warning] = host.warnings() else {
+            panic!("expected one warning, got {:?}", host.warnings());
+        };
+        assert!(
+            warning.starts_with("threads cannot be pinned to CPU 90")
+                && warning.ends_with("results may depend on where the system moves them"),
+            "{warning}"
+        );
+        let first = cellworks_machine::SpeId::new(0);
+        let answer = host.run(|ppe| ppe.spawn(first, |_| 42).join().unwrap());
+        assert_eq!(answer.unwrap(), 42);
     }
 }
