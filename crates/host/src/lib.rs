@@ -66,8 +66,9 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, Topology};
+use cellworks_machine::{LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, SpeId, Topology};
 
+pub use cpus::CpusError;
 use cpus::{Cpus, Source};
 use layout::Layout;
 use memory::Pages;
@@ -89,6 +90,8 @@ pub struct Host {
     layout: Layout,
     /// The operating system's numbers of the memory modules.
     nodes: Vec<u32>,
+    /// Whether regions can be placed: not with one node, nor where the system forbids it.
+    places_memory: bool,
     space: Arc<AddressSpace>,
     local_stores: Vec<Region>,
     strict: bool,
@@ -110,7 +113,7 @@ pub struct HostBuilder {
 pub enum HostError {
     /// The CPUs of this computer could not be read.
     #[error("the CPUs of this computer cannot be read: {0}")]
-    Cpus(#[from] cpus::CpusError),
+    Cpus(#[from] CpusError),
     /// A number of SPEs that no host has.
     #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
     Spes(usize),
@@ -120,9 +123,19 @@ pub enum HostError {
          4096, for example {LOCAL_STORE_BYTES}"
     )]
     LocalStoreBytes(usize),
+    /// A size that no stack has.
+    #[error(
+        "stacks of {0} bytes were asked for; one has 16 KiB to 1 GiB, for example 262144 bytes"
+    )]
+    StackBytes(usize),
     /// The operating system gave no memory for a local store.
-    #[error("no memory for a local store of {bytes} bytes: {source}")]
+    #[error(
+        "the system gives no memory for the local store of {spe} ({bytes} bytes): {source}; ask for \
+         fewer SPEs or smaller local stores"
+    )]
     LocalStore {
+        /// Whose local store.
+        spe: SpeId,
         /// The bytes asked for.
         bytes: usize,
         /// What the operating system said.
@@ -165,8 +178,8 @@ impl HostBuilder {
         self
     }
 
-    /// The size of the stack of each program and cooperative thread: 256 KiB if this is not
-    /// called. Only what is touched takes memory.
+    /// The size of the stack of each program and cooperative thread, 16 KiB to 1 GiB: 256 KiB if
+    /// this is not called. Only what is touched takes memory.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = bytes;
@@ -187,6 +200,9 @@ impl HostBuilder {
         let bytes = self.local_store_bytes;
         if !(4096..=1 << 30).contains(&bytes) || !bytes.is_multiple_of(4096) {
             return Err(HostError::LocalStoreBytes(bytes));
+        }
+        if !(16 << 10..=1 << 30).contains(&self.stack_bytes) {
+            return Err(HostError::StackBytes(self.stack_bytes));
         }
         let cpus = cpus::read(&Source::this_computer(), Some(&cpus::allowed_now()?))?;
         Host::with_cpus(self, &cpus)
@@ -212,18 +228,19 @@ impl Host {
         let layout = Layout::new(cpus, builder.spes);
         let nodes: Vec<u32> = cpus.memory_nodes.iter().map(|node| node.os_index).collect();
         let space = AddressSpace::new();
-        let local_stores = layout
-            .topology
-            .spes()
-            .map(|spe| {
-                let bytes = builder.local_store_bytes;
-                let module = layout.topology.nearest_module(layout.topology.cell_of(spe));
-                let pages = Pages::new(bytes, None)
-                    .map_err(|source| HostError::LocalStore { bytes, source })?;
-                let at = EffectiveAddress(pages.base().as_ptr() as u64);
-                Ok(space.map_local_store(at, Box::new(pages), module))
-            })
-            .collect::<Result<_, HostError>>()?;
+        let local_stores =
+            layout
+                .topology
+                .spes()
+                .map(|spe| {
+                    let bytes = builder.local_store_bytes;
+                    let module = layout.topology.nearest_module(layout.topology.cell_of(spe));
+                    let pages = Pages::new(bytes, None)
+                        .map_err(|source| HostError::LocalStore { spe, bytes, source })?;
+                    let at = EffectiveAddress(pages.base().as_ptr() as u64);
+                    Ok(space.map_local_store(at, Box::new(pages), module))
+                })
+                .collect::<Result<_, HostError>>()?;
         let mut warnings = Vec::new();
         for worker in &layout.workers {
             if let Err(why) = Pinned::to(worker.cpu) {
@@ -235,9 +252,18 @@ impl Host {
                 break;
             }
         }
+        let mut places_memory = nodes.len() > 1;
+        if places_memory && let Err(why) = Pages::new(4096, nodes.first().copied()) {
+            places_memory = false;
+            warnings.push(format!(
+                "memory cannot be placed on NUMA nodes: {why}; it goes where the system puts it, \
+                 whatever the memory module"
+            ));
+        }
         Ok(Self {
             layout,
             nodes,
+            places_memory,
             space,
             local_stores,
             strict: builder.strict,
@@ -273,8 +299,7 @@ unsafe impl Machine for Host {
         if bytes == 0 {
             return Err(AllocateError::Empty);
         }
-        // With one node there is nothing to choose, and sandboxes may forbid the choice.
-        let node = (self.nodes.len() > 1).then_some(*node);
+        let node = self.places_memory.then_some(*node);
         let pages = Pages::new(bytes, node).map_err(|source| AllocateError::Refused {
             bytes,
             module,
@@ -313,7 +338,7 @@ mod tests {
                 && warning.ends_with("results may depend on where the system moves them"),
             "{warning}"
         );
-        let first = cellworks_machine::SpeId::new(0);
+        let first = SpeId::new(0);
         let answer = host.run(|ppe| ppe.spawn(first, |_| 42).join().unwrap());
         assert_eq!(answer.unwrap(), 42);
     }

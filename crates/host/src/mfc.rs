@@ -16,7 +16,7 @@ use cellworks_machine::mfc::{
     MfcFault, Opcode, Operation, PushError, RawCommand, Tag, TagMask,
 };
 use cellworks_machine::{
-    LocalStore, Mfc, ProblemStateRegister, SignalRegister, SpeId, TryIssueError, Wait,
+    LocalStore, Mfc, ProblemStateRegister, SignalRegister, SpeId, TryIssueError, Wait, barrier,
 };
 
 use crate::worker::Worker;
@@ -27,8 +27,7 @@ pub struct HostMfc {
     local_store: LocalStore,
     translation: Translation,
     queue: RefCell<CommandQueue>,
-    /// The puts in the queue that wait for room in an inbound mailbox, and whose.
-    unsent: RefCell<Vec<(EntryId, SpeId)>>,
+    unsent: RefCell<Vec<Unsent>>,
     /// How far each list in the queue has come.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
     reservation: Cell<Option<(EffectiveAddress, ReservedLine)>>,
@@ -38,8 +37,17 @@ pub struct HostMfc {
 enum Performed {
     Complete,
     Stalled(ListCursor),
-    /// The inbound mailbox of this SPE, to which it puts a word, is full.
-    NoRoom(SpeId),
+    /// The inbound mailbox of this SPE, to which it puts a word, is full. A list goes on at the
+    /// element that puts it.
+    NoRoom(SpeId, Option<ListCursor>),
+}
+
+/// A started command that waits for room in an inbound mailbox.
+struct Unsent {
+    entry: EntryId,
+    /// Whose mailbox. Its reader was told that somebody waits.
+    to: SpeId,
+    cursor: Option<ListCursor>,
 }
 
 impl HostMfc {
@@ -99,8 +107,10 @@ impl HostMfc {
         ea: EffectiveAddress,
         bytes: u32,
     ) -> Result<Performed, MfcFault> {
-        let end = ea.0 + u64::from(bytes);
-        for line in (ea.lock_line().0..end).step_by(LINE_BYTES) {
+        let Some(to_last) = u64::from(bytes).checked_sub(1) else {
+            return Ok(Performed::Complete);
+        };
+        for line in (ea.lock_line().0..=ea.0 + to_last).step_by(LINE_BYTES) {
             let ea = EffectiveAddress(line);
             let zeroed = self.translation.with(ea, LINE_BYTES, |block, offset, _| {
                 block.write(offset, &[0; LINE_BYTES]);
@@ -119,22 +129,25 @@ impl HostMfc {
             ];
             ListElement::from_words(words)
         };
-        while let Some(element) = cursor.next(read) {
-            let element = element?;
-            let direction = cursor.list().direction();
-            let bytes = element.bytes() as usize;
-            self.move_bytes(
+        loop {
+            let at_element = cursor;
+            let Some(element) = cursor.next(read).transpose()? else {
+                return Ok(Performed::Complete);
+            };
+            let moved = self.move_bytes(
                 element.operation(),
-                direction,
+                cursor.list().direction(),
                 element.lsa(),
                 element.ea(),
-                bytes,
+                element.bytes() as usize,
             )?;
+            if let Performed::NoRoom(to, None) = moved {
+                return Ok(Performed::NoRoom(to, Some(at_element)));
+            }
             if element.stalls() {
                 return Ok(Performed::Stalled(cursor));
             }
         }
-        Ok(Performed::Complete)
     }
 
     #[inline]
@@ -184,7 +197,7 @@ impl HostMfc {
         match register {
             ProblemStateRegister::InMbox => {
                 if run.write_in_mbox(spe, word).is_err() {
-                    return Ok(Performed::NoRoom(spe));
+                    return Ok(Performed::NoRoom(spe, None));
                 }
             }
             ProblemStateRegister::SigNotify1 => run.send_signal(spe, SignalRegister::One, word),
@@ -198,63 +211,51 @@ impl HostMfc {
     /// is gone.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
+        for Unsent { entry, to, cursor } in self.unsent.take() {
+            let performed = self.go_on(entry, cursor);
+            outcome = outcome.and(self.settle(entry, performed, Some(to)));
+        }
         loop {
-            let runnable: Vec<EntryId> = self.queue.borrow().runnable().collect();
-            let mut progress = false;
-            for entry in runnable {
-                let command = *self.queue.borrow().command(entry);
-                let performed = self.perform(&command);
-                if let Ok(Performed::NoRoom(spe)) = performed {
-                    self.wait_for_room(entry, spe);
-                    continue;
-                }
-                progress = true;
-                self.stop_waiting_for_room(entry);
-                self.queue.borrow_mut().start(entry);
-                outcome = outcome.and(self.settle(entry, performed));
-            }
-            if !progress {
-                return outcome;
-            }
+            let next = self.queue.borrow().runnable().next();
+            let Some(entry) = next else { return outcome };
+            self.queue.borrow_mut().start(entry);
+            let performed = self.go_on(entry, None);
+            outcome = outcome.and(self.settle(entry, performed, None));
         }
     }
 
-    /// Puts a command that could not be performed to its end into the empty queue.
-    #[cold]
-    fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
-        let pushed = self.queue.borrow_mut().push(command);
-        let entry = pushed.expect("an empty queue has room");
-        if let Performed::NoRoom(spe) = performed {
-            self.wait_for_room(entry, spe);
-            return Ok(());
-        }
-        self.queue.borrow_mut().start(entry);
-        self.settle(entry, Ok(performed))
-    }
-
-    /// Notes that a put waits for room, so that the mailbox's reader lets this core know.
-    fn wait_for_room(&self, entry: EntryId, spe: SpeId) {
-        let mut unsent = self.unsent.borrow_mut();
-        if !unsent.contains(&(entry, spe)) {
-            unsent.push((entry, spe));
-            self.worker.run.words(spe).want_room();
+    /// Performs a started command; a list from `cursor` on, if there is one.
+    fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
+        let command = *self.queue.borrow().command(entry);
+        match cursor {
+            Some(cursor) => self.walk(cursor),
+            None => self.perform(&command),
         }
     }
 
-    fn stop_waiting_for_room(&self, entry: EntryId) {
-        let mut unsent = self.unsent.borrow_mut();
-        if let Some(at) = unsent.iter().position(|(waiting, _)| *waiting == entry) {
-            let (_, spe) = unsent.swap_remove(at);
-            self.worker.run.words(spe).stop_wanting_room();
-        }
-    }
-
-    /// Books what became of a started entry.
+    /// Books what became of a started command. `told` is the SPE whose mailbox it waited for.
     fn settle(
         &self,
         entry: EntryId,
-        performed: Result<Performed, MfcFault>,
+        mut performed: Result<Performed, MfcFault>,
+        mut told: Option<SpeId>,
     ) -> Result<(), MfcFault> {
+        while let Ok(Performed::NoRoom(to, cursor)) = performed {
+            if told == Some(to) {
+                self.unsent.borrow_mut().push(Unsent { entry, to, cursor });
+                return Ok(());
+            }
+            // A reader that has not heard of this may have made room meanwhile: another look.
+            self.worker.run.words(to).want_room();
+            barrier::heavy();
+            if let Some(before) = told.replace(to) {
+                self.worker.run.words(before).stop_wanting_room();
+            }
+            performed = self.go_on(entry, cursor);
+        }
+        if let Some(to) = told {
+            self.worker.run.words(to).stop_wanting_room();
+        }
         if let Ok(Performed::Stalled(cursor)) = performed {
             self.queue.borrow_mut().stall(entry);
             self.lists.borrow_mut().push((entry, cursor));
@@ -262,6 +263,20 @@ impl HostMfc {
         }
         self.queue.borrow_mut().complete(entry);
         performed.map(drop)
+    }
+
+    /// Puts a command that could not be performed to its end into the empty queue.
+    #[cold]
+    fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
+        let pushed = self.queue.borrow_mut().push(command);
+        let entry = pushed.expect("an empty queue has room");
+        self.queue.borrow_mut().start(entry);
+        self.settle(entry, Ok(performed), None)
+    }
+
+    /// Whether no command is under way and no line reserved.
+    pub(crate) fn is_as_new(&self) -> bool {
+        self.queue_is_empty() && self.reservation.get().is_none()
     }
 
     /// What nobody can be told of as an error: the call that found it did not cause it.
@@ -291,6 +306,14 @@ impl HostMfc {
         let mut line = [0; LINE_BYTES];
         self.local_store.read(lsa, &mut line);
         line
+    }
+}
+
+impl Drop for HostMfc {
+    fn drop(&mut self) {
+        for unsent in self.unsent.take() {
+            self.worker.run.words(unsent.to).stop_wanting_room();
+        }
     }
 }
 
@@ -349,7 +372,7 @@ impl Mfc for HostMfc {
             let at = lists.iter().position(|(list, _)| *list == entry);
             let (_, cursor) = lists.swap_remove(at.expect("a stalled list has a cursor"));
             drop(lists);
-            outcome = outcome.and(self.settle(entry, self.walk(cursor)));
+            outcome = outcome.and(self.settle(entry, self.walk(cursor), None));
         }
         outcome.and(self.drain())
     }

@@ -72,6 +72,11 @@ impl Parking {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts one thread less, because it was not started after all, or has ended.
+    pub(crate) fn dismiss(&self) {
+        self.active.fetch_sub(1, Ordering::AcqRel);
+    }
+
     /// Takes a seat for the calling thread, which was admitted.
     pub(crate) fn sit(&self, seat: usize) {
         let taken = self.seats[seat].thread.set(current());

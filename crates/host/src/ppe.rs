@@ -1,8 +1,8 @@
 //! The PPE of a host: the thread that called `run`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::panic::{Location, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -16,7 +16,7 @@ use cellworks_machine::{
 };
 
 use crate::layout::{Layout, WorkerLayout};
-use crate::parking::Woken;
+use crate::parking::{Parking, Woken};
 use crate::run::{PPE_SEAT, Run, seat_of};
 use crate::spe::{HostSpe, fetch_update};
 use crate::worker::{Spin, Worker};
@@ -29,6 +29,8 @@ pub struct HostPpe {
     /// The OS threads that were started; a worker starts with its first program.
     started: RefCell<Vec<Option<JoinHandle<()>>>>,
     translation: Translation,
+    /// In a wait: conditions must not wait themselves.
+    waiting: Cell<bool>,
     /// The seat of the worker that has the same CPU, if one has.
     neighbour: Option<usize>,
 }
@@ -38,6 +40,7 @@ impl HostPpe {
         Self {
             translation: Translation::new(Arc::clone(&run.space)),
             run,
+            waiting: Cell::new(false),
             workers: layout.workers.clone(),
             worker_of: layout.worker_of.clone(),
             started: RefCell::new(layout.workers.iter().map(|_| None).collect()),
@@ -55,11 +58,14 @@ impl HostPpe {
 
     /// Waits until the workers, which were told that the run has ended, are gone.
     pub(crate) fn join_workers(&self) {
-        for worker in self.started.borrow_mut().iter_mut() {
-            if let Some(Err(payload)) = worker.take().map(JoinHandle::join) {
-                // A worker catches the panics of programs: this one is ours.
-                resume_unwind(payload);
-            }
+        for worker in self
+            .started
+            .borrow_mut()
+            .iter_mut()
+            .filter_map(Option::take)
+        {
+            // A worker's thread reports its panic to the run, and does nothing after that.
+            let _ = worker.join();
         }
     }
 
@@ -71,12 +77,13 @@ impl HostPpe {
     ) -> bool {
         let run = &self.run;
         let spin = Spin::new(self.neighbour);
+        let _waits = Waits::begin(self);
         loop {
             if ready() {
                 return true;
             }
             if run.is_cancelled() {
-                if std::thread::panicking() {
+                if cellworks_threads::is_unwinding() {
                     return false;
                 }
                 resume_unwind(Box::new(Cancelled));
@@ -89,12 +96,12 @@ impl HostPpe {
                 what: why.to_string(),
                 location,
             }));
-            run.parking.prepare(PPE_SEAT);
+            let prepared = Prepared::to_sleep(&run.parking);
             // `ready` may take what it finds, so it must not be asked again once it has said yes.
             let is_ready = ready();
             if is_ready || run.is_cancelled() {
-                run.parking.resume(PPE_SEAT);
-            } else if run.parking.park(PPE_SEAT) == Woken::EverybodySleeps {
+                drop(prepared);
+            } else if prepared.sleep() == Woken::EverybodySleeps {
                 run.end_in_deadlock();
             }
             run.ppe_waits(None);
@@ -103,6 +110,46 @@ impl HostPpe {
             }
             spin.reset();
         }
+    }
+}
+
+/// The PPE is in a wait as long as this lives.
+struct Waits<'a>(&'a Cell<bool>);
+
+impl<'a> Waits<'a> {
+    fn begin(ppe: &'a HostPpe) -> Self {
+        assert!(
+            !ppe.waiting.replace(true),
+            "the PPE waits within the condition of another wait; conditions must not wait"
+        );
+        Self(&ppe.waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+/// The PPE has announced that it is about to sleep, and takes that back when this is dropped: the
+/// last look may panic.
+struct Prepared<'a>(&'a Parking);
+
+impl<'a> Prepared<'a> {
+    fn to_sleep(parking: &'a Parking) -> Self {
+        parking.prepare(PPE_SEAT);
+        Self(parking)
+    }
+
+    fn sleep(self) -> Woken {
+        std::mem::ManuallyDrop::new(self).0.park(PPE_SEAT)
+    }
+}
+
+impl Drop for Prepared<'_> {
+    fn drop(&mut self) {
+        self.0.resume(PPE_SEAT);
     }
 }
 
@@ -132,8 +179,15 @@ impl PpeCore for HostPpe {
             let run = Arc::clone(&self.run);
             let thread = std::thread::Builder::new().name(format!("SPEs of CPU {}", layout.cpu));
             self.run.parking.admit();
-            let handle = thread.spawn(move || Worker::live(run, seat_of(worker), layout));
+            let first_spe = layout.spes[0];
+            let handle = thread.spawn(move || {
+                let lived = catch_unwind(AssertUnwindSafe(|| {
+                    Worker::live(Arc::clone(&run), seat_of(worker), layout);
+                }));
+                run.worker_ended(first_spe, lived.err());
+            });
             let handle = handle.unwrap_or_else(|error| {
+                self.run.parking.dismiss();
                 panic!("the system gives no thread for {at}: {error}; raise the limit (ulimit -u)")
             });
             started[worker] = Some(handle);

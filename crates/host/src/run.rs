@@ -1,7 +1,7 @@
 //! One run: the state that the PPE and the workers share, from the first program to the last.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -133,22 +133,29 @@ impl Run {
     }
 
     /// Wakes a processor if it sleeps.
+    #[track_caller]
     #[inline]
     pub(crate) fn notify(&self, to: Processor) {
         self.parking.notify(match to {
             Processor::Ppe => PPE_SEAT,
-            Processor::Spe(spe) => self.seats[spe.index()],
+            Processor::Spe(spe) => *self.of_spe(&self.seats, spe),
         });
     }
 
-    /// The words of an SPE, which must exist.
+    /// The words of an SPE.
     #[track_caller]
     pub(crate) fn words(&self, spe: SpeId) -> &Words {
-        self.words.get(spe.index()).unwrap_or_else(|| {
+        self.of_spe(&self.words, spe)
+    }
+
+    /// What belongs to an SPE, which must exist.
+    #[track_caller]
+    fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
+        all.get(spe.index()).unwrap_or_else(|| {
             panic!(
                 "{spe} was named, but {} has {} SPEs; use `topology().spes()`",
                 self.topology.name(),
-                self.words.len()
+                all.len()
             )
         })
     }
@@ -188,18 +195,37 @@ impl Run {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        let panic = payload.filter(|payload| !is_cancellation(payload));
-        if panic.is_some() {
-            let outcome = Arc::clone(outcome);
-            lock(&self.failures).push(Failure {
-                at,
-                program,
-                outcome,
-            });
-        }
+        // Only a run that was cancelled cancels: a program may panic with any payload.
+        let panic = payload.filter(|payload| !(self.is_cancelled() && is_cancellation(payload)));
+        let failed = panic.is_some();
         outcome.end(panic);
+        if failed {
+            self.fail(at, program, Arc::clone(outcome));
+        }
         self.programs.fetch_sub(1, Ordering::Release);
         self.notify(Processor::Ppe);
+    }
+
+    fn fail(&self, at: SpeId, program: &'static str, outcome: Arc<Outcome>) {
+        lock(&self.failures).push(Failure {
+            at,
+            program,
+            outcome,
+        });
+    }
+
+    /// Called by the OS thread of a worker when it ends, with the payload of its panic if it
+    /// panicked. A worker that ends before the run does has failed, and the run with it.
+    pub(crate) fn worker_ended(&self, first_spe: SpeId, panic: Option<Payload>) {
+        if panic.is_some() || !(self.has_ended() || self.is_cancelled()) {
+            let outcome = Arc::new(Outcome::default());
+            outcome.end(Some(panic.unwrap_or_else(|| {
+                Box::new("a program cancelled the threads of its core (`cancel_all`)")
+            })));
+            self.fail(first_spe, "the worker that serves it", outcome);
+            self.cancel();
+        }
+        self.parking.dismiss();
     }
 
     /// Drops the programs that never began.
@@ -208,8 +234,8 @@ impl Run {
             while let Some(program) = self.next_program(at) {
                 let outcome = program.outcome();
                 let name = program.name();
-                drop(program);
-                self.end_program(at, name, &outcome, None);
+                let dropped = catch_unwind(AssertUnwindSafe(|| drop(program)));
+                self.end_program(at, name, &outcome, dropped.err());
             }
         }
     }
@@ -266,6 +292,7 @@ pub(crate) fn run<'env, R>(
     }));
     // Asked before others fail because the PPE did.
     let first_panic = run.first_panic();
+    let was_cancelled = run.is_cancelled();
     if result.is_err() {
         // Programs that wait for the PPE would wait for ever.
         run.cancel();
@@ -286,6 +313,8 @@ pub(crate) fn run<'env, R>(
                 payload,
             });
         }
+        // Not this run was cancelled, but the one around it.
+        Err(payload) if !was_cancelled => resume_unwind(payload),
         Ok(result) if !run.is_cancelled() => return run.first_panic().map_or(Ok(result), Err),
         _ => {}
     }
@@ -293,6 +322,12 @@ pub(crate) fn run<'env, R>(
         return Err(error);
     }
     let mut waits = std::mem::take(&mut *lock(&run.waits));
-    waits.sort_by(|a, b| a.who.cmp(&b.who));
+    // By SPE: "SPE 10" comes after "SPE 2", and the PPE last.
+    waits.sort_by_key(|wait| {
+        let digits = |c: char| !c.is_ascii_digit();
+        let numbers = wait.who.split(digits).filter_map(|n| n.parse().ok());
+        let numbers: Vec<u32> = numbers.collect();
+        (numbers.is_empty(), numbers)
+    });
     Err(RunError::Deadlock { waits })
 }

@@ -129,6 +129,12 @@ impl HostSpe {
         }
     }
 
+    /// Whether a program left nothing behind that the next one would meet: no reserved local
+    /// store, no command, no reservation.
+    pub(crate) fn is_as_new(&self) -> bool {
+        self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
+    }
+
     fn run(&self) -> &Arc<Run> {
         &self.worker.run
     }
@@ -207,6 +213,7 @@ unsafe impl Spe for HostSpe {
         fetch_update(self.mfc.translation(), ea, op)
     }
 
+    #[track_caller]
     fn notify(&self, to: Processor) {
         self.run().notify(to);
     }

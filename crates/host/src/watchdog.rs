@@ -70,15 +70,15 @@ fn everybody_waits() -> Option<Vec<String>> {
 
 fn report_and_abort() {
     let runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
-    let programs: Vec<String> = runs
-        .iter()
-        .filter_map(Weak::upgrade)
-        .flat_map(|run| run.running())
-        .collect();
+    let live: Vec<Arc<Run>> = runs.iter().filter_map(Weak::upgrade).collect();
     drop(runs);
-    if programs.is_empty() {
-        // Nobody of ours is stuck; whoever is has nothing to do with Cellworks.
+    if live.is_empty() {
+        // Whoever is stuck has nothing to do with Cellworks.
         return;
+    }
+    let mut programs: Vec<String> = live.iter().flat_map(|run| run.running()).collect();
+    if programs.is_empty() {
+        programs.push("none but the main program".to_owned());
     }
     eprintln!(
         "cellworks: stuck: every OS thread of this process waits for another, for ever, and not \

@@ -131,13 +131,13 @@ impl Worker {
                 }
             });
         });
-        // Programs were cancelled because the run was, and the run reports that.
-        debug_assert!(served.is_ok() || worker.run.is_cancelled());
+        // Who was cancelled, and why, is for the run to report.
+        drop(served);
     }
 
     /// Runs the programs that are spawned on one SPE.
     fn serve(self: Rc<Self>, id: SpeId) {
-        let spe = HostSpe::new(id, Rc::clone(&self));
+        let mut spe = HostSpe::new(id, Rc::clone(&self));
         let mut next = None;
         loop {
             let came = self.wait_until(&NO_PROGRAM, &mut || {
@@ -149,6 +149,9 @@ impl Worker {
             match next.take() {
                 Some(program) if came => self.run.execute(&spe, id, program),
                 _ => return,
+            }
+            if !spe.is_as_new() {
+                spe = HostSpe::new(id, Rc::clone(&self));
             }
         }
     }
@@ -207,13 +210,30 @@ impl Worker {
     }
 }
 
+/// A thread looks whether it may go on. If the look panics the worker goes on all the same: whoever
+/// looked in vain before must be asked again.
+struct Look<'a>(&'a Worker);
+
+impl Drop for Look<'_> {
+    fn drop(&mut self) {
+        self.0.progress();
+    }
+}
+
 impl Wait for Worker {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        let mut is_ready = || {
+            let look = Look(self);
+            let is_ready = ready();
+            if !is_ready {
+                std::mem::forget(look);
+            }
+            is_ready
+        };
         if !self.spin.is_crowded(&self.run.parking) {
             for _ in 0..LOOKS_BEFORE_PARK {
-                if ready() {
-                    self.progress();
+                if is_ready() {
                     return true;
                 }
                 if threads::others_ready() {
@@ -223,14 +243,14 @@ impl Wait for Worker {
             }
         }
         loop {
-            if ready() {
-                self.progress();
+            if is_ready() {
                 return true;
             }
-            if threads::is_cancelled() && std::thread::panicking() {
-                return false;
-            }
             self.sleep(why);
+            if threads::is_cancelled() {
+                // Only a thread that unwinds gets here: its destructor is not kept waiting.
+                return is_ready();
+            }
         }
     }
 }

@@ -106,6 +106,65 @@ fn output_that_was_not_written_shows_on_a_strict_host() {
 }
 
 #[test]
+fn a_stream_that_found_no_room_goes_on_where_it_was() {
+    let data: Vec<u32> = (0..4_096).collect();
+    let sum = strict(64 * 1024)
+        .run(|ppe| {
+            let program = |spe: &_| {
+                let all = Spe::local_store(spe).free_bytes();
+                let mut tiles = Spe::stream(spe, &data, 1_024);
+                let in_the_way = Spe::local_store(spe).reserve(all - 4_096, 16, "in the way");
+                // Room for the first tile, none for the second.
+                assert!(tiles.next().is_err());
+                drop(in_the_way);
+                let mut sum = 0;
+                while let Some(tile) = tiles.next().unwrap() {
+                    sum += tile.iter().sum::<u32>();
+                }
+                sum
+            };
+            ppe.spawn(spe(0), program).join().unwrap()
+        })
+        .unwrap();
+    assert_eq!(sum, data.iter().sum());
+}
+
+#[test]
+fn a_program_that_cancels_its_core_ends_the_run_with_an_error() {
+    let host = Host::builder().spes(2).build().unwrap();
+    let error = host
+        .run(|ppe| {
+            ppe.spawn(spe(0), |_| cellworks_threads::cancel_all())
+                .join()
+                .unwrap();
+            let _ = ppe.spawn(spe(0), |_| ()).join();
+        })
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the worker that serves it panicked on SPE 0: a program cancelled the threads of its core \
+         (`cancel_all`)"
+    );
+}
+
+#[test]
+fn a_condition_of_the_ppe_that_waits_is_refused() {
+    let host = Host::builder().spes(1).build().unwrap();
+    let error = host
+        .run(|ppe| {
+            ppe.wait_until(&"a reply", &mut || {
+                ppe.read_out_mbox(spe(0), cellworks_machine::mailbox::Outbound::Plain) == 1
+            });
+        })
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the main program panicked on the PPE: the PPE waits within the condition of another wait; \
+         conditions must not wait"
+    );
+}
+
+#[test]
 fn many_more_spes_than_cpus_share_them() {
     const SPES: u16 = 200;
     let host = Host::builder().spes(SPES.into()).build().unwrap();
@@ -193,6 +252,15 @@ fn what_no_host_has_is_refused() {
             text(Host::builder().spes(spes)),
             format!(
                 "{spes} SPEs were asked for; a host has 1 to 4096, for example as many as CPUs"
+            )
+        );
+    }
+    for bytes in [0, 1 << 40] {
+        assert_eq!(
+            text(Host::builder().stack_bytes(bytes)),
+            format!(
+                "stacks of {bytes} bytes were asked for; one has 16 KiB to 1 GiB, for example \
+                 262144 bytes"
             )
         );
     }

@@ -82,7 +82,8 @@ pub enum AtomicError {
 /// step, and returns what the first was before. It takes `getllar` and `putllc` until the store
 /// succeeds.
 ///
-/// `scratch` is the local-store address of a line (128 bytes) that the operation may use.
+/// `scratch` is the local-store address of a line that the operation may use: 128 bytes, at a
+/// multiple of 128.
 ///
 /// # Errors
 ///
@@ -91,7 +92,7 @@ pub enum AtomicError {
 ///
 /// # Panics
 ///
-/// If `scratch` leaves the local store.
+/// If `scratch` is not a multiple of 128, or leaves the local store.
 pub fn fetch_update_words<M: Mfc>(
     mfc: &M,
     local_store: &LocalStore,
@@ -100,6 +101,10 @@ pub fn fetch_update_words<M: Mfc>(
     words: usize,
     op: AtomicOp,
 ) -> Result<u32, AtomicError> {
+    assert!(
+        scratch.0.is_multiple_of(LINE_BYTES as u32),
+        "a line of local store starts at a multiple of {LINE_BYTES}, not at {scratch}"
+    );
     let within = ea.0 as usize % LINE_BYTES;
     if !ea.0.is_multiple_of(4) {
         return Err(AtomicError::Misaligned { ea });

@@ -144,8 +144,8 @@ impl<S> Program<S> {
         Arc::clone(&self.outcome)
     }
 
-    /// Runs the program. The machine then hands the result to [`Outcome::end`], and notifies the
-    /// PPE.
+    /// Runs the program; never unwinds. The machine then hands the result to [`Outcome::end`], and
+    /// notifies the PPE.
     ///
     /// # Errors
     ///
@@ -232,9 +232,12 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         let outcome = Arc::new(Outcome::default());
         let result = Arc::clone(&value);
         let body: Body<'scope, M::Spe> = Box::new(move |spe| {
-            let value = catch_unwind(AssertUnwindSafe(|| program(spe)))?;
-            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-            Ok(())
+            catch_unwind(AssertUnwindSafe(|| {
+                let value = program(spe);
+                *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+                // If nobody holds the handle any more this drops the value, which may panic too.
+                drop(result);
+            }))
         });
         // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, which
         // lasts until `Machine::run` returns, and an implementation of the unsafe trait `Machine`

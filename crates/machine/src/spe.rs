@@ -21,6 +21,10 @@ pub trait Wait {
     /// [`notify`](Spe::notify) of this processor, always on the thread's own core, and never again
     /// once it has said true; it must not block or panic. `why` completes "waits for", for the report that a deadlock gets.
     ///
+    /// A condition that comes true by itself, such as a time on a clock, or by somebody who does not
+    /// notify, such as a plain OS thread, must not be waited for here: when all others wait, the run
+    /// is ended as a deadlock. Ask for it in a loop with [`yield_now`](Spe::yield_now).
+    ///
     /// Returns true, with one exception. When the run is cancelled, because everybody waits for
     /// somebody else or the main program panicked, the waiting thread is unwound. A call that is
     /// made *during* that unwinding, from a destructor, returns false instead if it would have to

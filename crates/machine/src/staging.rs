@@ -61,7 +61,7 @@ pub struct StageRequest {
     pub memory: NonNull<u8>,
     /// How many bytes.
     pub bytes: usize,
-    /// What the elements' type asks for, in bytes.
+    /// What the elements' type asks for, in bytes: at most 128.
     pub align: usize,
     /// Whether the bytes are wanted, or only room for new ones.
     pub fetch: bool,
@@ -71,8 +71,17 @@ pub struct StageRequest {
     pub at: &'static Location<'static>,
 }
 
+/// What an element that is staged may be aligned to at most, in bytes: a line of a local store.
+const ALIGN_MAX: usize = crate::memory::LINE_BYTES;
+
 impl StageRequest {
     fn new<T>(memory: NonNull<T>, len: usize, fetch: bool, at: &'static Location<'static>) -> Self {
+        const {
+            assert!(
+                align_of::<T>() <= ALIGN_MAX,
+                "a type that is staged is aligned to at most 128 bytes"
+            );
+        }
         Self {
             memory: memory.cast(),
             bytes: len * size_of::<T>(),
@@ -247,24 +256,39 @@ impl<'a, T: Pod, S: Spe> Stream<'a, T, S> {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room for it and the one after it.
+    /// [`StageError`] if the local store has no room for it and the one after it. Nothing is
+    /// skipped: another call tries the same tile again.
     #[expect(
         clippy::should_implement_trait,
         reason = "it lends: an iterator's items could be hoarded until the local store is full"
     )]
     pub fn next(&mut self) -> Result<Option<&[T]>, StageError> {
         self.current = None;
-        let arriving = match self.ahead.take() {
-            Some(pending) => pending,
-            None => match self.tiles.next() {
-                Some(tile) => Pending::new(self.spe, tile, self.at)?,
-                None => return Ok(None),
-            },
+        if self.ahead.is_none() {
+            self.ahead = self.begin_next()?;
+        }
+        let Some(arriving) = self.ahead.take() else {
+            return Ok(None);
         };
-        if let Some(tile) = self.tiles.next() {
-            self.ahead = Some(Pending::new(self.spe, tile, self.at)?);
+        match self.begin_next() {
+            Ok(ahead) => self.ahead = ahead,
+            Err(error) => {
+                self.ahead = Some(arriving);
+                return Err(error);
+            }
         }
         Ok(Some(self.current.insert(arriving.wait())))
+    }
+
+    /// Begins to get the next tile. If there is no room for it, it stays the next one.
+    fn begin_next(&mut self) -> Result<Option<Pending<'a, T, S>>, StageError> {
+        let mut tiles = self.tiles.clone();
+        let Some(tile) = tiles.next() else {
+            return Ok(None);
+        };
+        let pending = Pending::new(self.spe, tile, self.at)?;
+        self.tiles = tiles;
+        Ok(Some(pending))
     }
 }
 

@@ -798,8 +798,14 @@ pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
-/// Whether the running thread is unwinding, see [`Scheduler::is_unwinding`].
-pub(crate) fn is_unwinding() -> bool {
+/// Whether the running thread is unwinding; outside of [`run`], whether the OS thread is.
+///
+/// What `std::thread::panicking` says belongs to the OS thread: it is true for all threads of a core while one of them
+/// waits in a destructor.
+pub fn is_unwinding() -> bool {
+    if with(|s| s.current.get().is_null()) {
+        return panicking();
+    }
     with(Scheduler::is_unwinding)
 }
 

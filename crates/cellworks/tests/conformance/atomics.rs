@@ -1,5 +1,6 @@
 //! Reservations, and the read-modify-write operations.
 
+use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks::machine::{AtomicError, AtomicOp, Machine, Mfc, ModuleId, Spe, fetch_update_words};
 
@@ -15,6 +16,7 @@ on_every_machine![
     a_conditional_store_succeeds_once,
     an_unconditional_store_always_succeeds,
     lines_are_reserved_one_at_a_time,
+    a_reservation_ends_with_its_region,
     a_line_is_never_seen_half_written,
     what_is_no_word_of_a_region_is_refused,
 ];
@@ -210,6 +212,30 @@ fn lines_are_reserved_one_at_a_time<M: Machine>(machine: &M) {
                 assert!(!mfc.putllc(LINE, region.at(0)).unwrap());
             };
             ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+}
+
+fn a_reservation_ends_with_its_region<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            // A region that takes the place of another may get its addresses.
+            for _ in 0..100 {
+                let before = machine.allocate(ModuleId::new(0), 4_096).unwrap();
+                let line = before.at(3_968);
+                let program = ppe.spawn(spe(0), move |spe: &M::Spe| {
+                    spe.mfc().getllar(LINE, line).unwrap();
+                    spe.write_out_mbox(Outbound::Plain, 0);
+                    spe.read_in_mbox();
+                    assert!(spe.mfc().reservation_lost());
+                    assert!(!matches!(spe.mfc().putllc(LINE, line), Ok(true)));
+                });
+                ppe.read_out_mbox(spe(0), Outbound::Plain);
+                drop(before);
+                let _after = machine.allocate(ModuleId::new(0), 4_096).unwrap();
+                ppe.write_in_mbox(spe(0), 0);
+                program.join().unwrap();
+            }
         })
         .unwrap();
 }

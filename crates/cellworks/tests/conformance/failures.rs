@@ -18,6 +18,11 @@ on_every_machine![
     the_first_panic_wins_over_the_deadlock_that_it_causes,
     a_panic_of_a_thread_reaches_the_program,
     a_panicking_destructor_is_carried,
+    a_result_whose_destructor_panics_is_carried,
+    a_captured_value_whose_destructor_panics_is_carried,
+    a_panic_with_the_payload_of_a_cancellation_is_a_panic,
+    a_condition_that_panics_harms_nobody_else,
+    a_thread_beside_one_that_unwinds_is_told_no_lies,
     a_deadlock_lists_who_waits_for_what,
     a_dead_peer_is_a_deadlock,
     a_thread_that_waits_is_named,
@@ -151,6 +156,105 @@ fn a_panicking_destructor_is_carried<M: Machine>(machine: &M) {
             assert_eq!(payload.downcast_ref(), Some(&"in a destructor"));
         })
         .unwrap();
+}
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("the bomb went off");
+        }
+    }
+}
+
+fn a_result_whose_destructor_panics_is_carried<M: Machine>(machine: &M) {
+    let error = machine
+        .run(|ppe| {
+            // Nobody holds the handle when the program ends, so the SPE drops the result.
+            drop(ppe.spawn(spe(0), |spe: &M::Spe| {
+                spe.read_in_mbox();
+                Bomb
+            }));
+            ppe.write_in_mbox(spe(0), 0);
+        })
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("panicked on SPE 0: the bomb went off"),
+        "{error}"
+    );
+}
+
+fn a_captured_value_whose_destructor_panics_is_carried<M: Machine>(machine: &M) {
+    let bomb = Bomb;
+    let error = machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox()));
+            // Never begins, and is dropped with the run.
+            drop(ppe.spawn(spe(0), move |_: &M::Spe| drop(bomb)));
+        })
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("panicked on SPE 0: the bomb went off"),
+        "{error}"
+    );
+}
+
+fn a_panic_with_the_payload_of_a_cancellation_is_a_panic<M: Machine>(machine: &M) {
+    let error = machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), |_: &M::Spe| {
+                std::panic::panic_any(cellworks::machine::Cancelled);
+            }));
+        })
+        .unwrap_err();
+    assert!(matches!(error, RunError::Panic { .. }), "{error}");
+}
+
+fn a_condition_that_panics_harms_nobody_else<M: Machine>(machine: &M) {
+    for _ in 0..200 {
+        machine
+            .run(|ppe| {
+                let reader = ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox());
+                let panics = ppe.spawn(spe(2), |spe: &M::Spe| {
+                    spe.wait_until(&"a word to fail at", &mut || {
+                        assert!(spe.try_read_in_mbox().is_none(), "the word has come");
+                        false
+                    });
+                });
+                ppe.write_in_mbox(spe(2), 0);
+                assert!(panics.join().is_err());
+                ppe.write_in_mbox(spe(0), 1);
+                assert_eq!(reader.join().unwrap(), 1);
+            })
+            .unwrap();
+    }
+}
+
+fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: Machine>(machine: &M) {
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| {
+            spe.threads(2, |thread| {
+                if thread.0 == 0 {
+                    let _waits = OnDrop(|| {
+                        spe.wait_until(&"what never comes", &mut || false);
+                    });
+                    panic!("and its destructor waits");
+                }
+                // The other thread does not unwind, so it must not be given a made-up word.
+                let word = spe.read_in_mbox();
+                unreachable!("the word {word} was never sent");
+            });
+        }));
+    });
+    // The panic of the thread is the first, and wins over the deadlock.
+    let text = result.unwrap_err().to_string();
+    assert!(text.ends_with("and its destructor waits"), "{text}");
 }
 
 fn a_deadlock_lists_who_waits_for_what<M: Machine>(machine: &M) {

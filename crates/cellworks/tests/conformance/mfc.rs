@@ -23,6 +23,8 @@ on_every_machine![
     local_stores_are_reached_by_dma,
     mailboxes_and_signals_are_reached_by_dma,
     a_put_to_a_full_mailbox_waits_in_the_queue,
+    a_list_to_a_full_mailbox_loses_no_word,
+    the_next_program_meets_nothing_of_the_last,
     storage_control_zeroes_whole_lines,
     regions_are_allocated_where_they_should_be,
     the_local_store_is_handed_out_and_taken_back,
@@ -413,11 +415,72 @@ fn storage_control_zeroes_whole_lines<M: Machine>(machine: &M) {
         // From the middle of the second line to the middle of the third.
         let zero = RawCommand::new(Opcode::Sdcrz, LsAddr(0), region.at(192), 128, TAG);
         spe.mfc().issue(zero).unwrap();
+        let nothing = RawCommand::new(Opcode::Sdcrz, LsAddr(0), region.at(64), 0, TAG);
+        spe.mfc().issue(nothing).unwrap();
+        let at_the_end = EffectiveAddress(u64::MAX - 127);
+        let nowhere = RawCommand::new(Opcode::Sdcrz, LsAddr(0), at_the_end, 128, TAG);
+        spe.mfc().issue(nowhere).unwrap_err();
         spe.mfc().wait_all(TAG.mask());
     });
     let mut bytes = [9; 512];
     region.read(0, &mut bytes);
     assert_eq!(bytes[..], [[1; 128], [0; 128], [0; 128], [1; 128]].concat());
+}
+
+fn a_list_to_a_full_mailbox_loses_no_word<M: Machine>(machine: &M) {
+    let region = machine.allocate(module(), 128).unwrap();
+    machine
+        .run(|ppe| {
+            let sender = ppe.spawn(spe(0), |this: &M::Spe| {
+                let in_mbox = ProblemStateRegister::InMbox.of(spe(1));
+                let list = LsAddr(0x100);
+                // The data of an element starts in the quadword after the one before it.
+                for word in 0..6 {
+                    this.local_store()
+                        .write_word(LsAddr(0x100c + 16 * word), word);
+                }
+                write_list(this, list, &[element(in_mbox, 4, false); 6]);
+                let put = RawCommand::putl(LsAddr(0x1000), in_mbox.eah(), list, 48, TAG);
+                this.mfc().issue(put).unwrap();
+                // What is ordered after the list waits with it.
+                let after = RawCommand::putf(LsAddr(0x1000), region.at(0), 16, TAG);
+                this.mfc().issue(after).unwrap();
+                this.mfc().wait_all(TAG.mask());
+            });
+            let reader = ppe.spawn(spe(1), |this: &M::Spe| {
+                [(); 6].map(|()| this.read_in_mbox())
+            });
+            assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4, 5]);
+            sender.join().unwrap();
+        })
+        .unwrap();
+}
+
+fn the_next_program_meets_nothing_of_the_last<M: Machine>(machine: &M) {
+    let region = machine.allocate(module(), 128).unwrap();
+    machine
+        .run(|ppe| {
+            let leaves_all_behind = |this: &M::Spe| {
+                std::mem::forget(this.local_store().reserve(1_000, 16, "leaked").unwrap());
+                this.mfc().getllar(LsAddr(0x1000), region.at(0)).unwrap();
+                let list = LsAddr(0x100);
+                let elements = [true, false].map(|stall| element(region.at(0), 16, stall));
+                write_list(this, list, &elements);
+                let get = RawCommand::getl(LsAddr(0x2000), region.at(0).eah(), list, 16, TAG);
+                this.mfc().issue(get).unwrap();
+                this.mfc().wait_stalled();
+            };
+            ppe.spawn(spe(0), leaves_all_behind).join().unwrap();
+            let looks = |this: &M::Spe| {
+                let store = this.local_store();
+                assert_eq!(store.free_bytes(), store.bytes());
+                assert_eq!(this.mfc().free_entries(), 16);
+                assert!(this.mfc().reservation_lost());
+                this.mfc().wait_all(TagMask::ALL);
+            };
+            ppe.spawn(spe(0), looks).join().unwrap();
+        })
+        .unwrap();
 }
 
 fn regions_are_allocated_where_they_should_be<M: Machine>(machine: &M) {

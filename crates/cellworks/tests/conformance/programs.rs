@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cellworks::machine::{Cycles, Machine, Processor, Spe, ThreadId, Wait};
+use cellworks::machine::{Cycles, Machine, Processor, SignalRegister, Spe, ThreadId, Wait};
 
 use crate::{SPES, on_every_machine, spe};
 
@@ -21,6 +21,7 @@ on_every_machine![
     ordinary_memory_can_be_waited_for,
     computing_is_allowed,
     spawning_where_no_spe_is_panics,
+    naming_an_spe_that_is_not_there_panics,
 ];
 
 fn programs_borrow_from_the_caller<M: Machine>(machine: &M) {
@@ -200,6 +201,25 @@ fn computing_is_allowed<M: Machine>(machine: &M) {
             ppe.spawn(spe(0), program).join().unwrap();
         })
         .unwrap();
+}
+
+fn naming_an_spe_that_is_not_there_panics<M: Machine>(machine: &M) {
+    let calls: [fn(&M::Spe); 3] = [
+        |this| this.notify(Processor::Spe(spe(99))),
+        |this| this.write_in_mbox_of(spe(99), 0),
+        |this| this.send_signal(spe(99), SignalRegister::One, 0),
+    ];
+    for call in calls {
+        let error = machine
+            .run(|ppe| drop(ppe.spawn(spe(0), call)))
+            .unwrap_err();
+        let text = error.to_string();
+        let expected = format!(
+            "SPE 99 was named, but {} has 4 SPEs; use `topology().spes()`",
+            machine.topology().name()
+        );
+        assert!(text.ends_with(&expected), "{text}");
+    }
 }
 
 fn spawning_where_no_spe_is_panics<M: Machine>(machine: &M) {

@@ -1,8 +1,7 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
-//! Bytes are copied by machine code that Rust does not see into (the C library's `memmove`), or by
-//! atomic accesses where they are few and aligned: so accesses that race are no data races of the
-//! language. Each line has a *version*: even when at rest, odd while somebody writes the line as a
+//! Bytes are copied by machine code that Rust does not see into (the C library's `memmove`, or one
+//! instruction each way for a word), so copies that race are no data races of the language. Each line has a *version*: even when at rest, odd while somebody writes the line as a
 //! whole. A reservation is a version remembered; a conditional store succeeds if it can take the
 //! version from what was remembered to odd.
 //!
@@ -23,7 +22,7 @@
 //! Either the store sees `watched`, or the reservation sees the store in flight and waits for it.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64 as StdAtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64 as StdAtomicU64};
 
 use super::LINE_BYTES;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
@@ -56,12 +55,15 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
+    /// The block's serial number: a line of another block that took its place is another line.
+    block: u64,
     line: usize,
     version: u64,
 }
 
 /// Bytes that several processors may access at once.
 pub struct Block {
+    serial: u64,
     base: NonNull<u8>,
     bytes: usize,
     home: ModuleId,
@@ -77,7 +79,7 @@ pub struct Block {
 // SAFETY: `Backing` is `Send + Sync` and promises that its bytes may be accessed from every
 // thread; `base` is only a pointer to them.
 unsafe impl Send for Block {}
-// SAFETY: as above; all accesses to the bytes are atomic or made by foreign machine code.
+// SAFETY: as above; all accesses to the bytes are atomic or made by machine code.
 unsafe impl Sync for Block {}
 
 impl Block {
@@ -93,7 +95,9 @@ impl Block {
     }
 
     fn with_versions(backing: Box<dyn Backing>, home: ModuleId, lines: usize) -> Self {
+        static NEXT_SERIAL: StdAtomicU64 = StdAtomicU64::new(0);
         Self {
+            serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
             base: backing.base(),
             bytes: backing.bytes(),
             home,
@@ -253,7 +257,11 @@ impl Block {
                 self.read(line * LINE_BYTES, into);
                 fence(Ordering::Acquire);
                 if self.versions[line].load(Ordering::Relaxed) == version {
-                    return ReservedLine { line, version };
+                    return ReservedLine {
+                        block: self.serial,
+                        line,
+                        version,
+                    };
                 }
             }
             spin_loop();
@@ -262,7 +270,14 @@ impl Block {
 
     /// Stores a whole line if the reservation still holds, and says whether it did.
     pub fn store_conditional(&self, reserved: ReservedLine, from: &[u8; LINE_BYTES]) -> bool {
-        let ReservedLine { line, version } = reserved;
+        let ReservedLine {
+            block,
+            line,
+            version,
+        } = reserved;
+        if block != self.serial {
+            return false;
+        }
         let taken = self.versions[line].compare_exchange(
             version,
             version + 1,
@@ -282,7 +297,8 @@ impl Block {
 
     /// Whether a reservation still holds.
     pub fn still_reserved(&self, reserved: ReservedLine) -> bool {
-        self.versions[reserved.line].load(Ordering::Acquire) == reserved.version
+        reserved.block == self.serial
+            && self.versions[reserved.line].load(Ordering::Acquire) == reserved.version
     }
 
     /// Runs `fast` unless the block is watched for reservations, else `locked`.
@@ -369,25 +385,30 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 /// time as long as these accesses are atomic or made by this function.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
-    macro_rules! aligned_word {
-        ($atomic:ty) => {
-            if to.cast::<$atomic>().is_aligned() && from.cast::<$atomic>().is_aligned() {
-                // SAFETY: valid by this function's contract, aligned by the line above; atomic
-                // accesses do not race.
-                unsafe {
-                    let word = (*from.cast::<$atomic>()).load(Ordering::Relaxed);
-                    (*to.cast::<$atomic>()).store(word, Ordering::Relaxed);
-                }
-                return;
-            }
-        };
-    }
     // A transfer of a naturally aligned word is one access, as it is for the MFC.
+    #[cfg(target_arch = "x86_64")]
+    macro_rules! word {
+        ($class:ident, $modifier:literal) => {{
+            // SAFETY: both ends are valid by this function's contract; the register is scratch.
+            unsafe {
+                std::arch::asm!(
+                    concat!("mov {word", $modifier, "}, [{from}]"),
+                    concat!("mov [{to}], {word", $modifier, "}"),
+                    word = out($class) _,
+                    from = in(reg) from,
+                    to = in(reg) to,
+                    options(nostack, preserves_flags),
+                );
+            }
+            return;
+        }};
+    }
+    #[cfg(target_arch = "x86_64")]
     match bytes {
-        1 => aligned_word!(AtomicU8),
-        2 => aligned_word!(AtomicU16),
-        4 => aligned_word!(AtomicU32),
-        8 => aligned_word!(StdAtomicU64),
+        1 => word!(reg_byte, ""),
+        2 => word!(reg, ":x"),
+        4 => word!(reg, ":e"),
+        8 => word!(reg, ""),
         _ => {}
     }
     let memmove: unsafe extern "C" fn(
