@@ -35,6 +35,7 @@
 //! | [`stats`] | what a machine's primitives cost |
 
 pub use cellworks_host as host;
+pub use cellworks_host::Host;
 pub use cellworks_machine as machine;
 pub use cellworks_stats as stats;
 pub use cellworks_threads as threads;

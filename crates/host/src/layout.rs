@@ -1,8 +1,8 @@
 //! Which CPU each SPE gets.
 //!
 //! SPEs take the CPUs in the order of [`Cpus::spe_order`]: Cell by Cell, SMT siblings last. The
-//! PPE takes the first CPU, and the SPE that would have it comes last in its Cell, because a PPE
-//! that talks to SPE 0 should not share a CPU with it. Where there are more SPEs than CPUs, the
+//! PPE takes the first CPU, and the SPE that would have it comes last among the first hardware
+//! threads of its Cell, because a PPE that talks to SPE 0 should not share a CPU with it. Where there are more SPEs than CPUs, the
 //! SPEs go round again, and those that meet on a CPU share one OS thread.
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};

@@ -47,9 +47,9 @@ impl Pages {
             .checked_next_multiple_of(PAGE_BYTES)
             .ok_or_else(too_large)?;
         let mut pages = Self::map(bytes)?;
-        if pages.crosses_4_gib() && bytes < 1 << 32 {
-            // While the first mapping stands, a second cannot overlap it.
-            pages = Self::map(bytes)?;
+        if bytes < 1 << 32 && pages.to_multiple_of_4_gib() < bytes {
+            let twice = bytes.checked_mul(2).ok_or_else(too_large)?;
+            pages = Self::map(twice)?.cut(bytes);
         }
         if bytes >= HUGE_PAGES_FROM_BYTES {
             // SAFETY: the range is a mapping of ours; the advice changes no contents.
@@ -78,9 +78,26 @@ impl Pages {
         Ok(Self { base, bytes })
     }
 
-    fn crosses_4_gib(&self) -> bool {
-        let first = self.base.as_ptr() as usize;
-        first >> 32 != (first + self.bytes - 1) >> 32
+    /// Bytes from the first to the next multiple of 4 GiB.
+    fn to_multiple_of_4_gib(&self) -> usize {
+        (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
+    }
+
+    /// The `bytes` bytes of twice as many that cross no multiple of 4 GiB; gives the rest back.
+    fn cut(self, bytes: usize) -> Self {
+        let to_multiple = self.to_multiple_of_4_gib();
+        let skip = if to_multiple < bytes { to_multiple } else { 0 };
+        let whole = std::mem::ManuallyDrop::new(self);
+        // SAFETY: no offset below is greater than the size of the mapping, which is twice `bytes`.
+        let at = |offset| unsafe { whole.base.add(offset) };
+        let part = |from: usize, to: usize| Self {
+            base: at(from),
+            bytes: to - from,
+        };
+        // Dropping a part unmaps it.
+        drop((skip > 0).then(|| part(0, skip)));
+        drop((skip + bytes < whole.bytes).then(|| part(skip + bytes, whole.bytes)));
+        part(skip, skip + bytes)
     }
 
     /// Has the kernel place the pages, none of which was touched yet, on a node.
@@ -121,5 +138,31 @@ impl Drop for Pages {
         // SAFETY: the mapping is ours, and nobody uses it any more.
         let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_cross_no_multiple_of_4_gib() {
+        // Large enough that some of these mappings would, wherever they begin.
+        let all: Vec<Pages> = (0..12)
+            .map(|_| Pages::new(1 << 30, None).unwrap())
+            .collect();
+        for pages in &all {
+            assert_eq!(pages.bytes, 1 << 30);
+            assert!(pages.to_multiple_of_4_gib() >= pages.bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_given_back_and_the_rest_can_be_used() {
+        let twice = Pages::map(8 << 30).unwrap();
+        let cut = twice.cut(4 << 30);
+        assert_eq!((cut.bytes, cut.to_multiple_of_4_gib()), (4 << 30, 1 << 32));
+        // SAFETY: the first byte of a mapping of ours.
+        unsafe { cut.base.as_ptr().write(1) };
     }
 }

@@ -41,7 +41,7 @@ const LOOKS_BEFORE_PARK: u32 = 64;
 const YIELDS_PER_LOOK: u32 = 16;
 
 /// What a thread that serves an SPE waits for when it has no program; not reported.
-const NO_PROGRAM: &str = "a program";
+const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
 /// Bounded spinning.
 pub(crate) struct Spin {

@@ -12,7 +12,7 @@ use crate::{LocalStore, Mfc};
 
 /// What a read-modify-write operation does to a 32-bit word; arithmetic wraps around.
 ///
-/// The five operations that CellStats measures (its section 3.1.1) are `Add(n)`, `Subtract(n)`,
+/// The five operations that CellStats measures (its section 3.1.5) are `Add(n)`, `Subtract(n)`,
 /// `Add(1)`, `Subtract(1)` and `Set(n)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicOp {

@@ -30,7 +30,9 @@ pub unsafe trait Machine: Sized {
     /// What the machine is made of.
     fn topology(&self) -> &Topology;
 
-    /// Allocates `bytes` bytes of main memory in a memory module, zeroed, aligned to 4,096 bytes.
+    /// Allocates `bytes` bytes of main memory in a memory module, zeroed, aligned to 4,096 bytes. A
+    /// region of less than 4 GiB crosses no multiple of 4 GiB: the elements of a list share the
+    /// upper half of their addresses.
     ///
     /// # Errors
     ///
@@ -62,6 +64,7 @@ pub trait PpeCore: Wait {
     /// Starts a program on an SPE, after those that were started there before.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
     /// See [`Spe::notify`].
+    #[track_caller]
     fn notify(&self, to: Processor);
     /// See [`Spe::try_write_in_mbox_of`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
@@ -211,7 +214,8 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// Starts `program` on an SPE. It may borrow what outlives the [run](Machine::run).
     ///
     /// An SPE runs one program at a time: one that is spawned while another runs there waits for
-    /// it to end.
+    /// it to end. It finds the local store, the MFC and the reservation as new; the bytes of the
+    /// local store, words in mailboxes and signals stay from one program to the next.
     ///
     /// # Panics
     ///
@@ -296,7 +300,8 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         self.core.try_read_out_mbox(from, mailbox)
     }
 
-    /// Takes the word of an SPE's outbound mailbox; waits while it is empty.
+    /// Takes the word of an SPE's outbound mailbox; waits while it is empty. In a destructor that
+    /// runs because the run was cancelled it does not wait, and returns 0.
     ///
     /// # Panics
     ///
@@ -338,6 +343,11 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     }
 
     /// Has the threads of an SPE ask again what they wait for; see [`Spe::notify`].
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `spe`.
+    #[track_caller]
     pub fn notify(&self, spe: SpeId) {
         self.core.notify(Processor::Spe(spe));
     }

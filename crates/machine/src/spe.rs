@@ -104,6 +104,11 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     /// Has the threads of `to` ask again what they wait for. Whoever changes ordinary memory for
     /// which another processor [waits](Wait::wait_until) calls it afterwards; mailboxes, signals
     /// and the MFC do so themselves.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such SPE.
+    #[track_caller]
     fn notify(&self, to: Processor);
 
     /// How many words the inbound mailbox holds, 0 to 4.
@@ -253,7 +258,8 @@ pub unsafe trait Spe: Wait + Sized + 'static {
         Stream::new(self, source, tile, Location::caller())
     }
 
-    /// Takes the oldest word of the inbound mailbox; waits while it is empty.
+    /// Takes the oldest word of the inbound mailbox; waits while it is empty. In a destructor that
+    /// runs because the run was cancelled it does not wait, and returns 0.
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
         wait_for_some(self, &"a word in its inbound mailbox", || {
@@ -268,7 +274,8 @@ pub unsafe trait Spe: Wait + Sized + 'static {
         wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
     }
 
-    /// Takes what a signal register holds; waits while there is nothing.
+    /// Takes what a signal register holds; waits while there is nothing. In a destructor that runs
+    /// because the run was cancelled it does not wait, and returns 0.
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         wait_for_some(self, &format_args!("a signal in its {register}"), || {
@@ -310,16 +317,17 @@ pub trait Mfc: Wait {
     ///
     /// [`TryIssueError::Full`] if the queue has no free entry, [`TryIssueError::Fault`] if the
     /// command is not legal.
+    ///
+    /// # Panics
+    ///
+    /// If a command that had to wait in the queue turns out to be illegal. So do all calls below
+    /// that ask or wait for the queue.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// How many commands the queue can take, 0 to 16 (the count of channel 21).
     fn free_entries(&self) -> usize;
 
     /// The tag groups that have commands under way.
-    ///
-    /// # Panics
-    ///
-    /// If a command that had to wait in the queue turns out to be illegal.
     fn incomplete_tags(&self) -> TagMask;
 
     /// The tag groups in which a list stopped at an element with stall-and-notify since the last

@@ -105,8 +105,9 @@ impl fmt::Display for Span {
     }
 }
 
-/// How often a machine's decrementers count, in hertz: 14.318 MHz on a QS20, 79.8 MHz on a PS3
-/// (CellMT section 5; CellStats section 3.2 rounds the tick to 70 ns), 1 GHz on the host.
+/// How often a machine's decrementers count, in hertz: 14.318 MHz on a QS20 (CellMT's listing;
+/// CellStats section 3.2 rounds the tick to 70 ns), 79.8 MHz on a PS3 (measured by cellmark), 1 GHz
+/// on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timebase {
     hertz: u64,
