@@ -32,6 +32,24 @@ const PREFETCH_BYTES: usize = 4096;
 const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).
+///
+/// A type that is aligned to more than a line of the local store cannot be staged:
+///
+/// ```compile_fail,E0080
+/// use cellworks_host::Host;
+/// use cellworks_machine::{Machine, Spe, SpeId};
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C, align(256))]
+/// struct Page([u8; 256]);
+/// unsafe impl bytemuck::Zeroable for Page {}
+/// unsafe impl bytemuck::Pod for Page {}
+///
+/// let pages = [Page([0; 256]); 2];
+/// Host::new().unwrap().run(|ppe| {
+///     ppe.spawn(SpeId::new(0), |spe| spe.stage(&pages).unwrap().len()).join().unwrap()
+/// });
+/// ```
 pub struct HostSpe {
     id: SpeId,
     worker: Rc<Worker>,
