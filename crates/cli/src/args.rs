@@ -49,43 +49,43 @@ pub(crate) struct StatsArgs {
     pub function: Option<Function>,
 
     /// How many SPEs, all on one buffer [default: 1, or 2 with -s]
-    #[arg(short = 'n', value_name = "SPES", value_parser = count)]
+    #[arg(short = 'n', value_name = "SPES", value_parser = count, allow_negative_numbers = true)]
     pub shared: Option<u64>,
 
     /// How many SPEs, each on a buffer of its own
-    #[arg(short = 'N', value_name = "SPES", value_parser = count)]
+    #[arg(short = 'N', value_name = "SPES", value_parser = count, allow_negative_numbers = true)]
     pub private: Option<u64>,
 
     /// How often each SPE does it [default: as often as takes about 0.2 s]
-    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
+    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count, allow_negative_numbers = true)]
     pub iterations: Option<u64>,
 
     /// How often before that, without measuring [default: until 10 ms have passed]
-    #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
+    #[arg(short = 'w', value_name = "WARM-UP", value_parser = count, allow_negative_numbers = true)]
     pub warm_up: Option<u64>,
 
     /// Bytes in a block, in an element of a list, or in a variable
     /// [default: 1k for dmaget and dmaput, 64 for lists, 4 for variables]
-    #[arg(short = 'b', value_name = "SIZE", value_parser = size)]
+    #[arg(short = 'b', value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub block: Option<u64>,
 
     /// Elements of a list [default: 16]
-    #[arg(short = 'l', value_name = "ELEMENTS", value_parser = count)]
+    #[arg(short = 'l', value_name = "ELEMENTS", value_parser = count, allow_negative_numbers = true)]
     pub list: Option<u64>,
 
     /// Bytes from the start of one private buffer to the start of the next
     /// [default: the next multiple of 128 that holds a buffer]
-    #[arg(short = 't', value_name = "STRIDE", value_parser = size)]
+    #[arg(short = 't', value_name = "STRIDE", value_parser = size, allow_negative_numbers = true)]
     pub stride: Option<u64>,
 
     /// The Cell whose SPEs are taken first; on the host, the cores under one last-level cache
-    /// [default: 0]
-    #[arg(short = 'c', value_name = "CELL")]
+    /// [default: the first Cell that has an SPE to take]
+    #[arg(short = 'c', value_name = "CELL", value_parser = index, allow_negative_numbers = true)]
     pub cell: Option<u16>,
 
     /// The memory module that holds buffers and variables; on the host, the NUMA node. With -s it
     /// holds only what the PPE tells the SPEs [default: the nearest to the Cell]
-    #[arg(short = 'm', value_name = "MODULE")]
+    #[arg(short = 'm', value_name = "MODULE", value_parser = index, allow_negative_numbers = true)]
     pub module: Option<u16>,
 
     /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store the
@@ -228,6 +228,16 @@ fn size(text: &str) -> Result<u64, String> {
         1_024,
         "sizes are whole bytes, with k for 1,024 or m for 1,048,576; use 16k",
     )
+}
+
+/// The number of a Cell or of a memory module.
+fn index(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "Cells and memory modules have numbers from 0 to {}; use 0",
+            u16::MAX
+        )
+    })
 }
 
 /// A whole number, with a multiplier `k` or `m`.

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write, stdout};
 
 use cellworks_host::Host;
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
+use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Topology};
 use cellworks_stats::{
     Count, Limits, Measurement, Plan, Request, RequestError, Unused, characterize, measure,
 };
@@ -50,7 +50,7 @@ fn measure_all<M: Machine>(
         Wanted::One(request) => vec![
             request
                 .plan(topology, limits)
-                .map_err(|error| Failure::Usage(explain(&error, request)))?,
+                .map_err(|error| Failure::Usage(explain(&error, request, topology)))?,
         ],
         Wanted::Everything => characterize(topology, limits)
             .iter()
@@ -110,27 +110,31 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// The error, in the words of the command line: with the flag in front, and an example that works.
-fn explain(error: &RequestError, request: &Request) -> String {
+/// An example keeps `-s`, unless that is what is wrong.
+fn explain(error: &RequestError, request: &Request, topology: &Topology) -> String {
     let function = request.function;
     let number = request.spes.number();
     let spes = match request.spes {
         Count::Shared(_) => "-n",
         Count::Private(_) => "-N",
     };
+    let s_is_unused = RequestError::Unused {
+        function,
+        what: Unused::BetweenSpes,
+    };
+    let between_spes = request.between_spes && topology.spes().len() > 1 && *error != s_is_unused;
+    // Between SPEs all buffers lie in one local store.
+    let (fewest, stride) = if between_spes { (2, "2k") } else { (1, "16k") };
     let (flag, example) = match error {
         RequestError::Iterations { .. } => ("-i", "-i 1000".to_owned()),
         RequestError::WarmUp { .. } => ("-w", "-w 1000".to_owned()),
-        RequestError::NoPartner { .. } => (spes, format!("{spes} 2 -s")),
-        RequestError::NoSpes { has } | RequestError::TooManySpes { has, .. } => {
-            let most = if request.between_spes && *has > 1 {
-                "2 -s"
-            } else {
-                "1"
-            };
-            (spes, format!("{spes} {most}"))
-        }
+        RequestError::NoPartner { .. }
+        | RequestError::NoSpes { .. }
+        | RequestError::TooManySpes { .. } => (spes, format!("{spes} {fewest}")),
+        RequestError::NoSuchCell { .. } if !between_spes => ("-c", "-c 0".to_owned()),
+        // Cell 0 may have none but SPE 0.
         RequestError::NoSuchCell { .. } | RequestError::EmptyCell { .. } => {
-            ("-c", "-c 0".to_owned())
+            ("-c", format!("{spes} {fewest}"))
         }
         RequestError::NoSuchModule { .. } => ("-m", "-m 0".to_owned()),
         RequestError::Unused { what, .. } => {
@@ -142,20 +146,52 @@ fn explain(error: &RequestError, request: &Request) -> String {
                 Unused::Module => "-m",
                 Unused::BetweenSpes => "-s",
             };
-            (flag, "-n 1".to_owned())
+            (flag, format!("-n {fewest}"))
         }
-        RequestError::StrideOfShared { .. } => ("-t", "-N 1 -t 16k".to_owned()),
-        RequestError::BlockSize { .. } | RequestError::BlockTooLarge { .. } => {
-            ("-b", "-b 1k".to_owned())
-        }
+        RequestError::StrideOfShared { .. } => ("-t", format!("-N {number} -t {stride}")),
+        RequestError::BlockSize { .. }
+        | RequestError::BlockTooLarge { .. }
+        | RequestError::BufferTooLarge { .. } => ("-b", "-b 1k".to_owned()),
         RequestError::Variable { .. } => ("-b", "-b 128".to_owned()),
         RequestError::ListElements { .. } | RequestError::ListTooLarge { .. } => {
             ("-l", "-l 16 -b 1k".to_owned())
         }
         RequestError::StrideTooSmall { .. }
         | RequestError::StrideAlignment { .. }
-        | RequestError::CrossesLine { .. } => ("-t", format!("-N {number} -b 128 -t 16k")),
+        | RequestError::CrossesLine { .. } => ("-t", format!("-N {number} -b 128 -t {stride}")),
         RequestError::Room { .. } => (spes, format!("{spes} {number} -b 128")),
     };
-    format!("{flag}: {error}\n  example: cellworks stats -f {function} {example}")
+    let between = if between_spes { " -s" } else { "" };
+    format!("{flag}: {error}\n  example: cellworks stats -f {function} {example}{between}")
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::{CellId, ModuleId, SpeSite};
+    use cellworks_stats::Function;
+
+    use super::*;
+
+    #[test]
+    fn where_spe_0_is_alone_in_its_cell_the_example_leaves_the_cell_open() {
+        let site = |cell| SpeSite {
+            cell: CellId::new(cell),
+            place: String::new(),
+        };
+        let pair = Topology::new("a pair", vec![ModuleId::new(0); 2], vec![site(0), site(1)]);
+        let in_cell = |cell: Option<u16>| Request {
+            spes: Count::Shared(2),
+            between_spes: true,
+            cell: cell.map(CellId::new),
+            ..Request::new(Function::Mailbox)
+        };
+        let refused = in_cell(Some(0));
+        let error = refused.plan(&pair, &HOST_LIMITS).unwrap_err();
+        assert_eq!(
+            explain(&error, &refused, &pair),
+            "-c: Cell 0: on a pair it has no SPE besides SPE 0, which is the other side; use another Cell\n  \
+             example: cellworks stats -f mailbox -n 2 -s"
+        );
+        assert!(in_cell(None).plan(&pair, &HOST_LIMITS).is_ok());
+    }
 }

@@ -335,7 +335,7 @@ fn contradictory_flags() {
     refused(
         "-f dmaget -n 1 -t 2k",
         "error: -t: a stride of 2048 bytes: the buffer is shared, and a stride is the distance between private \
-         ones; ask for private buffers, or leave it out\n  \
+         ones; ask for private buffers (-N), or leave it out\n  \
          example: cellworks stats -f dmaget -N 1 -t 16k\n",
     );
     refused(
@@ -381,6 +381,69 @@ fn contradictory_flags() {
 }
 
 #[test]
+fn examples_keep_the_number_of_spes_and_the_form_between_spes() {
+    if HERE.spes < 2 {
+        return;
+    }
+    let shared = "the buffer is shared, and a stride is the distance between private ones; ask for private \
+                  buffers (-N), or leave it out";
+    for (arguments, flag, error, example) in [
+        (
+            "-f dmaget -n 2 -b 256k -s",
+            "-b",
+            "a buffer of 262144 bytes: it may take 261888 bytes of the local store of SPE 0; use a smaller one",
+            "-f dmaget -b 1k -s",
+        ),
+        (
+            "-f dmaget -n 2 -t 2k",
+            "-t",
+            &format!("a stride of 2048 bytes: {shared}"),
+            "-f dmaget -N 2 -t 16k",
+        ),
+        (
+            "-f dmalistget -n 2 -t 4k -s",
+            "-t",
+            &format!("a stride of 4096 bytes: {shared}"),
+            "-f dmalistget -N 2 -t 2k -s",
+        ),
+        (
+            "-f dmaput -N 2 -b 128 -t 64 -s",
+            "-t",
+            "a stride of 64 bytes: private buffers of 128 bytes would overlap; use 128 or more",
+            "-f dmaput -N 2 -b 128 -t 2k -s",
+        ),
+        (
+            "-f mailbox -i 0 -s",
+            "-i",
+            "0 iterations: a measurement takes 1 to 4294967295; use 1000",
+            "-f mailbox -i 1000 -s",
+        ),
+        (
+            "-f signal -b 4 -s",
+            "-b",
+            "signal has no block size: it carries one word of 4 bytes, and no buffer; leave it out",
+            "-f signal -n 2 -s",
+        ),
+        (
+            "-f mkthread -b 4 -s",
+            "-s",
+            "mkthread has no form between SPEs: only the PPE starts programs; leave it out",
+            "-f mkthread -n 1",
+        ),
+    ] {
+        let message = format!("error: {flag}: {error}\n  example: cellworks stats {example}\n");
+        refused(arguments, &message);
+        let (code, _, err) = stats(&format!("{example} --quiet"));
+        assert_eq!((code, err.as_str()), (0, ""), "{example}");
+    }
+    let (_, _, err) = stats("-f mailbox -c 999 -s");
+    assert!(
+        err.ends_with("\n  example: cellworks stats -f mailbox -n 2 -s\n"),
+        "{err}"
+    );
+}
+
+#[test]
 fn an_exchange_between_spes_takes_two() {
     if HERE.spes < 2 {
         return;
@@ -397,6 +460,7 @@ fn values_that_are_no_values() {
     let more = "\n\nFor more information, try '--help'.\n";
     let counts = "counts are whole numbers, with k for 1,000 or m for 1,000,000; use 10k";
     let sizes = "sizes are whole bytes, with k for 1,024 or m for 1,048,576; use 16k";
+    let numbers = "Cells and memory modules have numbers from 0 to 65535; use 0";
     let largest = "more than 18446744073709551615, the largest number there is";
     for (flag, name, value, rule) in [
         ("-i", "ITERATIONS", "ten", counts.to_owned()),
@@ -406,6 +470,16 @@ fn values_that_are_no_values() {
         ("-l", "ELEMENTS", "k", counts.to_owned()),
         ("-b", "SIZE", "16K", sizes.to_owned()),
         ("-t", "STRIDE", "1kk", sizes.to_owned()),
+        ("-i", "ITERATIONS", "-1", counts.to_owned()),
+        ("-w", "WARM-UP", "-1", counts.to_owned()),
+        ("-n", "SPES", "-1", counts.to_owned()),
+        ("-N", "SPES", "-1", counts.to_owned()),
+        ("-l", "ELEMENTS", "-1", counts.to_owned()),
+        ("-b", "SIZE", "-1", sizes.to_owned()),
+        ("-t", "STRIDE", "-1", sizes.to_owned()),
+        ("-c", "CELL", "-1", numbers.to_owned()),
+        ("-c", "CELL", "70000", numbers.to_owned()),
+        ("-m", "MODULE", "-1", numbers.to_owned()),
         (
             "-i",
             "ITERATIONS",
@@ -430,10 +504,6 @@ fn values_that_are_no_values() {
             "error: invalid value 'ps3' for '--machine <MACHINE>': so far the only machine is `host`, this \
              computer; use --machine host{more}"
         ),
-    );
-    refused(
-        "-f mailbox -c 70000",
-        &format!("error: invalid value '70000' for '-c <CELL>': 70000 is not in 0..=65535{more}"),
     );
 }
 

@@ -66,7 +66,9 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, SpeId, Topology};
+use cellworks_machine::{
+    LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, SpeId, Topology, barrier,
+};
 
 pub use cpus::CpusError;
 use cpus::{Cpus, Source};
@@ -225,6 +227,9 @@ impl Host {
     }
 
     fn with_cpus(builder: HostBuilder, cpus: &Cpus) -> Result<Self, HostError> {
+        // The first barrier registers the process with the kernel, which may take tens of
+        // milliseconds: better here than in somebody's first message.
+        barrier::light();
         let layout = Layout::new(cpus, builder.spes);
         let nodes: Vec<u32> = cpus.memory_nodes.iter().map(|node| node.os_index).collect();
         let space = AddressSpace::new();

@@ -14,6 +14,11 @@ fn main() {
         Some("lock") => lock_held_across_a_yield(),
         Some("receive") => receive_that_nobody_answers(),
         Some("sleep") => sleep_that_ends(),
+        // Where the kernel does not tell what threads wait for, there is no proof, and so no end.
+        None if std::fs::read("/proc/self/syscall").is_err() => {
+            a_program_that_sleeps_is_left_alone();
+            println!("1 passed, 0 failed, 2 skipped");
+        }
         _ => {
             a_stuck_program_is_named("lock", "lock_held_across_a_yield");
             a_stuck_program_is_named("receive", "receive_that_nobody_answers");

@@ -31,9 +31,18 @@ const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The measurements that describe a machine: every function, near and far, by one SPE and by all of
-/// them, on shared and on private buffers, in sensible sizes. Each is a request that
-/// [`Request::plan`] accepts for this machine.
+/// The measurements that describe a machine, as requests that [`Request::plan`] accepts for it:
+///
+/// - starting a program on one SPE, and on all;
+/// - mailboxes and signals between one SPE of each Cell and the PPE, and between it and SPE 0;
+/// - DMA blocks of 16 bytes to 64 MB, as far as `limits` allow, by one SPE of Cell 0, by all on one
+///   buffer, and by all on private buffers of up to 1 GB together; blocks of 128 bytes and 16 KB also
+///   by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and an SPE
+///   of the first and of the last Cell;
+/// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
+/// - atomic operations by one SPE, by all on one variable, and by all on private variables.
+///
+/// Each loop is meant to take 0.1 s after a warm-up.
 ///
 /// On a computer with two cores they take about 20 seconds.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {

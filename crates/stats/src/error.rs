@@ -91,7 +91,7 @@ pub enum RequestError {
     /// A stride was given for one buffer.
     #[error(
         "a stride of {stride} bytes: the buffer is shared, and a stride is the distance between \
-         private ones; ask for private buffers, or leave it out"
+         private ones; ask for private buffers (-N), or leave it out"
     )]
     StrideOfShared {
         /// The stride in bytes.
@@ -182,14 +182,23 @@ pub enum RequestError {
         /// The first variable that crosses, counted from 0.
         variable: usize,
     },
+    /// One buffer alone is too large.
+    #[error("a buffer of {bytes} bytes: it may take {room} bytes of {where_to}; use a smaller one")]
+    BufferTooLarge {
+        /// The size of the buffer.
+        bytes: usize,
+        /// How many bytes it may take.
+        room: usize,
+        /// Where it would be.
+        where_to: String,
+    },
     /// The buffers are too large together.
     #[error(
-        "{buffers} {} of {bytes} bytes, {stride} bytes apart: together they may take {room} bytes \
-         of {where_to}; use fewer, smaller or closer ones",
-        if *.buffers == 1 { "buffer" } else { "buffers" }
+        "{buffers} buffers of {bytes} bytes, {stride} bytes apart: together they may take {room} \
+         bytes of {where_to}; use fewer, smaller or closer ones"
     )]
     Room {
-        /// How many buffers.
+        /// How many buffers, at least 2.
         buffers: usize,
         /// The size of each.
         bytes: usize,

@@ -56,7 +56,8 @@ pub struct Request {
     /// Bytes from one private buffer to the next (`-t`): the next multiple of 128 that holds a
     /// buffer if `None`.
     pub stride_bytes: Option<usize>,
-    /// The Cell whose SPEs are taken first (`-c`): Cell 0 if `None`.
+    /// The Cell whose SPEs are taken first (`-c`): the first that has an SPE to take if `None`, which
+    /// is Cell 0 unless SPE 0 is alone there and apart from the others.
     pub cell: Option<CellId>,
     /// The memory module that holds what is accessed (`-m`): the one nearest to the Cell if
     /// `None`. Of a transfer between SPEs it holds only the control blocks.
@@ -178,13 +179,17 @@ const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
 /// The window through which blocks of more than 16 KB move.
 pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 
+/// All elements of a list lie between two multiples of 4 GiB, because they share the upper half of
+/// their effective addresses; memory of less than 4 GiB is allocated so.
+const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
+
 const DEFAULT_BLOCK_BYTES: usize = 1024;
 const DEFAULT_ELEMENT_BYTES: usize = 64;
 const DEFAULT_LIST_ELEMENTS: u32 = 16;
 const DEFAULT_VARIABLE_BYTES: usize = 4;
 
 impl Request {
-    /// One SPE of Cell 0, everything else as it comes, for about 0.2 s.
+    /// One SPE, everything else as it comes, for about 0.2 s.
     pub fn new(function: Function) -> Self {
         Self {
             function,
@@ -249,6 +254,10 @@ impl Request {
                             .saturating_sub(LOCAL_STORE_OVERHEAD_BYTES),
                         &format!("the local store of {spe}"),
                     )?,
+                    None if list => layout.check_fits(
+                        limits.memory_bytes_max.min(LIST_BUFFERS_BYTES_MAX),
+                        "main memory",
+                    )?,
                     None => layout.check_fits(limits.memory_bytes_max, "main memory")?,
                 }
                 self.describe(&mut parameters, &layout, shape.block_bytes());
@@ -299,6 +308,10 @@ impl Request {
         };
         let threads = self.function.kind() == Kind::Threads;
         let unused = [
+            (
+                self.between_spes && (atomic || threads),
+                Unused::BetweenSpes,
+            ),
             (self.list_elements.is_some() && !list, Unused::ListElements),
             (self.block_bytes.is_some() && !blocks, Unused::Block),
             (
@@ -307,20 +320,13 @@ impl Request {
             ),
             (self.stride_bytes.is_some() && !blocks, Unused::Stride),
             (self.module.is_some() && !blocks, Unused::Module),
-            (
-                self.between_spes && (atomic || threads),
-                Unused::BetweenSpes,
-            ),
         ];
-        if let Some((_, what)) = unused.into_iter().find(|(is_unused, _)| *is_unused) {
-            return Err(RequestError::Unused {
+        match unused.into_iter().find(|(is_unused, _)| *is_unused) {
+            Some((_, what)) => Err(RequestError::Unused {
                 function: self.function,
                 what,
-            });
-        }
-        match (self.stride_bytes, self.spes) {
-            (Some(stride), Count::Shared(_)) => Err(RequestError::StrideOfShared { stride }),
-            _ => Ok(()),
+            }),
+            None => Ok(()),
         }
     }
 
@@ -360,7 +366,12 @@ impl Request {
                 function: self.function,
             });
         }
-        let cell = self.cell.unwrap_or(CellId::new(0));
+        let first = self.between_spes.then_some(SpeId::new(0));
+        let has_some = |cell: &CellId| topology.spes_of(*cell).any(|spe| Some(spe) != first);
+        let cell = self
+            .cell
+            .or_else(|| topology.cells().find(has_some))
+            .expect("there are as many SPEs as are needed, and each is in a Cell");
         let cells = topology.cells().len();
         if cell.index() >= cells {
             return Err(RequestError::NoSuchCell {
@@ -378,7 +389,6 @@ impl Request {
                 machine,
             });
         }
-        let first = self.between_spes.then_some(SpeId::new(0));
         let here = topology.spes_of(cell);
         let elsewhere = topology.spes().filter(|spe| topology.cell_of(*spe) != cell);
         let spes: Vec<SpeId> = here
@@ -430,9 +440,12 @@ impl Request {
     }
 
     fn layout(&self, bytes: usize, spes: usize) -> Result<Layout, RequestError> {
-        let buffers = match self.spes {
-            Count::Shared(_) => 1,
-            Count::Private(_) => spes,
+        let buffers = match (self.spes, self.stride_bytes) {
+            (Count::Shared(_), Some(stride)) => {
+                return Err(RequestError::StrideOfShared { stride });
+            }
+            (Count::Shared(_), None) => 1,
+            (Count::Private(_), _) => spes,
         };
         let stride = self
             .stride_bytes
@@ -558,6 +571,13 @@ impl Layout {
             .stride
             .checked_mul(self.buffers - 1)
             .and_then(|before| before.checked_add(self.bytes));
+        if self.bytes > room {
+            return Err(RequestError::BufferTooLarge {
+                bytes: self.bytes,
+                room,
+                where_to: where_to.to_owned(),
+            });
+        }
         if need.is_none_or(|need| need > room) {
             return Err(RequestError::Room {
                 buffers: self.buffers,

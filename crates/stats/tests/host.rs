@@ -1,7 +1,7 @@
 //! Every function measured on this computer: that it ends, counts, verifies, and takes some time.
 
 use cellworks_host::Host;
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span};
+use cellworks_machine::{CellId, LOCAL_STORE_BYTES, Machine, ModuleId, Span};
 use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, characterize,
     measure,
@@ -69,6 +69,61 @@ fn every_function_by_one_spe_and_by_three() {
                 "{measurement:?}"
             );
         }
+    }
+}
+
+/// The paper's examples of DMA, lists and atomic operations (sections 3.1.4 and 3.1.5), with the SPEs
+/// and the memory that every computer has: those of Cell 0, and memory module 0.
+#[test]
+fn the_papers_examples_in_cell_0() {
+    let host = host(16);
+    let example = |function, spes| Request {
+        spes,
+        cell: Some(CellId::new(0)),
+        module: Some(ModuleId::new(0)),
+        ..few(function)
+    };
+    let kilobyte = |function, spes| Request {
+        block_bytes: Some(1_024),
+        ..example(function, spes)
+    };
+    let strided = |request| Request {
+        stride_bytes: Some(2_048),
+        ..request
+    };
+    let line = |function, spes| Request {
+        block_bytes: Some(128),
+        ..strided(example(function, spes))
+    };
+    let requests = [
+        kilobyte(Function::DmaGet, Count::Shared(3)),
+        kilobyte(Function::DmaPut, Count::Shared(6)),
+        strided(kilobyte(Function::DmaGet, Count::Private(3))),
+        strided(kilobyte(Function::DmaPut, Count::Private(6))),
+        Request {
+            block_bytes: Some(32),
+            stride_bytes: Some(128),
+            between_spes: true,
+            // Where SPE 0 is alone in Cell 0, the partners are in the next one.
+            cell: None,
+            ..example(Function::DmaGet, Count::Private(6))
+        },
+        Request {
+            list_elements: Some(16),
+            block_bytes: Some(64),
+            ..example(Function::DmaListGet, Count::Shared(6))
+        },
+        example(Function::FetchAdd, Count::Shared(3)),
+        example(Function::FetchSub, Count::Shared(6)),
+        line(Function::FetchInc, Count::Private(3)),
+        line(Function::FetchSet, Count::Private(6)),
+    ];
+    for request in requests {
+        let measurement = measured(&host, &request);
+        let parameters = &measurement.parameters;
+        assert_eq!(parameters.spes, request.spes.number(), "{request:?}");
+        assert_eq!(parameters.stride_bytes, request.stride_bytes, "{request:?}");
+        assert_eq!(measurement.iterations, 37, "{request:?}");
     }
 }
 

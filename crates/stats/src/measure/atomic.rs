@@ -89,7 +89,8 @@ struct Updater {
     words: usize,
     /// The line that reservations need in the local store.
     scratch: LocalBuffer,
-    /// What `fetchset` stores next: each SPE has numbers of its own.
+    /// What `fetchset` stored last. SPEs start 2^20 apart, so that for as many operations no two store
+    /// the same number; `verify` holds beyond that too.
     next: u32,
     /// What was written minus what was read.
     balance: u32,

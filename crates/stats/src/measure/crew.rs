@@ -61,15 +61,17 @@ pub(super) fn work<S: Spe, W: Work<S>>(
                 last = known
                     .timed_loop(iterations, || spe.now(), || work.operate(spe))
                     .map_err(or_report)?;
-                spe.write_out_mbox(Outbound::Plain, nanoseconds(last.elapsed()));
+                spe.write_out_mbox(Outbound::Plain, microseconds(last.elapsed()));
             }
         }
     }
 }
 
-/// The whole nanoseconds of a span, as a mailbox word that is not [`FAILED`].
-fn nanoseconds(span: Span) -> u32 {
-    u32::try_from(span.as_femtoseconds() / 1_000_000).map_or(FAILED - 1, |ns| ns.min(FAILED - 1))
+/// The microseconds of a span, rounded up, as a mailbox word that is not [`FAILED`]: enough for 71
+/// minutes, and fine enough for pacing, where a warm-up is milliseconds long.
+fn microseconds(span: Span) -> u32 {
+    let us = span.as_femtoseconds().div_ceil(1_000_000_000);
+    u32::try_from(us).map_or(FAILED - 1, |us| us.min(FAILED - 1))
 }
 
 /// The SPEs that work, seen from the PPE.
@@ -111,16 +113,16 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
         for member in &self.members {
             self.ppe.write_in_mbox(member.handle.spe(), iterations);
         }
-        let mut longest_ns = 0;
+        let mut longest_us = 0;
         for member in &mut self.members {
             let word = self.ppe.read_out_mbox(member.handle.spe(), Outbound::Plain);
             member.failed = word == FAILED;
-            longest_ns = longest_ns.max(word);
+            longest_us = longest_us.max(word);
         }
-        if longest_ns == FAILED {
+        if longest_us == FAILED {
             return Err(Stopped);
         }
-        Ok(Span::from_nanoseconds(longest_ns.into()))
+        Ok(Span::from_nanoseconds(u64::from(longest_us) * 1_000))
     }
 
     /// Ends the programs, and returns the last loop of each and what its work left.
@@ -165,7 +167,9 @@ pub(super) fn conduct<E>(
             let mut iterations = 1_u32;
             loop {
                 let (took, each) = warm_up(iterations)?;
-                if took >= WARM_UP {
+                // The first round is cold, and says nothing about the others: an OS thread may
+                // have to be started for it.
+                if took >= WARM_UP && iterations > 1 {
                     break Some(each);
                 }
                 iterations = iterations.saturating_mul(4);
@@ -185,4 +189,24 @@ pub(super) fn conduct<E>(
     };
     round(iterations)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_of_minutes_are_reported_and_short_ones_are_not_0() {
+        let second = 1_000_000_000;
+        for (ns, us) in [
+            (0, 0),
+            (1, 1),
+            (1_001, 2),
+            (10 * second, 10_000_000),
+            (3_600 * second, 3_600_000_000),
+            (u64::MAX, FAILED - 1),
+        ] {
+            assert_eq!(microseconds(Span::from_nanoseconds(ns)), us, "{ns} ns");
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //!   spawns its program ───────────────────────► gets its control block by DMA
 //!   waits for all     ◄── outbound mailbox ──── READY
 //!   n iterations      ─── inbound mailbox ────► a timed loop of n: the start gate
-//!   waits for all     ◄── outbound mailbox ──── the loop's nanoseconds
+//!   waits for all     ◄── outbound mailbox ──── the loop's microseconds
 //!     ... again until warm, then with the iterations that count
 //!   END               ─── inbound mailbox ────► verifies, returns the last loop
 //!   joins, verifies

@@ -24,10 +24,6 @@ use crate::error::{MeasureError, SpeError};
 use crate::request::{Layout, Plan, Shape, TransferTask, WINDOW_BYTES};
 use crate::sample::TimedLoop;
 
-/// The elements of a list lie in one area of this size, because they share the upper half of
-/// their effective addresses.
-const LIST_AREA_BYTES: u64 = 1 << 32;
-
 pub(super) fn measure<M: Machine>(
     machine: &M,
     plan: &Plan,
@@ -168,19 +164,9 @@ impl Buffers {
         plan: &Plan,
         layout: Layout,
     ) -> Result<Self, MeasureError> {
-        let bytes = layout.span_bytes();
-        let mut region = machine.allocate(plan.module, bytes)?;
-        let mut start = 0;
-        if crosses_list_area(region.at(0), bytes) {
-            // Twice the memory has a half on one side of any boundary.
-            region = machine.allocate(plan.module, 2 * bytes)?;
-            if crosses_list_area(region.at(0), bytes) {
-                start = (LIST_AREA_BYTES - region.at(0).0 % LIST_AREA_BYTES) as usize;
-            }
-        }
         Ok(Self {
-            region,
-            start,
+            region: machine.allocate(plan.module, layout.span_bytes())?,
+            start: 0,
             layout,
             _lent: None,
         })
@@ -213,12 +199,6 @@ impl Buffers {
         }
         Ok(())
     }
-}
-
-/// A block longer than an area crosses some boundary wherever it is; only lists mind, and they are
-/// shorter.
-fn crosses_list_area(start: EffectiveAddress, bytes: usize) -> bool {
-    start.0 % LIST_AREA_BYTES + bytes as u64 > LIST_AREA_BYTES
 }
 
 /// The work of one SPE.
