@@ -27,6 +27,10 @@
 //! thread of the process can ever run again, a watchdog says which program it was and aborts the
 //! process; it cannot unwind a thread that the kernel holds.
 //!
+//! The other way round, a condition that comes true by a clock or by a plain OS thread is not
+//! waited for by [`Wait::wait_until`](cellworks_machine::Wait::wait_until): when all others wait, the
+//! host takes it for a deadlock. Ask for it in a loop that yields.
+//!
 //! ```
 //! use cellworks_host::Host;
 //! use cellworks_machine::{Machine, Spe, SpeId};

@@ -324,9 +324,8 @@ pub(crate) fn run<'env, R>(
     let mut waits = std::mem::take(&mut *lock(&run.waits));
     // By SPE: "SPE 10" comes after "SPE 2", and the PPE last.
     waits.sort_by_key(|wait| {
-        let digits = |c: char| !c.is_ascii_digit();
-        let numbers = wait.who.split(digits).filter_map(|n| n.parse().ok());
-        let numbers: Vec<u32> = numbers.collect();
+        let words = wait.who.split(|c: char| !c.is_ascii_digit());
+        let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
         (numbers.is_empty(), numbers)
     });
     Err(RunError::Deadlock { waits })
