@@ -169,6 +169,14 @@ impl Drop for Bomb {
     }
 }
 
+fn assert_bomb_went_off(error: &RunError) {
+    let text = error.to_string();
+    assert!(
+        text.ends_with("panicked on SPE 0: the bomb went off"),
+        "{text}"
+    );
+}
+
 fn a_result_whose_destructor_panics_is_carried<M: Machine>(machine: &M) {
     let error = machine
         .run(|ppe| {
@@ -180,12 +188,7 @@ fn a_result_whose_destructor_panics_is_carried<M: Machine>(machine: &M) {
             ppe.write_in_mbox(spe(0), 0);
         })
         .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with("panicked on SPE 0: the bomb went off"),
-        "{error}"
-    );
+    assert_bomb_went_off(&error);
 }
 
 fn a_captured_value_whose_destructor_panics_is_carried<M: Machine>(machine: &M) {
@@ -197,12 +200,7 @@ fn a_captured_value_whose_destructor_panics_is_carried<M: Machine>(machine: &M) 
             drop(ppe.spawn(spe(0), move |_: &M::Spe| drop(bomb)));
         })
         .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with("panicked on SPE 0: the bomb went off"),
-        "{error}"
-    );
+    assert_bomb_went_off(&error);
 }
 
 fn a_panic_with_the_payload_of_a_cancellation_is_a_panic<M: Machine>(machine: &M) {

@@ -1,7 +1,7 @@
 //! Mailboxes, signals, time.
 
 use cellworks::machine::mailbox::Outbound;
-use cellworks::machine::{Machine, SignalMode, SignalRegister, Span, Spe, Time, Timebase};
+use cellworks::machine::{Machine, SignalMode, SignalRegister, Spe};
 
 use crate::{on_every_machine, spe};
 
@@ -221,7 +221,8 @@ fn the_decrementer_counts_down<M: Machine>(machine: &M) {
                     spe.yield_now();
                 }
                 assert!(spe.decrementer() <= (1 << 30) - 1_000);
-                assert!(spe.timebase() != Timebase::from_hertz(1));
+                // The slowest that any of these machines has is the 14.318 MHz of a QS20.
+                assert!(spe.timebase().hertz() >= 14_318_000);
             };
             ppe.spawn(spe(0), program).join().unwrap();
         })
@@ -235,7 +236,6 @@ fn time_goes_on<M: Machine>(machine: &M) {
             let at_spe = ppe.spawn(spe(0), |spe: &M::Spe| spe.now()).join().unwrap();
             // One clock for all processors of a run.
             assert!(start <= at_spe && at_spe <= ppe.now());
-            assert!(ppe.now() < Time::default() + Span::from_nanoseconds(3_600_000_000_000));
         })
         .unwrap();
 }
