@@ -1,9 +1,10 @@
 //! The command `cellworks`.
 
 mod args;
-mod output;
+mod environment;
 mod progress;
 mod stats;
+mod style;
 
 use std::process::ExitCode;
 
@@ -35,8 +36,8 @@ fn main() -> ExitCode {
 fn fail(message: &str, code: u8) -> ExitCode {
     anstream::eprintln!(
         "{}error:{} {message}",
-        output::BAD.render(),
-        output::BAD.render_reset()
+        style::BAD.render(),
+        style::BAD.render_reset()
     );
     ExitCode::from(code)
 }

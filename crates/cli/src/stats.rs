@@ -4,14 +4,16 @@ use std::io::{ErrorKind, Write, stdout};
 
 use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Topology};
+use cellworks_report::{MachineInfo, Report, SCHEMA_VERSION, Trust, csv, json, table, title};
 use cellworks_stats::{
     Count, Limits, Measurement, Plan, Request, RequestError, Unused, characterize, measure,
 };
 
 use crate::Failure;
 use crate::args::{Format, MachineName, StatsArgs, Wanted};
-use crate::output::{self, Environment, MachineInfo, Report};
+use crate::environment;
 use crate::progress::Progress;
+use crate::style;
 
 /// On this computer blocks go on to 64 MB, well out of its caches.
 const HOST_LIMITS: Limits = Limits {
@@ -64,37 +66,50 @@ fn measure_all<M: Machine>(
         for warning in warnings {
             anstream::eprintln!(
                 "{}warning:{} {warning}",
-                output::WARN.render(),
-                output::WARN.render_reset()
+                style::WARN.render(),
+                style::WARN.render_reset()
             );
         }
     }
     let progress = Progress::new(plans.len(), arguments.quiet);
     let mut measurements = Vec::with_capacity(plans.len());
     for plan in &plans {
-        progress.about(output::title(plan));
+        progress.about(title(plan.function(), plan.parameters()));
         measurements.push(one(machine, plan)?);
         progress.step();
     }
     drop(progress);
     let report = Report {
-        schema_version: output::SCHEMA_VERSION,
+        schema_version: SCHEMA_VERSION,
         machine: MachineInfo::of(topology, kind),
-        environment: Environment::of_this_process(warnings),
-        command: "stats",
+        environment: environment::of_this_process(warnings),
+        command: "stats".to_owned(),
+        trust: Trust {
+            trustworthy: true,
+            reasons: Vec::new(),
+        },
+        complete: true,
+        not_measured: Vec::new(),
         measurements,
+        matrices: Vec::new(),
+        results: Vec::new(),
+        advice: Vec::new(),
     };
     let text = match arguments.format {
-        Format::Table => output::table::render(&report),
-        Format::Json => output::json::render(&report),
-        Format::Csv => output::csv::render(&report),
+        Format::Table => table::render(&report),
+        Format::Json => json::render(&report),
+        Format::Csv => csv::render(&report),
     };
     print(&text)
 }
 
 fn one<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Failure> {
-    measure(machine, plan)
-        .map_err(|error| Failure::Run(format!("{}: {error}", output::title(plan))))
+    measure(machine, plan).map_err(|error| {
+        Failure::Run(format!(
+            "{}: {error}",
+            title(plan.function(), plan.parameters())
+        ))
+    })
 }
 
 /// Prints; styles go where the reader is not a terminal or `NO_COLOR` is set.

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use cellworks_machine::mfc::Direction;
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A primitive that can be measured.
 ///
@@ -12,7 +13,10 @@ use serde::{Serialize, Serializer};
 /// assert_eq!(Function::DmaListGet.to_string(), "dmalistget");
 /// assert_eq!(Function::from_name("dmaout"), Some(Function::DmaPut));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Function {
     /// Starting an empty program on an SPE and seeing that it ended.
     MkThread,
@@ -155,12 +159,5 @@ impl Function {
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// As its name.
-impl Serialize for Function {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }

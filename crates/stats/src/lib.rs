@@ -26,5 +26,8 @@ pub use characterize::characterize;
 pub use error::{MeasureError, RequestError, SpeError, Untrusted, Unused};
 pub use function::Function;
 pub use measure::measure;
-pub use report::{Between, Buffers, Latency, Measurement, Parameters};
+pub use report::{
+    Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measurement,
+    Parameters, Polling, Primitive,
+};
 pub use request::{Count, Iterations, Limits, Plan, Request};

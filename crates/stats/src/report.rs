@@ -1,31 +1,55 @@
 //! What a measurement says; the field names are those of the JSON that the command prints.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::Function;
 
 /// One measured operation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// What was measured.
     pub function: Function,
     /// Between whom, where and on how much.
     pub parameters: Parameters,
-    /// How often each SPE did the operation in the timed loop. An exchange counts for the SPE
+    /// How often each SPE did the operation in the timed loops. An exchange counts for the SPE
     /// that answers it.
-    pub iterations: u32,
+    pub iterations: u64,
+    /// How many timed loops there were: as many as it took for the interval of the median to
+    /// become narrow, unless the time was over before.
+    pub rounds: u32,
     /// How many samples the latencies other than the mean were taken from. A sample is the time
-    /// of a batch of operations divided by their number, so that reading the clock does not count.
+    /// of a batch of operations, less that of reading the clock, divided by their number.
     pub samples: usize,
+    /// How many of the samples lie outside of Tukey's far fences: more than three times the distance
+    /// between the quartiles away from them. They count all the same.
+    pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// The bytes that all SPEs moved in the timed loop, divided by the time from the first start
+    /// Where the median would be found again with a probability of at least 95 %, by the medians
+    /// of the rounds; `None` if there were fewer than six, which is too few to say so.
+    pub median_interval_ns: Option<Interval>,
+    /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
     /// to the last end; `None` if the function moves no blocks.
     pub bandwidth_bytes_per_s: Option<u64>,
+    /// All samples in the order in which they were taken, those of each SPE after those of the one
+    /// before; `None` unless asked for.
+    pub samples_ns: Option<Vec<f64>>,
+}
+
+/// A range of times of one operation, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// The lower end in nanoseconds.
+    pub low: f64,
+    /// The upper end in nanoseconds.
+    pub high: f64,
 }
 
 /// The circumstances of a measurement. What has no meaning for its function is `None`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// How many SPEs take part. Of a transfer between SPEs, SPE 0 is one, though it only lends
     /// its local store.
@@ -44,10 +68,14 @@ pub struct Parameters {
     pub list_elements: Option<u32>,
     /// The distance from the start of one private buffer to the start of the next.
     pub stride_bytes: Option<usize>,
+    /// How many chains of pointers are followed at once.
+    pub chains: Option<u32>,
+    /// How many other SPEs copy memory meanwhile.
+    pub loading_spes: Option<usize>,
 }
 
 /// The two ends of a communication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Between {
     /// The PPE and SPEs.
     #[serde(rename = "ppe-spe")]
@@ -61,7 +89,7 @@ pub enum Between {
 }
 
 /// How buffers or variables are spread over the SPEs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Buffers {
     /// All SPEs use the same one.
@@ -71,7 +99,7 @@ pub enum Buffers {
 }
 
 /// Times of one operation in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// The time of the whole loop divided by its operations, averaged over the SPEs: what the
     /// paper reports.
@@ -84,4 +112,99 @@ pub struct Latency {
     pub p99: f64,
     /// The slowest sample.
     pub max: f64,
+}
+
+/// A quantity that follows from several measurements.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// What it is, such as `cache_bytes`.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// Of what, such as `bytes`.
+    pub unit: String,
+    /// Under which circumstances: names and values.
+    pub parameters: BTreeMap<String, serde_json::Value>,
+}
+
+/// A recommendation, and the figures that it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// What it is about, such as `threads`.
+    pub topic: String,
+    /// One or two sentences with the figures in them.
+    pub text: String,
+}
+
+/// What it costs to reach each SPE from each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Matrix {
+    /// What carries the data.
+    pub primitive: Primitive,
+    /// How the receiver of an atomic variable looks at it.
+    pub polling: Option<Polling>,
+    /// The bytes that are copied.
+    pub block_bytes: Option<usize>,
+    /// The time in nanoseconds from SPE to SPE: a row for each that sends, a column for each that
+    /// receives. `None` on the diagonal and for pairs that were not measured.
+    pub one_way_ns: Vec<Vec<Option<f64>>>,
+    /// How many pairs the machine has.
+    pub pairs: usize,
+    /// How many of them were measured.
+    pub pairs_measured: usize,
+    /// What pairs at each distance have in common, from near to far.
+    pub classes: Vec<MatrixClass>,
+    /// Where the variable or block lives.
+    pub home: Option<Home>,
+}
+
+/// What carries data from SPE to SPE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Primitive {
+    /// A word in the inbound mailbox.
+    Mailbox,
+    /// A signal.
+    Signal,
+    /// A variable in main memory.
+    Atomic,
+    /// A block that one SPE wrote and the other gets.
+    Copy,
+}
+
+/// How a receiver waits for a variable to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Polling {
+    /// It reads until it sees what it waits for, and then writes.
+    Reads,
+    /// It tries to replace what it waits for until that succeeds, as the tool
+    /// core-to-core-latency does.
+    CompareAndSwap,
+}
+
+/// Pairs of SPEs that are equally far apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MatrixClass {
+    /// How far, such as `same Cell`.
+    pub name: String,
+    /// How many pairs there are.
+    pub pairs: usize,
+    /// How many of them were measured.
+    pub pairs_measured: usize,
+    /// The fastest of them; `None` if none was measured.
+    pub min_ns: Option<f64>,
+    /// The one in the middle.
+    pub p50_ns: Option<f64>,
+    /// The slowest.
+    pub max_ns: Option<f64>,
+}
+
+/// The memory module that holds something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Home {
+    /// Where it was placed; `None` if each pair had it in the module nearest to the SPE that sends.
+    pub module: Option<usize>,
+    /// Whether the machine confirmed that it is there; `None` if the machine cannot tell.
+    pub verified: Option<bool>,
 }

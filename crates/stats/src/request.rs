@@ -229,6 +229,8 @@ impl Request {
             block_bytes: None,
             list_elements: None,
             stride_bytes: None,
+            chains: None,
+            loading_spes: None,
         };
         let (spes, first) = (placed.spes, placed.first);
         let task = match function.kind() {

@@ -109,9 +109,9 @@ impl Per for Span {
     }
 }
 
-/// The time of one operation, and the number of samples, from the loops of all SPEs.
-/// An iteration of a loop is `operations` operations.
-pub(crate) fn latency(loops: &[TimedLoop], operations: usize) -> (Latency, usize) {
+/// The time of one operation, the number of samples and of outliers among them, from the loops of
+/// all SPEs. An iteration of a loop is `operations` operations.
+pub(crate) fn latency(loops: &[TimedLoop], operations: usize) -> (Latency, usize, usize) {
     let mut samples: Vec<Span> = loops
         .iter()
         .flat_map(|one| one.samples.iter().copied())
@@ -127,6 +127,13 @@ pub(crate) fn latency(loops: &[TimedLoop], operations: usize) -> (Latency, usize
         let rank = (samples.len() * percent).div_ceil(100).max(1);
         samples[rank - 1].as_nanoseconds_f64() / operations as f64
     };
+    let (lower, upper) = (at_percent(25), at_percent(75));
+    let far = 3.0 * (upper - lower);
+    let is_outlier = |sample: &&Span| {
+        let ns = sample.as_nanoseconds_f64() / operations as f64;
+        ns < lower - far || ns > upper + far
+    };
+    let outliers = samples.iter().filter(is_outlier).count();
     let latency = Latency {
         mean: elapsed_ns / iterations as f64 / operations as f64,
         min: at_percent(0),
@@ -134,7 +141,7 @@ pub(crate) fn latency(loops: &[TimedLoop], operations: usize) -> (Latency, usize
         p99: at_percent(99),
         max: at_percent(100),
     };
-    (latency, samples.len())
+    (latency, samples.len(), outliers)
 }
 
 /// From the first start to the last end.
@@ -169,7 +176,7 @@ mod tests {
     #[test]
     fn percentiles_are_samples_by_nearest_rank() {
         let descending: Vec<u64> = (1..=200).rev().collect();
-        let (latency, samples) = latency(&[loop_of(0, &descending)], 1);
+        let (latency, samples, _) = latency(&[loop_of(0, &descending)], 1);
         assert_eq!(samples, 200);
         let expected = Latency {
             mean: 100.5,
@@ -183,7 +190,7 @@ mod tests {
 
     #[test]
     fn one_sample_is_all_there_is() {
-        let (latency, samples) = latency(&[loop_of(5, &[40])], 4);
+        let (latency, samples, _) = latency(&[loop_of(5, &[40])], 4);
         assert_eq!(samples, 1);
         assert_eq!(
             latency,
@@ -200,7 +207,7 @@ mod tests {
     #[test]
     fn loops_of_several_spes_are_taken_together() {
         let loops = [loop_of(100, &[10, 20]), loop_of(115, &[30, 40])];
-        let (latency, samples) = latency(&loops, 1);
+        let (latency, samples, _) = latency(&loops, 1);
         assert_eq!((samples, latency.mean, latency.p50), (4, 25.0, 20.0));
         assert_eq!(from_first_to_last(&loops), Span::from_nanoseconds(85));
     }

@@ -155,6 +155,8 @@ fn a_plan_says_what_it_decided() {
         block_bytes: Some(64),
         list_elements: Some(16),
         stride_bytes: Some(1_024),
+        chains: None,
+        loading_spes: None,
     };
     assert_eq!(plan.parameters(), &expected);
     let plan = planned("-f mailbox -n 2 -c 1 -s");
@@ -167,6 +169,8 @@ fn a_plan_says_what_it_decided() {
         block_bytes: None,
         list_elements: None,
         stride_bytes: None,
+        chains: None,
+        loading_spes: None,
     };
     assert_eq!(plan.parameters(), &expected);
     assert_eq!(planned("-f fetchadd").parameters().block_bytes, Some(4));

@@ -56,7 +56,7 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
         Task::Transfer(task) => transfer::measure(machine, plan, task),
         Task::Atomic(task) => atomic::measure(machine, plan, task),
     }?;
-    let (latency_ns, samples) = latency(&outcome.loops, outcome.operations_per_iteration);
+    let (latency_ns, samples, outliers) = latency(&outcome.loops, outcome.operations_per_iteration);
     let seconds = from_first_to_last(&outcome.loops).as_seconds_f64();
     let moved: u128 = outcome
         .loops
@@ -66,11 +66,15 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
     Ok(Measurement {
         function: plan.function(),
         parameters: plan.parameters().clone(),
-        iterations: outcome.loops[0].iterations,
+        iterations: outcome.loops[0].iterations.into(),
+        rounds: 1,
         samples,
+        outliers,
         latency_ns,
+        median_interval_ns: None,
         bandwidth_bytes_per_s: (moved > 0 && seconds > 0.0)
             .then_some((moved as f64 / seconds) as u64),
+        samples_ns: None,
     })
 }
 

@@ -1,8 +1,13 @@
 //! JSON: one object, for scripts.
 
-use super::Report;
+use crate::Report;
 
-pub(crate) fn render(report: &Report) -> String {
+/// The report as JSON.
+///
+/// # Panics
+///
+/// Never: a report has only strings, numbers and lists.
+pub fn render(report: &Report) -> String {
     let mut text =
         serde_json::to_string_pretty(report).expect("a report has only strings, numbers and lists");
     text.push('\n');

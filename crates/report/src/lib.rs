@@ -1,0 +1,174 @@
+//! What a run of Cellworks found, and views of it.
+//!
+//! ```text
+//!                              ┌─► table   for people at a terminal
+//!   measurements, matrices,    ├─► csv     for spreadsheets
+//!   findings, advice ──► Report├─► json    for scripts, by a published schema
+//!                              └─► html    one file with curves and heat maps
+//! ```
+//!
+//! A [`Report`] is computed once, and every view only shows what is in it.
+
+pub mod csv;
+pub mod json;
+pub mod table;
+mod text;
+
+use cellworks_machine::Topology;
+use cellworks_stats::{Advice, Finding, Matrix, Measurement};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use text::{bandwidth, size, time, title};
+
+/// The version of the JSON; it rises when a field changes its meaning or goes, not when one is
+/// added.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The result of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// The version of the form of this object.
+    pub schema_version: u32,
+    /// What was measured.
+    pub machine: MachineInfo,
+    /// What measured it, and when.
+    pub environment: Environment,
+    /// The command that found it, such as `stats`.
+    pub command: String,
+    /// Whether the numbers can be relied upon.
+    pub trust: Trust,
+    /// Whether everything was measured that should have been; an interrupted run is not complete.
+    pub complete: bool,
+    /// What was not measured, and why.
+    pub not_measured: Vec<NotMeasured>,
+    /// Single operations, in the order in which they were measured.
+    pub measurements: Vec<Measurement>,
+    /// Times between all pairs of SPEs.
+    pub matrices: Vec<Matrix>,
+    /// What follows from several measurements.
+    pub results: Vec<Finding>,
+    /// What to make of it.
+    pub advice: Vec<Advice>,
+}
+
+/// The machine that was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineInfo {
+    /// What people call the machine: of the host, the processor's name.
+    pub name: String,
+    /// `host`: this computer.
+    pub kind: String,
+    /// How many SPEs it has.
+    pub spes: usize,
+    /// Cell 0, Cell 1, ...; on the host, the cores under one last-level cache.
+    pub cells: Vec<CellInfo>,
+    /// How many memory modules it has; on the host, NUMA nodes.
+    pub memory_modules: usize,
+    /// Where each SPE is, such as `CPU 3`.
+    pub spe_places: Vec<String>,
+}
+
+/// A Cell of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CellInfo {
+    /// The numbers of its SPEs.
+    pub spes: Vec<usize>,
+    /// Its own memory module.
+    pub nearest_memory_module: usize,
+}
+
+/// What measured, and under which circumstances.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// The version of the command.
+    pub cellworks_version: String,
+    /// `release` or `debug`; times of a debug build mean little.
+    pub build: String,
+    /// Such as `linux`.
+    pub operating_system: String,
+    /// Its release.
+    pub kernel: Option<String>,
+    /// Such as `x86_64`.
+    pub architecture: String,
+    /// When the run ended, in seconds since 1970-01-01 00:00 UTC.
+    pub finished_unix_s: u64,
+    /// What may have disturbed the measurements, in sentences.
+    pub warnings: Vec<String>,
+    /// The state of the computer; `None` for a simulated machine.
+    pub host: Option<Conditions>,
+}
+
+/// The state of the computer that was measured. What could not be read is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Conditions {
+    /// How many threads wanted to run in the last minute before the run, on average.
+    pub load_average: Option<f64>,
+    /// The share of the time of the measured CPUs that others used just before the run, 0 to 1.
+    pub busy_before: Option<f64>,
+    /// The share of the time of the measured CPUs that others used during the run, 0 to 1.
+    pub busy_during: Option<f64>,
+    /// The share of the time of the measured CPUs that the hypervisor gave to others during the
+    /// run, 0 to 1.
+    pub stolen_during: Option<f64>,
+    /// The frequency governors of the measured CPUs, each once.
+    pub governors: Vec<String>,
+    /// How many CPUs' worth of time the container or user may use.
+    pub quota_cpus: Option<f64>,
+    /// What the clock counts by, such as `tsc`.
+    pub clock_source: Option<String>,
+    /// The smallest step that the clock was seen to take, in nanoseconds.
+    pub clock_step_ns: f64,
+    /// What reading the clock takes, in nanoseconds.
+    pub clock_reading_ns: f64,
+    /// The CPUs that were left out.
+    pub cpus_left_out: Vec<CpuLeftOut>,
+}
+
+/// A CPU that was not measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuLeftOut {
+    /// Its number.
+    pub cpu: u32,
+    /// Why, in a few words.
+    pub why: String,
+}
+
+/// Whether the numbers can be relied upon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Trust {
+    /// Whether they can: there is no reason against it.
+    pub trustworthy: bool,
+    /// Why not, in sentences that say what to do about it.
+    pub reasons: Vec<String>,
+}
+
+/// Something that was not measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotMeasured {
+    /// What.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+impl MachineInfo {
+    /// Describes a machine of this kind.
+    pub fn of(topology: &Topology, kind: &str) -> Self {
+        let cell = |cell| CellInfo {
+            spes: topology.spes_of(cell).map(|spe| spe.index()).collect(),
+            nearest_memory_module: topology.nearest_module(cell).index(),
+        };
+        Self {
+            name: topology.name().to_owned(),
+            kind: kind.to_owned(),
+            spes: topology.spes().len(),
+            cells: topology.cells().map(cell).collect(),
+            memory_modules: topology.modules().len(),
+            spe_places: topology
+                .spes()
+                .map(|spe| topology.place_of(spe).to_owned())
+                .collect(),
+        }
+    }
+}
