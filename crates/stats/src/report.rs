@@ -29,7 +29,8 @@ pub struct Measurement {
     /// The time of one operation.
     pub latency_ns: Latency,
     /// Where the median would be found again with a probability of at least 95 %, by the medians
-    /// of the rounds; `None` if there were fewer than six, which is too few to say so.
+    /// of the rounds; `None` if there were fewer than six, which is too few to say so. Of several
+    /// SPEs, the median of a round is the median of theirs.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
     /// to the last end; `None` if the function moves no blocks.
@@ -101,8 +102,8 @@ pub enum Buffers {
 /// Times of one operation in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// The time of the whole loop divided by its operations, averaged over the SPEs: what the
-    /// paper reports.
+    /// The time of all loops, less that of reading the clock in them, divided by their operations:
+    /// what the paper reports.
     pub mean: f64,
     /// The fastest sample.
     pub min: f64,
