@@ -17,8 +17,8 @@ pub struct Measurement {
     /// How often each SPE did the operation in the timed loops. An exchange counts for the SPE
     /// that answers it.
     pub iterations: u64,
-    /// How many timed loops there were: as many as it took for the interval of the median to
-    /// become narrow, unless the time was over before.
+    /// How many timed loops there were: as many as it took for their medians to agree, unless the
+    /// time was over before; one if the number of iterations was given.
     pub rounds: u32,
     /// How many samples the latencies other than the mean were taken from. A sample is the time
     /// of a batch of operations, less that of reading the clock, divided by their number.
@@ -29,11 +29,10 @@ pub struct Measurement {
     /// The time of one operation.
     pub latency_ns: Latency,
     /// Where the median would be found again with a probability of at least 95 %, by the medians
-    /// of the rounds; `None` if there were fewer than six, which is too few to say so. Of several
-    /// SPEs, the median of a round is the median of theirs.
+    /// of the rounds; `None` if there were fewer than six, which is too few to say so.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
-    /// to the last end; `None` if the function moves no blocks.
+    /// to the last end of each; `None` if the function moves no blocks.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// All samples in the order in which they were taken, those of each SPE after those of the one
     /// before; `None` unless asked for.

@@ -98,8 +98,9 @@ pub struct Limits {
     pub local_store_bytes: usize,
     /// The most that all buffers of a measurement together may take in main memory.
     pub memory_bytes_max: usize,
-    /// What one SPE can move at the very most, in bytes a second: a result above it is refused.
-    /// `None` if it is not known.
+    /// What one SPE can move at the very most, in bytes a second; [`measure`](crate::measure) refuses
+    /// a result above it. On a computer this is what its widest instructions move: 64 bytes a cycle
+    /// at the highest clock rate. `None` if it is not known.
     pub bandwidth_bytes_per_s_max: Option<u64>,
 }
 

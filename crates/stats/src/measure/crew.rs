@@ -7,7 +7,7 @@ use cellworks_machine::{Handle, Machine, Ppe, Span, Spe};
 use super::{ControlBlock, receive};
 use crate::error::{MeasureError, SpeError};
 use crate::request::{Pace, Timed};
-use crate::sample::{ROUNDS_MIN, Round, RoundTimes, Stopwatch, TimedLoop, is_narrow, median};
+use crate::sample::{ROUNDS_MIN, Round, RoundTimes, Stopwatch, TimedLoop, is_narrow};
 
 /// In the outbound mailbox: the SPE has its control block and waits for what comes next.
 pub(super) const READY: u32 = 1;
@@ -140,22 +140,20 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
                 self.ppe.write_in_mbox(member.handle.spe(), word);
             }
         }
-        let mut took = Span::default();
-        let mut medians = Vec::with_capacity(self.members.len());
+        let mut times = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
             let read = || self.ppe.read_out_mbox(member.handle.spe(), Outbound::Plain);
-            if read() == FAILED {
-                member.failed = true;
-                continue;
+            member.failed = read() == FAILED;
+            if !member.failed {
+                let took = span_of([read(), read()]);
+                let median = span_of([read(), read()]);
+                times.push(RoundTimes { took, median });
             }
-            took = took.max(span_of([read(), read()]));
-            medians.push(span_of([read(), read()]));
         }
-        if self.members.iter().any(|member| member.failed) {
+        if times.len() < self.members.len() {
             return Err(Stopped);
         }
-        let median = median(&mut medians).unwrap_or_default();
-        Ok(RoundTimes { took, median })
+        Ok(RoundTimes::of_all(&times))
     }
 
     /// Ends the programs, and returns the loops of each that count and what its work left.
