@@ -430,20 +430,26 @@ impl<'a> Samples<'a> {
 
 #[cfg(test)]
 impl TimedLoop {
-    /// A loop whose batches were single iterations, for tests.
-    pub(crate) fn made_up(start_ns: u64, samples_ns: &[u64]) -> Self {
-        let start = Time::default() + Span::from_nanoseconds(start_ns);
-        let operating = Span::from_nanoseconds(samples_ns.iter().sum());
+    /// A loop whose iterations were timed one by one: it lasts as long as all of them.
+    pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
+        let mut operating = Span::default();
+        for sample in &samples {
+            operating += *sample;
+        }
         Self {
             start,
             end: start + operating,
-            iterations: samples_ns.len() as u32,
+            iterations: u32::try_from(samples.len()).unwrap_or(u32::MAX),
             operating,
-            samples: samples_ns
-                .iter()
-                .map(|ns| Span::from_nanoseconds(*ns))
-                .collect(),
+            samples,
         }
+    }
+
+    /// As [`of_samples`](Self::of_samples), in nanoseconds.
+    pub fn made_up(start_ns: u64, samples_ns: &[u64]) -> Self {
+        let start = Time::default() + Span::from_nanoseconds(start_ns);
+        let samples = samples_ns.iter().copied().map(Span::from_nanoseconds);
+        Self::of_samples(start, samples.collect())
     }
 }
 
