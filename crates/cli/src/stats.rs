@@ -20,6 +20,7 @@ const HOST_LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
     memory_bytes_max: 4 << 30,
+    bandwidth_bytes_per_s_max: None,
 };
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {

@@ -6,6 +6,7 @@ use cellworks_machine::{AtomicError, CellId, ModuleId, RunError, SpeId, StageErr
 
 use crate::Function;
 use crate::function::Kind;
+use crate::report::Latency;
 
 /// A request cannot be fulfilled. Nothing was run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -271,6 +272,9 @@ pub enum MeasureError {
     /// The operations ran but did not do what they should have done.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
+    /// All went well, but the result cannot be true.
+    #[error(transparent)]
+    Impossible(#[from] Impossible),
 }
 
 /// A program on an SPE could not do its part.
@@ -302,6 +306,58 @@ impl Untrusted {
         Self { what }
     }
 }
+
+/// A result that cannot be true, whatever the machine is: it was measured, but it must not be shown as
+/// one that was.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Impossible {
+    /// An operation took no time, or none that is a number.
+    #[error(
+        "the result cannot be true: the {statistic} time of {function} is {ns} ns, and an operation \
+         takes more than 0 ns; repeat it with more iterations, and if it stays {LOOK_AT_THE_CLOCK}"
+    )]
+    Time {
+        /// What was measured.
+        function: Function,
+        /// Of all times of the operation: `mean` or `median`.
+        statistic: &'static str,
+        /// What it is, in nanoseconds.
+        ns: f64,
+    },
+    /// A time that cannot be above another is.
+    #[error(
+        "the result cannot be true: of the times of {function} the minimum is {} ns, the median {} ns, \
+         the 99th percentile {} ns and the maximum {} ns, and none can be below the one before; \
+         {LOOK_AT_THE_CLOCK}",
+        .latency.min, .latency.p50, .latency.p99, .latency.max
+    )]
+    Order {
+        /// What was measured.
+        function: Function,
+        /// The times of the operation.
+        latency: Latency,
+    },
+    /// More was moved than can be.
+    #[error(
+        "the result cannot be true: {function} moved {bytes_per_s} bytes a second with {spes} {}, \
+         which can move {bytes_per_s_max} at the very most; {LOOK_AT_THE_CLOCK}",
+        if *.spes == 1 { "SPE" } else { "SPEs" }
+    )]
+    Bandwidth {
+        /// What was measured.
+        function: Function,
+        /// The bandwidth of all SPEs together.
+        bytes_per_s: u64,
+        /// How many SPEs moved blocks.
+        spes: usize,
+        /// What they can move together, see [`Limits`](crate::Limits).
+        bytes_per_s_max: u64,
+    },
+}
+
+/// What to do about a time that cannot be true.
+const LOOK_AT_THE_CLOCK: &str = "look at the clock source of the machine, and at its hypervisor if \
+                                 it has one; if they are right, please report this";
 
 /// `2`, or `1 to 2`.
 fn range(from: usize, to: usize) -> String {

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Every measurement verifies what its operations left behind. Where that is wrong there is an
-//! error and no number.
+//! error and no number. Nor is there one where the result cannot be true.
 //!
 //! [`Machine`]: cellworks_machine::Machine
 
@@ -23,7 +23,7 @@ mod request;
 mod sample;
 
 pub use characterize::characterize;
-pub use error::{MeasureError, RequestError, SpeError, Untrusted, Unused};
+pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unused};
 pub use function::Function;
 pub use measure::measure;
 pub use report::{

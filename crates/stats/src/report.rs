@@ -17,8 +17,8 @@ pub struct Measurement {
     /// How often each SPE did the operation in the timed loops. An exchange counts for the SPE
     /// that answers it.
     pub iterations: u64,
-    /// How many timed loops there were: as many as it took for the interval of the median to
-    /// become narrow, unless the time was over before.
+    /// How many timed loops there were: as many as it took for their medians to agree, unless the
+    /// time was over before; one if the number of iterations was given.
     pub rounds: u32,
     /// How many samples the latencies other than the mean were taken from. A sample is the time
     /// of a batch of operations, less that of reading the clock, divided by their number.
@@ -32,7 +32,7 @@ pub struct Measurement {
     /// of the rounds; `None` if there were fewer than six, which is too few to say so.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
-    /// to the last end; `None` if the function moves no blocks.
+    /// to the last end of each; `None` if the function moves no blocks.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// All samples in the order in which they were taken, those of each SPE after those of the one
     /// before; `None` unless asked for.
@@ -101,8 +101,8 @@ pub enum Buffers {
 /// Times of one operation in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// The time of the whole loop divided by its operations, averaged over the SPEs: what the
-    /// paper reports.
+    /// The time of all loops, less that of reading the clock in them, divided by their operations:
+    /// what the paper reports.
     pub mean: f64,
     /// The fastest sample.
     pub min: f64,

@@ -30,7 +30,7 @@ use crate::report::{Between, Buffers, Parameters};
 ///
 /// let site = |cell| SpeSite { cell: CellId::new(cell), place: String::new() };
 /// let blade = Topology::new("a small blade", vec![ModuleId::new(0)], vec![site(0), site(0)]);
-/// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28 };
+/// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, bandwidth_bytes_per_s_max: None };
 ///
 /// let request = Request { spes: Count::Shared(2), block_bytes: Some(24), ..Request::new(Function::DmaGet) };
 /// assert_eq!(
@@ -65,6 +65,8 @@ pub struct Request {
     /// SPE 0 takes the place of the PPE in an exchange, and its local store that of main memory in
     /// a transfer (`-s`).
     pub between_spes: bool,
+    /// Whether the result has every sample in it.
+    pub keep_samples: bool,
 }
 
 /// A number of SPEs, and how buffers are spread over them. Functions without buffers take
@@ -82,7 +84,7 @@ pub enum Count {
 pub enum Iterations {
     /// So often, on each SPE.
     Exactly(u64),
-    /// As often as the warm-up says will take about so long, and at least 5 times.
+    /// In rounds, at least six, until the interval of the median is narrow or so much time is spent.
     Within(Span),
 }
 
@@ -96,6 +98,10 @@ pub struct Limits {
     pub local_store_bytes: usize,
     /// The most that all buffers of a measurement together may take in main memory.
     pub memory_bytes_max: usize,
+    /// What one SPE can move at the very most, in bytes a second; [`measure`](crate::measure) refuses
+    /// a result above it. On a computer this is what its widest instructions move: 64 bytes a cycle
+    /// at the highest clock rate. `None` if it is not known.
+    pub bandwidth_bytes_per_s_max: Option<u64>,
 }
 
 /// A request that a machine can fulfil; holding one is the proof.
@@ -106,6 +112,9 @@ pub struct Plan {
     pub(crate) task: Task,
     /// Where control blocks go, and buffers unless they are in a local store.
     pub(crate) module: ModuleId,
+    pub(crate) keep_samples: bool,
+    /// What one SPE can move at the very most.
+    pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
     parameters: Parameters,
 }
 
@@ -189,7 +198,7 @@ const DEFAULT_LIST_ELEMENTS: u32 = 16;
 const DEFAULT_VARIABLE_BYTES: usize = 4;
 
 impl Request {
-    /// One SPE, everything else as it comes, for about 0.2 s.
+    /// One SPE, everything else as it comes, for up to about 0.2 s.
     pub fn new(function: Function) -> Self {
         Self {
             function,
@@ -202,6 +211,7 @@ impl Request {
             cell: None,
             module: None,
             between_spes: false,
+            keep_samples: false,
         }
     }
 
@@ -297,6 +307,8 @@ impl Request {
             pace,
             task,
             module: placed.module,
+            keep_samples: self.keep_samples,
+            bandwidth_bytes_per_s_max: limits.bandwidth_bytes_per_s_max,
             parameters,
         })
     }
@@ -499,6 +511,28 @@ impl Plan {
     /// What is measured.
     pub fn function(&self) -> Function {
         self.function
+    }
+
+    /// Gives the rounds that count another time, if the request gave them one
+    /// ([`Iterations::Within`]); exact iterations stay. So a caller with many plans can share out
+    /// what is left of a budget before each. A warm-up of the usual length comes on top.
+    ///
+    /// ```
+    /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
+    /// use cellworks_stats::{Function, Limits, Request};
+    ///
+    /// let site = SpeSite { cell: CellId::new(0), place: String::new() };
+    /// let topology = Topology::new("one SPE", vec![ModuleId::new(0)], vec![site]);
+    /// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, bandwidth_bytes_per_s_max: None };
+    ///
+    /// let mut plan = Request::new(Function::Mailbox).plan(&topology, &limits)?;
+    /// plan.set_span(Span::from_nanoseconds(20_000_000));
+    /// # Ok::<_, cellworks_stats::RequestError>(())
+    /// ```
+    pub fn set_span(&mut self, span: Span) {
+        if let Timed::Within(before) = &mut self.pace.timed {
+            *before = span;
+        }
     }
 
     /// The SPEs that run the measured operation, or answer it.

@@ -1,23 +1,76 @@
 //! Timed loops and what is read off them.
 //!
-//! A loop is timed in batches: the clock is read after each batch, and the time of a batch divided
-//! by its operations is one sample. Batches touch, so that they add up to the whole loop.
+//! ```text
+//!   warm-up loops      rounds, each a timed loop of about the same length
+//!   ├──┼─────┼──────┤  ├───────────────┼───────────────┼───────────────┼ ...
+//!   not kept           └ batch ┴ batch ┴ batch ...
+//! ```
+//!
+//! A loop is timed in batches: the clock is read after each batch, and the time of a batch, less
+//! what reading the clock costs, divided by its operations is one sample. Batches touch, so that they
+//! add up to the whole loop.
+//!
+//! Samples of one loop have much in common: where its lines lived, the clock rate of that moment. So
+//! they cannot say how far the median would be off next time. The medians of several rounds can:
+//! how far they lie apart shows drift that the samples of one loop hide.
 
 use cellworks_machine::{Span, Time};
 
-use crate::report::Latency;
+use crate::report::{Interval, Latency};
 
 /// The most samples that a loop gives.
 const SAMPLES_MAX: u32 = 1_000;
 
-/// A batch lasts this many times as long as reading the clock, which is then under 2 % of it.
-const BATCH_PER_CLOCK_READING: u128 = 50;
+/// A batch lasts at least this many readings of the clock, and as many of the clock's smallest
+/// steps: neither is then more than 2 % of it.
+const BATCH_PER_CLOCK: u128 = 50;
 
-/// What is known before a loop starts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    clock_reading: Span,
+/// The fewest rounds that have an interval. Six medians lie on the same side of what they would have in
+/// the long run with a probability of 3.1 %, five with one of 6.3 %.
+pub(crate) const ROUNDS_MIN: usize = 6;
+
+/// What the interval of the median misses at most.
+const MISS_MAX: f64 = 0.05;
+
+/// An interval is narrow when it is at most a hundredth of the median: what is compared
+/// with such results, placements or sizes of blocks, differs by more where it matters, and clock rates
+/// rarely hold still more closely.
+const NARROW_PER_MEDIAN: u128 = 100;
+
+/// A timed loop as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Round {
+    pub iterations: u32,
+    /// Whether it counts; a warm-up does not.
+    pub counts: bool,
+}
+
+/// What is needed to decide whether there will be another round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RoundTimes {
+    /// How long the loop took; of several SPEs, the longest.
+    pub took: Span,
+    /// The median of its samples; of several SPEs, the one in the middle.
+    pub median: Span,
+}
+
+/// Times the loops of one processor, and keeps those that count.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    clock: Clock,
+    /// How long an iteration took in the last loop.
     iteration: Option<Span>,
+    kept: Vec<TimedLoop>,
+}
+
+/// What is known of the clock. All is 0 if it was not seen to move, as on a simulated machine where
+/// reading it takes no time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Clock {
+    /// What a reading costs.
+    reading: Span,
+    /// The smallest difference between two readings that is not 0.
+    step: Span,
 }
 
 /// A loop that was timed.
@@ -26,24 +79,106 @@ pub(crate) struct TimedLoop {
     pub start: Time,
     pub end: Time,
     pub iterations: u32,
+    /// From the start to the end, less the readings of the clock.
+    operating: Span,
     /// The time of one iteration, in each batch.
     samples: Vec<Span>,
 }
 
-impl Known {
-    /// Finds out what reading the clock costs.
-    pub fn about(now: impl Fn() -> Time) -> Self {
-        const READINGS: u128 = 32;
-        let start = now();
-        let mut end = start;
-        for _ in 0..READINGS {
-            end = now();
-        }
-        let each = end.since(start).as_femtoseconds() / READINGS;
+impl RoundTimes {
+    /// The times of several SPEs as one. With an even number of them, the median is the mean of the
+    /// two in the middle.
+    ///
+    /// The median of all their samples would be better, but the PPE does not have them yet.
+    pub fn of_all(times: &[Self]) -> Self {
+        let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
+        medians.sort_unstable();
+        let mut middle = medians[(medians.len() - 1) / 2];
+        middle += medians[medians.len() / 2];
         Self {
-            clock_reading: Span::from_femtoseconds(each),
-            iteration: None,
+            took: times
+                .iter()
+                .map(|times| times.took)
+                .max()
+                .unwrap_or_default(),
+            median: middle.per(2),
         }
+    }
+}
+
+impl Clock {
+    /// Reads the clock until it is known what that costs: the median of many steps, each divided by
+    /// the readings that it took, so that neither an interrupt nor a coarse clock spoils it.
+    fn calibrate(now: impl Fn() -> Time) -> Self {
+        /// An odd number has one in the middle.
+        const STEPS: usize = 101;
+        /// A clock that stands still must not be waited for.
+        const READINGS_MAX: u32 = 10_000;
+
+        let mut steps = Vec::with_capacity(STEPS);
+        let mut costs = Vec::with_capacity(STEPS);
+        let mut seen = now();
+        let mut readings = 0;
+        for _ in 0..READINGS_MAX {
+            let time = now();
+            readings += 1;
+            let step = time.since(seen);
+            if step > Span::default() {
+                steps.push(step);
+                costs.push(step.per(readings));
+                (seen, readings) = (time, 0);
+                if steps.len() == STEPS {
+                    break;
+                }
+            }
+        }
+        Self {
+            reading: median(&mut costs).unwrap_or_default(),
+            step: steps.into_iter().min().unwrap_or_default(),
+        }
+    }
+
+    /// How long a batch has to be at least.
+    fn shortest_batch(self) -> Span {
+        self.reading.max(self.step).times(BATCH_PER_CLOCK)
+    }
+}
+
+impl Stopwatch {
+    /// A stopwatch by this clock; finds out what reading it costs, at most 10,000 readings long.
+    pub fn new(now: impl Fn() -> Time) -> Self {
+        Self {
+            clock: Clock::calibrate(now),
+            iteration: None,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Does `operate` as often as the round says. A round that counts is kept.
+    ///
+    /// # Errors
+    ///
+    /// The first of `operate`, which ends the loop.
+    pub fn time<E>(
+        &mut self,
+        round: Round,
+        now: impl Fn() -> Time,
+        operate: impl FnMut() -> Result<(), E>,
+    ) -> Result<RoundTimes, E> {
+        let timed = self.timed_loop(round.iterations, now, operate)?;
+        let times = RoundTimes {
+            took: timed.end.since(timed.start),
+            median: timed.median(),
+        };
+        if round.counts {
+            self.kept.push(timed);
+        }
+        Ok(times)
+    }
+
+    /// The rounds that counted, in order.
+    pub fn into_rounds(self) -> Vec<TimedLoop> {
+        self.kept
     }
 
     /// How many iterations a batch has in a loop of `iterations`.
@@ -52,23 +187,30 @@ impl Known {
         let Some(iteration) = self.iteration else {
             return by_count;
         };
-        let by_clock = (self.clock_reading.as_femtoseconds() * BATCH_PER_CLOCK_READING)
+        // Twice the least, because this loop may be faster than the one before.
+        let by_clock = self
+            .clock
+            .shortest_batch()
+            .times(2)
+            .as_femtoseconds()
             .div_ceil(iteration.as_femtoseconds().max(1));
         u32::try_from(by_clock).unwrap_or(u32::MAX).max(by_count)
     }
 
-    /// Does `operate` `iterations` times, and remembers how long one took for the next loop.
-    pub fn timed_loop<E>(
+    fn timed_loop<E>(
         &mut self,
         iterations: u32,
         now: impl Fn() -> Time,
         mut operate: impl FnMut() -> Result<(), E>,
     ) -> Result<TimedLoop, E> {
-        let batch = self.batch(iterations);
+        let shortest = self.clock.shortest_batch();
+        let mut batch = self.batch(iterations);
         let mut samples = Vec::with_capacity((iterations / batch) as usize + 1);
+        let mut operating = Span::default();
         let start = now();
         let mut before = start;
         let mut left = iterations;
+        let (mut done, mut readings) = (0, 0);
         while left > 0 {
             // What would be less than a batch at the end joins the last one.
             let count = if left / 2 < batch { left } else { batch };
@@ -76,79 +218,239 @@ impl Known {
                 operate()?;
             }
             let after = now();
-            samples.push(after.since(before).per(count));
-            before = after;
             left -= count;
+            done += count;
+            readings += 1;
+            let took = after.since(before);
+            if took < shortest && left > 0 {
+                // Too short for the clock, so it goes on.
+                batch = batch.saturating_mul(2);
+                continue;
+            }
+            let without_readings = took - self.clock.reading.times(readings);
+            samples.push(without_readings.per(done));
+            operating += without_readings;
+            before = after;
+            (done, readings) = (0, 0);
         }
-        let whole = TimedLoop {
+        self.iteration = Some(operating.per(iterations.max(1)));
+        Ok(TimedLoop {
             start,
             end: before,
             iterations,
+            operating,
             samples,
-        };
-        self.iteration = Some(whole.elapsed().per(iterations.max(1)));
-        Ok(whole)
+        })
     }
 }
 
 impl TimedLoop {
-    /// From the first operation to the last.
-    pub fn elapsed(&self) -> Span {
-        self.end.since(self.start)
+    /// The median sample: the time of one iteration.
+    fn median(&self) -> Span {
+        median(&mut self.samples.clone()).unwrap_or_default()
     }
 }
 
-trait Per {
+trait Scale {
     /// The span divided by a count.
     fn per(self, count: u32) -> Self;
+    /// The span so many times.
+    fn times(self, count: u128) -> Self;
 }
 
-impl Per for Span {
+impl Scale for Span {
     fn per(self, count: u32) -> Self {
         Self::from_femtoseconds(self.as_femtoseconds() / u128::from(count))
     }
+
+    fn times(self, count: u128) -> Self {
+        Self::from_femtoseconds(self.as_femtoseconds() * count)
+    }
 }
 
-/// The time of one operation, the number of samples and of outliers among them, from the loops of
-/// all SPEs. An iteration of a loop is `operations` operations.
-pub(crate) fn latency(loops: &[TimedLoop], operations: usize) -> (Latency, usize, usize) {
-    let mut samples: Vec<Span> = loops
-        .iter()
-        .flat_map(|one| one.samples.iter().copied())
-        .collect();
-    samples.sort_unstable();
-    let iterations: u64 = loops.iter().map(|one| u64::from(one.iterations)).sum();
-    let elapsed_ns: f64 = loops
-        .iter()
-        .map(|one| one.elapsed().as_nanoseconds_f64())
-        .sum();
-    // Nearest rank: the smallest sample that `percent` percent of the samples do not exceed.
-    let at_percent = |percent: usize| {
-        let rank = (samples.len() * percent).div_ceil(100).max(1);
-        samples[rank - 1].as_nanoseconds_f64() / operations as f64
-    };
-    let (lower, upper) = (at_percent(25), at_percent(75));
-    let far = 3.0 * (upper - lower);
-    let is_outlier = |sample: &&Span| {
-        let ns = sample.as_nanoseconds_f64() / operations as f64;
-        ns < lower - far || ns > upper + far
-    };
-    let outliers = samples.iter().filter(is_outlier).count();
-    let latency = Latency {
-        mean: elapsed_ns / iterations as f64 / operations as f64,
-        min: at_percent(0),
-        p50: at_percent(50),
-        p99: at_percent(99),
-        max: at_percent(100),
-    };
-    (latency, samples.len(), outliers)
+/// The smallest that half of the spans do not exceed; `None` if there are none. Sorts them.
+fn median(spans: &mut [Span]) -> Option<Span> {
+    spans.sort_unstable();
+    Some(*spans.get(spans.len().checked_sub(1)? / 2)?)
 }
 
-/// From the first start to the last end.
-pub(crate) fn from_first_to_last(loops: &[TimedLoop]) -> Span {
-    let start = loops.iter().map(|one| one.start).min().unwrap_or_default();
-    let end = loops.iter().map(|one| one.end).max().unwrap_or_default();
-    end.since(start)
+/// The ranks, counted from 1, of the values between which the median of what they were drawn from
+/// lies with a probability of at least 95 %; `None` for fewer than [`ROUNDS_MIN`] values.
+///
+/// Each value falls below the median with a probability of 1/2, whatever their distribution is. So
+/// how many do is binomial, and the median lies outside of the values of ranks `k` and `n + 1 - k`
+/// only if fewer than `k` fall on one of its sides.
+fn median_ranks(n: usize) -> Option<(usize, usize)> {
+    if n < ROUNDS_MIN {
+        return None;
+    }
+    let n_f64 = n as f64;
+    // The probability that exactly `below` values fall below, and that at most so many do.
+    let mut exactly = 0.5_f64.powf(n_f64);
+    let mut at_most = exactly;
+    let mut below = 0;
+    while 2.0 * at_most <= MISS_MAX {
+        exactly *= (n_f64 - below as f64) / (below as f64 + 1.0);
+        at_most += exactly;
+        below += 1;
+    }
+    Some((below, n + 1 - below))
+}
+
+/// The interval of the median, from the medians of all rounds so far; `None` if they are too few.
+fn interval(medians: &mut [Span]) -> Option<(Span, Span)> {
+    let (low, high) = median_ranks(medians.len())?;
+    medians.sort_unstable();
+    Some((medians[low - 1], medians[high - 1]))
+}
+
+/// Whether the rounds with these medians are enough to know the median; `None` if they are too few
+/// to say so.
+///
+/// Asked after every round, it sometimes says so too early, when rounds agree by chance: the 95 % are
+/// those of a number of rounds that was fixed before.
+pub(crate) fn is_narrow(medians: &[Span]) -> Option<bool> {
+    let mut sorted = medians.to_vec();
+    let (low, high) = interval(&mut sorted)?;
+    let median = median(&mut sorted)?;
+    Some((high - low).times(NARROW_PER_MEDIAN) <= median)
+}
+
+/// What the rounds of all processors say together. An iteration of a loop is `operations` operations.
+pub(crate) struct Samples<'a> {
+    /// The rounds of each processor; all have as many.
+    loops: &'a [Vec<TimedLoop>],
+    operations: usize,
+}
+
+impl<'a> Samples<'a> {
+    pub fn of(loops: &'a [Vec<TimedLoop>], operations: usize) -> Self {
+        Self { loops, operations }
+    }
+
+    /// The time of one operation, and how many samples are outliers.
+    pub fn latency(&self) -> (Latency, usize) {
+        let mut samples: Vec<Span> = self.in_order().collect();
+        samples.sort_unstable();
+        // Nearest rank: the smallest sample that `percent` percent of the samples do not exceed.
+        let at_percent = |percent: usize| {
+            let rank = (samples.len() * percent).div_ceil(100).max(1);
+            self.operation_ns(samples[rank - 1])
+        };
+        let (lower, upper) = (at_percent(25), at_percent(75));
+        let far = 3.0 * (upper - lower);
+        let is_outlier = |sample: &&Span| {
+            let ns = self.operation_ns(**sample);
+            ns < lower - far || ns > upper + far
+        };
+        let outliers = samples.iter().filter(is_outlier).count();
+        let every = || self.loops.iter().flatten();
+        let iterations: u64 = every().map(|one| u64::from(one.iterations)).sum();
+        let operating_ns: f64 = every().map(|one| one.operating.as_nanoseconds_f64()).sum();
+        let latency = Latency {
+            mean: operating_ns / iterations as f64 / self.operations as f64,
+            min: at_percent(0),
+            p50: at_percent(50),
+            p99: at_percent(99),
+            max: at_percent(100),
+        };
+        (latency, outliers)
+    }
+
+    /// The interval of the median, by the medians of the rounds. It is widened to hold `p50`, the
+    /// median of all samples, which may differ from the medians' own.
+    pub fn median_interval(&self, p50: f64) -> Option<Interval> {
+        let median_of_round = |round: usize| {
+            let loops = self.loops.iter().map(|all| &all[round]);
+            let mut samples: Vec<Span> = loops.flat_map(|one| one.samples.clone()).collect();
+            median(&mut samples)
+        };
+        let mut medians: Vec<Span> = (0..self.rounds()).filter_map(median_of_round).collect();
+        let (low, high) = interval(&mut medians)?;
+        Some(Interval {
+            low: self.operation_ns(low).min(p50),
+            high: self.operation_ns(high).max(p50),
+        })
+    }
+
+    /// How many rounds counted.
+    pub fn rounds(&self) -> usize {
+        self.loops[0].len()
+    }
+
+    /// How often each processor did an iteration.
+    pub fn iterations(&self) -> u64 {
+        self.loops[0]
+            .iter()
+            .map(|one| u64::from(one.iterations))
+            .sum()
+    }
+
+    /// How many samples there are.
+    pub fn count(&self) -> usize {
+        self.in_order().count()
+    }
+
+    /// Every sample: those of each processor after those of the one before.
+    pub fn all_ns(&self) -> Vec<f64> {
+        self.in_order()
+            .map(|sample| self.operation_ns(sample))
+            .collect()
+    }
+
+    /// Bytes a second, if each iteration moves `bytes`: of every round the time from the first start
+    /// to the last end. `None` if nothing moves, or the clock does not.
+    pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
+        let mut elapsed = Span::default();
+        for round in 0..self.rounds() {
+            let of_round = || self.loops.iter().map(|all| &all[round]);
+            let start = of_round().map(|one| one.start).min()?;
+            let end = of_round().map(|one| one.end).max()?;
+            elapsed += end.since(start);
+        }
+        let every = self.loops.iter().flatten();
+        let moved: u128 = every
+            .map(|one| u128::from(one.iterations) * bytes as u128)
+            .sum();
+        let seconds = elapsed.as_seconds_f64();
+        (moved > 0 && seconds > 0.0).then_some((moved as f64 / seconds) as u64)
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = Span> {
+        self.loops
+            .iter()
+            .flatten()
+            .flat_map(|one| one.samples.iter().copied())
+    }
+
+    fn operation_ns(&self, iteration: Span) -> f64 {
+        iteration.as_nanoseconds_f64() / self.operations as f64
+    }
+}
+
+#[cfg(test)]
+impl TimedLoop {
+    /// A loop whose iterations were timed one by one: it lasts as long as all of them.
+    pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
+        let mut operating = Span::default();
+        for sample in &samples {
+            operating += *sample;
+        }
+        Self {
+            start,
+            end: start + operating,
+            iterations: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+            operating,
+            samples,
+        }
+    }
+
+    /// As [`of_samples`](Self::of_samples), in nanoseconds.
+    pub fn made_up(start_ns: u64, samples_ns: &[u64]) -> Self {
+        let start = Time::default() + Span::from_nanoseconds(start_ns);
+        let samples = samples_ns.iter().copied().map(Span::from_nanoseconds);
+        Self::of_samples(start, samples.collect())
+    }
 }
 
 #[cfg(test)]
@@ -158,26 +460,19 @@ mod tests {
 
     use super::*;
 
-    const NS: u128 = 1_000_000;
+    fn ns(ns: u64) -> Span {
+        Span::from_nanoseconds(ns)
+    }
 
-    fn loop_of(start_ns: u128, samples_ns: &[u64]) -> TimedLoop {
-        let elapsed: u64 = samples_ns.iter().sum();
-        TimedLoop {
-            start: Time::from_femtoseconds(start_ns * NS),
-            end: Time::from_femtoseconds((start_ns + u128::from(elapsed)) * NS),
-            iterations: samples_ns.len() as u32,
-            samples: samples_ns
-                .iter()
-                .map(|ns| Span::from_nanoseconds(*ns))
-                .collect(),
-        }
+    fn latency(loops: &[Vec<TimedLoop>], operations: usize) -> Latency {
+        Samples::of(loops, operations).latency().0
     }
 
     #[test]
     fn percentiles_are_samples_by_nearest_rank() {
         let descending: Vec<u64> = (1..=200).rev().collect();
-        let (latency, samples, _) = latency(&[loop_of(0, &descending)], 1);
-        assert_eq!(samples, 200);
+        let loops = [vec![TimedLoop::made_up(0, &descending)]];
+        assert_eq!(Samples::of(&loops, 1).count(), 200);
         let expected = Latency {
             mean: 100.5,
             min: 1.0,
@@ -185,15 +480,14 @@ mod tests {
             p99: 198.0,
             max: 200.0,
         };
-        assert_eq!(latency, expected);
+        assert_eq!(latency(&loops, 1), expected);
     }
 
     #[test]
     fn one_sample_is_all_there_is() {
-        let (latency, samples, _) = latency(&[loop_of(5, &[40])], 4);
-        assert_eq!(samples, 1);
+        let loops = [vec![TimedLoop::made_up(5, &[40])]];
         assert_eq!(
-            latency,
+            latency(&loops, 4),
             Latency {
                 mean: 10.0,
                 min: 10.0,
@@ -202,53 +496,230 @@ mod tests {
                 max: 10.0
             }
         );
+        assert_eq!(Samples::of(&loops, 4).median_interval(10.0), None);
     }
 
     #[test]
-    fn loops_of_several_spes_are_taken_together() {
-        let loops = [loop_of(100, &[10, 20]), loop_of(115, &[30, 40])];
-        let (latency, samples, _) = latency(&loops, 1);
-        assert_eq!((samples, latency.mean, latency.p50), (4, 25.0, 20.0));
-        assert_eq!(from_first_to_last(&loops), Span::from_nanoseconds(85));
+    fn rounds_of_several_spes_are_taken_together() {
+        let loops = [
+            vec![
+                TimedLoop::made_up(100, &[10, 20]),
+                TimedLoop::made_up(1_000, &[50]),
+            ],
+            vec![
+                TimedLoop::made_up(115, &[30, 40]),
+                TimedLoop::made_up(1_010, &[60]),
+            ],
+        ];
+        let samples = Samples::of(&loops, 1);
+        assert_eq!((samples.rounds(), samples.iterations()), (2, 3));
+        let latency = latency(&loops, 1);
+        assert_eq!((latency.mean, latency.p50), (35.0, 30.0));
+        assert_eq!(samples.all_ns(), [10.0, 20.0, 50.0, 30.0, 40.0, 60.0]);
+        // 85 ns and 70 ns from the first start to the last end, and the pause between does not count.
+        assert_eq!(samples.bandwidth_bytes_per_s(155), Some(6_000_000_000));
+        assert_eq!(samples.bandwidth_bytes_per_s(0), None);
     }
 
-    /// A clock that goes on by 10 ns with each reading, and by what an operation takes.
-    struct Clock(Cell<u128>);
+    #[test]
+    fn outliers_lie_beyond_three_times_the_distance_of_the_quartiles() {
+        // The quartiles are 20 and 30, so the fences are at -10 and 60.
+        for (last, outliers) in [(60, 0), (61, 1)] {
+            let loops = [vec![TimedLoop::made_up(
+                0,
+                &[10, 20, 20, 25, 25, 30, 30, last],
+            )]];
+            let (latency, found) = Samples::of(&loops, 1).latency();
+            assert_eq!((latency.max, found), (last as f64, outliers));
+        }
+    }
 
-    impl Clock {
-        fn read(&self) -> Time {
-            self.0.set(self.0.get() + 10);
-            Time::from_femtoseconds(self.0.get() * NS)
+    #[test]
+    fn the_medians_interval_has_the_ranks_of_the_binomial() {
+        // Computed exactly: the largest k for which 2 P(B(n, 1/2) < k) is at most 5 %.
+        for (n, ranks) in [
+            (0, None),
+            (1, None),
+            (5, None),
+            (6, Some((1, 6))),
+            (8, Some((1, 8))),
+            (9, Some((2, 8))),
+            (10, Some((2, 9))),
+            (12, Some((3, 10))),
+            (20, Some((6, 15))),
+            (24, Some((7, 18))),
+            (100, Some((40, 61))),
+        ] {
+            assert_eq!(median_ranks(n), ranks, "of {n}");
+        }
+    }
+
+    #[test]
+    fn the_interval_comes_from_rounds_and_holds_the_median_of_all_samples() {
+        let round = |index: u64, median: u64| {
+            TimedLoop::made_up(1_000 * index, &[median - 4, median, median + 60])
+        };
+        let medians = [22, 20, 28, 24, 26, 30];
+        let loops = [medians.map(|median| round(median, median)).to_vec()];
+        let interval = |loops: &[Vec<TimedLoop>], operations, p50| {
+            Samples::of(loops, operations)
+                .median_interval(p50)
+                .map(|interval| (interval.low, interval.high))
+        };
+        assert_eq!(interval(&loops, 1, 26.0), Some((20.0, 30.0)));
+        assert_eq!(interval(&loops, 2, 13.0), Some((10.0, 15.0)));
+        assert_eq!(interval(&loops, 1, 33.0), Some((20.0, 33.0)));
+        assert_eq!(interval(&[loops[0][..5].to_vec()], 1, 26.0), None);
+        // A round of two SPEs has the median of all samples: 16, 18, 20, 22, 80 and 82, and so on.
+        let slower = medians.map(|median| round(median, median + 2)).to_vec();
+        let both = [slower, loops[0].clone()];
+        assert_eq!(interval(&both, 1, 26.0), Some((20.0, 30.0)));
+    }
+
+    #[test]
+    fn times_of_several_spes_are_the_longest_and_the_middle() {
+        let times = [(7, 10), (9, 30), (8, 20), (3, 50)].map(|(took, median)| RoundTimes {
+            took: ns(took),
+            median: ns(median),
+        });
+        let of_all = |number: usize| {
+            let all = RoundTimes::of_all(&times[..number]);
+            (all.took, all.median)
+        };
+        assert_eq!(of_all(1), (ns(7), ns(10)));
+        assert_eq!(of_all(2), (ns(9), ns(20)));
+        assert_eq!(of_all(3), (ns(9), ns(20)));
+        assert_eq!(of_all(4), (ns(9), ns(25)));
+    }
+
+    #[test]
+    fn narrow_is_a_hundredth_of_the_median() {
+        let medians = |last| [1_000, 1_000, 1_000, 1_000, 1_000, last].map(ns);
+        assert_eq!(is_narrow(&medians(1_010)), Some(true));
+        assert_eq!(is_narrow(&medians(1_011)), Some(false));
+        assert_eq!(is_narrow(&medians(1_000)[..5]), None);
+    }
+
+    /// A clock that goes on with each reading, and by what an operation takes, and shows multiples
+    /// of its step.
+    struct MadeUp {
+        ns: Cell<u64>,
+        reading_ns: u64,
+        step_ns: u64,
+    }
+
+    impl MadeUp {
+        fn new(reading_ns: u64, step_ns: u64) -> Self {
+            Self {
+                ns: Cell::new(0),
+                reading_ns,
+                step_ns,
+            }
         }
 
-        fn operate(&self, ns: u128) -> Result<(), Infallible> {
-            self.0.set(self.0.get() + ns);
+        fn read(&self) -> Time {
+            self.ns.set(self.ns.get() + self.reading_ns);
+            Time::default() + ns(self.ns.get() / self.step_ns * self.step_ns)
+        }
+
+        fn operate(&self, ns: u64) -> Result<(), Infallible> {
+            self.ns.set(self.ns.get() + ns);
             Ok(())
         }
+
+        fn timed_loop(&self, stopwatch: &mut Stopwatch, iterations: u32, ns: u64) -> TimedLoop {
+            let Ok(timed) = stopwatch.timed_loop(iterations, || self.read(), || self.operate(ns));
+            timed
+        }
     }
 
     #[test]
-    fn batches_keep_clock_readings_under_a_fiftieth() {
-        let clock = Clock(Cell::new(0));
-        let mut known = Known::about(|| clock.read());
-        assert_eq!(known.clock_reading, Span::from_nanoseconds(10));
-        let Ok(_) = known.timed_loop(1_000, || clock.read(), || clock.operate(5));
-        // The first loop read the clock after each operation of 5 ns: it saw 15 ns.
-        assert_eq!(known.iteration, Some(Span::from_nanoseconds(15)));
-        assert_eq!(known.batch(10_000), 34, "500 ns of 15 ns each");
-        let Ok(timed) = known.timed_loop(10_000, || clock.read(), || clock.operate(5));
-        assert_eq!(timed.samples.len(), 10_000 / 34);
-        assert_eq!(
-            timed.elapsed(),
-            Span::from_nanoseconds(10_000 * 5 + 10 * (10_000 / 34))
-        );
+    fn the_cost_of_a_reading_is_not_spoiled_by_interrupts() {
+        let clock = MadeUp::new(10, 1);
+        let readings = Cell::new(0);
+        let calibrated = Clock::calibrate(|| {
+            readings.set(readings.get() + 1);
+            if readings.get() % 7 == 0 {
+                let Ok(()) = clock.operate(50_000);
+            }
+            clock.read()
+        });
+        let ten = ns(10);
+        assert_eq!((calibrated.reading, calibrated.step), (ten, ten));
+    }
+
+    #[test]
+    fn a_coarse_clock_is_read_until_it_steps_and_batches_last_fifty_steps() {
+        let clock = MadeUp::new(25, 1_000);
+        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let calibrated = stopwatch.clock;
+        assert_eq!((calibrated.reading, calibrated.step), (ns(25), ns(1_000)));
+        // At first nothing is known of the operation, and batches grow until they are long enough.
+        let first = clock.timed_loop(&mut stopwatch, 10_000, 100);
+        assert!(first.samples.len() > 1, "{first:?}");
+        for timed in [first, clock.timed_loop(&mut stopwatch, 10_000, 100)] {
+            let longest =
+                timed.end.since(timed.start).as_femtoseconds() / ns(50_000).as_femtoseconds();
+            assert!(timed.samples.len() as u128 <= longest, "{timed:?}");
+            for sample in timed.samples {
+                // A step at one end of a batch of at least 50 is 2 %.
+                assert!((ns(98)..=ns(102)).contains(&sample), "{sample}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_that_costs_nothing_is_not_waited_for() {
+        let clock = MadeUp::new(0, 1);
+        let mut stopwatch = Stopwatch::new(|| clock.read());
+        assert_eq!(stopwatch.clock, Clock::default());
+        let timed = clock.timed_loop(&mut stopwatch, 500, 7);
+        assert_eq!(timed.samples, vec![ns(7); 500]);
+    }
+
+    #[test]
+    fn samples_are_without_readings_of_the_clock() {
+        let clock = MadeUp::new(10, 1);
+        let mut stopwatch = Stopwatch::new(|| clock.read());
+        for iterations in [1_000, 10_000, 10_000] {
+            let timed = clock.timed_loop(&mut stopwatch, iterations, 5);
+            assert!(timed.samples.iter().all(|sample| *sample == ns(5)));
+            assert_eq!(timed.operating, ns(5 * u64::from(iterations)));
+            // Batches of 500 ns and one reading each are the shortest.
+            assert!(timed.samples.len() as u32 <= iterations / 98, "{timed:?}");
+        }
+    }
+
+    #[test]
+    fn an_operation_shorter_than_a_reading_varies_is_0_and_not_below() {
+        let clock = MadeUp::new(10, 1);
+        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let fast = MadeUp::new(4, 1);
+        let timed = fast.timed_loop(&mut stopwatch, 1, 5);
+        assert_eq!(timed.samples, [Span::default()]);
+    }
+
+    #[test]
+    fn only_rounds_that_count_are_kept() {
+        let clock = MadeUp::new(10, 1);
+        let mut stopwatch = Stopwatch::new(|| clock.read());
+        for (iterations, counts) in [(3, false), (200, true), (4, false), (300, true)] {
+            let round = Round { iterations, counts };
+            let Ok(times) = stopwatch.time(round, || clock.read(), || clock.operate(5));
+            assert_eq!(times.median, ns(5));
+            assert!(times.took > ns(5 * u64::from(iterations)));
+        }
+        let kept = stopwatch.into_rounds();
+        let iterations: Vec<u32> = kept.iter().map(|one| one.iterations).collect();
+        assert_eq!(iterations, [200, 300]);
     }
 
     #[test]
     fn there_are_at_most_a_thousand_samples() {
-        let slow = Known {
-            clock_reading: Span::default(),
-            iteration: Some(Span::from_nanoseconds(1_000_000)),
+        let slow = Stopwatch {
+            clock: Clock::default(),
+            iteration: Some(ns(1_000_000)),
+            kept: Vec::new(),
         };
         for iterations in [1, 2, 999, 1_000, 1_001, 1_999, 123_456, u32::MAX] {
             assert!(

@@ -3,14 +3,15 @@
 use cellworks_host::Host;
 use cellworks_machine::{CellId, LOCAL_STORE_BYTES, Machine, ModuleId, Span};
 use cellworks_stats::{
-    Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, characterize,
-    measure,
+    Between, Buffers, Count, Function, Iterations, Limits, MeasureError, Measurement, Request,
+    characterize, measure,
 };
 
 const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
     memory_bytes_max: 1 << 30,
+    bandwidth_bytes_per_s_max: None,
 };
 
 fn host(spes: usize) -> Host {
@@ -31,6 +32,12 @@ fn measured(host: &Host, request: &Request) -> Measurement {
     let measurement = measure(host, &plan).unwrap_or_else(|error| panic!("{request:?}: {error}"));
     let latency = measurement.latency_ns;
     assert!(latency.mean > 0.0, "{measurement:?}");
+    if let Some(interval) = measurement.median_interval_ns {
+        assert!(
+            interval.low <= latency.p50 && latency.p50 <= interval.high,
+            "{measurement:?}"
+        );
+    }
     // Samples are whole femtoseconds, the mean is not.
     let rounding = 1e-3;
     assert!(
@@ -62,7 +69,9 @@ fn every_function_by_one_spe_and_by_three() {
                 (measurement.function, measurement.parameters.spes),
                 (function, spes)
             );
-            assert_eq!(measurement.iterations, 37);
+            assert_eq!((measurement.iterations, measurement.rounds), (37, 1));
+            assert_eq!(measurement.median_interval_ns, None);
+            assert_eq!(measurement.samples_ns, None);
             assert_eq!(
                 measurement.bandwidth_bytes_per_s.is_some(),
                 function.name().starts_with("dma"),
@@ -253,7 +262,68 @@ fn a_time_and_no_warm_up_are_enough() {
         warm_up: Some(0),
         ..Request::new(Function::FetchInc)
     };
-    assert!(measured(&host, &request).iterations >= 5);
+    assert!(measured(&host, &request).rounds >= 6);
+}
+
+/// By the PPE alone, by the PPE with partners, and by SPEs.
+#[test]
+fn a_time_is_spent_in_rounds_and_their_samples_are_there_on_request() {
+    let host = host(2);
+    for function in [Function::MkThread, Function::Signal, Function::DmaPut] {
+        let request = Request {
+            spes: Count::Shared(2),
+            iterations: Iterations::Within(Span::from_nanoseconds(3_000_000)),
+            warm_up: Some(10),
+            keep_samples: true,
+            ..Request::new(function)
+        };
+        let measurement = measured(&host, &request);
+        assert!(measurement.rounds >= 6, "{measurement:?}");
+        assert!(
+            measurement.iterations >= measurement.rounds.into(),
+            "{measurement:?}"
+        );
+        assert!(measurement.median_interval_ns.is_some(), "{measurement:?}");
+        let kept = measurement.samples_ns.unwrap();
+        assert_eq!(kept.len(), measurement.samples);
+        let fastest = kept.iter().copied().fold(f64::INFINITY, f64::min);
+        assert_eq!(fastest, measurement.latency_ns.min);
+    }
+}
+
+#[test]
+fn another_time_is_for_plans_with_a_time() {
+    let host = host(1);
+    let long = Span::from_nanoseconds(3_600_000_000_000);
+    for (iterations, short_ns, least) in [
+        (Iterations::Within(long), 1_000_000, 6),
+        (Iterations::Exactly(5), 1_000_000, 5),
+    ] {
+        let request = Request {
+            iterations,
+            warm_up: Some(1),
+            ..Request::new(Function::FetchDec)
+        };
+        let mut plan = request.plan(host.topology(), &LIMITS).unwrap();
+        plan.set_span(Span::from_nanoseconds(short_ns));
+        let measurement = measure(&host, &plan).unwrap();
+        assert!(measurement.iterations >= least, "{measurement:?}");
+        let exact = iterations == Iterations::Exactly(5);
+        assert_eq!(measurement.rounds == 1, exact, "{measurement:?}");
+    }
+}
+
+#[test]
+fn a_bandwidth_that_the_machine_cannot_have_is_an_error() {
+    let host = host(1);
+    let request = few(Function::DmaGet);
+    let limits = Limits {
+        bandwidth_bytes_per_s_max: Some(1),
+        ..LIMITS
+    };
+    let plan = request.plan(host.topology(), &limits).unwrap();
+    let refused = measure(&host, &plan).unwrap_err();
+    assert!(matches!(refused, MeasureError::Impossible(_)), "{refused}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ const CELL: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: 256 << 10,
     memory_bytes_max: 256 << 20,
+    bandwidth_bytes_per_s_max: None,
 };
 
 fn site(cell: u16) -> SpeSite {

@@ -42,15 +42,15 @@ pub(super) fn measure<M: Machine>(
         let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
         let mut crew = Crew::gather(ppe, programs);
         // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(plan.pace, |iterations| crew.round(iterations));
+        let _ = conduct(plan.pace, |round| crew.round(round));
         crew.dismiss()
     })??;
     let mut balances = vec![0_u32; layout.buffers];
     let mut loops = Vec::with_capacity(results.len());
-    for (position, (timed, balance)) in results.into_iter().enumerate() {
+    for (position, (rounds, balance)) in results.into_iter().enumerate() {
         let variable = &mut balances[layout.buffer_of(position)];
         *variable = variable.wrapping_add(balance);
-        loops.push(timed);
+        loops.push(rounds);
     }
     for (index, balance) in balances.into_iter().enumerate() {
         verify(&variables, layout.stride * index, task.words, balance)?;

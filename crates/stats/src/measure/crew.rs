@@ -7,20 +7,35 @@ use cellworks_machine::{Handle, Machine, Ppe, Span, Spe};
 use super::{ControlBlock, receive};
 use crate::error::{MeasureError, SpeError};
 use crate::request::{Pace, Timed};
-use crate::sample::{Known, TimedLoop};
+use crate::sample::{ROUNDS_MIN, Round, RoundTimes, Stopwatch, TimedLoop, is_narrow};
 
 /// In the outbound mailbox: the SPE has its control block and waits for what comes next.
 pub(super) const READY: u32 = 1;
+/// In the outbound mailbox: the loop is done, and its times follow.
+const DONE: u32 = 2;
 /// In the outbound mailbox: the SPE's program has failed, and its result says why.
 pub(super) const FAILED: u32 = u32::MAX;
-/// In the inbound mailbox, in place of a number of iterations: there are no more.
+
+/// In the inbound mailbox: there are no more loops.
 const END: u32 = 0;
+/// In the inbound mailbox: the loop whose iterations follow is a warm-up.
+const WARM_UP: u32 = 1;
+/// In the inbound mailbox: the loop whose iterations follow counts.
+const COUNTS: u32 = 2;
 
 /// How long a warm-up lasts of which nobody said how long it should be.
-const WARM_UP: Span = Span::from_nanoseconds(10_000_000);
+const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The fewest iterations when a time and not a number was asked for.
-const ITERATIONS_MIN: u128 = 5;
+/// A round takes this part of the time for all: as many as have an interval fit in half of it, and
+/// the other half is for those that did not agree.
+const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
+
+/// The most rounds, which bounds their samples in memory: more only begin if rounds get ever shorter.
+const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
+
+/// A clock that did not move during so many iterations stands still: the result will be refused,
+/// and there is no use in waiting for it.
+const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
 /// The operation that an SPE repeats.
 pub(super) trait Work<S: Spe> {
@@ -34,8 +49,8 @@ pub(super) trait Work<S: Spe> {
     fn finish(self, spe: &S) -> Result<Self::Left, SpeError>;
 }
 
-/// What the program of an SPE returns: its last loop, and what its work left.
-pub(super) type WorkResult<L> = Result<(TimedLoop, L), SpeError>;
+/// What the program of an SPE returns: its loops that count, and what its work left.
+pub(super) type WorkResult<L> = Result<(Vec<TimedLoop>, L), SpeError>;
 
 /// The program of an SPE that works: timed loops, as the PPE asks for them.
 pub(super) fn work<S: Spe, W: Work<S>>(
@@ -43,35 +58,43 @@ pub(super) fn work<S: Spe, W: Work<S>>(
     control_block: EffectiveAddress,
     set_up: impl FnOnce(&S, ControlBlock) -> Result<W, SpeError>,
 ) -> WorkResult<W::Left> {
+    let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
     // Whoever fails says so, or the PPE would wait for its report for ever.
     let or_report = |failure| {
-        spe.write_out_mbox(Outbound::Plain, FAILED);
+        tell(FAILED);
         failure
     };
     let mut work = receive(spe, control_block)
         .and_then(|block| set_up(spe, block))
         .map_err(or_report)?;
-    let mut known = Known::about(|| spe.now());
-    let mut last = TimedLoop::default();
-    spe.write_out_mbox(Outbound::Plain, READY);
+    let mut stopwatch = Stopwatch::new(|| spe.now());
+    tell(READY);
     loop {
-        match spe.read_in_mbox() {
-            END => return Ok((last, work.finish(spe)?)),
-            iterations => {
-                last = known
-                    .timed_loop(iterations, || spe.now(), || work.operate(spe))
-                    .map_err(or_report)?;
-                spe.write_out_mbox(Outbound::Plain, microseconds(last.elapsed()));
-            }
+        let counts = match spe.read_in_mbox() {
+            END => return Ok((stopwatch.into_rounds(), work.finish(spe)?)),
+            kind => kind == COUNTS,
+        };
+        let iterations = spe.read_in_mbox();
+        let round = Round { iterations, counts };
+        let times = stopwatch
+            .time(round, || spe.now(), || work.operate(spe))
+            .map_err(or_report)?;
+        tell(DONE);
+        for word in words(times.took).into_iter().chain(words(times.median)) {
+            tell(word);
         }
     }
 }
 
-/// The microseconds of a span, rounded up, as a mailbox word that is not [`FAILED`]: enough for 71
-/// minutes, and fine enough for pacing, where a warm-up is milliseconds long.
-fn microseconds(span: Span) -> u32 {
-    let us = span.as_femtoseconds().div_ceil(1_000_000_000);
-    u32::try_from(us).map_or(FAILED - 1, |us| us.min(FAILED - 1))
+/// A span as two mailbox words, upper half first: femtoseconds, as far as 64 bits go, which is five
+/// hours and enough for pacing.
+fn words(span: Span) -> [u32; 2] {
+    let fs = u64::try_from(span.as_femtoseconds()).unwrap_or(u64::MAX);
+    [(fs >> 32) as u32, fs as u32]
+}
+
+fn span_of([upper, lower]: [u32; 2]) -> Span {
+    Span::from_femtoseconds(u128::from(upper) << 32 | u128::from(lower))
 }
 
 /// The SPEs that work, seen from the PPE.
@@ -105,28 +128,36 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
         Self { ppe, members }
     }
 
-    /// Has each SPE do a loop, and returns how long the longest took.
-    pub fn round(&mut self, iterations: u32) -> Result<Span, Stopped> {
+    /// Has each SPE do a loop.
+    pub fn round(&mut self, round: Round) -> Result<RoundTimes, Stopped> {
         if self.members.iter().any(|member| member.failed) {
             return Err(Stopped);
         }
-        for member in &self.members {
-            self.ppe.write_in_mbox(member.handle.spe(), iterations);
+        let kind = if round.counts { COUNTS } else { WARM_UP };
+        // The second word opens the gate, so that all find the first one there.
+        for word in [kind, round.iterations] {
+            for member in &self.members {
+                self.ppe.write_in_mbox(member.handle.spe(), word);
+            }
         }
-        let mut longest_us = 0;
+        let mut times = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
-            let word = self.ppe.read_out_mbox(member.handle.spe(), Outbound::Plain);
-            member.failed = word == FAILED;
-            longest_us = longest_us.max(word);
+            let read = || self.ppe.read_out_mbox(member.handle.spe(), Outbound::Plain);
+            member.failed = read() == FAILED;
+            if !member.failed {
+                let took = span_of([read(), read()]);
+                let median = span_of([read(), read()]);
+                times.push(RoundTimes { took, median });
+            }
         }
-        if longest_us == FAILED {
+        if times.len() < self.members.len() {
             return Err(Stopped);
         }
-        Ok(Span::from_nanoseconds(u64::from(longest_us) * 1_000))
+        Ok(RoundTimes::of_all(&times))
     }
 
-    /// Ends the programs, and returns the last loop of each and what its work left.
-    pub fn dismiss(self) -> Result<Vec<(TimedLoop, L)>, MeasureError> {
+    /// Ends the programs, and returns the loops of each that count and what its work left.
+    pub fn dismiss(self) -> Result<Vec<(Vec<TimedLoop>, L)>, MeasureError> {
         for member in self.members.iter().filter(|member| !member.failed) {
             self.ppe.write_in_mbox(member.handle.spe(), END);
         }
@@ -151,62 +182,219 @@ pub(super) fn join<T, M: Machine>(
     }
 }
 
-/// Warms up, and then runs the round that counts.
+/// Warms up, and then runs the rounds that count: one of exactly so many iterations, or as many as
+/// it takes to know the median or to spend the time, and at least [`ROUNDS_MIN`].
 pub(super) fn conduct<E>(
     pace: Pace,
-    mut round: impl FnMut(u32) -> Result<Span, E>,
+    mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
 ) -> Result<(), E> {
-    let mut warm_up = |iterations: u32| {
-        let took = round(iterations)?;
-        Ok((took, took.as_femtoseconds() / u128::from(iterations)))
-    };
-    let iteration_fs = match pace.warm_up {
-        Some(0) => None,
-        Some(iterations) => Some(warm_up(iterations)?.1),
-        None => {
-            let mut iterations = 1_u32;
-            loop {
-                let (took, each) = warm_up(iterations)?;
-                // The first round is cold, and says nothing about the others: an OS thread may
-                // have to be started for it.
-                if took >= WARM_UP && iterations > 1 {
-                    break Some(each);
-                }
-                iterations = iterations.saturating_mul(4);
+    if let Some(iterations @ 1..) = pace.warm_up {
+        let counts = false;
+        round(Round { iterations, counts })?;
+    }
+    match pace.timed {
+        Timed::Exactly(iterations) => {
+            if pace.warm_up.is_none() {
+                approach(WARM_UP_SPAN, &mut round)?;
             }
+            let counts = true;
+            round(Round { iterations, counts })?;
+            Ok(())
         }
-    };
-    let iterations = match pace.timed {
-        Timed::Exactly(iterations) => iterations,
         Timed::Within(span) => {
-            let each = match iteration_fs {
-                Some(each) => each,
-                None => warm_up(1)?.1,
+            let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
+            // A warm-up of so many iterations says nothing about how many fill a round.
+            let enough = match pace.warm_up {
+                None => WARM_UP_SPAN,
+                Some(_) => of_round,
             };
-            let fitting = span.as_femtoseconds() / each.max(1);
-            u32::try_from(fitting.max(ITERATIONS_MIN)).unwrap_or(u32::MAX)
+            let rate = approach(enough, &mut round)?;
+            repeat(span, of_round, rate, round)
         }
-    };
-    round(iterations)?;
-    Ok(())
+    }
+}
+
+/// So many iterations took so long.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    iterations: u64,
+    took: Span,
+}
+
+impl Rate {
+    /// How many iterations take about `span`; as many as before if the clock did not see them.
+    fn fitting(self, span: Span) -> u32 {
+        let iterations = u128::from(self.iterations);
+        let fitting = (span.as_femtoseconds() * iterations)
+            .checked_div(self.took.as_femtoseconds())
+            .unwrap_or(iterations);
+        u32::try_from(fitting).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+/// Loops that do not count, longer and longer, until one takes at least `span`.
+fn approach<E>(
+    span: Span,
+    round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
+) -> Result<Rate, E> {
+    let mut iterations = 1_u32;
+    loop {
+        let counts = false;
+        let took = round(Round { iterations, counts })?.took;
+        // The first loop is cold, and says nothing about the others: an OS thread may have to be
+        // started for it.
+        let is_long = took >= span && iterations > 1;
+        let stands_still = took == Span::default() && iterations >= STANDSTILL_ITERATIONS;
+        if is_long || stands_still || iterations == u32::MAX {
+            let iterations = iterations.into();
+            return Ok(Rate { iterations, took });
+        }
+        iterations = iterations.saturating_mul(4);
+    }
+}
+
+/// Rounds of about `of_round`, until the interval of the median is narrow or `span` is spent.
+fn repeat<E>(
+    span: Span,
+    of_round: Span,
+    mut rate: Rate,
+    mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
+) -> Result<(), E> {
+    let mut all = Rate::default();
+    let mut medians = Vec::with_capacity(ROUNDS_MAX);
+    loop {
+        let (iterations, counts) = (rate.fitting(of_round), true);
+        let times = round(Round { iterations, counts })?;
+        medians.push(times.median);
+        all.iterations += u64::from(iterations);
+        all.took += times.took;
+        let is_over = all.took >= span || medians.len() == ROUNDS_MAX;
+        if is_narrow(&medians).is_some_and(|narrow| narrow || is_over) {
+            return Ok(());
+        }
+        rate = all;
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
 
-    #[test]
-    fn loops_of_minutes_are_reported_and_short_ones_are_not_0() {
-        let second = 1_000_000_000;
-        for (ns, us) in [
-            (0, 0),
-            (1, 1),
-            (1_001, 2),
-            (10 * second, 10_000_000),
-            (3_600 * second, 3_600_000_000),
-            (u64::MAX, FAILED - 1),
-        ] {
-            assert_eq!(microseconds(Span::from_nanoseconds(ns)), us, "{ns} ns");
+    const MS: u64 = 1_000_000;
+
+    fn ns(ns: u64) -> Span {
+        Span::from_nanoseconds(ns)
+    }
+
+    /// The rounds that a made-up operation gets: `times` is told each round and how many counted
+    /// before it.
+    fn conducted(
+        warm_up: Option<u32>,
+        timed: Timed,
+        mut times: impl FnMut(Round, usize) -> RoundTimes,
+    ) -> Vec<Round> {
+        let mut rounds: Vec<Round> = Vec::new();
+        let Ok(()) = conduct(Pace { warm_up, timed }, |round| {
+            let counted = rounds.iter().filter(|round| round.counts).count();
+            rounds.push(round);
+            Ok::<_, Infallible>(times(round, counted))
+        });
+        rounds
+    }
+
+    fn counted(rounds: &[Round]) -> Vec<u32> {
+        let counted = rounds.iter().filter(|round| round.counts);
+        counted.map(|round| round.iterations).collect()
+    }
+
+    /// An operation that always takes 100 ns.
+    fn steady(round: Round, _: usize) -> RoundTimes {
+        RoundTimes {
+            took: ns(100 * u64::from(round.iterations)),
+            median: ns(100),
         }
+    }
+
+    #[test]
+    fn exact_iterations_are_one_loop() {
+        for (warm_up, before) in [(None, 10), (Some(7), 1), (Some(0), 0)] {
+            let rounds = conducted(warm_up, Timed::Exactly(37), steady);
+            assert_eq!(counted(&rounds), [37]);
+            assert_eq!(rounds.len(), before + 1, "{rounds:?}");
+            assert!(rounds.last().unwrap().counts);
+        }
+        let rounds = conducted(Some(7), Timed::Exactly(37), steady);
+        assert_eq!((rounds[0].iterations, rounds[0].counts), (7, false));
+    }
+
+    #[test]
+    fn rounds_that_agree_end_after_the_sixth() {
+        for warm_up in [None, Some(0), Some(50)] {
+            let rounds = conducted(warm_up, Timed::Within(ns(120 * MS)), steady);
+            assert_eq!(counted(&rounds), [100_000; 6], "10 ms each");
+        }
+    }
+
+    #[test]
+    fn rounds_that_do_not_agree_go_on_until_the_time_is_spent() {
+        let unsteady = |round: Round, counted: usize| RoundTimes {
+            median: ns(100 + 2 * (counted as u64 % 6)),
+            ..steady(round, counted)
+        };
+        let rounds = conducted(None, Timed::Within(ns(120 * MS)), unsteady);
+        assert_eq!(counted(&rounds), [100_000; 12]);
+    }
+
+    #[test]
+    fn one_round_that_was_disturbed_takes_three_more() {
+        let disturbed_once = |round: Round, counted: usize| RoundTimes {
+            median: ns(if counted == 2 { 150 } else { 100 }),
+            ..steady(round, counted)
+        };
+        let rounds = conducted(None, Timed::Within(ns(120 * MS)), disturbed_once);
+        // With nine rounds the interval leaves out the slowest and the fastest.
+        assert_eq!(counted(&rounds).len(), 9);
+    }
+
+    #[test]
+    fn an_operation_longer_than_the_time_is_done_six_times() {
+        let slow = |round: Round, _| RoundTimes {
+            took: ns(500 * MS * u64::from(round.iterations)),
+            median: ns(500 * MS),
+        };
+        let rounds = conducted(Some(0), Timed::Within(ns(100 * MS)), slow);
+        assert_eq!(counted(&rounds), [1; 6]);
+    }
+
+    #[test]
+    fn rounds_that_become_shorter_and_shorter_end_too() {
+        let faster = |round: Round, counted: usize| RoundTimes {
+            took: ns(u64::from(round.iterations) >> counted),
+            median: ns(1_000_000 >> counted),
+        };
+        let rounds = conducted(None, Timed::Within(ns(1_000 * MS)), faster);
+        assert!(counted(&rounds).len() <= ROUNDS_MAX);
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_is_not_waited_for() {
+        for timed in [Timed::Exactly(5), Timed::Within(ns(100 * MS))] {
+            let rounds = conducted(None, timed, |_, _| RoundTimes::default());
+            assert!(rounds.len() <= 20, "{rounds:?}");
+            let iterations: u64 = rounds.iter().map(|round| u64::from(round.iterations)).sum();
+            assert!(iterations <= 100 * u64::from(STANDSTILL_ITERATIONS));
+        }
+    }
+
+    #[test]
+    fn spans_travel_by_mailbox_to_the_femtosecond_and_stop_at_five_hours() {
+        for fs in [0, 1, 0xFFFF_FFFF, 0x1_0000_0000, u128::from(u64::MAX)] {
+            let span = Span::from_femtoseconds(fs);
+            assert_eq!(span_of(words(span)), span);
+        }
+        let day = Span::from_femtoseconds(86_400 * 1_000_000_000_000_000);
+        assert_eq!(words(day), [u32::MAX; 2]);
     }
 }

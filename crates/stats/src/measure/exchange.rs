@@ -11,12 +11,12 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{Handle, Machine, Ppe, SignalRegister, Spe, SpeId};
 
-use super::crew::{Crew, FAILED, READY, Work, conduct, join, work};
+use super::crew::{Crew, FAILED, READY, Work, WorkResult, conduct, join, work};
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks, receive};
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::function::Channel;
 use crate::request::Plan;
-use crate::sample::{Known, TimedLoop};
+use crate::sample::{Stopwatch, TimedLoop};
 
 const REGISTER: SignalRegister = SignalRegister::One;
 /// What ends a partner; no other word of an exchange has the most significant bit.
@@ -35,7 +35,7 @@ pub(super) fn measure<M: Machine>(
     let blocks = vec![ControlBlock::default(); partners.len() + 1];
     let region = control_blocks(machine, plan.module, blocks.into_iter())?;
     let block_of = |position: usize| region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
-    let last = machine.run(|ppe| {
+    let rounds = machine.run(|ppe| {
         let mut handles = Vec::new();
         let mut all_ready = true;
         for (position, partner) in partners.iter().enumerate() {
@@ -45,8 +45,8 @@ pub(super) fn measure<M: Machine>(
         for partner in partners {
             all_ready &= ppe.read_out_mbox(*partner, Outbound::Plain) == READY;
         }
-        let last = match initiator {
-            _ if !all_ready => Ok(TimedLoop::default()),
+        let rounds = match initiator {
+            _ if !all_ready => Ok(Vec::new()),
             None => by_ppe(ppe, plan, channel, partners),
             Some(initiator) => {
                 let block = block_of(partners.len());
@@ -70,10 +70,10 @@ pub(super) fn measure<M: Machine>(
         }
         let answered: Vec<_> = handles.into_iter().map(join).collect();
         answered.into_iter().collect::<Result<(), _>>()?;
-        last
+        rounds
     })??;
     Ok(Outcome {
-        loops: vec![last],
+        loops: vec![rounds],
         operations_per_iteration: partners.len(),
         bytes_per_iteration: 0,
     })
@@ -84,9 +84,8 @@ fn by_ppe<M: Machine>(
     plan: &Plan,
     channel: Channel,
     partners: &[SpeId],
-) -> Result<TimedLoop, MeasureError> {
-    let mut known = Known::about(|| ppe.now());
-    let mut last = TimedLoop::default();
+) -> Result<Vec<TimedLoop>, MeasureError> {
+    let mut stopwatch = Stopwatch::new(|| ppe.now());
     let mut word = 0;
     let mut exchange_with_each = || {
         for partner in partners {
@@ -99,21 +98,20 @@ fn by_ppe<M: Machine>(
         }
         Ok::<_, Untrusted>(())
     };
-    conduct(plan.pace, |iterations| {
-        last = known.timed_loop(iterations, || ppe.now(), &mut exchange_with_each)?;
-        Ok::<_, Untrusted>(last.elapsed())
+    conduct(plan.pace, |round| {
+        stopwatch.time(round, || ppe.now(), &mut exchange_with_each)
     })?;
-    Ok(last)
+    Ok(stopwatch.into_rounds())
 }
 
 fn by_spe<'scope, M: Machine>(
     ppe: &'scope Ppe<'scope, '_, M>,
     plan: &Plan,
-    program: Handle<'scope, Result<(TimedLoop, ()), SpeError>, M>,
-) -> Result<TimedLoop, MeasureError> {
+    program: Handle<'scope, WorkResult<()>, M>,
+) -> Result<Vec<TimedLoop>, MeasureError> {
     let mut crew = Crew::gather(ppe, vec![program]);
     // Whoever stopped the crew is named by `dismiss`.
-    let _ = conduct(plan.pace, |iterations| crew.round(iterations));
+    let _ = conduct(plan.pace, |round| crew.round(round));
     let mut results = crew.dismiss()?;
     Ok(results.swap_remove(0).0)
 }

@@ -5,18 +5,22 @@
 //!   writes a control block for each SPE
 //!   spawns its program ───────────────────────► gets its control block by DMA
 //!   waits for all     ◄── outbound mailbox ──── READY
+//!
+//!   a round:
+//!   WARM_UP or COUNTS ─── inbound mailbox ────► whether to keep the round
 //!   n iterations      ─── inbound mailbox ────► a timed loop of n: the start gate
-//!   waits for all     ◄── outbound mailbox ──── the loop's microseconds
-//!     ... again until warm, then with the iterations that count
-//!   END               ─── inbound mailbox ────► verifies, returns the last loop
-//!   joins, verifies
+//!   waits for all     ◄── outbound mailbox ──── DONE, how long the loop took, its median sample
+//!     ... again until warm, then until the medians agree or the time is spent
+//!
+//!   END               ─── inbound mailbox ────► verifies, returns the rounds that count
+//!   joins, verifies; refuses results that cannot be true
 //! ```
 //!
-//! Warming up and measuring run the same code, and every loop starts with all SPEs waiting at the
+//! Warming up and measuring run the same code, and every round starts with all SPEs waiting at the
 //! gate, so that they overlap. Two things differ from the paper. Times are points on the clock that
 //! all SPEs of a run share, not ticks of each one's decrementer, because aggregate bandwidth needs
-//! the first start and the last end. And the loop's samples come back as the program's result,
-//! because a mailbox word cannot hold them.
+//! the first start and the last end. And the samples come back as the program's result, because
+//! mailbox words cannot hold them.
 
 mod atomic;
 mod crew;
@@ -30,17 +34,17 @@ use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
 use cellworks_machine::{Machine, Mfc, ModuleId, Spe};
 
-use crate::error::{MeasureError, SpeError};
+use crate::error::{Impossible, MeasureError, SpeError};
 use crate::report::Measurement;
 use crate::request::{Plan, Task};
-use crate::sample::{TimedLoop, from_first_to_last, latency};
+use crate::sample::{Samples, TimedLoop};
 
 /// Runs a measurement on the machine for which it was planned.
 ///
 /// # Errors
 ///
-/// [`MeasureError`] if memory or local store is exhausted, the run failed, or the operations did not
-/// do what they should have done.
+/// [`MeasureError`] if memory or local store is exhausted, the run failed, the operations did not do
+/// what they should have done, or the result cannot be true.
 ///
 /// # Panics
 ///
@@ -56,32 +60,79 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
         Task::Transfer(task) => transfer::measure(machine, plan, task),
         Task::Atomic(task) => atomic::measure(machine, plan, task),
     }?;
-    let (latency_ns, samples, outliers) = latency(&outcome.loops, outcome.operations_per_iteration);
-    let seconds = from_first_to_last(&outcome.loops).as_seconds_f64();
-    let moved: u128 = outcome
-        .loops
-        .iter()
-        .map(|one| u128::from(one.iterations) * outcome.bytes_per_iteration as u128)
-        .sum();
-    Ok(Measurement {
+    summarize(plan, &outcome)
+}
+
+/// What the loops say, unless it cannot be true.
+fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
+    let samples = Samples::of(&outcome.loops, outcome.operations_per_iteration);
+    let (latency_ns, outliers) = samples.latency();
+    let measurement = Measurement {
         function: plan.function(),
         parameters: plan.parameters().clone(),
-        iterations: outcome.loops[0].iterations.into(),
-        rounds: 1,
-        samples,
+        iterations: samples.iterations(),
+        rounds: samples.rounds() as u32,
+        samples: samples.count(),
         outliers,
         latency_ns,
-        median_interval_ns: None,
-        bandwidth_bytes_per_s: (moved > 0 && seconds > 0.0)
-            .then_some((moved as f64 / seconds) as u64),
-        samples_ns: None,
+        median_interval_ns: samples.median_interval(latency_ns.p50),
+        bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
+        samples_ns: plan.keep_samples.then(|| samples.all_ns()),
+    };
+    check_times(&measurement)?;
+    check_bandwidth(
+        &measurement,
+        outcome.loops.len(),
+        plan.bandwidth_bytes_per_s_max,
+    )?;
+    Ok(measurement)
+}
+
+/// Refuses times that no operation can take.
+fn check_times(measurement: &Measurement) -> Result<(), Impossible> {
+    let function = measurement.function;
+    let latency = measurement.latency_ns;
+    for (statistic, ns) in [("mean", latency.mean), ("median", latency.p50)] {
+        if !ns.is_finite() || ns <= 0.0 {
+            return Err(Impossible::Time {
+                function,
+                statistic,
+                ns,
+            });
+        }
+    }
+    let ascending = [latency.min, latency.p50, latency.p99, latency.max];
+    if !ascending.is_sorted() {
+        return Err(Impossible::Order { function, latency });
+    }
+    Ok(())
+}
+
+/// Refuses a bandwidth above what `spes` SPEs, each with one of `max`, can have together.
+fn check_bandwidth(
+    measurement: &Measurement,
+    spes: usize,
+    max: Option<u64>,
+) -> Result<(), Impossible> {
+    let (Some(bytes_per_s), Some(max)) = (measurement.bandwidth_bytes_per_s, max) else {
+        return Ok(());
+    };
+    let together = max.saturating_mul(spes as u64);
+    if bytes_per_s <= together {
+        return Ok(());
+    }
+    Err(Impossible::Bandwidth {
+        function: measurement.function,
+        bytes_per_s,
+        spes,
+        bytes_per_s_max: together,
     })
 }
 
 /// What was timed.
 struct Outcome {
-    /// The loop of each processor that had one; at least one.
-    loops: Vec<TimedLoop>,
+    /// The rounds of each processor that had some, those that count; all have as many, at least one.
+    loops: Vec<Vec<TimedLoop>>,
     operations_per_iteration: usize,
     bytes_per_iteration: usize,
 }
@@ -139,4 +190,131 @@ fn receive<S: Spe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeE
     spe.local_store()
         .read(buffer.address(), bytemuck::bytes_of_mut(&mut block));
     Ok(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::{CellId, SpeSite, Topology};
+
+    use super::*;
+    use crate::{Count, Function, Limits, Request};
+
+    /// A plan for two SPEs that move 1,024 bytes an operation, at most 10 GB/s each.
+    fn plan(function: Function, keep_samples: bool) -> Plan {
+        let site = SpeSite {
+            cell: CellId::new(0),
+            place: String::new(),
+        };
+        let topology = Topology::new("a pair", vec![ModuleId::new(0)], vec![site; 2]);
+        let limits = Limits {
+            block_bytes_max: 16 << 10,
+            local_store_bytes: 256 << 10,
+            memory_bytes_max: 1 << 28,
+            bandwidth_bytes_per_s_max: Some(10_000_000_000),
+        };
+        let request = Request {
+            spes: Count::Shared(2),
+            keep_samples,
+            ..Request::new(function)
+        };
+        request.plan(&topology, &limits).unwrap()
+    }
+
+    /// What two SPEs timed, in rounds of these samples.
+    fn outcome(rounds_ns: &[&[u64]]) -> Outcome {
+        let rounds = |delay_ns: u64| {
+            let at = |(index, samples): (usize, &&[u64])| {
+                TimedLoop::made_up(1_000_000 * index as u64 + delay_ns, samples)
+            };
+            rounds_ns.iter().enumerate().map(at).collect()
+        };
+        Outcome {
+            loops: vec![rounds(0), rounds(1)],
+            operations_per_iteration: 1,
+            bytes_per_iteration: 1_024,
+        }
+    }
+
+    fn refusal(function: Function, rounds_ns: &[&[u64]]) -> String {
+        let refused = summarize(&plan(function, false), &outcome(rounds_ns)).unwrap_err();
+        assert!(matches!(refused, MeasureError::Impossible(_)), "{refused}");
+        refused.to_string()
+    }
+
+    #[test]
+    fn all_rounds_are_summarized_and_samples_are_there_on_request() {
+        let rounds: [&[u64]; 6] = [&[200, 300], &[250], &[251], &[252], &[253], &[254]];
+        let summary = |keep| summarize(&plan(Function::DmaGet, keep), &outcome(&rounds)).unwrap();
+        let measurement = summary(true);
+        assert_eq!((measurement.iterations, measurement.rounds), (7, 6));
+        assert_eq!((measurement.samples, measurement.outliers), (14, 4));
+        let interval = measurement.median_interval_ns.unwrap();
+        assert_eq!((interval.low, interval.high), (200.0, 254.0));
+        let kept = measurement.samples_ns.clone().unwrap();
+        let of_one = [200.0, 300.0, 250.0, 251.0, 252.0, 253.0, 254.0];
+        assert_eq!(kept, [of_one, of_one].concat());
+        // 14 blocks; the SPEs start 1 ns after each other in each of 6 rounds.
+        let bandwidth = 14.0 * 1_024.0 / (1_760.0 + 6.0) * 1e9;
+        assert_eq!(measurement.bandwidth_bytes_per_s, Some(bandwidth as u64));
+
+        let without = summary(false);
+        assert_eq!(without.samples_ns, None);
+        assert_eq!(without.latency_ns, measurement.latency_ns);
+    }
+
+    #[test]
+    fn no_time_is_refused() {
+        assert_eq!(
+            refusal(Function::FetchAdd, &[&[0, 0]]),
+            "the result cannot be true: the mean time of fetchadd is 0 ns, and an operation takes \
+             more than 0 ns; repeat it with more iterations, and if it stays look at the clock source \
+             of the machine, and at its hypervisor if it has one; if they are right, please report this"
+        );
+        let median = refusal(Function::FetchAdd, &[&[0, 0, 5]]);
+        assert!(
+            median.starts_with("the result cannot be true: the median time of fetchadd is 0 ns, "),
+            "{median}"
+        );
+    }
+
+    #[test]
+    fn more_bandwidth_than_the_spes_can_have_is_refused() {
+        // 2 x 1,024 bytes in 102 ns are above 20 GB/s, and in 103 ns they are not.
+        let fast = &[&[101][..]];
+        assert_eq!(
+            refusal(Function::DmaPut, fast),
+            "the result cannot be true: dmaput moved 20078431372 bytes a second with 2 SPEs, which \
+             can move 20000000000 at the very most; look at the clock source of the machine, and at \
+             its hypervisor if it has one; if they are right, please report this"
+        );
+        let fitting = summarize(&plan(Function::DmaPut, false), &outcome(&[&[102]])).unwrap();
+        assert_eq!(fitting.bandwidth_bytes_per_s, Some(19_883_495_145));
+        let mut unlimited = plan(Function::DmaPut, false);
+        unlimited.bandwidth_bytes_per_s_max = None;
+        assert!(summarize(&unlimited, &outcome(fast)).is_ok());
+    }
+
+    #[test]
+    fn times_out_of_order_and_times_that_are_no_numbers_are_refused() {
+        let possible =
+            summarize(&plan(Function::Mailbox, false), &outcome(&[&[500, 600]])).unwrap();
+        assert_eq!(check_times(&possible), Ok(()));
+
+        let mut out_of_order = possible.clone();
+        out_of_order.latency_ns.p99 = 499.5;
+        assert_eq!(
+            check_times(&out_of_order).unwrap_err().to_string(),
+            "the result cannot be true: of the times of mailbox the minimum is 500 ns, the median 500 ns, \
+             the 99th percentile 499.5 ns and the maximum 600 ns, and none can be below the one before; \
+             look at the clock source of the machine, and at its hypervisor if it has one; if they are \
+             right, please report this"
+        );
+        for ns in [f64::NAN, f64::INFINITY, -1.0] {
+            let mut wrong = possible.clone();
+            wrong.latency_ns.mean = ns;
+            let refused = check_times(&wrong).unwrap_err().to_string();
+            let start = format!("the result cannot be true: the mean time of mailbox is {ns} ns, ");
+            assert!(refused.starts_with(&start), "{refused}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::Outcome;
 use super::crew::conduct;
 use crate::error::MeasureError;
 use crate::request::Plan;
-use crate::sample::{Known, TimedLoop};
+use crate::sample::Stopwatch;
 
 /// An iteration starts a program on each SPE and then joins all.
 pub(super) fn measure<M: Machine>(
@@ -16,9 +16,8 @@ pub(super) fn measure<M: Machine>(
     plan: &Plan,
     spes: &[SpeId],
 ) -> Result<Outcome, MeasureError> {
-    let last = machine.run(|ppe| {
-        let mut known = Known::about(|| ppe.now());
-        let mut last = TimedLoop::default();
+    let rounds = machine.run(|ppe| {
+        let mut stopwatch = Stopwatch::new(|| ppe.now());
         let mut programs = Vec::with_capacity(spes.len());
         let mut start_and_join = || {
             programs.extend(spes.iter().map(|spe| ppe.spawn(*spe, |_| ())));
@@ -29,15 +28,13 @@ pub(super) fn measure<M: Machine>(
             }
             Ok::<_, Infallible>(())
         };
-        let Ok(()) = conduct(plan.pace, |iterations| {
-            let Ok(timed) = known.timed_loop(iterations, || ppe.now(), &mut start_and_join);
-            last = timed;
-            Ok::<_, Infallible>(last.elapsed())
+        let Ok(()) = conduct(plan.pace, |round| {
+            stopwatch.time(round, || ppe.now(), &mut start_and_join)
         });
-        last
+        stopwatch.into_rounds()
     })?;
     Ok(Outcome {
-        loops: vec![last],
+        loops: vec![rounds],
         operations_per_iteration: spes.len(),
         bytes_per_iteration: 0,
     })

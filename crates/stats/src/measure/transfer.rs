@@ -54,7 +54,7 @@ fn run<'scope, M: Machine>(
     plan: &Plan,
     task: &TransferTask,
     buffers: EffectiveAddress,
-) -> Result<Vec<TimedLoop>, MeasureError> {
+) -> Result<Vec<Vec<TimedLoop>>, MeasureError> {
     let (size, list_elements) = match task.shape {
         Shape::Block { bytes } => (bytes as u32, 0),
         Shape::List {
@@ -80,11 +80,11 @@ fn run<'scope, M: Machine>(
     let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
     let mut crew = Crew::gather(ppe, programs);
     // Whoever stopped the crew is named by `dismiss`.
-    let _ = conduct(plan.pace, |iterations| crew.round(iterations));
+    let _ = conduct(plan.pace, |round| crew.round(round));
     Ok(crew
         .dismiss()?
         .into_iter()
-        .map(|(timed, ())| timed)
+        .map(|(rounds, ())| rounds)
         .collect())
 }
 
@@ -95,7 +95,7 @@ fn between_spes<'scope, M: Machine>(
     plan: &Plan,
     task: &TransferTask,
     lender: SpeId,
-) -> Result<Vec<TimedLoop>, MeasureError> {
+) -> Result<Vec<Vec<TimedLoop>>, MeasureError> {
     let (direction, layout) = (task.direction, task.layout);
     let program = ppe.spawn(lender, move |spe| lend(spe, direction, layout));
     if ppe.read_out_mbox(lender, Outbound::Plain) == NOTHING_LENT {
