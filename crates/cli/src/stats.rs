@@ -20,6 +20,7 @@ const HOST_LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
     memory_bytes_max: 4 << 30,
+    staging_bytes_max: None,
 };
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
@@ -160,6 +161,8 @@ fn explain(error: &RequestError, request: &Request, topology: &Topology) -> Stri
                 Unused::Stride => "-t",
                 Unused::Module => "-m",
                 Unused::BetweenSpes => "-s",
+                Unused::Chains => "-k",
+                Unused::LoadingSpes => "--load",
             };
             (flag, format!("-n {fewest}"))
         }
@@ -174,6 +177,12 @@ fn explain(error: &RequestError, request: &Request, topology: &Topology) -> Stri
         RequestError::StrideTooSmall { .. }
         | RequestError::StrideAlignment { .. }
         | RequestError::CrossesLine { .. } => ("-t", format!("-N {number} -b 128 -t {stride}")),
+        RequestError::SharedCopy { spes } => ("-n", format!("-N {spes}")),
+        RequestError::Multiple { .. } => ("-b", "-b 1k".to_owned()),
+        RequestError::OneChases { .. } => (spes, "-n 1".to_owned()),
+        RequestError::Chains { .. } => ("-k", "-k 8".to_owned()),
+        RequestError::ChainsOfTable { .. } => ("-k", "-k 8 -b 64m".to_owned()),
+        RequestError::TooManyLoading { .. } => ("--load", "--load 0".to_owned()),
         RequestError::Room { .. } => (spes, format!("{spes} {number} -b 128")),
     };
     let between = if between_spes { " -s" } else { "" };

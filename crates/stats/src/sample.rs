@@ -92,6 +92,17 @@ impl Known {
 }
 
 impl TimedLoop {
+    /// A loop whose iterations were timed one by one: it lasts as long as all of them.
+    pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
+        let elapsed: u128 = samples.iter().map(|sample| sample.as_femtoseconds()).sum();
+        Self {
+            start,
+            end: start + Span::from_femtoseconds(elapsed),
+            iterations: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+            samples,
+        }
+    }
+
     /// From the first operation to the last.
     pub fn elapsed(&self) -> Span {
         self.end.since(self.start)

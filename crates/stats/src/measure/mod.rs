@@ -19,11 +19,14 @@
 //! because a mailbox word cannot hold them.
 
 mod atomic;
+mod chase;
+mod copy;
 mod crew;
 mod exchange;
 mod pattern;
 mod threads;
 mod transfer;
+mod wake_up;
 
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
@@ -55,6 +58,12 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
         } => exchange::measure(machine, plan, *channel, *between_spes, partners),
         Task::Transfer(task) => transfer::measure(machine, plan, task),
         Task::Atomic(task) => atomic::measure(machine, plan, task),
+        Task::WakeUp {
+            between_spes,
+            partners,
+        } => wake_up::measure(machine, plan, *between_spes, partners),
+        Task::Copy(task) => copy::measure(machine, plan, task),
+        Task::Chase(task) => chase::measure(machine, plan, task),
     }?;
     let (latency_ns, samples, outliers) = latency(&outcome.loops, outcome.operations_per_iteration);
     let seconds = from_first_to_last(&outcome.loops).as_seconds_f64();
