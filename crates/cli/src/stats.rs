@@ -21,6 +21,7 @@ const HOST_LIMITS: Limits = Limits {
     local_store_bytes: LOCAL_STORE_BYTES,
     memory_bytes_max: 4 << 30,
     bandwidth_bytes_per_s_max: None,
+    staging_bytes_max: None,
 };
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
@@ -161,6 +162,8 @@ fn explain(error: &RequestError, request: &Request, topology: &Topology) -> Stri
                 Unused::Stride => "-t",
                 Unused::Module => "-m",
                 Unused::BetweenSpes => "-s",
+                Unused::Chains => "-k",
+                Unused::LoadingSpes => "--load",
             };
             (flag, format!("-n {fewest}"))
         }
@@ -175,6 +178,12 @@ fn explain(error: &RequestError, request: &Request, topology: &Topology) -> Stri
         RequestError::StrideTooSmall { .. }
         | RequestError::StrideAlignment { .. }
         | RequestError::CrossesLine { .. } => ("-t", format!("-N {number} -b 128 -t {stride}")),
+        RequestError::SharedCopy { spes } => ("-n", format!("-N {spes}")),
+        RequestError::Multiple { .. } => ("-b", "-b 1k".to_owned()),
+        RequestError::OneChases { .. } => (spes, "-n 1".to_owned()),
+        RequestError::Chains { .. } => ("-k", "-k 8".to_owned()),
+        RequestError::ChainsOfTable { .. } => ("-k", "-k 8 -b 64m".to_owned()),
+        RequestError::TooManyLoading { .. } => ("--load", "--load 0".to_owned()),
         RequestError::Room { .. } => (spes, format!("{spes} {number} -b 128")),
     };
     let between = if between_spes { " -s" } else { "" };

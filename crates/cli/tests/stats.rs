@@ -510,7 +510,7 @@ fn values_that_are_no_values() {
 #[test]
 fn unknown_functions_get_the_list_and_a_suggestion() {
     let values = "[possible values: mkthread, mailbox, signal, dmaget, dmaput, dmalistget, dmalistput, \
-                  fetchadd, fetchsub, fetchinc, fetchdec, fetchset]";
+                  fetchadd, fetchsub, fetchinc, fetchdec, fetchset, wakeup, copy, chase]";
     refused(
         "-f dmaputt",
         &format!(

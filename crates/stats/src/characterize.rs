@@ -31,6 +31,36 @@ const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
+/// The sizes of blocks that are copied from memory to memory, as far as there is memory.
+const COPY_BYTES: [usize; 9] = [
+    1 << 10,
+    4 << 10,
+    16 << 10,
+    64 << 10,
+    256 << 10,
+    1 << 20,
+    4 << 20,
+    16 << 20,
+    64 << 20,
+];
+
+/// Below this size copies by all SPEs say nothing that copies by one do not: each has its own cache.
+const COPY_BY_ALL_BYTES_MIN: usize = 1 << 20;
+
+/// The sizes of tables of pointers: powers of two and, because there are caches of 48 KB, what is half
+/// way to the next; from less than the smallest cache to more than most of the largest.
+const TABLE_BYTES_MIN: usize = 4 << 10;
+const TABLE_BYTES_MAX: usize = 256 << 20;
+
+/// A table that is seldom found in a cache, and is still made quickly.
+const MEMORY_TABLE_BYTES: usize = 128 << 20;
+
+/// Numbers of chains: cores have 10 to 48 misses of their first cache under way.
+const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
+
+/// Numbers of SPEs on one variable, besides all.
+const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
+
 /// The measurements that describe a machine, as requests that [`Request::plan`] accepts for it:
 ///
 /// - starting a program on one SPE, and on all;
@@ -40,11 +70,17 @@ const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 ///   by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and an SPE
 ///   of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - atomic operations by one SPE, by all on one variable, and by all on private variables.
+/// - atomic operations by one SPE, by all on one variable, and by all on private variables;
+///   `fetchadd` also by numbers of SPEs between that, as a curve of contention;
+/// - waking an SPE: of each kind of neighbour as seen from the PPE and from SPE 0, one;
+/// - copies of 1 KB to 64 MB by one SPE, and of 1 MB to 64 MB by all, as far as there is memory;
+/// - chasing pointers through tables of 4 KB to 256 MB, where caches show as steps; with 1 to 48 chains
+///   through a table of 128 MB, which shows how many misses are under way at once; and through the
+///   same table while all other SPEs load the memory.
 ///
 /// Each loop is meant to take 0.1 s after a warm-up.
 ///
-/// On a computer with two cores they take about 20 seconds.
+/// On a computer with two cores they take about 30 seconds.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let request = |function| Request {
@@ -133,14 +169,75 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     }
     let atomics = Function::ALL
         .into_iter()
-        .filter(|function| *function >= Function::FetchAdd);
+        .filter(|function| (Function::FetchAdd..=Function::FetchSet).contains(function));
     for function in atomics {
         requests.extend(counts.iter().map(|spes| Request {
             spes: *spes,
             ..request(function)
         }));
     }
+    let contenders = CONTENDERS
+        .into_iter()
+        .filter(|spes| (2..all).contains(spes));
+    requests.extend(contenders.map(|spes| Request {
+        spes: Count::Shared(spes),
+        ..request(Function::FetchAdd)
+    }));
+    requests.extend(wake_ups(topology, &request(Function::WakeUp)));
+    requests.extend(copies(all, &request(Function::Copy)));
+    requests.extend(chases(all, &request(Function::Chase)));
     // What the machine does not have: larger blocks, Cells without SPEs, a second SPE.
     requests.retain(|request| request.plan(topology, limits).is_ok());
     requests
+}
+
+/// The PPE wakes an SPE of the first and of the last Cell, and so does SPE 0.
+fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
+    let (first, last) = (topology.cells().next(), topology.cells().last());
+    let cells = first.into_iter().chain(last.filter(|_| first != last));
+    let of_cell = |cell| {
+        [(1, false), (2, true)].map(|(spes, between_spes)| Request {
+            spes: Count::Shared(spes),
+            between_spes,
+            cell: Some(cell),
+            ..request.clone()
+        })
+    };
+    cells.flat_map(of_cell).collect()
+}
+
+fn copies(all: usize, request: &Request) -> Vec<Request> {
+    let copy = |spes, bytes| Request {
+        spes,
+        block_bytes: Some(bytes),
+        ..request.clone()
+    };
+    let by_one = COPY_BYTES
+        .into_iter()
+        .map(|bytes| copy(Count::Shared(1), bytes));
+    let by_all = COPY_BYTES
+        .into_iter()
+        .filter(|bytes| all > 1 && *bytes >= COPY_BY_ALL_BYTES_MIN)
+        .map(|bytes| copy(Count::Private(all), bytes));
+    by_one.chain(by_all).collect()
+}
+
+fn chases(all: usize, request: &Request) -> Vec<Request> {
+    let chase = |bytes, chains, loading_spes| Request {
+        block_bytes: Some(bytes),
+        chains: Some(chains),
+        loading_spes: Some(loading_spes),
+        ..request.clone()
+    };
+    let sizes = std::iter::successors(Some(TABLE_BYTES_MIN), |bytes| Some(bytes * 2));
+    let by_size = sizes
+        .flat_map(|bytes| [bytes, bytes / 2 * 3])
+        .take_while(|bytes| *bytes <= TABLE_BYTES_MAX)
+        .map(|bytes| chase(bytes, 1, 0));
+    let by_chains = CHAINS
+        .into_iter()
+        .filter(|chains| *chains > 1)
+        .map(|chains| chase(MEMORY_TABLE_BYTES, chains, 0));
+    let under_load = (all > 1).then(|| chase(MEMORY_TABLE_BYTES, 1, all - 1));
+    by_size.chain(by_chains).chain(under_load).collect()
 }

@@ -7,6 +7,7 @@ use cellworks_machine::{AtomicError, CellId, ModuleId, RunError, SpeId, StageErr
 use crate::Function;
 use crate::function::Kind;
 use crate::report::Latency;
+use crate::request::CHAINS_MAX;
 
 /// A request cannot be fulfilled. Nothing was run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -210,6 +211,66 @@ pub enum RequestError {
         /// Where they would be.
         where_to: String,
     },
+    /// Several SPEs would copy to one place.
+    #[error(
+        "{spes} SPEs on one buffer: each SPE of copy writes a block of its own; ask for private \
+         buffers (-N), or use 1"
+    )]
+    SharedCopy {
+        /// How many SPEs were asked for.
+        spes: usize,
+    },
+    /// A block that is copied, or a table, is not made of whole units.
+    #[error("{function} of {bytes} bytes: it takes a multiple of {unit}; use {}", multiples(*.bytes, *.unit))]
+    Multiple {
+        /// What was to be measured.
+        function: Function,
+        /// The size of the block or table.
+        bytes: usize,
+        /// What it must be a multiple of.
+        unit: usize,
+    },
+    /// Several SPEs would follow pointers.
+    #[error(
+        "{asked} SPEs: one SPE follows the pointers of chase; use 1, and have others load the \
+         memory meanwhile (--load)"
+    )]
+    OneChases {
+        /// How many were asked for.
+        asked: usize,
+    },
+    /// Too few or too many chains of pointers.
+    #[error("{asked} chains: an SPE follows 1 to {CHAINS_MAX} at once; use 1")]
+    Chains {
+        /// How many were asked for.
+        asked: u32,
+    },
+    /// The chains would not start at different nodes.
+    #[error(
+        "{chains} chains through a table of {bytes} bytes: each starts at another node of {node} \
+         bytes; use a table of {} or more", *.chains as usize * *.node
+    )]
+    ChainsOfTable {
+        /// How many chains.
+        chains: u32,
+        /// The size of the table.
+        bytes: usize,
+        /// The size of a node.
+        node: usize,
+    },
+    /// The machine has fewer SPEs beside the one that is measured.
+    #[error(
+        "{asked} loading SPEs: {machine} has {has}, and one of them chases; use {}",
+        range(0, .has - 1)
+    )]
+    TooManyLoading {
+        /// How many were asked for.
+        asked: usize,
+        /// How many SPEs the machine has, at least 1.
+        has: usize,
+        /// The machine's name.
+        machine: String,
+    },
 }
 
 /// What a function may have no use for.
@@ -227,6 +288,10 @@ pub enum Unused {
     Module,
     /// SPE 0 in the place of the PPE or of main memory.
     BetweenSpes,
+    /// Chains of pointers.
+    Chains,
+    /// SPEs that load the memory.
+    LoadingSpes,
 }
 
 impl Unused {
@@ -238,14 +303,22 @@ impl Unused {
             Self::Stride => "stride",
             Self::Module => "memory module",
             Self::BetweenSpes => "form between SPEs",
+            Self::Chains => "chains",
+            Self::LoadingSpes => "loading SPEs",
         }
     }
 
     const fn reason(self, function: Function) -> &'static str {
         match (self, function.kind()) {
             (Self::ListElements, _) => "only dmalistget and dmalistput move lists",
+            (Self::Chains | Self::LoadingSpes, _) => "only chase follows pointers",
             (Self::BetweenSpes, Kind::Threads) => "only the PPE starts programs",
+            (Self::BetweenSpes, Kind::Copy | Kind::Chase) => "an SPE works on main memory alone",
             (Self::BetweenSpes, _) => "atomic operations work on main memory",
+            (Self::PrivateBuffers, Kind::Chase) => {
+                "one SPE follows pointers, in a table of its own"
+            }
+            (_, Kind::Copy | Kind::Chase) => "each SPE allocates its memory itself, near it",
             (_, Kind::Threads) => "its program is empty",
             _ => "it carries one word of 4 bytes, and no buffer",
         }
@@ -374,6 +447,14 @@ fn parts(noun: &str, has: usize) -> String {
         format!("only {noun} 0")
     } else {
         format!("{noun}s 0 to {}", has - 1)
+    }
+}
+
+/// The multiples of `unit` next to `bytes`.
+fn multiples(bytes: usize, unit: usize) -> String {
+    match bytes / unit * unit {
+        0 => unit.to_string(),
+        below => format!("{below} or {}", below.saturating_add(unit)),
     }
 }
 

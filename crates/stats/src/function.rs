@@ -1,4 +1,5 @@
-//! The functions of CellStats, by the names that its `-f` flag takes (section 3.1).
+//! The functions of CellStats, by the names that its `-f` flag takes (section 3.1), and three that
+//! the paper does not have: `wakeup`, `copy` and `chase`.
 
 use std::fmt;
 
@@ -42,6 +43,12 @@ pub enum Function {
     FetchDec,
     /// Replacing a variable in main memory, and taking what it held.
     FetchSet,
+    /// A word to an SPE that sleeps: from writing its inbound mailbox until it has the word.
+    WakeUp,
+    /// A block of main memory to another place in main memory, by an SPE.
+    Copy,
+    /// Following chains of pointers at random through a table in main memory.
+    Chase,
 }
 
 /// Functions that are measured by the same code.
@@ -51,6 +58,9 @@ pub(crate) enum Kind {
     Exchange(Channel),
     Transfer { direction: Direction, list: bool },
     Atomic,
+    WakeUp,
+    Copy,
+    Chase,
 }
 
 /// What a word of an exchange travels by.
@@ -61,8 +71,8 @@ pub(crate) enum Channel {
 }
 
 impl Function {
-    /// All of them, in the order of the paper.
-    pub const ALL: [Self; 12] = [
+    /// All of them: those of the paper in its order, then the others.
+    pub const ALL: [Self; 15] = [
         Self::MkThread,
         Self::Mailbox,
         Self::Signal,
@@ -75,6 +85,9 @@ impl Function {
         Self::FetchInc,
         Self::FetchDec,
         Self::FetchSet,
+        Self::WakeUp,
+        Self::Copy,
+        Self::Chase,
     ];
 
     /// The name that `-f` takes.
@@ -92,6 +105,9 @@ impl Function {
             Self::FetchInc => "fetchinc",
             Self::FetchDec => "fetchdec",
             Self::FetchSet => "fetchset",
+            Self::WakeUp => "wakeup",
+            Self::Copy => "copy",
+            Self::Chase => "chase",
         }
     }
 
@@ -125,6 +141,9 @@ impl Function {
             Self::FetchInc => "add 1 to a variable in main memory",
             Self::FetchDec => "subtract 1 from a variable in main memory",
             Self::FetchSet => "replace a variable in main memory",
+            Self::WakeUp => "a word to an SPE that sleeps, one way",
+            Self::Copy => "a block from main memory to main memory, by an SPE",
+            Self::Chase => "a pointer followed at random through a table in main memory",
         }
     }
 
@@ -152,6 +171,9 @@ impl Function {
             Self::FetchAdd | Self::FetchSub | Self::FetchInc | Self::FetchDec | Self::FetchSet => {
                 Kind::Atomic
             }
+            Self::WakeUp => Kind::WakeUp,
+            Self::Copy => Kind::Copy,
+            Self::Chase => Kind::Chase,
         }
     }
 }

@@ -7,6 +7,7 @@
 //!   the paper's flags   checked                      latency, bandwidth, circumstances
 //!      ▲
 //!   characterize(topology): the requests that describe a whole machine
+//!                                        findings(measurements): what follows from all of them
 //! ```
 //!
 //! Every measurement verifies what its operations left behind. Where that is wrong there is an
@@ -16,6 +17,7 @@
 
 mod characterize;
 mod error;
+mod findings;
 mod function;
 mod measure;
 mod report;
@@ -24,6 +26,7 @@ mod sample;
 
 pub use characterize::characterize;
 pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unused};
+pub use findings::findings;
 pub use function::Function;
 pub use measure::measure;
 pub use report::{

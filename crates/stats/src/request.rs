@@ -30,7 +30,13 @@ use crate::report::{Between, Buffers, Parameters};
 ///
 /// let site = |cell| SpeSite { cell: CellId::new(cell), place: String::new() };
 /// let blade = Topology::new("a small blade", vec![ModuleId::new(0)], vec![site(0), site(0)]);
-/// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, bandwidth_bytes_per_s_max: None };
+/// let limits = Limits {
+///     block_bytes_max: 16 << 10,
+///     local_store_bytes: 256 << 10,
+///     memory_bytes_max: 1 << 28,
+///     staging_bytes_max: Some(16 << 10),
+///     bandwidth_bytes_per_s_max: None,
+/// };
 ///
 /// let request = Request { spes: Count::Shared(2), block_bytes: Some(24), ..Request::new(Function::DmaGet) };
 /// assert_eq!(
@@ -44,12 +50,14 @@ pub struct Request {
     pub function: Function,
     /// How many SPEs, and whether on buffers of their own (`-n`, `-N`).
     pub spes: Count,
-    /// How often (`-i`).
+    /// How often (`-i`). An iteration of [`Function::Chase`] is a walk of 1,024 nodes along every
+    /// chain, and the measurement says what a node takes.
     pub iterations: Iterations,
     /// How often before that, untimed (`-w`); `None` until 10 ms have passed.
     pub warm_up: Option<u64>,
-    /// Bytes in a block, in an element of a list, or in a variable (`-b`): 1,024 for a transfer,
-    /// 64 for a list, 4 for a variable if `None`.
+    /// Bytes in a block, in an element of a list, in a variable, or in a table of pointers (`-b`):
+    /// 1,024 for a transfer or a copy, 64 for a list, 4 for a variable, 64 MB for a table if `None`.
+    /// A copy takes a multiple of 16, a table one of 64.
     pub block_bytes: Option<usize>,
     /// Elements of a list (`-l`): 16 if `None`.
     pub list_elements: Option<u32>,
@@ -67,6 +75,10 @@ pub struct Request {
     pub between_spes: bool,
     /// Whether the result has every sample in it.
     pub keep_samples: bool,
+    /// How many chains of pointers one SPE follows at once (`-k`), 1 to 64: 1 if `None`.
+    pub chains: Option<u32>,
+    /// How many other SPEs copy memory while one follows pointers (`--load`): 0 if `None`.
+    pub loading_spes: Option<usize>,
 }
 
 /// A number of SPEs, and how buffers are spread over them. Functions without buffers take
@@ -102,6 +114,9 @@ pub struct Limits {
     /// a result above it. On a computer this is what its widest instructions move: 64 bytes a cycle
     /// at the highest clock rate. `None` if it is not known.
     pub bandwidth_bytes_per_s_max: Option<u64>,
+    /// The largest typed view that a program stages, such as 16 KB, so that a few fit into a local
+    /// store; `None` where views are the memory itself and take no room.
+    pub staging_bytes_max: Option<usize>,
 }
 
 /// A request that a machine can fulfil; holding one is the proof.
@@ -145,6 +160,34 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn.
+    WakeUp {
+        between_spes: bool,
+        partners: Vec<SpeId>,
+    },
+    Copy(CopyTask),
+    Chase(ChaseTask),
+}
+
+/// Each of `spes` copies a block of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct CopyTask {
+    pub bytes: usize,
+    /// How many at a time, at most.
+    pub tile_bytes: usize,
+    pub spes: Vec<SpeId>,
+}
+
+/// An SPE follows pointers while others copy.
+#[derive(Clone, Debug)]
+pub(crate) struct ChaseTask {
+    pub table_bytes: usize,
+    pub chains: u32,
+    /// Whether a view of the whole table is the table itself.
+    pub in_one_view: bool,
+    /// The one that follows pointers.
+    pub spes: [SpeId; 1],
+    pub load: CopyTask,
 }
 
 /// Each of `spes` moves its buffer; the buffers lie in the local store of `lender`, or in main
@@ -196,6 +239,22 @@ const DEFAULT_BLOCK_BYTES: usize = 1024;
 const DEFAULT_ELEMENT_BYTES: usize = 64;
 const DEFAULT_LIST_ELEMENTS: u32 = 16;
 const DEFAULT_VARIABLE_BYTES: usize = 4;
+const DEFAULT_TABLE_BYTES: usize = 64 << 20;
+
+/// What a copy is a multiple of: a quadword.
+const COPY_UNIT_BYTES: usize = 16;
+
+/// A node of a table of pointers: a cache line of most computers, so that each node is a miss.
+pub(crate) const NODE_BYTES: usize = 64;
+
+/// More misses than any core has under way at once.
+pub(crate) const CHAINS_MAX: u32 = 64;
+
+/// What an SPE that loads the memory copies, if there is room: far more than fits into a cache.
+const LOAD_BLOCK_BYTES: usize = 64 << 20;
+
+/// How much it copies before it looks whether it shall stop: some ten microseconds.
+const LOAD_TILE_BYTES: usize = 256 << 10;
 
 impl Request {
     /// One SPE, everything else as it comes, for up to about 0.2 s.
@@ -212,6 +271,8 @@ impl Request {
             module: None,
             between_spes: false,
             keep_samples: false,
+            chains: None,
+            loading_spes: None,
         }
     }
 
@@ -223,6 +284,7 @@ impl Request {
     /// architecture refuses, or the function has no use for something that was asked for.
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
         self.check_unused()?;
+        self.check_alone()?;
         let pace = self.pace()?;
         let placed = self.place(topology)?;
         let function = self.function;
@@ -297,9 +359,41 @@ impl Request {
                     layout,
                 })
             }
+            Kind::WakeUp => Task::WakeUp {
+                between_spes: self.between_spes,
+                partners: spes,
+            },
+            Kind::Copy => {
+                let bytes = self.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
+                check_multiple(function, bytes, COPY_UNIT_BYTES)?;
+                let copies = Layout {
+                    // What is copied, and where to.
+                    buffers: 2 * spes.len(),
+                    bytes,
+                    stride: bytes,
+                };
+                copies.check_fits(limits.memory_bytes_max, "main memory")?;
+                parameters.block_bytes = Some(bytes);
+                parameters.buffers = Some(Buffers::Private);
+                Task::Copy(CopyTask {
+                    bytes,
+                    tile_bytes: tile_bytes(limits, bytes),
+                    spes,
+                })
+            }
+            Kind::Chase => {
+                let task = self.chase(limits, spes)?;
+                parameters.block_bytes = Some(task.table_bytes);
+                parameters.chains = Some(task.chains);
+                parameters.loading_spes = Some(task.load.spes.len());
+                Task::Chase(task)
+            }
         };
         if let Task::Atomic(_) | Task::Transfer(TransferTask { lender: None, .. }) = task {
             parameters.module = Some(placed.module.index());
+            parameters.between = Between::MemorySpe;
+        }
+        if let Task::Copy(_) | Task::Chase(_) = task {
             parameters.between = Between::MemorySpe;
         }
         Ok(Plan {
@@ -315,32 +409,38 @@ impl Request {
 
     /// Refuses what the function has no use for.
     fn check_unused(&self) -> Result<(), RequestError> {
-        let (list, blocks, atomic) = match self.function.kind() {
-            Kind::Threads | Kind::Exchange(_) => (false, false, false),
-            Kind::Transfer { list, .. } => (list, true, false),
-            Kind::Atomic => (false, true, true),
-        };
-        let threads = self.function.kind() == Kind::Threads;
-        let unused = [
-            (
-                self.between_spes && (atomic || threads),
-                Unused::BetweenSpes,
-            ),
-            (self.list_elements.is_some() && !list, Unused::ListElements),
-            (self.block_bytes.is_some() && !blocks, Unused::Block),
-            (
-                matches!(self.spes, Count::Private(_)) && !blocks,
-                Unused::PrivateBuffers,
-            ),
-            (self.stride_bytes.is_some() && !blocks, Unused::Stride),
-            (self.module.is_some() && !blocks, Unused::Module),
+        let private = matches!(self.spes, Count::Private(_));
+        let given = [
+            (self.between_spes, Unused::BetweenSpes),
+            (self.list_elements.is_some(), Unused::ListElements),
+            (self.block_bytes.is_some(), Unused::Block),
+            (private, Unused::PrivateBuffers),
+            (self.stride_bytes.is_some(), Unused::Stride),
+            (self.module.is_some(), Unused::Module),
+            (self.chains.is_some(), Unused::Chains),
+            (self.loading_spes.is_some(), Unused::LoadingSpes),
         ];
-        match unused.into_iter().find(|(is_unused, _)| *is_unused) {
+        let kind = self.function.kind();
+        match given
+            .into_iter()
+            .find(|(is_given, what)| *is_given && !kind.uses(*what))
+        {
             Some((_, what)) => Err(RequestError::Unused {
                 function: self.function,
                 what,
             }),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses several SPEs where only one can take part.
+    fn check_alone(&self) -> Result<(), RequestError> {
+        match (self.function.kind(), self.spes) {
+            (Kind::Copy, Count::Shared(spes)) if spes > 1 => Err(RequestError::SharedCopy { spes }),
+            (Kind::Chase, spes) if spes.number() > 1 => Err(RequestError::OneChases {
+                asked: spes.number(),
+            }),
+            _ => Ok(()),
         }
     }
 
@@ -380,6 +480,14 @@ impl Request {
                 function: self.function,
             });
         }
+        let loading = self.loading_spes.unwrap_or(0);
+        if loading > has - asked {
+            return Err(RequestError::TooManyLoading {
+                asked: loading,
+                has,
+                machine,
+            });
+        }
         let first = self.between_spes.then_some(SpeId::new(0));
         let has_some = |cell: &CellId| topology.spes_of(*cell).any(|spe| Some(spe) != first);
         let cell = self
@@ -408,7 +516,7 @@ impl Request {
         let spes: Vec<SpeId> = here
             .chain(elsewhere)
             .filter(|spe| Some(*spe) != first)
-            .take(asked - usize::from(first.is_some()))
+            .take(asked + loading - usize::from(first.is_some()))
             .collect();
         if topology.cell_of(spes[0]) != cell {
             return Err(RequestError::EmptyCell {
@@ -453,6 +561,54 @@ impl Request {
         Ok(bytes)
     }
 
+    /// What the first of `spes` chases through, and what the others copy.
+    fn chase(&self, limits: &Limits, spes: Vec<SpeId>) -> Result<ChaseTask, RequestError> {
+        let bytes = self.block_bytes.unwrap_or(DEFAULT_TABLE_BYTES);
+        check_multiple(self.function, bytes, NODE_BYTES)?;
+        let chains = self.chains.unwrap_or(1);
+        if !(1..=CHAINS_MAX).contains(&chains) {
+            return Err(RequestError::Chains { asked: chains });
+        }
+        if bytes / NODE_BYTES < chains as usize {
+            return Err(RequestError::ChainsOfTable {
+                chains,
+                bytes,
+                node: NODE_BYTES,
+            });
+        }
+        let loading = spes[1..].to_vec();
+        let table = Layout {
+            buffers: 1,
+            bytes,
+            stride: bytes,
+        };
+        table.check_fits(limits.memory_bytes_max, "main memory")?;
+        // The others share what the table leaves.
+        let room = (limits.memory_bytes_max - bytes) / (2 * loading.len()).max(1);
+        let tile_bytes = tile_bytes(limits, LOAD_TILE_BYTES);
+        let load_bytes = room.min(LOAD_BLOCK_BYTES) / tile_bytes * tile_bytes;
+        if load_bytes == 0 && !loading.is_empty() {
+            return Err(RequestError::Room {
+                buffers: 2 * loading.len(),
+                bytes: tile_bytes,
+                stride: tile_bytes,
+                room: limits.memory_bytes_max - bytes,
+                where_to: "main memory beside the table".to_owned(),
+            });
+        }
+        Ok(ChaseTask {
+            table_bytes: bytes,
+            chains,
+            in_one_view: limits.staging_bytes_max.is_none(),
+            spes: [spes[0]],
+            load: CopyTask {
+                bytes: load_bytes,
+                tile_bytes,
+                spes: loading,
+            },
+        })
+    }
+
     fn layout(&self, bytes: usize, spes: usize) -> Result<Layout, RequestError> {
         let buffers = match (self.spes, self.stride_bytes) {
             (Count::Shared(_), Some(stride)) => {
@@ -493,6 +649,27 @@ struct Placed {
     spes: Vec<SpeId>,
 }
 
+impl Kind {
+    /// Whether the function has a use for this.
+    const fn uses(self, what: Unused) -> bool {
+        match what {
+            Unused::ListElements => matches!(self, Self::Transfer { list: true, .. }),
+            Unused::Block => !matches!(self, Self::Threads | Self::Exchange(_) | Self::WakeUp),
+            Unused::PrivateBuffers => {
+                matches!(self, Self::Transfer { .. } | Self::Atomic | Self::Copy)
+            }
+            Unused::Stride | Unused::Module => matches!(self, Self::Transfer { .. } | Self::Atomic),
+            Unused::BetweenSpes => {
+                matches!(
+                    self,
+                    Self::Exchange(_) | Self::Transfer { .. } | Self::WakeUp
+                )
+            }
+            Unused::Chains | Unused::LoadingSpes => matches!(self, Self::Chase),
+        }
+    }
+}
+
 impl Count {
     /// How many SPEs.
     pub const fn number(self) -> usize {
@@ -523,7 +700,7 @@ impl Plan {
     ///
     /// let site = SpeSite { cell: CellId::new(0), place: String::new() };
     /// let topology = Topology::new("one SPE", vec![ModuleId::new(0)], vec![site]);
-    /// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, bandwidth_bytes_per_s_max: None };
+    /// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, staging_bytes_max: None, bandwidth_bytes_per_s_max: None };
     ///
     /// let mut plan = Request::new(Function::Mailbox).plan(&topology, &limits)?;
     /// plan.set_span(Span::from_nanoseconds(20_000_000));
@@ -541,7 +718,10 @@ impl Plan {
             Task::Threads { spes }
             | Task::Exchange { partners: spes, .. }
             | Task::Transfer(TransferTask { spes, .. })
-            | Task::Atomic(AtomicTask { spes, .. }) => spes,
+            | Task::Atomic(AtomicTask { spes, .. })
+            | Task::WakeUp { partners: spes, .. }
+            | Task::Copy(CopyTask { spes, .. }) => spes,
+            Task::Chase(ChaseTask { spes, .. }) => spes,
         }
     }
 }
@@ -651,6 +831,23 @@ fn check_dma_size(bytes: usize, max: usize) -> Result<(), RequestError> {
     } else {
         Ok(())
     }
+}
+
+fn check_multiple(function: Function, bytes: usize, unit: usize) -> Result<(), RequestError> {
+    if bytes == 0 || !bytes.is_multiple_of(unit) {
+        return Err(RequestError::Multiple {
+            function,
+            bytes,
+            unit,
+        });
+    }
+    Ok(())
+}
+
+/// How much an SPE stages at a time: as much as it may, and at most `max`.
+fn tile_bytes(limits: &Limits, max: usize) -> usize {
+    let most = limits.staging_bytes_max.unwrap_or(max).min(max);
+    (most / COPY_UNIT_BYTES).max(1) * COPY_UNIT_BYTES
 }
 
 fn check_local_store(shape: Shape, limits: &Limits) -> Result<(), RequestError> {

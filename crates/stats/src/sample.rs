@@ -245,6 +245,21 @@ impl Stopwatch {
 }
 
 impl TimedLoop {
+    /// A loop whose iterations were timed one by one: it lasts as long as all of them.
+    pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
+        let mut operating = Span::default();
+        for sample in &samples {
+            operating += *sample;
+        }
+        Self {
+            start,
+            end: start + operating,
+            iterations: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+            operating,
+            samples,
+        }
+    }
+
     /// The median sample: the time of one iteration.
     fn median(&self) -> Span {
         median(&mut self.samples.clone()).unwrap_or_default()
@@ -269,7 +284,7 @@ impl Scale for Span {
 }
 
 /// The smallest that half of the spans do not exceed; `None` if there are none. Sorts them.
-fn median(spans: &mut [Span]) -> Option<Span> {
+pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
     spans.sort_unstable();
     Some(*spans.get(spans.len().checked_sub(1)? / 2)?)
 }
@@ -430,21 +445,6 @@ impl<'a> Samples<'a> {
 
 #[cfg(test)]
 impl TimedLoop {
-    /// A loop whose iterations were timed one by one: it lasts as long as all of them.
-    pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
-        let mut operating = Span::default();
-        for sample in &samples {
-            operating += *sample;
-        }
-        Self {
-            start,
-            end: start + operating,
-            iterations: u32::try_from(samples.len()).unwrap_or(u32::MAX),
-            operating,
-            samples,
-        }
-    }
-
     /// As [`of_samples`](Self::of_samples), in nanoseconds.
     pub fn made_up(start_ns: u64, samples_ns: &[u64]) -> Self {
         let start = Time::default() + Span::from_nanoseconds(start_ns);

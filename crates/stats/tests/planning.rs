@@ -11,6 +11,7 @@ const CELL: Limits = Limits {
     local_store_bytes: 256 << 10,
     memory_bytes_max: 256 << 20,
     bandwidth_bytes_per_s_max: None,
+    staging_bytes_max: Some(16 << 10),
 };
 
 fn site(cell: u16) -> SpeSite {
@@ -58,6 +59,8 @@ fn request(line: &str) -> Request {
             "-c" => request.cell = Some(CellId::new(number(value()) as u16)),
             "-m" => request.module = Some(ModuleId::new(number(value()) as u16)),
             "-s" => request.between_spes = true,
+            "-k" => request.chains = Some(number(value()) as u32),
+            "--load" => request.loading_spes = Some(number(value()) as usize),
             _ => panic!("{flag}"),
         }
     }
@@ -174,6 +177,34 @@ fn a_plan_says_what_it_decided() {
         loading_spes: None,
     };
     assert_eq!(plan.parameters(), &expected);
+    let plan = planned("-f chase --load 3 -c 1");
+    let expected = Parameters {
+        spes: 1,
+        cell: 1,
+        module: None,
+        between: Between::MemorySpe,
+        buffers: None,
+        block_bytes: Some(64 << 20),
+        list_elements: None,
+        stride_bytes: None,
+        chains: Some(1),
+        loading_spes: Some(3),
+    };
+    assert_eq!(plan.parameters(), &expected);
+    assert_eq!(plan.active_spes(), [SpeId::new(8)]);
+    let plan = planned("-f copy -N 2");
+    let expected = Parameters {
+        spes: 2,
+        cell: 0,
+        buffers: Some(Buffers::Private),
+        block_bytes: Some(1_024),
+        chains: None,
+        loading_spes: None,
+        ..expected
+    };
+    assert_eq!(plan.parameters(), &expected);
+    assert_eq!(spes_of("-f wakeup -n 3 -s -c 1"), [8, 9]);
+    assert_eq!(spes_of("-f wakeup -n 2 -c 1"), [8, 9]);
     assert_eq!(planned("-f fetchadd").parameters().block_bytes, Some(4));
     assert_eq!(
         planned("-f fetchadd -N 2").parameters().stride_bytes,
@@ -340,6 +371,103 @@ fn every_refusal_names_the_value_the_rule_and_something_legal() {
             "dmaget has no list: only dmalistget and dmalistput move lists; leave it out",
         ),
         (
+            "-f wakeup -b 16",
+            "wakeup has no block size: it carries one word of 4 bytes, and no buffer; leave it out",
+        ),
+        (
+            "-f wakeup -n 1 -s",
+            "1 SPE: wakeup between SPEs takes SPE 0 and at least one more; use 2",
+        ),
+        (
+            "-f copy -n 3",
+            "3 SPEs on one buffer: each SPE of copy writes a block of its own; ask for private \
+             buffers (-N), or use 1",
+        ),
+        (
+            "-f copy -b 0",
+            "copy of 0 bytes: it takes a multiple of 16; use 16",
+        ),
+        (
+            "-f copy -b 1000",
+            "copy of 1000 bytes: it takes a multiple of 16; use 992 or 1008",
+        ),
+        ("-f copy -b 134217728", ""),
+        (
+            "-f copy -b 134217744",
+            "2 buffers of 134217744 bytes, 134217744 bytes apart: together they may take 268435456 \
+             bytes of main memory; use fewer, smaller or closer ones",
+        ),
+        (
+            "-f copy -N 16 -b 16777216",
+            "32 buffers of 16777216 bytes, 16777216 bytes apart: together they may take 268435456 \
+             bytes of main memory; use fewer, smaller or closer ones",
+        ),
+        (
+            "-f copy -s",
+            "copy has no form between SPEs: an SPE works on main memory alone; leave it out",
+        ),
+        (
+            "-f copy -N 2 -t 2048",
+            "copy has no stride: each SPE allocates its memory itself, near it; leave it out",
+        ),
+        (
+            "-f copy -m 1",
+            "copy has no memory module: each SPE allocates its memory itself, near it; leave it out",
+        ),
+        (
+            "-f copy -k 2",
+            "copy has no chains: only chase follows pointers; leave it out",
+        ),
+        (
+            "-f dmaget --load 2",
+            "dmaget has no loading SPEs: only chase follows pointers; leave it out",
+        ),
+        (
+            "-f chase -n 2",
+            "2 SPEs: one SPE follows the pointers of chase; use 1, and have others load the memory \
+             meanwhile (--load)",
+        ),
+        (
+            "-f chase -N 1",
+            "chase has no private buffers: one SPE follows pointers, in a table of its own; leave it out",
+        ),
+        (
+            "-f chase -m 0",
+            "chase has no memory module: each SPE allocates its memory itself, near it; leave it out",
+        ),
+        (
+            "-f chase -b 100",
+            "chase of 100 bytes: it takes a multiple of 64; use 64 or 128",
+        ),
+        (
+            "-f chase -b 268435520",
+            "a buffer of 268435520 bytes: it may take 268435456 bytes of main memory; use a smaller one",
+        ),
+        (
+            "-f chase -k 0",
+            "0 chains: an SPE follows 1 to 64 at once; use 1",
+        ),
+        (
+            "-f chase -k 65",
+            "65 chains: an SPE follows 1 to 64 at once; use 1",
+        ),
+        ("-f chase -k 8 -b 512", ""),
+        (
+            "-f chase -k 8 -b 448",
+            "8 chains through a table of 448 bytes: each starts at another node of 64 bytes; use a \
+             table of 512 or more",
+        ),
+        ("-f chase --load 15", ""),
+        (
+            "-f chase --load 16",
+            "16 loading SPEs: a blade has 16, and one of them chases; use 0 to 15",
+        ),
+        (
+            "-f chase --load 1 -b 268435456",
+            "2 buffers of 16384 bytes, 16384 bytes apart: together they may take 0 bytes of main \
+             memory beside the table; use fewer, smaller or closer ones",
+        ),
+        (
             "-f fetchinc -s",
             "fetchinc has no form between SPEs: atomic operations work on main memory; leave it out",
         ),
@@ -398,6 +526,10 @@ fn small_machines_say_what_they_have() {
         refusal("-f mailbox -n 2 -s", &single(1)),
         "2 SPEs: a small machine has 1; use 1"
     );
+    assert_eq!(
+        refusal("-f chase --load 1", &single(1)),
+        "1 loading SPEs: a small machine has 1, and one of them chases; use 0"
+    );
     let far = Topology::new("a pair", vec![ModuleId::new(0); 2], vec![site(0), site(1)]);
     assert_eq!(
         refusal("-f mailbox -n 2 -s -c 0", &far),
@@ -447,9 +579,51 @@ fn characterizing_covers_every_function_near_and_far() {
         &|r| r.list_elements == Some(1_024) && r.block_bytes == Some(16)
     ));
     assert!(
-        !has(&|r| r.block_bytes > Some(16 << 10)),
+        !has(
+            &|r| (Function::DmaGet..=Function::DmaListPut).contains(&r.function)
+                && r.block_bytes > Some(16 << 10)
+        ),
         "a Cell has no larger blocks"
     );
+}
+
+#[test]
+fn characterizing_covers_what_the_paper_does_not_have() {
+    let requests = characterize(&blade(), &CELL);
+    let of = |function| requests.iter().filter(move |r| r.function == function);
+    let wake_ups: Vec<_> = of(Function::WakeUp)
+        .map(|r| (r.between_spes, r.cell.map(CellId::index)))
+        .collect();
+    let near_and_far = [
+        (false, Some(0)),
+        (true, Some(0)),
+        (false, Some(1)),
+        (true, Some(1)),
+    ];
+    assert_eq!(wake_ups, near_and_far);
+    let copies: Vec<_> = of(Function::Copy)
+        .filter_map(|r| Some((r.spes, r.block_bytes? >> 10)))
+        .collect();
+    let by_one = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536].map(|kb| (Count::Shared(1), kb));
+    assert_eq!(copies[..9], by_one);
+    // The blade has 256 MB in all, for 16 SPEs and two blocks each.
+    let by_all = [1_024, 4_096].map(|kb| (Count::Private(16), kb));
+    assert_eq!(copies[9..], by_all);
+    let chases = |wanted: &dyn Fn(u32, usize) -> bool| -> Vec<usize> {
+        let fitting = of(Function::Chase)
+            .filter(|r| wanted(r.chains.unwrap_or(1), r.loading_spes.unwrap_or(0)));
+        fitting.filter_map(|r| r.block_bytes).collect()
+    };
+    let sizes = chases(&|chains, loading| (chains, loading) == (1, 0));
+    assert_eq!(sizes[..4], [4 << 10, 6 << 10, 8 << 10, 12 << 10]);
+    assert_eq!(sizes.last(), Some(&(256 << 20)));
+    assert_eq!(chases(&|_, loading| loading == 15), [128 << 20]);
+    assert!(chases(&|chains, _| chains > 1).len() > 9);
+    let contenders: Vec<_> = of(Function::FetchAdd)
+        .filter(|r| matches!(r.spes, Count::Shared(_)))
+        .map(|r| r.spes.number())
+        .collect();
+    assert_eq!(contenders, [1, 16, 2, 3, 4, 6, 8, 12]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::sample::{Stopwatch, TimedLoop};
 
 const REGISTER: SignalRegister = SignalRegister::One;
 /// What ends a partner; no other word of an exchange has the most significant bit.
-const STOP: u32 = 1 << 31;
+pub(super) const STOP: u32 = 1 << 31;
 
 /// The initiator, SPE 0 or the PPE, and partners that answer it one after the other: an iteration
 /// is an exchange with each.
@@ -178,11 +178,11 @@ fn answer<S: Spe>(
 }
 
 /// The word after `word`: never 0, never [`STOP`].
-fn next(word: u32) -> u32 {
+pub(super) fn next(word: u32) -> u32 {
     word % (STOP - 1) + 1
 }
 
-fn check(partner: SpeId, sent: u32, reply: u32) -> Result<(), Untrusted> {
+pub(super) fn check(partner: SpeId, sent: u32, reply: u32) -> Result<(), Untrusted> {
     if reply == sent {
         return Ok(());
     }

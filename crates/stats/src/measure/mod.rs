@@ -23,11 +23,14 @@
 //! mailbox words cannot hold them.
 
 mod atomic;
+mod chase;
+mod copy;
 mod crew;
 mod exchange;
 mod pattern;
 mod threads;
 mod transfer;
+mod wake_up;
 
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
@@ -59,6 +62,12 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
         } => exchange::measure(machine, plan, *channel, *between_spes, partners),
         Task::Transfer(task) => transfer::measure(machine, plan, task),
         Task::Atomic(task) => atomic::measure(machine, plan, task),
+        Task::WakeUp {
+            between_spes,
+            partners,
+        } => wake_up::measure(machine, plan, *between_spes, partners),
+        Task::Copy(task) => copy::measure(machine, plan, task),
+        Task::Chase(task) => chase::measure(machine, plan, task),
     }?;
     summarize(plan, &outcome)
 }
@@ -210,6 +219,7 @@ mod tests {
             block_bytes_max: 16 << 10,
             local_store_bytes: 256 << 10,
             memory_bytes_max: 1 << 28,
+            staging_bytes_max: None,
             bandwidth_bytes_per_s_max: Some(10_000_000_000),
         };
         let request = Request {

@@ -1,0 +1,584 @@
+//! What follows from several measurements.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use crate::Function;
+use crate::report::{Finding, Measurement};
+
+/// How much slower a table twice as large must be for a cache to end between the two. Misses of
+/// translation buffers, too, make larger tables slower, but by less. Of tables that are closer in
+/// size, so much less is enough that it comes to as much over a doubling.
+const STEP: f64 = 1.3;
+
+/// How much slower the end of a cache makes a node in all; each cache of the machines that we know
+/// is at least twice as slow as the one before.
+const STEP_IN_ALL: f64 = 1.6;
+
+/// Times within so much of each other are the same.
+const SAME: f64 = 1.05;
+
+/// Quantities that follow from several measurements, such as those of
+/// [`characterize`](crate::characterize). What cannot be said from these measurements is left out.
+///
+/// | name | unit | parameters | from |
+/// |---|---|---|---|
+/// | `cache_bytes` | bytes | `level` | `chase` by one chain, by size of table: the largest of which a cache holds most; level 1 is the smallest cache that shows |
+/// | `cache_latency_ns` | ns | `level` | the median of the tables that only this cache holds |
+/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` by one chain, idle and for each number of loading SPEs, through the largest table for which there is a load, or the largest of all if there is none |
+/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` by one chain and by several through the largest such table, if it is larger than the caches: the latency of a miss divided by the shortest time for one, rounded to a tenth, and the fewest chains that come within 5 % of that |
+/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` of the largest blocks, for each number of SPEs |
+/// | `wake_up_ns` | ns | `between`, `cell`, `spes` | each `wakeup` |
+///
+/// All times are medians. Cache sizes are those that a program sees: what others keep in a shared
+/// cache, or a hypervisor withholds, is missing, and so is a cache that is less than 1.6 times as slow
+/// as the one before. A cache shows if at least two tables fit into it that do not fit into the one
+/// before, and two do not fit into it.
+pub fn findings(measurements: &[Measurement]) -> Vec<Finding> {
+    let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
+    let mut findings = Vec::new();
+    let curve = by_size(&chases);
+    let caches = caches(&curve);
+    for (cache, level) in caches.iter().zip(1_usize..) {
+        let level = [("level", level.into())];
+        findings.push(finding(
+            "cache_bytes",
+            cache.bytes as f64,
+            "bytes",
+            level.clone(),
+        ));
+        findings.push(finding("cache_latency_ns", cache.latency_ns, "ns", level));
+    }
+    findings.extend(memory_latency(&chases));
+    let cached_bytes = caches.last().map_or(0, |cache| cache.bytes);
+    findings.extend(misses_in_flight(&chases, cached_bytes));
+    findings.extend(copy_bandwidth(measurements));
+    findings.extend(measurements.iter().filter_map(wake_up));
+    findings
+}
+
+fn finding<const N: usize>(
+    name: &str,
+    value: f64,
+    unit: &str,
+    parameters: [(&str, serde_json::Value); N],
+) -> Finding {
+    Finding {
+        name: name.to_owned(),
+        value,
+        unit: unit.to_owned(),
+        parameters: parameters
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    }
+}
+
+/// What a `chase` says.
+struct Chase {
+    table_bytes: usize,
+    chains: u32,
+    loading_spes: usize,
+    /// For one node.
+    ns: f64,
+}
+
+impl Chase {
+    fn of(measurement: &Measurement) -> Option<Self> {
+        let parameters = &measurement.parameters;
+        (measurement.function == Function::Chase).then_some(Self {
+            table_bytes: parameters.block_bytes?,
+            chains: parameters.chains?,
+            loading_spes: parameters.loading_spes?,
+            ns: measurement.latency_ns.p50,
+        })
+    }
+}
+
+/// The time of a node for each size of table, of one chain on an idle machine. Where one size was
+/// measured several times the fastest counts.
+fn by_size(chases: &[Chase]) -> Vec<(usize, f64)> {
+    let mut curve = BTreeMap::new();
+    for chase in chases
+        .iter()
+        .filter(|chase| (chase.chains, chase.loading_spes) == (1, 0))
+    {
+        let ns = curve.entry(chase.table_bytes).or_insert(chase.ns);
+        *ns = ns.min(chase.ns);
+    }
+    curve.into_iter().collect()
+}
+
+#[derive(Debug, PartialEq)]
+struct Cache {
+    bytes: usize,
+    latency_ns: f64,
+}
+
+/// The caches that a curve shows, by the steps between its levels.
+///
+/// ```text
+///   ns │                  ●──●    A step begins where the next table is much slower, and ends
+///      │                ·         where it is not. A table within the step belongs to the cache
+///      │               ●          below if its time is nearer to that of the cache: then most of
+///      │      ●──●──●             its nodes were found there.
+///      │     ·
+///      │●──●
+///      └───────────────────── bytes
+/// ```
+fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
+    let times = without_peaks(curve);
+    let levels = levels(curve, &times);
+    let cache = |pair: &[RangeInclusive<usize>]| {
+        let (low, high) = (
+            median(&times[pair[0].clone()]),
+            median(&times[pair[1].clone()]),
+        );
+        let middle = low.midpoint(high);
+        let within = (*pair[0].end()..*pair[1].start()).take_while(|at| times[*at] < middle);
+        Cache {
+            bytes: curve[within.last().unwrap_or(*pair[0].end())].0,
+            latency_ns: low,
+        }
+    };
+    levels.windows(2).map(cache).collect()
+}
+
+/// The tables, by their indices, that are level: neighbours in the result are a step apart.
+fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
+    let rises = |at: usize| {
+        let doublings = (curve[at + 1].0 as f64 / curve[at].0 as f64).log2();
+        times[at + 1] > times[at] * STEP.powf(doublings)
+    };
+    let mut levels = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    while at + 1 < times.len() {
+        if !rises(at) {
+            at += 1;
+            continue;
+        }
+        let bottom = at;
+        while at + 1 < times.len() && rises(at) {
+            at += 1;
+        }
+        // With a single table on either side it may be a disturbance as well.
+        let between_levels = bottom > start && at + 1 < times.len();
+        if between_levels && times[at] > times[bottom] * STEP_IN_ALL {
+            levels.push(start..=bottom);
+            start = at;
+        }
+    }
+    if start < at {
+        levels.push(start..=at);
+    }
+    levels
+}
+
+/// The curve, without what cannot be: a larger table is never faster, so a time above a later one
+/// was disturbed.
+fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
+    let mut times: Vec<f64> = curve.iter().map(|(_, ns)| *ns).collect();
+    for at in (1..times.len()).rev() {
+        times[at - 1] = times[at - 1].min(times[at]);
+    }
+    times
+}
+
+/// Of ascending times, which are not none.
+fn median(ascending: &[f64]) -> f64 {
+    ascending[(ascending.len() - 1) / 2]
+}
+
+/// Idle and under each load, of one table, so that they compare.
+fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
+    let by_one = || chases.iter().filter(|chase| chase.chains == 1);
+    let largest = |is_loaded: bool| {
+        let fitting = by_one().filter(|chase| (chase.loading_spes > 0) == is_loaded);
+        fitting.map(|chase| chase.table_bytes).max()
+    };
+    let table = largest(true).or_else(|| largest(false));
+    let latency = |chase: &Chase| {
+        let parameters = [
+            ("table_bytes", chase.table_bytes.into()),
+            ("loading_spes", chase.loading_spes.into()),
+        ];
+        finding("memory_latency_ns", chase.ns, "ns", parameters)
+    };
+    by_one()
+        .filter(|chase| Some(chase.table_bytes) == table)
+        .map(latency)
+        .collect()
+}
+
+fn misses_in_flight(chases: &[Chase], cached_bytes: usize) -> Option<Finding> {
+    let idle = || chases.iter().filter(|chase| chase.loading_spes == 0);
+    let table_bytes = idle()
+        .filter(|chase| chase.chains > 1)
+        .map(|chase| chase.table_bytes)
+        .max()
+        .filter(|bytes| *bytes > cached_bytes)?;
+    let of_table = || idle().filter(|chase| chase.table_bytes == table_bytes);
+    let one = of_table().find(|chase| chase.chains == 1)?.ns;
+    let best = of_table().map(|chase| chase.ns).fold(one, f64::min);
+    let chains = of_table()
+        .filter(|chase| chase.ns <= best * SAME)
+        .map(|chase| chase.chains)
+        .min()?;
+    let misses = (one / best * 10.0).round() / 10.0;
+    let parameters = [
+        ("table_bytes", table_bytes.into()),
+        ("chains", chains.into()),
+    ];
+    Some(finding("misses_in_flight", misses, "misses", parameters))
+}
+
+/// Of the largest blocks, by each number of SPEs.
+fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
+    let mut largest = BTreeMap::new();
+    for measurement in measurements.iter().filter(|m| m.function == Function::Copy) {
+        let parameters = &measurement.parameters;
+        if let (Some(bytes), Some(bandwidth)) =
+            (parameters.block_bytes, measurement.bandwidth_bytes_per_s)
+        {
+            let known = largest.entry(parameters.spes).or_insert((bytes, bandwidth));
+            *known = (*known).max((bytes, bandwidth));
+        }
+    }
+    let bandwidth = |(spes, (bytes, bandwidth)): (usize, (usize, u64))| {
+        let parameters = [("spes", spes.into()), ("block_bytes", bytes.into())];
+        finding(
+            "copy_bandwidth_bytes_per_s",
+            bandwidth as f64,
+            "bytes/s",
+            parameters,
+        )
+    };
+    largest.into_iter().map(bandwidth).collect()
+}
+
+fn wake_up(measurement: &Measurement) -> Option<Finding> {
+    let parameters = &measurement.parameters;
+    (measurement.function == Function::WakeUp).then(|| {
+        let between = serde_json::to_value(parameters.between).expect("it is a name");
+        let parameters = [
+            ("between", between),
+            ("cell", parameters.cell.into()),
+            ("spes", parameters.spes.into()),
+        ];
+        finding("wake_up_ns", measurement.latency_ns.p50, "ns", parameters)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Between, Latency, Parameters};
+
+    fn measurement(function: Function, ns: f64) -> Measurement {
+        Measurement {
+            function,
+            parameters: Parameters {
+                spes: 1,
+                cell: 0,
+                module: None,
+                between: Between::MemorySpe,
+                buffers: None,
+                block_bytes: None,
+                list_elements: None,
+                stride_bytes: None,
+                chains: None,
+                loading_spes: None,
+            },
+            iterations: 100,
+            rounds: 1,
+            samples: 100,
+            outliers: 0,
+            latency_ns: Latency {
+                mean: ns,
+                min: ns,
+                p50: ns,
+                p99: ns,
+                max: ns,
+            },
+            median_interval_ns: None,
+            bandwidth_bytes_per_s: None,
+            samples_ns: None,
+        }
+    }
+
+    fn chase(bytes: usize, chains: u32, loading_spes: usize, ns: f64) -> Measurement {
+        let mut chase = measurement(Function::Chase, ns);
+        chase.parameters.block_bytes = Some(bytes);
+        chase.parameters.chains = Some(chains);
+        chase.parameters.loading_spes = Some(loading_spes);
+        chase
+    }
+
+    const KB: usize = 1 << 10;
+    const MB: usize = 1 << 20;
+
+    /// 4 KB to 256 MB, two sizes to a doubling.
+    fn sizes() -> impl Iterator<Item = usize> {
+        (12..28)
+            .flat_map(|log2| [1 << log2, 3 << (log2 - 1)])
+            .chain([256 * MB])
+    }
+
+    /// The curve of a machine with caches of these sizes and latencies, each of which replaces at
+    /// random: of tables twice as large as a cache it still has a fifth.
+    fn curve(caches: &[(usize, f64)], memory_ns: f64) -> Vec<(usize, f64)> {
+        let found = |table: usize, cache: usize| {
+            if table <= cache {
+                return 1.0;
+            }
+            // What is found was not replaced by one of those that were not.
+            let ratio = table as f64 / cache as f64;
+            (0..100).fold(0.5, |found: f64, _| ((found - 1.0) * ratio).exp())
+        };
+        let time = |table| {
+            let beyond = |ns, (cache, hit_ns): &(usize, f64)| {
+                let found = found(table, *cache);
+                found * hit_ns + (1.0 - found) * ns
+            };
+            caches.iter().rev().fold(memory_ns, beyond)
+        };
+        sizes().map(|table| (table, time(table))).collect()
+    }
+
+    /// Makes each time longer, by up to `most`.
+    fn disturbed(curve: &[(usize, f64)], most: f64) -> Vec<(usize, f64)> {
+        let noise = |index: usize| (index * 7_919 % 101) as f64 / 100.0;
+        let times = curve.iter().zip(0..);
+        times
+            .map(|((bytes, ns), index)| (*bytes, ns * (1.0 + most * noise(index))))
+            .collect()
+    }
+
+    fn sizes_of(curve: &[(usize, f64)]) -> Vec<usize> {
+        caches(curve).iter().map(|cache| cache.bytes).collect()
+    }
+
+    /// Three levels of well-known processors, from their makers' documents and common measurements.
+    const MACHINES: [([(usize, f64); 3], f64); 4] = [
+        // Zen 4, a die.
+        ([(32 * KB, 1.1), (MB, 3.8), (32 * MB, 14.0)], 110.0),
+        // Skylake server: the third has what the second has not.
+        ([(32 * KB, 1.3), (MB, 4.7), (24 * MB, 23.0)], 90.0),
+        // Golden Cove.
+        ([(48 * KB, 1.0), (2 * MB, 3.0), (32 * MB, 18.0)], 95.0),
+        // Haswell.
+        ([(32 * KB, 1.2), (256 * KB, 3.6), (8 * MB, 12.0)], 70.0),
+    ];
+
+    #[test]
+    fn caches_of_known_machines_are_found() {
+        for (machine, memory_ns) in MACHINES {
+            let clean = curve(&machine, memory_ns);
+            for curve in [clean.clone(), disturbed(&clean, 0.08)] {
+                let found = caches(&curve);
+                assert_eq!(found.len(), 3, "{curve:?}");
+                for (cache, (bytes, ns)) in found.iter().zip(machine) {
+                    // A cache holds most of a table that is a third larger.
+                    let is_right = [bytes, bytes / 3 * 4].contains(&cache.bytes);
+                    assert!(is_right, "{cache:?}, {bytes} bytes");
+                    let ratio = cache.latency_ns / ns;
+                    assert!((0.95..1.1).contains(&ratio), "{cache:?}, {ns} ns");
+                }
+            }
+        }
+    }
+
+    /// Measured on a virtual machine of a Zen 4 server, whose pages of 4 KB make larger tables slower
+    /// throughout.
+    #[test]
+    fn misses_of_translation_buffers_are_no_cache() {
+        let times = [
+            (4, 1.08),
+            (8, 1.08),
+            (16, 1.08),
+            (32, 1.25),
+            (64, 3.80),
+            (128, 3.81),
+            (256, 3.81),
+            (512, 5.07),
+            (1_024, 8.70),
+            (2_048, 13.3),
+            (4_096, 15.9),
+            (8_192, 18.9),
+            (16_384, 149.0),
+            (32_768, 162.0),
+            (65_536, 183.0),
+            (131_072, 187.0),
+            (262_144, 190.0),
+        ];
+        let curve = times.map(|(kb, ns)| (kb * KB, ns));
+        assert_eq!(sizes_of(&curve), [32 * KB, MB, 8 * MB]);
+        assert_eq!(caches(&curve)[0].latency_ns, 1.08);
+    }
+
+    #[test]
+    fn a_disturbed_table_is_no_cache() {
+        let (machine, memory_ns) = MACHINES[0];
+        let clean = curve(&machine, memory_ns);
+        for at in 0..clean.len() {
+            let mut curve = clean.clone();
+            curve[at].1 *= 3.0;
+            let found = sizes_of(&curve);
+            assert_eq!(found.len(), 3, "{:?}: {found:?}", curve[at]);
+            // That of the last table which a cache holds looks like one which it does not hold.
+            for (found, right) in found.into_iter().zip(sizes_of(&clean)) {
+                let is_last = right == curve[at].0;
+                assert!(
+                    found == right || is_last && found == right / 4 * 3,
+                    "{:?}",
+                    curve[at]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_steps_or_points_there_are_no_caches() {
+        let flat: Vec<_> = sizes().map(|bytes| (bytes, 4.0)).collect();
+        assert_eq!(caches(&flat), []);
+        assert_eq!(caches(&disturbed(&flat, 0.1)), []);
+        // Slower by half in all, as by misses of translation buffers alone.
+        let slope: Vec<_> = flat
+            .iter()
+            .map(|(bytes, ns)| (*bytes, ns * (*bytes as f64 / 4096.0).powf(0.036)))
+            .collect();
+        assert_eq!(caches(&slope), []);
+        assert_eq!(caches(&[]), []);
+        assert_eq!(caches(&[(4_096, 1.0)]), []);
+        assert_eq!(caches(&[(4_096, 1.0), (8_192, 4.0)]), []);
+        assert_eq!(
+            caches(&[(4_096, 1.0), (8_192, 1.0), (16_384, 4.0)]),
+            [],
+            "the last may have been disturbed"
+        );
+        assert_eq!(findings(&[]), []);
+    }
+
+    fn found(name: &str, value: f64, unit: &str, parameters: serde_json::Value) -> Finding {
+        let parameters = serde_json::from_value(parameters).unwrap();
+        Finding {
+            name: name.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            parameters,
+        }
+    }
+
+    #[test]
+    fn a_curve_of_two_levels_says_what_they_are() {
+        let times = [
+            (4, 1.0),
+            (8, 1.0),
+            (16, 1.2),
+            (32, 9.0),
+            (64, 10.0),
+            (128, 10.0),
+        ];
+        let measurements = times.map(|(kb, ns)| chase(kb * KB, 1, 0, ns));
+        let expected = [
+            found("cache_bytes", 16_384.0, "bytes", json!({ "level": 1 })),
+            found("cache_latency_ns", 1.0, "ns", json!({ "level": 1 })),
+            found(
+                "memory_latency_ns",
+                10.0,
+                "ns",
+                json!({ "table_bytes": 131_072, "loading_spes": 0 }),
+            ),
+        ];
+        assert_eq!(findings(&measurements), expected);
+    }
+
+    #[test]
+    fn misses_in_flight_are_those_of_the_fewest_chains_that_are_as_good_as_the_best() {
+        let times = [
+            (1, 90.0),
+            (4, 23.0),
+            (8, 11.9),
+            (10, 9.4),
+            (12, 9.1),
+            (24, 9.0),
+            (32, 9.6),
+        ];
+        let mut measurements = times
+            .map(|(chains, ns)| chase(128 * MB, chains, 0, ns))
+            .to_vec();
+        let expected = found(
+            "misses_in_flight",
+            10.0,
+            "misses",
+            json!({ "table_bytes": 128 * MB, "chains": 10 }),
+        );
+        assert!(findings(&measurements).contains(&expected));
+        // Nothing is missed in a table that fits into a cache.
+        measurements.extend([64, 128, 192].map(|mb| chase(mb * MB, 1, 0, 20.0)));
+        measurements.extend([256, 512].map(|mb| chase(mb * MB, 1, 0, 90.0)));
+        let found = findings(&measurements);
+        assert!(found.iter().any(|finding| finding.name == "cache_bytes"));
+        assert!(
+            found
+                .iter()
+                .all(|finding| finding.name != "misses_in_flight")
+        );
+    }
+
+    #[test]
+    fn memory_latency_is_of_one_table_idle_and_under_each_load() {
+        let latency = |ns, bytes: usize, loading: usize| {
+            let parameters = json!({ "table_bytes": bytes, "loading_spes": loading });
+            found("memory_latency_ns", ns, "ns", parameters)
+        };
+        let mut measurements = vec![
+            chase(128 * MB, 1, 0, 90.0),
+            chase(256 * MB, 1, 0, 100.0),
+            chase(256 * MB, 8, 0, 12.0),
+        ];
+        let idle = &findings(&measurements)[0];
+        assert_eq!(*idle, latency(100.0, 256 * MB, 0));
+        measurements.extend([chase(128 * MB, 1, 3, 200.0), chase(128 * MB, 1, 7, 300.0)]);
+        let expected = [(90.0, 0), (200.0, 3), (300.0, 7)];
+        assert_eq!(
+            findings(&measurements)[..3],
+            expected.map(|(ns, loading)| latency(ns, 128 * MB, loading))
+        );
+    }
+
+    #[test]
+    fn copies_of_the_largest_blocks_and_every_wake_up_are_findings() {
+        let copy = |spes, bytes, bandwidth| {
+            let mut copy = measurement(Function::Copy, 1.0);
+            copy.parameters.spes = spes;
+            copy.parameters.block_bytes = Some(bytes);
+            copy.bandwidth_bytes_per_s = Some(bandwidth);
+            copy
+        };
+        let mut wake_up = measurement(Function::WakeUp, 6_300.0);
+        wake_up.parameters.between = Between::SpeSpe;
+        wake_up.parameters.spes = 2;
+        wake_up.parameters.cell = 1;
+        let measurements = [
+            copy(1, KB, 90_000_000_000),
+            copy(1, 64 * MB, 9_000_000_000),
+            copy(2, 64 * MB, 16_000_000_000),
+            copy(2, MB, 60_000_000_000),
+            wake_up,
+        ];
+        let bandwidth = |spes: usize, value| {
+            let parameters = json!({ "spes": spes, "block_bytes": 64 * MB });
+            found("copy_bandwidth_bytes_per_s", value, "bytes/s", parameters)
+        };
+        let parameters = json!({ "between": "spe-spe", "cell": 1, "spes": 2 });
+        let expected = [
+            bandwidth(1, 9e9),
+            bandwidth(2, 16e9),
+            found("wake_up_ns", 6_300.0, "ns", parameters),
+        ];
+        assert_eq!(findings(&measurements), expected);
+    }
+}

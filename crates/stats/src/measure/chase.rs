@@ -1,0 +1,361 @@
+//! `chase`: following pointers at random, which shows what a load that misses costs, how large the
+//! caches are, and how many misses one core has under way. The paper does not have it: a local
+//! store misses nothing.
+//!
+//! ```text
+//!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each names
+//!              │ next │      │      │      │      │      │   the next one
+//!              └──┬───┴──────┴───▲──┴──────┴──────┴──────┘
+//!                 └──────────────┘  ...                      all in one cycle, in random order
+//!
+//!   1 chain    ●────►●────►●────►●                           one miss at a time
+//!   3 chains   ●────►●────►●────►●                           three misses at a time: they start at
+//!              ●────►●────►●────►●                           equally distant places of the cycle,
+//!              ●────►●────►●────►●                           and are followed in turn
+//! ```
+//!
+//! The order is random so that no prefetcher can guess it, and one cycle so that a walk comes to
+//! all nodes. An operation is a visit to a node. On a computer with 4 KB pages, misses of its
+//! translation buffers are part of the time.
+//!
+//! Where an SPE has to bring here what it reads, nodes are staged one by one, and with several chains
+//! all nodes of a step are begun before the first is waited for. Where a view is the memory itself,
+//! the table is read as it is, by references. To stage a node there is a prefetch and a turn for other
+//! threads: these 3 ns would hide the first cache (1 ns) and, with many chains, half of the misses
+//! under way.
+//!
+//! Other SPEs can copy memory meanwhile: then it is the latency of a memory that is busy.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+use bytemuck::{Pod, Zeroable};
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{Machine, Spe, SpeId};
+
+use super::copy::Copier;
+use super::crew::{Crew, READY, Work, WorkResult, conduct, join, work};
+use super::{ControlBlock, Outcome, control_blocks};
+use crate::error::{MeasureError, SpeError, Untrusted};
+use crate::request::{ChaseTask, CopyTask, NODE_BYTES, Plan};
+
+/// How many nodes of each chain an iteration visits: enough that beginning and ending it cost
+/// little beside nodes in the first cache.
+const STEPS: usize = 1_024;
+
+/// In the inbound mailbox of an SPE that loads the memory: it is enough.
+const ENOUGH: u32 = 1;
+
+pub(super) fn measure<M: Machine>(
+    machine: &M,
+    plan: &Plan,
+    task: &ChaseTask,
+) -> Result<Outcome, MeasureError> {
+    let region = control_blocks(machine, plan.module, [ControlBlock::default()].into_iter())?;
+    let results = machine.run(|ppe| {
+        let spawn = |spe: &SpeId| ppe.spawn(*spe, |spe| load(spe, &task.load));
+        let loaders: Vec<_> = task.load.spes.iter().map(spawn).collect();
+        for spe in &task.load.spes {
+            ppe.read_out_mbox(*spe, Outbound::Plain);
+        }
+        let block = region.at(0);
+        let program = ppe.spawn(task.spes[0], move |spe| chase(spe, block, task));
+        let mut crew = Crew::gather(ppe, vec![program]);
+        // Whoever stopped the crew is named by `dismiss`.
+        let _ = conduct(plan.pace, |round| crew.round(round));
+        let results = crew.dismiss();
+        for spe in &task.load.spes {
+            ppe.write_in_mbox(*spe, ENOUGH);
+        }
+        let loaded: Vec<_> = loaders.into_iter().map(join).collect();
+        loaded.into_iter().collect::<Result<(), _>>()?;
+        results
+    })??;
+    Ok(Outcome {
+        loops: results.into_iter().map(|(timed, ())| timed).collect(),
+        operations_per_iteration: STEPS * task.chains as usize,
+        bytes_per_iteration: 0,
+    })
+}
+
+/// The program of an SPE that loads the memory: copies until it is told that it is enough.
+fn load<S: Spe>(spe: &S, task: &CopyTask) -> Result<(), SpeError> {
+    let mut copier = Copier::new(task, 0);
+    spe.write_out_mbox(Outbound::Plain, READY);
+    let go_on = || match spe.try_read_in_mbox() {
+        Some(_) => ControlFlow::Break(()),
+        None => {
+            spe.yield_now();
+            ControlFlow::Continue(())
+        }
+    };
+    while copier.copy(spe, go_on)?.is_continue() {}
+    Ok(())
+}
+
+/// The program of the SPE that follows pointers. It makes the table itself, so that it is near.
+fn chase<S: Spe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
+    let order = random_order(task.table_bytes / NODE_BYTES);
+    let chains = Chains::new(order.len(), task.chains);
+    if task.in_one_view {
+        let table: Vec<_> = order.iter().map(|_| Link::default()).collect();
+        let positions = link(&table, &order, &chains);
+        let walker = Linked { positions, chains };
+        work(spe, control_block, |_, _| Ok(walker))
+    } else {
+        let walker = Staging::new(&order, chains);
+        work(spe, control_block, |_, _| Ok(walker))
+    }
+}
+
+/// Where chains begin and how far they have come, in places of the cycle.
+struct Chains {
+    nodes: usize,
+    starts: Vec<usize>,
+    /// How many nodes each has visited.
+    steps: usize,
+}
+
+impl Chains {
+    fn new(nodes: usize, chains: u32) -> Self {
+        let chains = chains as usize;
+        Self {
+            nodes,
+            starts: (0..chains).map(|chain| chain * nodes / chains).collect(),
+            steps: 0,
+        }
+    }
+
+    /// Compares where the chains are with where their steps lead.
+    fn verify(&self, places: impl Iterator<Item = usize>) -> Result<(), Untrusted> {
+        let Self { nodes, steps, .. } = self;
+        for (start, found) in self.starts.iter().zip(places) {
+            let place = (start + steps % nodes) % nodes;
+            if found != place {
+                return Err(Untrusted::new(format!(
+                    "a chain that began at place {start} of {nodes} is at place {found} after \
+                     {steps} steps, which lead to place {place}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The nodes in the order of the cycle, each with the one after it.
+fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    let nexts = order.iter().cycle().skip(1);
+    order.iter().copied().zip(nexts.copied())
+}
+
+/// A node of a table that is read as it is. A reference takes no arithmetic, where an index costs a
+/// fourth of a load from the first cache.
+#[repr(align(64))]
+#[derive(Default)]
+struct Link<'t> {
+    /// `None` only until the table is made.
+    next: Cell<Option<&'t Link<'t>>>,
+    /// How many nodes the cycle has before this one.
+    place: Cell<usize>,
+}
+
+const _: () = assert!(size_of::<Link>() == NODE_BYTES);
+
+impl<'t> Link<'t> {
+    #[inline]
+    fn next(&self) -> &'t Link<'t> {
+        self.next.get().expect("the table is one cycle")
+    }
+}
+
+/// Makes the table one cycle, and returns where the chains begin.
+fn link<'t>(table: &'t [Link<'t>], order: &[usize], chains: &Chains) -> Vec<&'t Link<'t>> {
+    for ((node, next), place) in steps(order).zip(0..) {
+        table[node].next.set(Some(&table[next]));
+        table[node].place.set(place);
+    }
+    chains
+        .starts
+        .iter()
+        .map(|start| &table[order[*start]])
+        .collect()
+}
+
+/// Follows references.
+struct Linked<'t> {
+    positions: Vec<&'t Link<'t>>,
+    chains: Chains,
+}
+
+impl Linked<'_> {
+    fn walk(&mut self) {
+        if let [only] = &mut *self.positions {
+            // In a register: storing it would cost more than a load from the first cache.
+            let mut position = *only;
+            for _ in 0..STEPS {
+                position = position.next();
+            }
+            *only = position;
+        } else {
+            for _ in 0..STEPS {
+                for position in &mut self.positions {
+                    *position = position.next();
+                }
+            }
+        }
+        self.chains.steps += STEPS;
+    }
+
+    fn verify(&self) -> Result<(), Untrusted> {
+        self.chains
+            .verify(self.positions.iter().map(|node| node.place.get()))
+    }
+}
+
+impl<S: Spe> Work<S> for Linked<'_> {
+    type Left = ();
+
+    fn operate(&mut self, _: &S) -> Result<(), SpeError> {
+        self.walk();
+        Ok(())
+    }
+
+    fn finish(self, _: &S) -> Result<(), SpeError> {
+        Ok(self.verify()?)
+    }
+}
+
+/// A node that is staged.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Node {
+    /// The index of the next node.
+    next: u64,
+    /// How many nodes the cycle has before this one.
+    place: u64,
+    rest: [u64; 6],
+}
+
+const _: () = assert!(size_of::<Node>() == NODE_BYTES);
+
+/// Follows indices, and stages each node.
+struct Staging {
+    table: Vec<Node>,
+    positions: Vec<usize>,
+    chains: Chains,
+}
+
+impl Staging {
+    fn new(order: &[usize], chains: Chains) -> Self {
+        let mut table = vec![Node::zeroed(); order.len()];
+        for ((node, next), place) in steps(order).zip(0..) {
+            table[node].next = next as u64;
+            table[node].place = place;
+        }
+        Self {
+            table,
+            positions: chains.starts.iter().map(|start| order[*start]).collect(),
+            chains,
+        }
+    }
+}
+
+impl<S: Spe> Work<S> for Staging {
+    type Left = ();
+
+    fn operate(&mut self, spe: &S) -> Result<(), SpeError> {
+        let mut arriving = Vec::with_capacity(self.positions.len());
+        for _ in 0..STEPS {
+            for position in &self.positions {
+                arriving.push(spe.stage_ahead(&self.table[*position..=*position])?);
+            }
+            for (position, node) in self.positions.iter_mut().zip(arriving.drain(..)) {
+                *position = node.wait()[0].next as usize;
+            }
+        }
+        self.chains.steps += STEPS;
+        Ok(())
+    }
+
+    fn finish(self, _: &S) -> Result<(), SpeError> {
+        let places = self
+            .positions
+            .iter()
+            .map(|at| self.table[*at].place as usize);
+        Ok(self.chains.verify(places)?)
+    }
+}
+
+/// The numbers below `count` in an order that is the same each time.
+fn random_order(count: usize) -> Vec<usize> {
+    let mut order: Vec<_> = (0..count).collect();
+    // Marsaglia's xorshift64, and the shuffle of Fisher and Yates. The order may be any, so the
+    // cycle is any of all cycles.
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    for left in (1..count).rev() {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let below = u128::from(random) * (left as u128 + 1) >> 64;
+        order.swap(left, below as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_has_every_node_and_no_neighbours() {
+        for nodes in [1, 2, 3, 64, 1_000] {
+            let mut order = random_order(nodes);
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..nodes), "{nodes}");
+        }
+        let order = random_order(10_000);
+        let near = order
+            .windows(2)
+            .filter(|pair| pair[0].abs_diff(pair[1]) <= 16)
+            .count();
+        // By chance 32 of 10,000.
+        assert!(near < 100, "{near}");
+    }
+
+    #[test]
+    fn chains_start_equally_far_apart() {
+        assert_eq!(Chains::new(12, 4).starts, [0, 3, 6, 9]);
+        assert_eq!(Chains::new(64, 64).starts, (0..64).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn walking_leads_along_one_cycle() {
+        for (nodes, chains) in [(1, 1), (5, 1), (5, 2), (64, 7), (3_000, 64)] {
+            let order = random_order(nodes);
+            let table: Vec<_> = order.iter().map(|_| Link::default()).collect();
+            let chains = Chains::new(nodes, chains);
+            let positions = link(&table, &order, &chains);
+            let cycle: Vec<_> = std::iter::successors(Some(positions[0]), |node| Some(node.next()))
+                .take(nodes + 1)
+                .map(|node| node.place.get())
+                .collect();
+            assert!(cycle.into_iter().eq((0..nodes).chain([0])), "{nodes}");
+            let mut walker = Linked { positions, chains };
+            walker.walk();
+            assert_eq!(walker.verify(), Ok(()), "{nodes}");
+        }
+    }
+
+    #[test]
+    fn a_chain_that_lost_its_way_is_an_error() {
+        let mut chains = Chains::new(8, 1);
+        chains.steps = 19;
+        assert_eq!(chains.verify([3].into_iter()), Ok(()));
+        assert_eq!(
+            chains.verify([0].into_iter()).unwrap_err().to_string(),
+            "the measurement cannot be trusted: a chain that began at place 0 of 8 is at place 0 \
+             after 19 steps, which lead to place 3; the machine is at fault, please report it"
+        );
+    }
+}
