@@ -70,11 +70,8 @@ impl Tree {
             );
             tree.write(&format!("{folder}/topology/core_cpus_list"), &siblings);
             let cell = shape.cpus_of(core / shape.cores * shape.cores, shape.cores);
-            for (index, level, shared_by) in [(0, "2", &siblings), (1, "3", &cell)] {
-                let cache = format!("{folder}/cache/index{index}");
-                tree.write(&format!("{cache}/level"), level);
-                tree.write(&format!("{cache}/shared_cpu_list"), shared_by);
-            }
+            tree.write(&format!("{folder}/cache/index3/level"), "3");
+            tree.write(&format!("{folder}/cache/index3/shared_cpu_list"), &cell);
         }
         for socket in 0..shape.sockets {
             let folder = format!("sys/devices/system/node/node{socket}");

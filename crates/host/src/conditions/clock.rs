@@ -63,7 +63,7 @@ fn wait_for_a_step() -> Option<Duration> {
     Some(next(first)? - first)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

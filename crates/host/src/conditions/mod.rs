@@ -12,7 +12,7 @@
 mod clock;
 mod usage;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -386,6 +386,16 @@ fn of_hundreds_of_cpus_one_that_is_disturbed_is_found() {
 }
 
 #[test]
+fn others_may_use_the_cpus_that_are_not_measured() {
+    let [before, mut after] = second(&[(0, 500, 0, 0), (1, 1_000, 0, 0), (2, 500, 0, 0)]);
+    after.own_ns = [(0, 500 * MS), (1, 0), (2, 500 * MS)].into();
+    after.process_ns = 1_000 * MS;
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(shares(&usage), [(0, 0.0, 0.0), (2, 0.0, 0.0)]);
+    assert_eq!(usage.by_others, 0.0);
+}
+
+#[test]
 fn a_short_time_takes_more_to_be_sure() {
     let [before, after] = second(&[(0, 1_000, 0, 0)]);
     let until = |ms: u64, idle_ms: u64| {
@@ -627,14 +637,17 @@ fn malformed_files_are_named() {
             "\"nr_throttled\" and a number",
         ),
     ];
+    let tree = computer();
+    let host = host(&tree);
     for (file, content, shown, expected) in cases {
-        let tree = computer();
         tree.write(file, content);
         assert_eq!(
-            message(&tree, host(&tree).conditions()),
+            message(&tree, host.conditions()),
             format!("/{file} reads {shown:?}, but {expected} was expected; {REMEDY}"),
         );
+        tree.remove(file);
     }
+    host.conditions().unwrap();
 }
 
 #[test]

@@ -14,6 +14,9 @@
 //! run ends. What the process used besides (the thread that shows progress, work between two runs)
 //! may have been anywhere, so it excuses every CPU for as much.
 //!
+//! Only CPUs on which own threads ran count: on a large computer, others may use those that were not
+//! measured. Before a run, all count.
+//!
 //! The count of involuntary context switches (`ru_nivcsw`) says nothing here: Linux counts a
 //! `sched_yield` as one, and SPEs that share a CPU with the PPE do that all the time.
 
@@ -55,14 +58,15 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub struct Usage {
     /// The time that passed.
     pub elapsed: Span,
-    /// The share of the time of all CPUs of the host that other programs used, 0 to 1.
+    /// The share of the time of all these CPUs that other programs used, 0 to 1.
     pub by_others: f64,
-    /// The share of the time of all CPUs of the host that the hypervisor gave to others, 0 to 1.
+    /// The share of the time of all these CPUs that the hypervisor gave to others, 0 to 1.
     pub stolen: f64,
     /// The share of the quota's periods in which all threads of the process had to stop because it
     /// was used up, 0 to 1; `None` without a quota.
     pub throttled: Option<f64>,
-    /// The CPUs of the host, in ascending order, as far as the system shows them.
+    /// The CPUs on which the host ran the PPE or SPEs meanwhile, in ascending order; all of its CPUs
+    /// if it ran none. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
 }
 
@@ -240,6 +244,9 @@ impl Look {
             };
             // Sandboxes show a file that never changes.
             if did.all_ns < elapsed_ns / 2 {
+                continue;
+            }
+            if placed_ns > 0 && own_of(cpu) == 0 {
                 continue;
             }
             let not_programs_ns = did.idle_ns + did.interrupts_ns + did.stolen_ns;

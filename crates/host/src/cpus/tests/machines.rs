@@ -91,8 +91,7 @@ pub fn hundreds_of_cpus() -> Tree {
     let tree = online(576, "model name", "A large processor");
     for cpu in 0..576 {
         let first = cpu / 24 * 24;
-        tree.cpu(cpu, i32::from(cpu >= 288), &cpu.to_string());
-        tree.cache(cpu, 2, &cpu.to_string());
+        // Thousands of files take seconds to write, so there are only those that matter.
         tree.cache(cpu, 3, &format!("{first}-{}", first + 23));
     }
     tree.node(0, "0-287", 512 * GIB, "10 21");
