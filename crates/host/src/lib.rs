@@ -52,6 +52,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod conditions;
 mod cpus;
 mod layout;
 mod memory;
@@ -66,6 +67,7 @@ mod watchdog;
 mod words;
 mod worker;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
@@ -74,8 +76,10 @@ use cellworks_machine::{
     LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, SpeId, Topology, barrier,
 };
 
-pub use cpus::CpusError;
-use cpus::{Cpus, Source};
+use conditions::CpuTime;
+pub use conditions::{Clock, Conditions, CpuUsage, Usage, Watch};
+use cpus::{Cpus, FSROOT, Source};
+pub use cpus::{CpusError, LeftOut, Quota, WhyLeftOut};
 use layout::Layout;
 use memory::Pages;
 pub use mfc::HostMfc;
@@ -92,7 +96,19 @@ const SPES_MAX: usize = 4_096;
 ///
 /// During a run the calling thread stays on one CPU, and so does every thread of `std` that it
 /// starts meanwhile, because threads inherit that. Afterwards it may go where it could before.
+///
+/// # Other computers
+///
+/// If the environment variable `CELLWORKS_FSROOT` names a folder, the host has the CPUs, caches,
+/// memory modules and name of the computer whose files lie there, in the folders `sys` and `proc`,
+/// so that plans for that computer can be made on this one. (hwloc's variable `HWLOC_FSROOT` does
+/// the same.) All of its CPUs that are online are used. Programs run on the CPUs that are here: an
+/// SPE whose CPU this computer has not is not pinned, and memory goes where the system puts it.
 pub struct Host {
+    source: Source,
+    cpus: Cpus,
+    /// What the threads of this host used, by seat.
+    cpu_time: Arc<CpuTime>,
     layout: Layout,
     /// The operating system's numbers of the memory modules.
     nodes: Vec<u32>,
@@ -120,6 +136,19 @@ pub enum HostError {
     /// The CPUs of this computer could not be read.
     #[error("the CPUs of this computer cannot be read: {0}")]
     Cpus(#[from] CpusError),
+    /// The CPUs of another computer could not be read.
+    #[error(
+        "the CPUs of the computer in {} cannot be read: {cause}; {FSROOT} has to name the folder \
+         that holds its `sys` and `proc`",
+        root.display()
+    )]
+    OtherComputer {
+        /// The folder that `CELLWORKS_FSROOT` names.
+        root: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        cause: CpusError,
+    },
     /// A number of SPEs that no host has.
     #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
     Spes(usize),
@@ -210,8 +239,7 @@ impl HostBuilder {
         if !(16 << 10..=1 << 30).contains(&self.stack_bytes) {
             return Err(HostError::StackBytes(self.stack_bytes));
         }
-        let cpus = cpus::read(&Source::this_computer(), Some(&cpus::allowed_now()?))?;
-        Host::with_cpus(self, &cpus)
+        Host::of(self, Source::of_environment())
     }
 }
 
@@ -230,11 +258,25 @@ impl Host {
         HostBuilder::default()
     }
 
-    fn with_cpus(builder: HostBuilder, cpus: &Cpus) -> Result<Self, HostError> {
+    fn of(builder: HostBuilder, source: Source) -> Result<Self, HostError> {
+        let cpus = source
+            .allowed()
+            .and_then(|allowed| cpus::read(&source, allowed.as_ref()));
+        match cpus {
+            Ok(cpus) => Self::with_cpus(builder, source, cpus),
+            Err(cause) if source.is_this_computer() => Err(HostError::Cpus(cause)),
+            Err(cause) => Err(HostError::OtherComputer {
+                root: source.root,
+                cause,
+            }),
+        }
+    }
+
+    fn with_cpus(builder: HostBuilder, source: Source, cpus: Cpus) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
         // milliseconds: better here than in somebody's first message.
         barrier::light();
-        let layout = Layout::new(cpus, builder.spes);
+        let layout = Layout::new(&cpus, builder.spes);
         let nodes: Vec<u32> = cpus.memory_nodes.iter().map(|node| node.os_index).collect();
         let space = AddressSpace::new();
         let local_stores =
@@ -251,6 +293,13 @@ impl Host {
                 })
                 .collect::<Result<_, HostError>>()?;
         let mut warnings = Vec::new();
+        if !source.is_this_computer() {
+            warnings.push(format!(
+                "{FSROOT} is set: the CPUs and memory modules are those described in {}, but the \
+                 times are those of this computer",
+                source.root.display()
+            ));
+        }
         for worker in &layout.workers {
             if let Err(why) = Pinned::to(worker.cpu) {
                 warnings.push(format!(
@@ -261,7 +310,7 @@ impl Host {
                 break;
             }
         }
-        let mut places_memory = nodes.len() > 1;
+        let mut places_memory = nodes.len() > 1 && source.is_this_computer();
         if places_memory && let Err(why) = Pages::new(4096, nodes.first().copied()) {
             places_memory = false;
             warnings.push(format!(
@@ -270,6 +319,9 @@ impl Host {
             ));
         }
         Ok(Self {
+            source,
+            cpus,
+            cpu_time: Arc::new(CpuTime::new(1 + layout.workers.len())),
             layout,
             nodes,
             places_memory,
@@ -338,7 +390,7 @@ mod tests {
         for (cpu, os_index) in cpus.cpus.iter_mut().zip(900..) {
             cpu.os_index = os_index;
         }
-        let host = Host::with_cpus(HostBuilder::default(), &cpus).unwrap();
+        let host = Host::with_cpus(HostBuilder::default(), Source::this_computer(), cpus).unwrap();
         let [warning] = host.warnings() else {
             panic!("expected one warning, got {:?}", host.warnings());
         };

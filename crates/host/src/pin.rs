@@ -12,6 +12,9 @@ pub(crate) struct Pinned {
 
 impl Pinned {
     pub(crate) fn to(cpu: u32) -> io::Result<Self> {
+        if cpu as usize >= CpuSet::MAX_CPU {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         let before = sched_getaffinity(None)?;
         let mut only = CpuSet::new();
         only.set(cpu as usize);

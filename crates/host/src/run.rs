@@ -12,6 +12,7 @@ use cellworks_machine::{
     Waiting,
 };
 
+use crate::conditions::{CpuTime, cpu_time_of_this_thread};
 use crate::parking::Parking;
 use crate::pin::Pinned;
 use crate::spe::HostSpe;
@@ -38,6 +39,8 @@ pub(crate) struct Run {
     pub(crate) local_stores: Vec<Region>,
     pub(crate) strict: bool,
     pub(crate) stack_bytes: usize,
+    /// What the threads of all runs of this host used, by seat.
+    pub(crate) cpu_time: Arc<CpuTime>,
     /// Everybody is to unwind.
     cancelled: AtomicBool,
     /// No program will come any more.
@@ -86,6 +89,7 @@ impl Run {
             local_stores: host.local_stores.clone(),
             strict: host.strict,
             stack_bytes: host.stack_bytes,
+            cpu_time: Arc::clone(&host.cpu_time),
             cancelled: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             programs: AtomicUsize::new(0),
@@ -282,7 +286,8 @@ pub(crate) fn run<'env, R>(
     run.parking.sit(PPE_SEAT);
     watchdog::watch(&run);
     // A host that may not pin has said so when it was built.
-    let _pinned = Pinned::to(host.layout.ppe_cpu).ok();
+    let pinned = Pinned::to(host.layout.ppe_cpu).ok();
+    let before_ns = cpu_time_of_this_thread();
     let ppe = Ppe::new(HostPpe::new(Arc::clone(&run), &host.layout));
 
     let result = catch_unwind(AssertUnwindSafe(|| {
@@ -301,6 +306,9 @@ pub(crate) fn run<'env, R>(
     run.parking.notify_all();
     ppe.core().join_workers();
     run.drop_queued();
+    if pinned.is_some() {
+        run.cpu_time.add(PPE_SEAT, before_ns);
+    }
 
     if let Some(error) = first_panic {
         return Err(error);

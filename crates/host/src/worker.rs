@@ -107,9 +107,7 @@ impl Worker {
     /// The life of a worker's OS thread: serves the SPEs until the run ends.
     pub(crate) fn live(run: Arc<Run>, seat: usize, layout: WorkerLayout) {
         // A host that may not pin has said so when it was built.
-        if let Ok(pinned) = Pinned::to(layout.cpu) {
-            pinned.for_good();
-        }
+        let is_pinned = Pinned::to(layout.cpu).map(Pinned::for_good).is_ok();
         run.parking.sit(seat);
         let config = threads::Config {
             stack_bytes: run.stack_bytes,
@@ -133,6 +131,9 @@ impl Worker {
         });
         // Who was cancelled, and why, is for the run to report.
         drop(served);
+        if is_pinned {
+            worker.run.cpu_time.add(seat, 0);
+        }
     }
 
     /// Runs the programs that are spawned on one SPE.

@@ -13,7 +13,7 @@ use super::{CpusError, Source};
 impl Source {
     /// Where this source has the absolute path `absolute`, which may come with or without its first
     /// slash.
-    pub(super) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
             .join(absolute.strip_prefix("/").unwrap_or(absolute))

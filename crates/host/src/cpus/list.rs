@@ -24,6 +24,25 @@ pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     Some(set)
 }
 
+/// Writes a set as the kernel does.
+pub fn write_list(set: &BTreeSet<u32>) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in set {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let parts = ranges.into_iter().map(|(first, last)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
+    });
+    parts.collect::<Vec<_>>().join(",")
+}
+
 /// Digits only: `parse` alone would accept a plus sign.
 fn number(digits: &str) -> Option<u32> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -24,22 +24,27 @@
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
 //! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
 
-mod files;
-mod list;
+pub(crate) mod files;
+pub(crate) mod list;
 mod memory;
 mod quota;
 mod topology;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use list::write_list;
 pub use memory::Node;
 pub use quota::Quota;
+
+/// The environment variable that names the tree of another computer to be used instead of this one's.
+pub const FSROOT: &str = "CELLWORKS_FSROOT";
 
 /// Where to read from: the root of a file system that has Linux's `sys` and `proc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +59,26 @@ impl Source {
         Self {
             root: PathBuf::from("/"),
         }
+    }
+
+    /// The computer whose tree the environment variable [`FSROOT`] names, or this one.
+    pub fn of_environment() -> Self {
+        match std::env::var_os(FSROOT) {
+            Some(root) if !root.is_empty() => Self {
+                root: PathBuf::from(root),
+            },
+            _ => Self::this_computer(),
+        }
+    }
+
+    pub fn is_this_computer(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// The CPUs that this process may use there, if that is for the process to say; of another
+    /// computer it may use all.
+    pub fn allowed(&self) -> Result<Option<BTreeSet<u32>>, CpusError> {
+        self.is_this_computer().then(allowed_now).transpose()
     }
 }
 
@@ -121,6 +146,20 @@ pub enum WhyLeftOut {
     NotAllowed,
     /// The CPU is built in and switched off.
     Offline,
+    /// A control group's quota does not pay for the CPU's time: more threads than it pays for would
+    /// only take turns.
+    Quota,
+}
+
+/// In a few words, for a list of CPUs.
+impl fmt::Display for WhyLeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAllowed => "not allowed by `taskset`, a cpuset or the container",
+            Self::Offline => "offline",
+            Self::Quota => "not paid for by the quota of CPU time",
+        })
+    }
 }
 
 /// Why the CPUs could not be read.
@@ -169,6 +208,9 @@ pub enum CpusError {
         /// The list that is missing.
         path: PathBuf,
     },
+    /// CPUs that were there when the host was made are not there any more.
+    #[error("{}", gone_sentence(.0))]
+    Gone(Vec<LeftOut>),
     /// The system did not tell the mask.
     #[error(
         "cannot ask the system which CPUs this thread may use: {0}; \
@@ -177,6 +219,33 @@ pub enum CpusError {
         most = rustix::thread::CpuSet::MAX_CPU
     )]
     Mask(rustix::io::Errno),
+}
+
+/// Which CPUs are gone, why, and what to do.
+fn gone_sentence(gone: &[LeftOut]) -> String {
+    let because = |wanted: WhyLeftOut| -> BTreeSet<u32> {
+        let of_reason = gone.iter().filter(|gone| gone.why == wanted);
+        of_reason.map(|gone| gone.os_index).collect()
+    };
+    let mut parts = Vec::new();
+    for (why, what) in [
+        (WhyLeftOut::Offline, "went offline"),
+        (
+            WhyLeftOut::NotAllowed,
+            "may no longer be used by this process (`taskset`, a cpuset or the container)",
+        ),
+    ] {
+        let cpus = because(why);
+        if !cpus.is_empty() {
+            let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+            parts.push(format!("{noun} {} {what}", write_list(&cpus)));
+        }
+    }
+    format!(
+        "{}, while the host still has SPEs there; give them back, or start again to do with those \
+         that are left",
+        parts.join(" and ")
+    )
 }
 
 /// Asks the system which CPUs the calling thread may use.
@@ -242,6 +311,40 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         memory_nodes: memory.nodes,
         model_name: model_name(source)?,
     })
+}
+
+/// Checks that the CPUs in `used`, which were read before, can still be used.
+///
+/// # Errors
+///
+/// [`CpusError::Gone`] if they cannot.
+pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
+    let online = files::list(&source.path("sys/devices/system/cpu/online"))?;
+    let allowed = source.allowed()?;
+    let Some(usable) = allowed.as_ref().or(online.as_ref()) else {
+        return Ok(());
+    };
+    let gone: Vec<LeftOut> = used
+        .difference(usable)
+        .map(|&os_index| {
+            let is_online = online
+                .as_ref()
+                .is_none_or(|online| online.contains(&os_index));
+            LeftOut {
+                os_index,
+                why: if is_online {
+                    WhyLeftOut::NotAllowed
+                } else {
+                    WhyLeftOut::Offline
+                },
+            }
+        })
+        .collect();
+    if gone.is_empty() {
+        Ok(())
+    } else {
+        Err(CpusError::Gone(gone))
+    }
 }
 
 impl Cpus {

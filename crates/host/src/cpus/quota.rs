@@ -38,6 +38,11 @@ impl Quota {
             .max(1)
     }
 
+    /// How many CPUs the group can keep busy all the time, for reports.
+    pub fn cpus(&self) -> f64 {
+        self.microseconds as f64 / self.period_microseconds as f64
+    }
+
     fn is_tighter_than(&self, other: &Self) -> bool {
         let scaled =
             |quota: &Self, period: u64| u128::from(quota.microseconds) * u128::from(period);

@@ -1,16 +1,16 @@
 //! Other computers, and this one. The trees are what their kernels show, as far as it is read.
 
-mod machines;
-mod tree;
+pub(crate) mod machines;
+pub(crate) mod tree;
 
 use std::collections::BTreeSet;
 use std::thread::available_parallelism;
 
 use proptest::prelude::*;
 
-use super::list::parse_list;
+use super::list::{parse_list, write_list as list};
 use super::*;
-use tree::{Tree, list, set};
+use tree::{Tree, set};
 
 /// One column of a computer's CPUs, in their order.
 fn column<T>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<T> {
@@ -117,6 +117,17 @@ fn a_dual_socket_epyc_has_a_cell_per_chiplet() {
     );
     assert_eq!(groups(&cpus, |cpu| cpu.core).len(), 128);
     assert_eq!(spe_order(&cpus), (0..256).collect::<Vec<_>>());
+}
+
+#[test]
+fn hundreds_of_cpus_have_dozens_of_cells() {
+    let cpus = machines::hundreds_of_cpus().read("0-575");
+    assert_eq!(cpus.cpus.len(), 576);
+    let cells = cells(&cpus);
+    assert_eq!(cells.len(), 24);
+    assert_eq!(cells[12], "288-311");
+    assert_eq!(groups(&cpus, |cpu| cpu.memory_node), ["0-287", "288-575"]);
+    assert_eq!(spe_order(&cpus), (0..576).collect::<Vec<_>>());
 }
 
 #[test]

@@ -86,6 +86,19 @@ pub fn epyc_7763_twice() -> Tree {
     tree
 }
 
+/// 2 sockets of 12 chiplets of 24 cores, one memory node a socket.
+pub fn hundreds_of_cpus() -> Tree {
+    let tree = online(576, "model name", "A large processor");
+    for cpu in 0..576 {
+        let first = cpu / 24 * 24;
+        // Thousands of files take seconds to write, so there are only those that matter.
+        tree.cache(cpu, 3, &format!("{first}-{}", first + 23));
+    }
+    tree.node(0, "0-287", 512 * GIB, "10 21");
+    tree.node(1, "288-575", 512 * GIB, "21 10");
+    tree
+}
+
 /// 8 performance cores of 2 threads (0-15), 8 efficiency cores (16-23) in two clusters with a
 /// second level each; a kernel without `cpu_capacity`.
 pub fn core_i9_12900k() -> Tree {

@@ -24,6 +24,12 @@ impl Tree {
         self.folder.path().to_str().unwrap()
     }
 
+    pub fn source(&self) -> Source {
+        Source {
+            root: self.folder.path().to_owned(),
+        }
+    }
+
     pub fn write(&self, path: impl AsRef<Path>, content: &str) {
         let path = self.folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -82,10 +88,7 @@ impl Tree {
 
     /// Reads the tree with a mask that is written as a list; `None` is no mask.
     pub fn try_read(&self, allowed: Option<&str>) -> Result<Cpus, CpusError> {
-        let source = Source {
-            root: self.folder.path().to_owned(),
-        };
-        read(&source, allowed.map(set).as_ref())
+        read(&self.source(), allowed.map(set).as_ref())
     }
 
     pub fn read(&self, allowed: &str) -> Cpus {
@@ -95,23 +98,4 @@ impl Tree {
 
 pub fn set(list: &str) -> BTreeSet<u32> {
     parse_list(list).unwrap()
-}
-
-/// Writes a set as the kernel does.
-pub fn list(set: &BTreeSet<u32>) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &number in set {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => ranges.push((number, number)),
-        }
-    }
-    let parts = ranges.into_iter().map(|(first, last)| {
-        if first == last {
-            first.to_string()
-        } else {
-            format!("{first}-{last}")
-        }
-    });
-    parts.collect::<Vec<_>>().join(",")
 }

@@ -1,0 +1,76 @@
+//! How good the clock is that times are measured with.
+
+use std::time::{Duration, Instant};
+
+use cellworks_machine::Span;
+
+/// Readings of which the time is taken as a whole, so that the step of the clock does not matter.
+const READINGS: u32 = 1_000;
+
+/// Such batches; the fastest counts, because others only add to it.
+const BATCHES: u32 = 10;
+
+/// Readings in a row that show the same time before the clock is taken to stand still. Even a
+/// clock that counts ticks of 10 ms moves on before: that many readings take 20 ms and more.
+const READINGS_OF_ONE_TIME_MAX: u32 = 1_000_000;
+
+/// What the clock that times are measured with can tell: on this computer `CLOCK_MONOTONIC`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// The smallest step that it was seen to take. Where reading takes longer than the clock's own
+    /// step, that is the time of a reading; `None` if it stood still.
+    pub step: Option<Span>,
+    /// What a reading takes.
+    pub reading: Span,
+}
+
+impl Clock {
+    /// Reads the clock some ten thousand times, which takes a millisecond or so.
+    pub(super) fn try_out() -> Self {
+        let mut step: Option<Duration> = None;
+        let mut fastest = Duration::MAX;
+        for _ in 0..BATCHES {
+            let start = Instant::now();
+            let mut last = start;
+            for _ in 0..READINGS {
+                let now = Instant::now();
+                if now > last {
+                    step = Some(step.map_or(now - last, |step| step.min(now - last)));
+                }
+                last = now;
+            }
+            fastest = fastest.min(last - start);
+        }
+        Self {
+            step: step.or_else(wait_for_a_step).map(Span::from),
+            reading: Span::from_femtoseconds(
+                Span::from(fastest).as_femtoseconds() / u128::from(READINGS),
+            ),
+        }
+    }
+}
+
+/// The next step of a clock that did not move during thousands of readings.
+fn wait_for_a_step() -> Option<Duration> {
+    let start = Instant::now();
+    // From one step to the next: the first came after a part of the time.
+    let next = |from: Instant| {
+        (0..READINGS_OF_ONE_TIME_MAX)
+            .map(|_| Instant::now())
+            .find(|now| *now > from)
+    };
+    let first = next(start)?;
+    Some(next(first)? - first)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_of_this_computer_moves_and_takes_time_to_read() {
+        let clock = Clock::try_out();
+        assert!(clock.step > Some(Span::default()), "{clock:?}");
+        assert!(clock.reading > Span::default(), "{clock:?}");
+    }
+}

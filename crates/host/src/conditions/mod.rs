@@ -1,0 +1,300 @@
+//! The state of this computer: what is likely to spoil measurements, before and during a run.
+//!
+//! ```text
+//!   before   Host::conditions   load, governors, quota, clock ──► warnings
+//!   during   Host::watch        time that others took         ──► disturbances
+//!   between  Host::check_cpus   CPUs that went away           ──► an error
+//! ```
+//!
+//! What a computer does not tell is `None`. Files are read below the root of the host's
+//! [`Source`]; the clock is that of the computer that this process runs on.
+
+mod clock;
+mod usage;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::Host;
+use crate::cpus::list::write_list;
+use crate::cpus::{CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
+pub use clock::Clock;
+pub(crate) use usage::{CpuTime, cpu_time_of_this_thread};
+pub use usage::{CpuUsage, Usage, Watch};
+
+/// How long to look at what others do before a run: 20 of the steps in which Linux counts the time
+/// of CPUs.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// From this step on, a clock is coarse: as long as an exchange of words between two cores.
+const COARSE_STEP_NS: f64 = 100.0;
+
+/// From this on, a reading is slow. Linux reads a good clock source without a system call, in 20
+/// to 60 ns.
+const SLOW_READING_NS: f64 = 200.0;
+
+/// The state of a computer just before a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conditions {
+    /// The CPUs that the host uses, as the operating system numbers them.
+    pub cpus: BTreeSet<u32>,
+    /// How many CPUs of the computer are online.
+    pub cpus_online: usize,
+    /// The CPUs that the host does not use although the computer has them, in ascending order.
+    pub left_out: Vec<LeftOut>,
+    /// Whether cores run several hardware threads at once (SMT).
+    pub smt: bool,
+    /// The limit on CPU time that a control group sets, if one does.
+    pub quota: Option<Quota>,
+    /// How many threads wanted to run, on average over the last minute and all CPUs of the
+    /// computer.
+    pub load_average: Option<f64>,
+    /// Who used the CPUs of the host while nothing was measured.
+    pub usage: Option<Usage>,
+    /// The frequency governors of the CPUs of the host, and which CPUs each governs; empty where
+    /// the clock frequency is not for Linux to choose, as in most virtual machines.
+    pub governors: BTreeMap<String, BTreeSet<u32>>,
+    /// The highest clock frequency of the CPUs of the host, in hertz.
+    pub highest_clock_hz: Option<u64>,
+    /// Whether the CPUs may go beyond their nominal clock frequency (turbo, boost).
+    pub boost: Option<bool>,
+    /// What Linux counts time by, such as `tsc`.
+    pub clock_source: Option<String>,
+    /// The clock that times are measured with.
+    pub clock: Clock,
+}
+
+impl Conditions {
+    fn read(host: &Host) -> Result<Self, CpusError> {
+        let source = &host.source;
+        let usage = {
+            let watch = Watch::new(host)?;
+            std::thread::sleep(LOOK);
+            watch.read()?
+        };
+        let cpus = host.used_cpus();
+        let mut governors = BTreeMap::<_, BTreeSet<u32>>::new();
+        let mut highest_clock_khz = None;
+        for &cpu in &cpus {
+            let folder = source.path(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
+            if let Some(governor) = files::text(&folder.join("scaling_governor"))? {
+                let governor = governor.trim().to_owned();
+                governors.entry(governor).or_default().insert(cpu);
+            }
+            let khz: Option<u64> =
+                files::number(&folder.join("cpuinfo_max_freq"), "a clock frequency in kHz")?;
+            highest_clock_khz = highest_clock_khz.max(khz);
+        }
+        let online = files::list(&source.path("sys/devices/system/cpu/online"))?;
+        let clock_source =
+            source.path("sys/devices/system/clocksource/clocksource0/current_clocksource");
+        Ok(Self {
+            cpus_online: online.map_or(host.cpus.cpus.len(), |online| online.len()),
+            left_out: left_out(host),
+            smt: smt(host)?,
+            quota: host.cpus.quota.clone(),
+            load_average: load_average(source)?,
+            usage,
+            governors,
+            highest_clock_hz: highest_clock_khz.map(|khz| khz.saturating_mul(1_000)),
+            boost: boost(source)?,
+            clock_source: files::text(&clock_source)?.map(|name| name.trim().to_owned()),
+            clock: Clock::try_out(),
+            cpus,
+        })
+    }
+
+    /// What is likely to spoil measurements, in sentences that say what to do about it; none if
+    /// all is well.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(usage) = &self.usage {
+            warnings.extend(usage.disturbances_in("just before the measurement"));
+        }
+        if let Some(load) = self.load_average
+            && load > self.cpus_online as f64
+        {
+            warnings.push(format!(
+                "{load:.2} threads on average wanted to run in the last minute, on {}; wait until \
+                 other programs have ended",
+                count_of_cpus(self.cpus_online)
+            ));
+        }
+        for (governor, cpus) in &self.governors {
+            if governor != "performance" {
+                warnings.push(format!(
+                    "the frequency governor of {} is `{governor}`, so the clock frequency changes \
+                     with the load; choose `performance`, for example with `cpupower frequency-set \
+                     -g performance`",
+                    name_cpus(cpus)
+                ));
+            }
+        }
+        if let Some(quota) = &self.quota {
+            let usable = self.cpus.len()
+                + self
+                    .left_out
+                    .iter()
+                    .filter(|left_out| left_out.why == WhyLeftOut::Quota)
+                    .count();
+            if quota.cpus() < usable as f64 {
+                warnings.push(format!(
+                    "a quota leaves {quota} of {}, and when it is used up, all threads stop until \
+                     the period ends; raise it, or measure outside of the container",
+                    count_of_cpus(usable)
+                ));
+            }
+        }
+        warnings.extend(self.warning_about_the_clock());
+        warnings
+    }
+
+    fn warning_about_the_clock(&self) -> Option<String> {
+        let Clock { step, reading } = self.clock;
+        let flaw = match step {
+            None => "stood still while it was read".to_owned(),
+            Some(step) if step.as_nanoseconds_f64() > COARSE_STEP_NS => {
+                format!("goes in steps of {step}")
+            }
+            _ if reading.as_nanoseconds_f64() > SLOW_READING_NS => {
+                format!("takes {reading} to read")
+            }
+            _ => return None,
+        };
+        let by = match &self.clock_source {
+            Some(name) => format!(" (clock source `{name}`)"),
+            None => String::new(),
+        };
+        Some(format!(
+            "the clock{by} {flaw}, so latencies of single operations are not known; choose a \
+             better one of /sys/devices/system/clocksource/clocksource0/available_clocksource, \
+             such as `tsc`, by writing its name to current_clocksource beside it"
+        ))
+    }
+}
+
+impl Host {
+    /// Looks at the state of the computer, to be asked before a run. Takes about a quarter of a
+    /// second, most of it to see what other programs do.
+    ///
+    /// # Errors
+    ///
+    /// [`CpusError`] if a file of the system has a content that makes no sense.
+    ///
+    /// ```
+    /// let conditions = cellworks_host::Host::new()?.conditions()?;
+    /// for warning in conditions.warnings() {
+    ///     eprintln!("warning: {warning}");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn conditions(&self) -> Result<Conditions, CpusError> {
+        Conditions::read(self)
+    }
+
+    /// Begins to watch who uses the CPUs of this host.
+    ///
+    /// # Errors
+    ///
+    /// [`CpusError`] if a file of the system has a content that makes no sense.
+    ///
+    /// ```
+    /// use cellworks_host::Host;
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// let host = Host::new()?;
+    /// let watch = host.watch()?;
+    /// host.run(|ppe| ppe.spawn(SpeId::new(0), |_| ()).join().unwrap())?;
+    /// // None: the run was too short to tell.
+    /// let disturbances = watch.read()?.map_or(Vec::new(), |usage| usage.disturbances());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn watch(&self) -> Result<Watch<'_>, CpusError> {
+        Watch::new(self)
+    }
+
+    /// Checks that the CPUs that this host uses are still there. Asks the system for two masks,
+    /// which takes microseconds.
+    ///
+    /// Ask between runs, from a thread that may go where the one that made the host could: during a
+    /// run, its caller may use one CPU only. A run on a host whose CPUs are gone ends as it would
+    /// have, on other CPUs.
+    ///
+    /// # Errors
+    ///
+    /// [`CpusError::Gone`] if CPUs were switched off or taken from the process, and other
+    /// [`CpusError`]s if the system does not say what it has.
+    pub fn check_cpus(&self) -> Result<(), CpusError> {
+        crate::cpus::check(&self.source, &self.used_cpus())
+    }
+
+    /// The CPUs of the PPE and of all workers.
+    fn used_cpus(&self) -> BTreeSet<u32> {
+        let workers = self.layout.workers.iter().map(|worker| worker.cpu);
+        workers.chain([self.layout.ppe_cpu]).collect()
+    }
+}
+
+/// The CPUs that were left out when the CPUs were read, and those that the quota does not pay for.
+fn left_out(host: &Host) -> Vec<LeftOut> {
+    let cpus = &host.cpus;
+    let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
+    let unpaid = cpus.spe_order().into_iter().skip(paid).map(|at| LeftOut {
+        os_index: cpus.cpus[at].os_index,
+        why: WhyLeftOut::Quota,
+    });
+    let mut left_out: Vec<LeftOut> = cpus.left_out.iter().copied().chain(unpaid).collect();
+    left_out.sort_by_key(|left_out| left_out.os_index);
+    left_out
+}
+
+/// What the kernel says about SMT; kernels before 4.19 do not.
+fn smt(host: &Host) -> Result<bool, CpusError> {
+    let path = host.source.path("sys/devices/system/cpu/smt/active");
+    let active = files::number::<u8>(&path, "0 or 1")?;
+    let siblings = || host.cpus.cpus.iter().any(|cpu| cpu.sibling_rank > 0);
+    Ok(active.map_or_else(siblings, |active| active != 0))
+}
+
+/// `proc/loadavg` reads `0.32 0.22 0.36 4/98 4553`: of the last 1, 5 and 15 minutes, threads, and
+/// the last process.
+fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
+    let path = source.path("proc/loadavg");
+    let Some(text) = files::text(&path)? else {
+        return Ok(None);
+    };
+    let first = text.split_whitespace().next();
+    let load: Option<f64> = first.and_then(|load| load.parse().ok());
+    match load.filter(|load| load.is_finite() && *load >= 0.0) {
+        Some(load) => Ok(Some(load)),
+        None => Err(files::malformed(
+            &path,
+            &text,
+            "load averages such as \"0.32 0.22 0.36 4/98 4553\"",
+        )),
+    }
+}
+
+/// Intel's driver for clock frequencies has a file of its own, which says the opposite.
+fn boost(source: &Source) -> Result<Option<bool>, CpusError> {
+    let switch = |path| files::number::<u8>(&source.path(path), "0 or 1");
+    if let Some(off) = switch("sys/devices/system/cpu/intel_pstate/no_turbo")? {
+        return Ok(Some(off == 0));
+    }
+    Ok(switch("sys/devices/system/cpu/cpufreq/boost")?.map(|on| on != 0))
+}
+
+/// `CPU 3`, or `CPUs 0-3,8`.
+fn name_cpus(cpus: &BTreeSet<u32>) -> String {
+    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+    format!("{noun} {}", write_list(cpus))
+}
+
+/// `1 CPU`, or `8 CPUs`.
+fn count_of_cpus(cpus: usize) -> String {
+    let noun = if cpus == 1 { "CPU" } else { "CPUs" };
+    format!("{cpus} {noun}")
+}

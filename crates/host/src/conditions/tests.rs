@@ -1,0 +1,734 @@
+//! Computers in all states, fed as trees or as figures.
+
+use std::collections::BTreeSet;
+
+use cellworks_machine::{Machine, Span, SpeId};
+
+use super::usage::{Look, Periods, Spent, read_periods, read_stat};
+use super::*;
+use crate::HostBuilder;
+use crate::cpus::tests::machines;
+use crate::cpus::tests::tree::{Tree, set};
+
+const MS: u64 = 1_000_000;
+
+fn host(tree: &Tree) -> Host {
+    Host::of(HostBuilder::default(), tree.source()).unwrap()
+}
+
+/// The message of an error, with the folder of the tree left out.
+fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
+    let error = result.map(drop).unwrap_err();
+    error.to_string().replace(tree.root(), "")
+}
+
+// -------------------------------------------------------------------------------------- before runs
+
+/// A computer of 8 CPUs in a container that may use 2.5 of them, with every file that tells
+/// something.
+fn computer() -> Tree {
+    let tree = machines::one_socket(8);
+    tree.write("sys/devices/system/cpu/online", "0-6\n");
+    tree.write("sys/devices/system/cpu/smt/active", "0\n");
+    tree.write("sys/devices/system/cpu/cpufreq/boost", "1\n");
+    tree.write(
+        "sys/devices/system/clocksource/clocksource0/current_clocksource",
+        "hpet\n",
+    );
+    for cpu in 0..8 {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq");
+        let governor = if cpu == 1 {
+            "powersave\n"
+        } else {
+            "performance\n"
+        };
+        tree.write(format!("{folder}/scaling_governor"), governor);
+        let khz = 3_000_000 + cpu;
+        tree.write(format!("{folder}/cpuinfo_max_freq"), &format!("{khz}\n"));
+    }
+    tree.write("proc/loadavg", "7.25 3.50 1.00 2/345 6789\n");
+    tree.write("proc/self/cgroup", "0::/pod\n");
+    tree.write(
+        "proc/self/mountinfo",
+        "29 23 0:26 / /cg rw - cgroup2 cgroup2 rw\n",
+    );
+    tree.write("cg/pod/cpu.max", "250000 100000\n");
+    tree
+}
+
+#[test]
+fn everything_that_a_computer_tells_is_read() {
+    let tree = computer();
+    let conditions = host(&tree).conditions().unwrap();
+    // The quota pays for two CPUs.
+    assert_eq!(conditions.cpus, set("0-1"));
+    assert_eq!(conditions.cpus_online, 7);
+    let left_out: Vec<_> = conditions
+        .left_out
+        .iter()
+        .map(|left_out| format!("CPU {}: {}", left_out.os_index, left_out.why))
+        .collect();
+    let unpaid = |cpu| format!("CPU {cpu}: not paid for by the quota of CPU time");
+    let mut expected: Vec<_> = (2..=6).map(unpaid).collect();
+    expected.push("CPU 7: offline".to_owned());
+    assert_eq!(left_out, expected);
+    assert!(!conditions.smt);
+    assert_eq!(conditions.quota.as_ref().map(Quota::cpus), Some(2.5));
+    assert_eq!(conditions.load_average, Some(7.25));
+    let governors = [("performance", "0"), ("powersave", "1")];
+    assert_eq!(
+        conditions.governors,
+        governors
+            .map(|(name, cpus)| (name.to_owned(), set(cpus)))
+            .into()
+    );
+    assert_eq!(conditions.highest_clock_hz, Some(3_000_001_000));
+    assert_eq!(conditions.boost, Some(true));
+    assert_eq!(conditions.clock_source.as_deref(), Some("hpet"));
+    assert_eq!(conditions.usage, None, "there is no /proc/stat");
+
+    tree.write("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+    assert_eq!(boost(&tree.source()).unwrap(), Some(false));
+}
+
+#[test]
+fn a_computer_that_tells_nothing_has_no_warnings() {
+    let tree = Tree::empty();
+    tree.write("sys/devices/system/cpu/online", "0\n");
+    let conditions = host(&tree).conditions().unwrap();
+    let expected = Conditions {
+        clock: conditions.clock,
+        clock_source: None,
+        ..quiet()
+    };
+    assert_eq!(conditions, expected);
+}
+
+#[test]
+fn without_the_word_of_the_kernel_siblings_tell_about_smt() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    assert!(smt(&host(&tree)).unwrap());
+    assert!(!smt(&host(&machines::one_socket(2))).unwrap());
+}
+
+#[test]
+fn this_computer_has_a_state() {
+    let host = Host::new().unwrap();
+    let conditions = host.conditions().unwrap();
+    assert!(conditions.cpus_online >= 1);
+    assert_eq!(conditions.cpus, host.used_cpus());
+}
+
+/// A computer of one CPU on which nothing is wrong.
+fn quiet() -> Conditions {
+    Conditions {
+        cpus: BTreeSet::from([0]),
+        cpus_online: 1,
+        left_out: Vec::new(),
+        smt: false,
+        quota: None,
+        load_average: None,
+        usage: None,
+        governors: BTreeMap::new(),
+        highest_clock_hz: None,
+        boost: None,
+        clock_source: Some("tsc".to_owned()),
+        clock: Clock {
+            step: Some(Span::from_nanoseconds(20)),
+            reading: Span::from_nanoseconds(28),
+        },
+    }
+}
+
+#[test]
+fn each_warning_says_what_is_wrong_and_what_to_do() {
+    assert_eq!(quiet().warnings(), [""; 0]);
+    let warning = |conditions: Conditions| {
+        let [warning] = conditions.warnings().try_into().unwrap();
+        warning
+    };
+
+    let on_two = Conditions {
+        cpus_online: 2,
+        ..quiet()
+    };
+    let load = |load| Conditions {
+        load_average: Some(load),
+        ..on_two.clone()
+    };
+    assert_eq!(load(2.0).warnings(), [""; 0]);
+    assert_eq!(
+        warning(load(3.456)),
+        "3.46 threads on average wanted to run in the last minute, on 2 CPUs; wait until other \
+         programs have ended"
+    );
+
+    let governed = |name: &str| Conditions {
+        governors: [(name.to_owned(), set("0-7,9"))].into(),
+        ..quiet()
+    };
+    assert_eq!(governed("performance").warnings(), [""; 0]);
+    assert_eq!(
+        warning(governed("schedutil")),
+        "the frequency governor of CPUs 0-7,9 is `schedutil`, so the clock frequency changes with \
+         the load; choose `performance`, for example with `cpupower frequency-set -g performance`"
+    );
+
+    let limited = |microseconds, left_out: &[u32]| Conditions {
+        quota: Some(Quota {
+            microseconds,
+            period_microseconds: 100_000,
+            set_in: "/sys/fs/cgroup/cpu.max".into(),
+        }),
+        left_out: left_out
+            .iter()
+            .map(|&os_index| LeftOut {
+                os_index,
+                why: WhyLeftOut::Quota,
+            })
+            .collect(),
+        ..quiet()
+    };
+    assert_eq!(limited(100_000, &[]).warnings(), [""; 0]);
+    assert_eq!(
+        warning(limited(150_000, &[1])),
+        "a quota leaves 1.50 CPUs (150000 us in each 100000 us, set in /sys/fs/cgroup/cpu.max) of \
+         2 CPUs, and when it is used up, all threads stop until the period ends; raise it, or \
+         measure outside of the container"
+    );
+    assert!(warning(limited(50_000, &[])).contains(" of 1 CPU, "));
+
+    let usage = Conditions {
+        usage: Some(usage_of(&[(0, 0.5, 0.0)])),
+        ..quiet()
+    };
+    assert_eq!(
+        warning(usage),
+        "other programs used 50 % of the time of CPU 0 just before the measurement; stop them, or \
+         choose other CPUs with `taskset`"
+    );
+}
+
+#[test]
+fn a_clock_that_is_no_good_is_warned_of() {
+    let warnings = |name: Option<&str>, step: Option<u64>, reading| {
+        let conditions = Conditions {
+            clock_source: name.map(str::to_owned),
+            clock: Clock {
+                step: step.map(Span::from_nanoseconds),
+                reading: Span::from_nanoseconds(reading),
+            },
+            ..quiet()
+        };
+        conditions.warnings()
+    };
+    let remedy = "so latencies of single operations are not known; choose a better one of \
+                  /sys/devices/system/clocksource/clocksource0/available_clocksource, such as \
+                  `tsc`, by writing its name to current_clocksource beside it";
+    assert_eq!(warnings(Some("hpet"), Some(100), 200), [""; 0]);
+    assert_eq!(
+        warnings(Some("acpi_pm"), Some(280), 900),
+        [format!(
+            "the clock (clock source `acpi_pm`) goes in steps of 280.0 ns, {remedy}"
+        )]
+    );
+    assert_eq!(
+        warnings(Some("hpet"), Some(70), 850),
+        [format!(
+            "the clock (clock source `hpet`) takes 850.0 ns to read, {remedy}"
+        )]
+    );
+    assert_eq!(
+        warnings(None, None, 25),
+        [format!("the clock stood still while it was read, {remedy}")]
+    );
+}
+
+// --------------------------------------------------------------------------------------- during runs
+
+/// One second from which each CPU has spent (busy, interrupts, stolen) milliseconds of it.
+fn second(cpus: &[(u32, u64, u64, u64)]) -> [Look; 2] {
+    let before = Look {
+        at_ns: 7_000 * MS,
+        cpus: cpus
+            .iter()
+            .map(|&(cpu, ..)| (cpu, Spent::default()))
+            .collect(),
+        own_ns: cpus.iter().map(|&(cpu, ..)| (cpu, 0)).collect(),
+        process_ns: 0,
+        periods: None,
+    };
+    let mut after = before.clone();
+    after.at_ns += 1_000 * MS;
+    for &(cpu, busy, interrupts, stolen) in cpus {
+        let spent = Spent {
+            idle_ns: (1_000 - busy - interrupts - stolen) * MS,
+            interrupts_ns: interrupts * MS,
+            stolen_ns: stolen * MS,
+            all_ns: 1_000 * MS,
+        };
+        after.cpus.insert(cpu, spent);
+    }
+    [before, after]
+}
+
+/// The shares of each CPU that others and the hypervisor took.
+fn shares(usage: &Usage) -> Vec<(u32, f64, f64)> {
+    let of = |cpu: &CpuUsage| (cpu.cpu, cpu.by_others, cpu.stolen);
+    usage.cpus.iter().map(of).collect()
+}
+
+fn usage_of(cpus: &[(u32, f64, f64)]) -> Usage {
+    let mean =
+        |of: fn(&(u32, f64, f64)) -> f64| cpus.iter().map(of).sum::<f64>() / cpus.len() as f64;
+    Usage {
+        elapsed: Span::from_nanoseconds(1_000 * MS),
+        by_others: mean(|cpu| cpu.1),
+        stolen: mean(|cpu| cpu.2),
+        throttled: None,
+        cpus: cpus
+            .iter()
+            .map(|&(cpu, by_others, stolen)| CpuUsage {
+                cpu,
+                by_others,
+                stolen,
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn a_busy_loop_beside_an_spe_is_seen_on_its_cpu() {
+    let [before, mut after] = second(&[(0, 1_000, 0, 0), (1, 900, 20, 0)]);
+    // The SPEs of both CPUs ran; that of CPU 0 had to share it.
+    after.own_ns = [(0, 500 * MS), (1, 900 * MS)].into();
+    after.process_ns = 1_400 * MS;
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(shares(&usage), [(0, 0.5, 0.0), (1, 0.0, 0.0)]);
+    assert_eq!((usage.by_others, usage.stolen), (0.25, 0.0));
+    assert_eq!(
+        usage.disturbances(),
+        [
+            "other programs used 50 % of the time of CPU 0 during the measurement; stop them, or \
+             choose other CPUs with `taskset`"
+        ]
+    );
+}
+
+#[test]
+fn what_the_process_did_without_a_cpu_of_its_own_excuses_every_cpu() {
+    let [before, mut after] = second(&[(0, 600, 0, 0), (1, 450, 0, 0)]);
+    after.own_ns = [(0, 300 * MS), (1, 350 * MS)].into();
+    // 150 ms more than on the CPUs.
+    after.process_ns = 800 * MS;
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(shares(&usage), [(0, 0.15, 0.0), (1, 0.0, 0.0)]);
+    assert_eq!(usage.by_others, 0.125);
+}
+
+#[test]
+fn where_threads_are_not_pinned_the_sum_tells() {
+    let [before, mut after] = second(&[(0, 900, 0, 0), (1, 900, 0, 0)]);
+    after.process_ns = 1_000 * MS;
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(shares(&usage), [(0, 0.0, 0.0), (1, 0.0, 0.0)]);
+    assert_eq!(
+        usage.disturbances(),
+        [
+            "other programs used 40 % of the time of CPUs 0-1 during the measurement; stop them, \
+             or choose other CPUs with `taskset`"
+        ]
+    );
+}
+
+#[test]
+fn other_virtual_machines_are_not_other_programs() {
+    let [before, mut after] = second(&[(0, 800, 0, 150), (1, 800, 0, 0), (4, 800, 0, 70)]);
+    after.own_ns = [(0, 800 * MS), (1, 800 * MS), (4, 800 * MS)].into();
+    after.process_ns = 2_400 * MS;
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(
+        shares(&usage),
+        [(0, 0.0, 0.15), (1, 0.0, 0.0), (4, 0.0, 0.07)]
+    );
+    assert_eq!(
+        usage.disturbances(),
+        [
+            "the hypervisor gave up to 15 % of the time of CPUs 0,4 to others during the \
+             measurement; measure while its other virtual machines are quiet, or on one that has \
+             its CPUs for itself"
+        ]
+    );
+}
+
+#[test]
+fn daemons_and_interrupts_do_not_disturb() {
+    let [before, after] = second(&[(0, 90, 300, 40), (1, 20, 0, 0)]);
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(shares(&usage), [(0, 0.09, 0.04), (1, 0.02, 0.0)]);
+    assert_eq!(usage.disturbances(), [""; 0]);
+}
+
+#[test]
+fn of_hundreds_of_cpus_one_that_is_disturbed_is_found() {
+    let mut cpus: Vec<_> = (0..576).map(|cpu| (cpu, 5, 0, 0)).collect();
+    cpus[300].1 = 480;
+    let [before, after] = second(&cpus);
+    let usage = before.usage_until(&after).unwrap();
+    assert!(usage.by_others < 0.006);
+    assert_eq!(
+        usage.disturbances(),
+        [
+            "other programs used 48 % of the time of CPU 300 during the measurement; stop them, \
+             or choose other CPUs with `taskset`"
+        ]
+    );
+}
+
+#[test]
+fn others_may_use_the_cpus_that_are_not_measured() {
+    let [before, mut after] = second(&[(0, 500, 0, 0), (1, 1_000, 0, 0), (2, 500, 0, 0)]);
+    after.own_ns = [(0, 500 * MS), (1, 0), (2, 500 * MS)].into();
+    after.process_ns = 1_000 * MS;
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(shares(&usage), [(0, 0.0, 0.0), (2, 0.0, 0.0)]);
+    assert_eq!(usage.by_others, 0.0);
+}
+
+#[test]
+fn a_short_time_takes_more_to_be_sure() {
+    let [before, after] = second(&[(0, 1_000, 0, 0)]);
+    let until = |ms: u64, idle_ms: u64| {
+        let mut after = after.clone();
+        after.at_ns = before.at_ns + ms * MS;
+        let spent = after.cpus.get_mut(&0).unwrap();
+        spent.all_ns = ms * MS;
+        spent.idle_ns = idle_ms * MS;
+        before.usage_until(&after)
+    };
+    assert_eq!(until(99, 0), None);
+    // 40 ms of 200 are 20 %, but only four steps of the system's count.
+    assert_eq!(until(200, 160).unwrap().disturbances(), [""; 0]);
+    assert_eq!(until(200, 140).unwrap().disturbances().len(), 1);
+}
+
+#[test]
+fn a_quota_that_was_used_up_disturbs() {
+    let [mut before, mut after] = second(&[(0, 0, 0, 0)]);
+    let periods = |all, throttled| Some(Periods { all, throttled });
+    before.periods = periods(100, 40);
+    after.periods = periods(110, 40);
+    assert_eq!(before.usage_until(&after).unwrap().throttled, Some(0.0));
+    after.periods = periods(110, 44);
+    assert_eq!(
+        before.usage_until(&after).unwrap().disturbances(),
+        [
+            "the quota of CPU time was used up in 40 % of its periods during the measurement, and \
+             all threads stopped; raise it, or measure outside of the container"
+        ]
+    );
+}
+
+#[test]
+fn cpus_that_the_system_does_not_show_are_unknown() {
+    let [before, mut after] = second(&[(0, 500, 0, 0), (1, 500, 0, 0)]);
+    // Went offline.
+    after.cpus.remove(&0);
+    assert_eq!(
+        shares(&before.usage_until(&after).unwrap()),
+        [(1, 0.5, 0.0)]
+    );
+    // Sandboxes show figures that never change.
+    after.cpus.clone_from(&before.cpus);
+    assert_eq!(before.usage_until(&after), None);
+    after.cpus.clear();
+    assert_eq!(before.usage_until(&after), None);
+}
+
+#[test]
+fn times_of_cpus_are_read_from_their_columns() {
+    let tree = Tree::empty();
+    tree.write(
+        "proc/stat",
+        "cpu  9 9 9 9 9 9 9 9 9 9\n\
+         cpu0 1 2 3 4 5 6 7 8 9 10\n\
+         cpu1 9 9 9 9 9 9 9 9 9 9\n\
+         cpu12 10 20 30 40\n\
+         intr 1 2 3\n",
+    );
+    let tick_ns = 1_000 * MS / rustix::param::clock_ticks_per_second();
+    let spent = |idle, interrupts, stolen, all| Spent {
+        idle_ns: idle * tick_ns,
+        interrupts_ns: interrupts * tick_ns,
+        stolen_ns: stolen * tick_ns,
+        all_ns: all * tick_ns,
+    };
+    assert_eq!(
+        read_stat(&tree.source(), &set("0,12,13")).unwrap(),
+        [(0, spent(9, 13, 8, 36)), (12, spent(40, 0, 0, 100))].into()
+    );
+    assert_eq!(
+        read_stat(&Tree::empty().source(), &set("0")).unwrap(),
+        BTreeMap::new()
+    );
+}
+
+#[test]
+fn the_time_of_pinned_threads_is_known_by_cpu() {
+    let busy = || {
+        let before_ns = cpu_time_of_this_thread();
+        while cpu_time_of_this_thread() < before_ns + 20 * MS {
+            std::hint::spin_loop();
+        }
+    };
+    let host = Host::new().unwrap();
+    let place = host.topology().place_of(SpeId::new(0)).to_owned();
+    let used = |place: &str| {
+        let watch = host.watch().unwrap();
+        let cpu = place.trim_start_matches("CPU ").parse().unwrap();
+        watch.start.own_ns[&cpu]
+    };
+    host.run(|ppe| ppe.spawn(SpeId::new(0), |_| busy()).join().unwrap())
+        .unwrap();
+    let by_spe_ns = used(&place);
+    assert!(by_spe_ns >= 20 * MS, "{by_spe_ns}");
+
+    let place = format!("CPU {}", host.layout.ppe_cpu);
+    let before_ns = used(&place);
+    host.run(|_| busy()).unwrap();
+    let by_ppe_ns = used(&place) - before_ns;
+    assert!(by_ppe_ns >= 20 * MS, "{by_ppe_ns}");
+}
+
+// ---------------------------------------------------------------------------------- between the runs
+
+#[test]
+fn cpus_that_went_away_are_named() {
+    let tree = machines::one_socket(8);
+    let host = host(&tree);
+    host.check_cpus().unwrap();
+    let after = "while the host still has SPEs there; give them back, or start again to do with \
+                 those that are left";
+    tree.write("sys/devices/system/cpu/online", "0-2,4-7\n");
+    assert_eq!(
+        message(&tree, host.check_cpus()),
+        format!("CPU 3 went offline, {after}")
+    );
+    tree.write("sys/devices/system/cpu/online", "0-2,7\n");
+    assert_eq!(
+        message(&tree, host.check_cpus()),
+        format!("CPUs 3-6 went offline, {after}")
+    );
+
+    let gone = |cpu, why| LeftOut { os_index: cpu, why };
+    let error = CpusError::Gone(vec![
+        gone(1, WhyLeftOut::Offline),
+        gone(2, WhyLeftOut::NotAllowed),
+        gone(3, WhyLeftOut::NotAllowed),
+    ]);
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "CPU 1 went offline and CPUs 2-3 may no longer be used by this process (`taskset`, a \
+             cpuset or the container), {after}"
+        )
+    );
+}
+
+#[test]
+fn a_cpu_that_no_spe_has_may_go() {
+    let tree = machines::one_socket(8);
+    let host = Host::of(Host::builder().spes(2), tree.source()).unwrap();
+    tree.write("sys/devices/system/cpu/online", "0-2\n");
+    host.check_cpus().unwrap();
+    tree.write("sys/devices/system/cpu/online", "1-2\n");
+    host.check_cpus().unwrap_err();
+}
+
+#[test]
+fn a_thread_that_may_use_fewer_cpus_than_the_host_is_told() {
+    let host = Host::new().unwrap();
+    host.check_cpus().unwrap();
+    let mut used = host.used_cpus();
+    let only = used.pop_first().unwrap();
+    let pinned = std::thread::scope(|scope| {
+        let check = || {
+            crate::pin::Pinned::to(only).unwrap().for_good();
+            host.check_cpus()
+        };
+        scope.spawn(check).join().unwrap()
+    });
+    match pinned {
+        Ok(()) => assert!(used.is_empty()),
+        Err(CpusError::Gone(gone)) => {
+            assert!(gone.iter().map(|gone| gone.os_index).eq(used));
+            assert!(gone.iter().all(|gone| gone.why == WhyLeftOut::NotAllowed));
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn programs_run_on_though_their_cpus_went_away() {
+    let tree = machines::one_socket(8);
+    let host = host(&tree);
+    tree.write("sys/devices/system/cpu/online", "0\n");
+    let answer = host.run(|ppe| {
+        let programs: Vec<_> = (0..8)
+            .map(|spe| ppe.spawn(SpeId::new(spe), move |_| spe))
+            .collect();
+        programs
+            .into_iter()
+            .map(|program| program.join().unwrap())
+            .sum::<u16>()
+    });
+    assert_eq!(answer.unwrap(), 28);
+    host.check_cpus().unwrap_err();
+}
+
+// -------------------------------------------------------------------------------------------- errors
+
+#[test]
+fn malformed_files_are_named() {
+    const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
+                          otherwise report it with the output of `uname -a`";
+    let cases = [
+        (
+            "proc/loadavg",
+            "low\n",
+            "low",
+            "load averages such as \"0.32 0.22 0.36 4/98 4553\"",
+        ),
+        (
+            "proc/loadavg",
+            "-1 0 0\n",
+            "-1 0 0",
+            "load averages such as \"0.32 0.22 0.36 4/98 4553\"",
+        ),
+        (
+            "proc/stat",
+            "cpu0 1 2 3\n",
+            "cpu0 1 2 3",
+            "ticks in at least four columns such as \"cpu0 1520 0 848 91317\"",
+        ),
+        (
+            "proc/stat",
+            "cpu0 1 2 3 4 x\n",
+            "cpu0 1 2 3 4 x",
+            "ticks in at least four columns such as \"cpu0 1520 0 848 91317\"",
+        ),
+        ("sys/devices/system/cpu/smt/active", "on\n", "on", "0 or 1"),
+        (
+            "sys/devices/system/cpu/cpufreq/boost",
+            "yes\n",
+            "yes",
+            "0 or 1",
+        ),
+        (
+            "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
+            "fast\n",
+            "fast",
+            "a clock frequency in kHz",
+        ),
+        (
+            "cg/pod/cpu.stat",
+            "nr_periods 3\nnr_throttled few\n",
+            "nr_throttled few",
+            "\"nr_throttled\" and a number",
+        ),
+    ];
+    let tree = computer();
+    let host = host(&tree);
+    for (file, content, shown, expected) in cases {
+        tree.write(file, content);
+        assert_eq!(
+            message(&tree, host.conditions()),
+            format!("/{file} reads {shown:?}, but {expected} was expected; {REMEDY}"),
+        );
+        tree.remove(file);
+    }
+    host.conditions().unwrap();
+}
+
+#[test]
+fn the_periods_of_a_quota_are_beside_it() {
+    let tree = computer();
+    let periods = || read_periods(host(&tree).cpus.quota.as_ref().unwrap()).unwrap();
+    assert_eq!(periods(), None);
+    tree.write(
+        "cg/pod/cpu.stat",
+        "usage_usec 12\nnr_periods 20\nnr_throttled 3\nthrottled_usec 7\n",
+    );
+    let expected = Periods {
+        all: 20,
+        throttled: 3,
+    };
+    assert_eq!(periods(), Some(expected));
+}
+
+// ----------------------------------------------------------------------------------- other computers
+
+#[test]
+fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
+    let tree = machines::hundreds_of_cpus();
+    let host = host(&tree);
+    let topology = host.topology();
+    assert_eq!(topology.name(), "A large processor");
+    assert_eq!(
+        (
+            topology.spes().len(),
+            topology.cells().len(),
+            topology.modules().len()
+        ),
+        (576, 24, 2)
+    );
+    let root = tree.root();
+    assert_eq!(
+        host.warnings()[0],
+        format!(
+            "CELLWORKS_FSROOT is set: the CPUs and memory modules are those described in {root}, \
+             but the times are those of this computer"
+        )
+    );
+    let answer = host.run(|ppe| {
+        let far = ppe.spawn(SpeId::new(574), |_| 40);
+        ppe.spawn(SpeId::new(0), |_| 2).join().unwrap() + far.join().unwrap()
+    });
+    assert_eq!(answer.unwrap(), 42);
+    // Memory modules that this computer has not can be named all the same.
+    for module in topology.modules() {
+        host.allocate(module, 4096).unwrap();
+    }
+}
+
+#[test]
+fn a_cpu_beyond_all_masks_is_one_that_nothing_is_pinned_to() {
+    let tree = Tree::empty();
+    tree.write("sys/devices/system/cpu/online", "5000\n");
+    let host = host(&tree);
+    assert_eq!(
+        host.warnings()[1],
+        "threads cannot be pinned to CPU 5000: invalid input parameter; results may depend on \
+         where the system moves them"
+    );
+    let answer = host.run(|ppe| ppe.spawn(SpeId::new(0), |_| 42).join().unwrap());
+    assert_eq!(answer.unwrap(), 42);
+}
+
+#[test]
+fn a_folder_that_holds_no_computer_is_refused() {
+    let tree = Tree::empty();
+    let error = Host::of(HostBuilder::default(), tree.source())
+        .map(drop)
+        .unwrap_err();
+    let root = tree.root();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the CPUs of the computer in {root} cannot be read: \
+             {root}/sys/devices/system/cpu/online cannot be read and no mask of allowed CPUs was \
+             given, so the CPUs are unknown; mount /sys or give a mask; CELLWORKS_FSROOT has to \
+             name the folder that holds its `sys` and `proc`"
+        )
+    );
+}

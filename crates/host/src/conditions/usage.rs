@@ -1,0 +1,405 @@
+//! Who uses the CPUs of a host: its own threads, other programs, or other virtual machines.
+//!
+//! ```text
+//!   a CPU of the host, from one look to the next
+//!   ├── own threads ──┬── other programs ──┬─ interrupts ─┬─ stolen ─┬──────── idle ────────┤
+//!     counted here      what is left over    /proc/stat     /proc/stat  /proc/stat
+//! ```
+//!
+//! The time of other programs is what remains of the time that passed, not the sum of what Linux
+//! says it spent in programs: most kernels find that out by looking 100 to 1000 times a second who
+//! runs, but count idle time exactly.
+//!
+//! Own threads are pinned, so each one's time is known to belong to one CPU; it is counted when a
+//! run ends. What the process used besides (the thread that shows progress, work between two runs)
+//! may have been anywhere, so it excuses every CPU for as much.
+//!
+//! Only CPUs on which own threads ran count: on a large computer, others may use those that were not
+//! measured. Before a run, all count.
+//!
+//! The count of involuntary context switches (`ru_nivcsw`) says nothing here: Linux counts a
+//! `sched_yield` as one, and SPEs that share a CPU with the PPE do that all the time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cellworks_machine::Span;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::name_cpus;
+use crate::Host;
+use crate::cpus::{CpusError, Quota, Source, files};
+
+/// The share of the time of one CPU from which on other programs disturb measurements on it.
+///
+/// Daemons, the terminal and the kernel's own threads of an idle computer stay far below it, on a
+/// computer of two cores too; a program that is always busy takes half of a CPU from a thread
+/// that is always busy, and a quarter from three.
+const BY_OTHERS_MAX: f64 = 0.10;
+
+/// The share of the time of one CPU from which on a hypervisor disturbs measurements on it.
+const STOLEN_MAX: f64 = 0.05;
+
+/// The share of periods in which a quota may stop the process.
+const THROTTLED_MAX: f64 = 0.05;
+
+/// Less than this, in nanoseconds on one CPU, may be an error of the times in `/proc/stat`, which
+/// come in steps of 10 ms.
+const NOTICEABLE_NS: u64 = 50_000_000;
+
+/// The shortest time in nanoseconds over which shares can be told, for the same reason.
+const SHORTEST_NS: u64 = 100_000_000;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Who used the CPUs of a host over some time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Usage {
+    /// The time that passed.
+    pub elapsed: Span,
+    /// The share of the time of all these CPUs that other programs used, 0 to 1.
+    pub by_others: f64,
+    /// The share of the time of all these CPUs that the hypervisor gave to others, 0 to 1.
+    pub stolen: f64,
+    /// The share of the quota's periods in which all threads of the process had to stop because it
+    /// was used up, 0 to 1; `None` without a quota.
+    pub throttled: Option<f64>,
+    /// The CPUs on which the host ran the PPE or SPEs meanwhile, in ascending order; all of its CPUs
+    /// if it ran none. CPUs that the system does not show are left out.
+    pub cpus: Vec<CpuUsage>,
+}
+
+/// Who used one CPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuUsage {
+    /// The operating system's number of the CPU.
+    pub cpu: u32,
+    /// The share of its time that other programs used at least, 0 to 1.
+    pub by_others: f64,
+    /// The share of its time that the hypervisor gave to others, 0 to 1.
+    pub stolen: f64,
+}
+
+impl Usage {
+    /// Why what was measured meanwhile is not to be trusted, in sentences that say what to do about
+    /// it; none if it is.
+    ///
+    /// Other programs disturb from 10 % of the time of one CPU on, a hypervisor from 5 %, a quota
+    /// from 5 % of its periods; and never with less than 50 ms, the resolution of these figures.
+    pub fn disturbances(&self) -> Vec<String> {
+        self.disturbances_in("during the measurement")
+    }
+
+    pub(super) fn disturbances_in(&self, when: &str) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if let Some(taken) = self.taken(BY_OTHERS_MAX, self.by_others, |cpu| cpu.by_others) {
+            reasons.push(format!(
+                "other programs used {taken} {when}; stop them, or choose other CPUs with \
+                 `taskset`"
+            ));
+        }
+        if let Some(taken) = self.taken(STOLEN_MAX, self.stolen, |cpu| cpu.stolen) {
+            reasons.push(format!(
+                "the hypervisor gave {taken} to others {when}; measure while its other virtual \
+                 machines are quiet, or on one that has its CPUs for itself"
+            ));
+        }
+        if let Some(throttled) = self.throttled
+            && throttled > THROTTLED_MAX
+        {
+            reasons.push(format!(
+                "the quota of CPU time was used up in {} of its periods {when}, and all threads \
+                 stopped; raise it, or measure outside of the container",
+                percent(throttled)
+            ));
+        }
+        reasons
+    }
+
+    /// The CPUs that lost more than `most` of their time, and how much; all of them, if together they
+    /// lost more and it cannot be told where.
+    fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
+        let noticeable = NOTICEABLE_NS as f64 / self.elapsed.as_nanoseconds_f64();
+        let most = most.max(noticeable);
+        let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
+        let cpus: BTreeSet<u32> = taken().map(|cpu| cpu.cpu).collect();
+        if cpus.is_empty() {
+            let all = self.cpus.iter().map(|cpu| cpu.cpu).collect();
+            return (of_all > most)
+                .then(|| format!("{} of the time of {}", percent(of_all), name_cpus(&all)));
+        }
+        let up_to = if cpus.len() == 1 { "" } else { "up to " };
+        let highest = percent(taken().map(&of).fold(0.0, f64::max));
+        Some(format!(
+            "{up_to}{highest} of the time of {}",
+            name_cpus(&cpus)
+        ))
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Watches who uses the CPUs of a host, from [`Host::watch`] on.
+pub struct Watch<'h> {
+    host: &'h Host,
+    pub(super) start: Look,
+}
+
+impl<'h> Watch<'h> {
+    pub(super) fn new(host: &'h Host) -> Result<Self, CpusError> {
+        Ok(Self {
+            host,
+            start: Look::at(host)?,
+        })
+    }
+
+    /// Who used the CPUs since the watch began; `None` if less than 100 ms have passed or the
+    /// system does not tell. Does not end the watch.
+    ///
+    /// Read between runs: a run that goes on has not said yet what its threads used.
+    ///
+    /// # Errors
+    ///
+    /// [`CpusError`] if a file of the system has a content that makes no sense.
+    pub fn read(&self) -> Result<Option<Usage>, CpusError> {
+        Ok(self.start.usage_until(&Look::at(self.host)?))
+    }
+}
+
+/// What was known at some time. Only differences of two mean something.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) at_ns: u64,
+    /// What the system says about each CPU of the host.
+    pub(super) cpus: BTreeMap<u32, Spent>,
+    /// The time that threads pinned to each CPU used, in nanoseconds.
+    pub(super) own_ns: BTreeMap<u32, u64>,
+    /// The time that all threads of the process used, in nanoseconds.
+    pub(super) process_ns: u64,
+    pub(super) periods: Option<Periods>,
+}
+
+/// What a CPU did, in nanoseconds since the computer started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spent {
+    /// Nothing, with or without somebody waiting for a disk.
+    pub(super) idle_ns: u64,
+    /// Interrupts and what they caused.
+    pub(super) interrupts_ns: u64,
+    /// It was not there: another virtual machine had it.
+    pub(super) stolen_ns: u64,
+    /// All that, and programs.
+    pub(super) all_ns: u64,
+}
+
+/// The periods of a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Periods {
+    pub(super) all: u64,
+    pub(super) throttled: u64,
+}
+
+impl Look {
+    fn at(host: &Host) -> Result<Self, CpusError> {
+        let used = host.used_cpus();
+        let mut own_ns = BTreeMap::new();
+        let workers = host.layout.workers.iter().map(|worker| worker.cpu);
+        for (seat, cpu) in [host.layout.ppe_cpu].into_iter().chain(workers).enumerate() {
+            *own_ns.entry(cpu).or_default() += host.cpu_time.of_seat(seat);
+        }
+        Ok(Self {
+            cpus: read_stat(&host.source, &used)?,
+            own_ns,
+            periods: match &host.cpus.quota {
+                Some(quota) => read_periods(quota)?,
+                None => None,
+            },
+            process_ns: cpu_time_of_this_process(),
+            at_ns: now_ns(),
+        })
+    }
+
+    pub(super) fn usage_until(&self, end: &Self) -> Option<Usage> {
+        let elapsed_ns = end.at_ns.saturating_sub(self.at_ns);
+        if elapsed_ns < SHORTEST_NS {
+            return None;
+        }
+        let share = |ns: u64, of: u64| (ns as f64 / of as f64).clamp(0.0, 1.0);
+        let own_of = |cpu| {
+            let own_ns = |look: &Self| look.own_ns.get(&cpu).copied().unwrap_or(0);
+            own_ns(end).saturating_sub(own_ns(self))
+        };
+        let process_ns = end.process_ns.saturating_sub(self.process_ns);
+        let placed_ns: u64 = self.own_ns.keys().map(|&cpu| own_of(cpu)).sum();
+        let anywhere_ns = process_ns.saturating_sub(placed_ns);
+
+        let mut cpus = Vec::new();
+        let (mut programs_all_ns, mut stolen_all_ns) = (0, 0);
+        for (&cpu, before) in &self.cpus {
+            let Some(did) = end.cpus.get(&cpu).map(|after| after.since(before)) else {
+                continue;
+            };
+            // Sandboxes show a file that never changes.
+            if did.all_ns < elapsed_ns / 2 {
+                continue;
+            }
+            if placed_ns > 0 && own_of(cpu) == 0 {
+                continue;
+            }
+            let not_programs_ns = did.idle_ns + did.interrupts_ns + did.stolen_ns;
+            let programs_ns = elapsed_ns.saturating_sub(not_programs_ns);
+            programs_all_ns += programs_ns;
+            stolen_all_ns += did.stolen_ns;
+            let by_others_ns = programs_ns.saturating_sub(own_of(cpu) + anywhere_ns);
+            cpus.push(CpuUsage {
+                cpu,
+                by_others: share(by_others_ns, elapsed_ns),
+                stolen: share(did.stolen_ns, elapsed_ns),
+            });
+        }
+        if cpus.is_empty() {
+            return None;
+        }
+        let all_ns = elapsed_ns * cpus.len() as u64;
+        let periods = self.periods.zip(end.periods).map(|(before, after)| {
+            let all = after.all.saturating_sub(before.all);
+            let throttled = after.throttled.saturating_sub(before.throttled);
+            share(throttled, all.max(1))
+        });
+        Some(Usage {
+            elapsed: Span::from_nanoseconds(elapsed_ns),
+            by_others: share(programs_all_ns.saturating_sub(process_ns), all_ns),
+            stolen: share(stolen_all_ns, all_ns),
+            throttled: periods,
+            cpus,
+        })
+    }
+}
+
+impl Spent {
+    /// Times of `proc/stat` may go back by a little (`proc_stat(5)`).
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
+            interrupts_ns: self.interrupts_ns.saturating_sub(before.interrupts_ns),
+            stolen_ns: self.stolen_ns.saturating_sub(before.stolen_ns),
+            all_ns: self.all_ns.saturating_sub(before.all_ns),
+        }
+    }
+}
+
+/// Lines of `proc/stat` read `cpu3 user nice system idle iowait irq softirq steal guest guest_nice`
+/// in ticks; guests are part of user and nice, and old kernels leave out the last ones.
+pub(super) fn read_stat(
+    source: &Source,
+    wanted: &BTreeSet<u32>,
+) -> Result<BTreeMap<u32, Spent>, CpusError> {
+    let path = source.path("proc/stat");
+    let ns_per_tick = NS_PER_S / rustix::param::clock_ticks_per_second();
+    let mut cpus = BTreeMap::new();
+    for line in files::text(&path)?.unwrap_or_default().lines() {
+        let mut words = line.split_whitespace();
+        let cpu = words
+            .next()
+            .and_then(|name| name.strip_prefix("cpu")?.parse().ok());
+        let Some(cpu) = cpu.filter(|cpu| wanted.contains(cpu)) else {
+            continue;
+        };
+        let ticks: Option<Vec<u64>> = words.take(8).map(|ticks| ticks.parse().ok()).collect();
+        let Some(ticks) = ticks.filter(|ticks| ticks.len() >= 4) else {
+            return Err(files::malformed(
+                &path,
+                line,
+                "ticks in at least four columns such as \"cpu0 1520 0 848 91317\"",
+            ));
+        };
+        // Eight of the largest still add up.
+        let ns = |column: usize| {
+            let ticks = ticks.get(column).copied().unwrap_or(0);
+            ticks.saturating_mul(ns_per_tick).min(u64::MAX / 8)
+        };
+        cpus.insert(
+            cpu,
+            Spent {
+                idle_ns: ns(3) + ns(4),
+                interrupts_ns: ns(5) + ns(6),
+                stolen_ns: ns(7),
+                all_ns: (0..8).map(ns).sum(),
+            },
+        );
+    }
+    Ok(cpus)
+}
+
+/// `cpu.stat` has a line for each figure, such as `nr_periods 20`; it lies beside the file that sets
+/// the quota.
+pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
+    let path = quota.set_in.with_file_name("cpu.stat");
+    let Some(text) = files::text(&path)? else {
+        return Ok(None);
+    };
+    let all = figure(&path, &text, "nr_periods")?;
+    let throttled = figure(&path, &text, "nr_throttled")?;
+    Ok(all
+        .zip(throttled)
+        .map(|(all, throttled)| Periods { all, throttled }))
+}
+
+fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.split_whitespace().next() == Some(name));
+    let number = line.map(|line| {
+        let number = line.split_whitespace().nth(1);
+        number
+            .and_then(|number| number.parse().ok())
+            .ok_or_else(|| files::malformed(path, line, &format!("\"{name}\" and a number")))
+    });
+    number.transpose()
+}
+
+/// The CPU time that the pinned threads of a host used in all of its runs, by seat.
+pub(crate) struct CpuTime {
+    ns: Box<[AtomicU64]>,
+}
+
+impl CpuTime {
+    pub(crate) fn new(seats: usize) -> Self {
+        Self {
+            ns: (0..seats).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    fn of_seat(&self, seat: usize) -> u64 {
+        self.ns[seat].load(Ordering::Relaxed)
+    }
+
+    /// Adds what the calling thread, which has had this seat and its CPU, used since it had used
+    /// `before_ns`.
+    pub(crate) fn add(&self, seat: usize, before_ns: u64) {
+        let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
+        self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);
+    }
+}
+
+/// The CPU time of the calling thread, in nanoseconds.
+pub(crate) fn cpu_time_of_this_thread() -> u64 {
+    read_clock(ClockId::ThreadCPUTime)
+}
+
+/// The CPU time of all threads of the process, also of those that have ended.
+fn cpu_time_of_this_process() -> u64 {
+    read_clock(ClockId::ProcessCPUTime)
+}
+
+fn now_ns() -> u64 {
+    read_clock(ClockId::Monotonic)
+}
+
+fn read_clock(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    // Neither clock is negative, and 64 bits of nanoseconds last for 584 years.
+    time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
+}
