@@ -17,6 +17,7 @@
 mod characterize;
 mod error;
 mod function;
+mod matrix;
 mod measure;
 mod report;
 mod request;
@@ -25,6 +26,7 @@ mod sample;
 pub use characterize::characterize;
 pub use error::{MeasureError, RequestError, SpeError, Untrusted, Unused};
 pub use function::Function;
+pub use matrix::{MatrixPlan, MatrixRequest, MatrixRequestError, measure_matrix};
 pub use measure::measure;
 pub use report::{
     Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measurement,
