@@ -128,3 +128,34 @@ impl Rounds {
         Ok(median)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_ns(one_way: &[u64]) -> Rounds {
+        Rounds {
+            clock_reading: Span::from_nanoseconds(20),
+            count: 1,
+            one_way: one_way
+                .iter()
+                .map(|&ns| Span::from_nanoseconds(ns))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn one_interrupted_round_does_not_move_the_median() {
+        let rounds = of_ns(&[51, 4_000_000, 50, 52, 49]);
+        assert_eq!(rounds.median(), Ok(Span::from_nanoseconds(51)));
+    }
+
+    #[test]
+    fn what_takes_no_time_is_refused() {
+        assert_eq!(
+            of_ns(&[0, 40, 0]).median().unwrap_err().to_string(),
+            "the measurement cannot be trusted: half of 3 transfers took no longer than reading \
+             the clock; the machine is at fault, please report it"
+        );
+    }
+}
