@@ -201,6 +201,7 @@ mod tests {
     fn where_spe_0_is_alone_in_its_cell_the_example_leaves_the_cell_open() {
         let site = |cell| SpeSite {
             cell: CellId::new(cell),
+            core: None,
             place: String::new(),
         };
         let pair = Topology::new("a pair", vec![ModuleId::new(0); 2], vec![site(0), site(1)]);

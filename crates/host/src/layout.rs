@@ -62,6 +62,7 @@ impl Layout {
                 });
             sites.push(SpeSite {
                 cell: CellId::new(cell as u16),
+                core: Some(cpus.cpus[at].core as u32),
                 place: format!("CPU {}", cpus.cpus[at].os_index),
             });
         }
@@ -96,6 +97,8 @@ impl Layout {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use cellworks_machine::Distance;
+
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
@@ -154,6 +157,16 @@ mod tests {
         assert_eq!(of_cell(0), [0, 1, 4, 5]);
         assert_eq!(of_cell(1), [2, 3, 6, 7]);
         assert_eq!(topology.nearest_module(CellId::new(1)), ModuleId::new(1));
+    }
+
+    #[test]
+    fn hardware_threads_of_a_core_are_nearer_than_cores() {
+        let layout = Layout::new(&computer(2, 2), None);
+        let from_cpu_0 = |to| layout.topology.distance(SpeId::new(1), SpeId::new(to));
+        // SPE 1 has CPU 0, and SPE 4 its sibling, CPU 4.
+        assert_eq!(from_cpu_0(4), Distance::SameCore);
+        assert_eq!(from_cpu_0(0), Distance::SameCell);
+        assert_eq!(from_cpu_0(6), Distance::AcrossModules);
     }
 
     #[test]

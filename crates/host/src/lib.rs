@@ -81,7 +81,7 @@ pub use conditions::{Clock, Conditions, CpuUsage, Usage, Watch};
 use cpus::{Cpus, FSROOT, Source};
 pub use cpus::{CpusError, LeftOut, Quota, WhyLeftOut};
 use layout::Layout;
-use memory::Pages;
+use memory::{Pages, node_of};
 pub use mfc::HostMfc;
 use pin::Pinned;
 pub use ppe::HostPpe;
@@ -368,6 +368,12 @@ unsafe impl Machine for Host {
         })?;
         let at = EffectiveAddress(pages.base().as_ptr() as u64);
         Ok(self.space.map(at, Box::new(pages), module))
+    }
+
+    fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
+        let node = node_of(ea.0 as usize)?;
+        let index = self.nodes.iter().position(|&os_index| os_index == node)?;
+        Some(ModuleId::new(index as u16))
     }
 
     #[track_caller]

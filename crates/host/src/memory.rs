@@ -133,6 +133,28 @@ impl Pages {
     }
 }
 
+/// The NUMA node that holds the page of an address, as the operating system numbers it; `None` if
+/// the kernel does not say, as for a page that was never written, or in a sandbox.
+pub(crate) fn node_of(address: usize) -> Option<u32> {
+    let page = (address & !(PAGE_BYTES - 1)) as *const libc::c_void;
+    let mut status: libc::c_int = -1;
+    // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). It reads one
+    // pointer, through which it does not go, and writes one status.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_move_pages,
+            0,
+            1_usize,
+            &raw const page,
+            std::ptr::null::<libc::c_int>(),
+            &raw mut status,
+            0,
+        )
+    };
+    // A negative status is an error number.
+    (result == 0).then_some(status)?.try_into().ok()
+}
+
 impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nobody uses it any more.

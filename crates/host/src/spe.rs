@@ -231,6 +231,17 @@ unsafe impl Spe for HostSpe {
         fetch_update(self.mfc.translation(), ea, op)
     }
 
+    #[inline]
+    fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError> {
+        if !ea.0.is_multiple_of(4) {
+            return Err(AtomicError::Misaligned { ea });
+        }
+        self.mfc
+            .translation()
+            .with(ea, 4, |block, offset, _| block.load_u32(offset))
+            .ok_or(AtomicError::NotMapped { ea })
+    }
+
     #[track_caller]
     fn notify(&self, to: Processor) {
         self.run().notify(to);

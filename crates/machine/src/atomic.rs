@@ -22,6 +22,17 @@ pub enum AtomicOp {
     Subtract(u32),
     /// Replaces.
     Set(u32),
+    /// Replaces one value, and leaves every other alone. It has swapped if the word was `expected`
+    /// before; if not, nothing was stored.
+    ///
+    /// The paper does not measure it; tools for the latency between cores do
+    /// (core-to-core-latency's CAS test).
+    CompareAndSwap {
+        /// What the word must be.
+        expected: u32,
+        /// What it becomes.
+        new: u32,
+    },
 }
 
 impl AtomicOp {
@@ -30,12 +41,24 @@ impl AtomicOp {
     /// ```
     /// use cellworks_machine::AtomicOp;
     /// assert_eq!(AtomicOp::Subtract(1).apply(0), u32::MAX);
+    /// assert_eq!(AtomicOp::CompareAndSwap { expected: 3, new: 4 }.apply(5), 5);
     /// ```
     pub const fn apply(self, word: u32) -> u32 {
         match self {
             Self::Add(by) => word.wrapping_add(by),
             Self::Subtract(by) => word.wrapping_sub(by),
             Self::Set(to) => to,
+            Self::CompareAndSwap { expected, new } if word == expected => new,
+            Self::CompareAndSwap { .. } => word,
+        }
+    }
+
+    /// Whether a word is stored when it was `word` before: always, but by a compare-and-swap that
+    /// finds another value than it expects.
+    pub(crate) const fn stores(self, word: u32) -> bool {
+        match self {
+            Self::Add(_) | Self::Subtract(_) | Self::Set(_) => true,
+            Self::CompareAndSwap { expected, .. } => word == expected,
         }
     }
 }
@@ -80,7 +103,7 @@ pub enum AtomicError {
 
 /// Applies `op` to each of the `words` 32-bit words from `ea` on, all of them as one indivisible
 /// step, and returns what the first was before. It takes `getllar` and `putllc` until the store
-/// succeeds.
+/// succeeds; a compare-and-swap that finds no word as expected stores nothing.
 ///
 /// `scratch` is the local-store address of a line that the operation may use: 128 bytes, at a
 /// multiple of 128.
@@ -116,13 +139,15 @@ pub fn fetch_update_words<M: Mfc>(
     loop {
         mfc.getllar(scratch, line)?;
         let mut before = None;
+        let mut stores = false;
         for word in 0..words {
             let at = LsAddr(scratch.0 + (within + 4 * word) as u32);
             let value = local_store.read_word(at);
             before.get_or_insert(value);
+            stores |= op.stores(value);
             local_store.write_word(at, op.apply(value));
         }
-        if mfc.putllc(scratch, line)? {
+        if !stores || mfc.putllc(scratch, line)? {
             return Ok(before.expect("there is at least one word"));
         }
     }

@@ -39,6 +39,10 @@ pub unsafe trait Machine: Sized {
     /// [`AllocateError`] if there is no such module or no such amount of memory.
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
 
+    /// The memory module in which the machine finds the byte at `ea` to be now, whatever was asked
+    /// for; `None` if it cannot tell. Memory that was never written may be nowhere yet.
+    fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
+
     /// Runs `main` as the PPE's program, and returns when it and every program that it spawned
     /// have ended. Programs may borrow what outlives the call.
     ///

@@ -101,6 +101,17 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     /// [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
 
+    /// Reads the 32-bit word of main memory at `ea`, in one piece, as a loop does that polls it. On
+    /// the Cell it is `getllar` and a look at the line, on the host one load. It does not wait: such
+    /// a loop calls [`yield_now`](Self::yield_now).
+    ///
+    /// What the writer wrote before the word is seen after it.
+    ///
+    /// # Errors
+    ///
+    /// As [`fetch_update`](Self::fetch_update).
+    fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError>;
+
     /// Has the threads of `to` ask again what they wait for. Whoever changes ordinary memory for
     /// which another processor [waits](Wait::wait_until) calls it afterwards; mailboxes, signals
     /// and the MFC do so themselves.

@@ -1,5 +1,7 @@
 //! What a machine is made of: SPEs in Cells, memory modules, and who is near whom.
 
+use std::fmt;
+
 use crate::{CellId, ModuleId, SpeId};
 
 /// The parts of a machine and where they sit.
@@ -9,11 +11,11 @@ use crate::{CellId, ModuleId, SpeId};
 /// ```
 /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
 ///
-/// let site = |cell| SpeSite { cell: CellId::new(cell), place: String::new() };
+/// let site = |cell| SpeSite { cell: CellId::new(cell), core: None, place: String::new() };
 /// let blade = Topology::new("a small blade", vec![ModuleId::new(0), ModuleId::new(1)], vec![site(0), site(0), site(1)]);
 /// let spe = SpeId::new;
 /// assert_eq!(blade.distance(spe(0), spe(1)), Distance::SameCell);
-/// assert_eq!(blade.distance(spe(0), spe(2)), Distance::AcrossCells);
+/// assert_eq!(blade.distance(spe(0), spe(2)), Distance::AcrossModules);
 /// assert_eq!(blade.spes_of(CellId::new(1)).collect::<Vec<_>>(), [spe(2)]);
 /// ```
 #[derive(Clone, Debug)]
@@ -30,6 +32,10 @@ pub struct Topology {
 pub struct SpeSite {
     /// Its Cell.
     pub cell: CellId,
+    /// The core, by any number that the machine gives it, if others may share it: on the host the
+    /// hardware threads of a core (SMT), and SPEs that take turns on one. `None` for a core of its
+    /// own, as on a Cell.
+    pub core: Option<u32>,
     /// What the machine's owner calls the place, such as `CPU 3`; may be empty.
     pub place: String,
 }
@@ -39,10 +45,27 @@ pub struct SpeSite {
 pub enum Distance {
     /// The same SPE.
     Same,
+    /// Two SPEs on one core: on the host, its hardware threads.
+    SameCore,
     /// Two SPEs of one Cell: on the host, cores under one last-level cache.
     SameCell,
-    /// SPEs of two Cells.
+    /// SPEs of two Cells next to the same memory module.
     AcrossCells,
+    /// SPEs of two Cells next to different memory modules: on a Cell blade the two chips, on the
+    /// host NUMA nodes, and so all that are on different sockets.
+    AcrossModules,
+}
+
+impl fmt::Display for Distance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Same => "same SPE",
+            Self::SameCore => "same core",
+            Self::SameCell => "same Cell",
+            Self::AcrossCells => "across Cells",
+            Self::AcrossModules => "across memory modules",
+        })
+    }
 }
 
 impl Topology {
@@ -138,12 +161,17 @@ impl Topology {
     ///
     /// If the machine has no such SPE.
     pub fn distance(&self, a: SpeId, b: SpeId) -> Distance {
+        let (of_a, of_b) = (&self.spes[a.index()], &self.spes[b.index()]);
         if a == b {
             Distance::Same
-        } else if self.cell_of(a) == self.cell_of(b) {
+        } else if of_a.core.is_some() && of_a.core == of_b.core {
+            Distance::SameCore
+        } else if of_a.cell == of_b.cell {
             Distance::SameCell
-        } else {
+        } else if self.nearest_module(of_a.cell) == self.nearest_module(of_b.cell) {
             Distance::AcrossCells
+        } else {
+            Distance::AcrossModules
         }
     }
 }

@@ -19,6 +19,7 @@ mod characterize;
 mod error;
 mod findings;
 mod function;
+mod matrix;
 mod measure;
 mod report;
 mod request;
@@ -28,6 +29,7 @@ pub use characterize::characterize;
 pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unused};
 pub use findings::findings;
 pub use function::Function;
+pub use matrix::{MatrixPlan, MatrixRequest, MatrixRequestError, measure_matrix};
 pub use measure::measure;
 pub use report::{
     Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measurement,

@@ -28,7 +28,7 @@ use crate::report::{Between, Buffers, Parameters};
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
 /// use cellworks_stats::{Count, Function, Limits, Request};
 ///
-/// let site = |cell| SpeSite { cell: CellId::new(cell), place: String::new() };
+/// let site = |cell| SpeSite { cell: CellId::new(cell), core: None, place: String::new() };
 /// let blade = Topology::new("a small blade", vec![ModuleId::new(0)], vec![site(0), site(0)]);
 /// let limits = Limits {
 ///     block_bytes_max: 16 << 10,

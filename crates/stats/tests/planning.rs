@@ -17,6 +17,7 @@ const CELL: Limits = Limits {
 fn site(cell: u16) -> SpeSite {
     SpeSite {
         cell: CellId::new(cell),
+        core: None,
         place: String::new(),
     }
 }

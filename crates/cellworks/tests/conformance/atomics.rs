@@ -11,6 +11,9 @@ on_every_machine![
     reservation_loops_of_all_spes_add_up,
     words_and_lines_can_be_mixed,
     each_operation_returns_what_was_there,
+    swaps_of_all_spes_take_turns,
+    a_swap_that_finds_something_else_stores_nothing,
+    what_one_spe_stores_another_polls,
     a_conditional_store_needs_a_reservation,
     any_store_to_the_line_ends_the_reservation,
     a_conditional_store_succeeds_once,
@@ -103,8 +106,100 @@ fn each_operation_returns_what_was_there<M: Machine>(machine: &M) {
                 assert_eq!(op(AtomicOp::Subtract(6)), 5);
                 assert_eq!(op(AtomicOp::Set(9)), u32::MAX);
                 assert_eq!(op(AtomicOp::Add(0)), 9);
+                let swap = |expected, new| op(AtomicOp::CompareAndSwap { expected, new });
+                assert_eq!(swap(9, 10), 9);
+                assert_eq!(swap(9, 11), 10);
+                assert_eq!(op(AtomicOp::Add(0)), 10);
             };
             ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+}
+
+fn swaps_of_all_spes_take_turns<M: Machine>(machine: &M) {
+    let region = machine.allocate(ModuleId::new(0), 128).unwrap();
+    let word = region.at(8);
+    machine
+        .run(|ppe| {
+            for at in ppe.topology().spes() {
+                drop(ppe.spawn(at, move |spe: &M::Spe| {
+                    let store = spe.local_store();
+                    let scratch = store.reserve(128, 128, "a line").unwrap().address();
+                    for round in 0..ROUNDS / 10 {
+                        // SPE 2 in round 5 swaps what SPE 1 left in it.
+                        let expected = round * SPES as u32 + spe.id().index() as u32;
+                        let op = AtomicOp::CompareAndSwap {
+                            expected,
+                            new: expected + 1,
+                        };
+                        let swap = || {
+                            if round.is_multiple_of(2) {
+                                spe.fetch_update(word, op).unwrap()
+                            } else {
+                                fetch_update_words(spe.mfc(), store, scratch, word, 1, op).unwrap()
+                            }
+                        };
+                        while swap() != expected {
+                            spe.yield_now();
+                        }
+                    }
+                }));
+            }
+        })
+        .unwrap();
+    assert_eq!(region.load_u32(8), ROUNDS / 10 * SPES as u32);
+}
+
+fn a_swap_that_finds_something_else_stores_nothing<M: Machine>(machine: &M) {
+    let region = machine.allocate(ModuleId::new(0), 128).unwrap();
+    let word = region.at(0);
+    let swap = |expected| AtomicOp::CompareAndSwap { expected, new: 7 };
+    machine
+        .run(|ppe| {
+            let reserver = ppe.spawn(spe(0), move |spe: &M::Spe| {
+                spe.mfc().getllar(LINE, word).unwrap();
+                for kept in [true, false] {
+                    spe.write_out_mbox(Outbound::Plain, 0);
+                    spe.read_in_mbox();
+                    assert_eq!(spe.mfc().reservation_lost(), !kept);
+                }
+            });
+            // The first two find 0 and not 1, so the reservation stays; the third ends it.
+            for expected in [[1, 1], [0, 0]] {
+                ppe.read_out_mbox(spe(0), Outbound::Plain);
+                let swapper = ppe.spawn(spe(1), move |spe: &M::Spe| {
+                    let (mfc, store) = (spe.mfc(), spe.local_store());
+                    let [one, many] = expected.map(swap);
+                    let before = spe.fetch_update(word, one).unwrap();
+                    fetch_update_words(mfc, store, LINE, word, 2, many).unwrap();
+                    before
+                });
+                assert_eq!(swapper.join().unwrap(), 0);
+                ppe.write_in_mbox(spe(0), 0);
+            }
+            reserver.join().unwrap();
+        })
+        .unwrap();
+    // The last swap covered two words, of which only the second was still 0.
+    assert_eq!((region.load_u32(0), region.load_u32(4)), (7, 7));
+}
+
+fn what_one_spe_stores_another_polls<M: Machine>(machine: &M) {
+    let region = machine.allocate(ModuleId::new(0), 256).unwrap();
+    let (flag, data) = (region.at(4), region.at(128));
+    machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), move |spe: &M::Spe| {
+                spe.fetch_update(data, AtomicOp::Set(42)).unwrap();
+                spe.fetch_update(flag, AtomicOp::Set(1)).unwrap();
+            }));
+            let reader = ppe.spawn(spe(1), move |spe: &M::Spe| {
+                while spe.load_word(flag).unwrap() == 0 {
+                    spe.yield_now();
+                }
+                spe.load_word(data).unwrap()
+            });
+            assert_eq!(reader.join().unwrap(), 42);
         })
         .unwrap();
 }
@@ -288,6 +383,9 @@ fn what_is_no_word_of_a_region_is_refused<M: Machine>(machine: &M) {
                     "an atomic operation at effective address 0x4000: no region is mapped there; \
                      use an address in a region that `Machine::allocate` returned"
                 );
+                for ea in [odd, nowhere] {
+                    assert_eq!(spe.load_word(ea).unwrap_err(), add(ea));
+                }
                 let store = spe.local_store();
                 let words = |ea, n| {
                     fetch_update_words(spe.mfc(), store, LINE, ea, n, AtomicOp::Add(1)).unwrap_err()

@@ -4,6 +4,7 @@
 
 mod atomics;
 mod failures;
+mod memory;
 mod mfc;
 mod programs;
 mod staging;

@@ -218,8 +218,16 @@ impl Block {
                 AtomicOp::Add(by) => word.fetch_add(by, Ordering::AcqRel),
                 AtomicOp::Subtract(by) => word.fetch_sub(by, Ordering::AcqRel),
                 AtomicOp::Set(to) => word.swap(to, Ordering::AcqRel),
+                AtomicOp::CompareAndSwap { expected, new } => word
+                    .compare_exchange(expected, new, Ordering::AcqRel, Ordering::Acquire)
+                    .unwrap_or_else(|found| found),
             },
             || {
+                // What stores nothing must not end reservations.
+                let found = word.load(Ordering::Acquire);
+                if !op.stores(found) {
+                    return found;
+                }
                 let line = offset / LINE_BYTES;
                 let version = self.lock(line);
                 let before = word.load(Ordering::Relaxed);

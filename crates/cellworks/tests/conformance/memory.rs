@@ -1,0 +1,36 @@
+//! Where main memory is.
+
+use cellworks::machine::mfc::EffectiveAddress;
+use cellworks::machine::{Machine, Spe};
+
+use crate::{on_every_machine, spe};
+
+on_every_machine![
+    what_was_written_is_at_home_where_it_was_allocated,
+    what_is_no_memory_is_nowhere,
+];
+
+/// A machine in a sandbox cannot tell, but none is wrong.
+fn what_was_written_is_at_home_where_it_was_allocated<M: Machine>(machine: &M) {
+    for module in machine.topology().modules() {
+        let region = machine.allocate(module, 8192).unwrap();
+        machine
+            .run(|ppe| {
+                let program = |spe: &M::Spe| {
+                    region.write(4096, &[1]);
+                    spe.id()
+                };
+                ppe.spawn(spe(0), program).join().unwrap();
+            })
+            .unwrap();
+        let home = machine.home_of(region.at(5000));
+        assert!(
+            home.is_none_or(|home| home == module),
+            "{home:?}, not {module}"
+        );
+    }
+}
+
+fn what_is_no_memory_is_nowhere<M: Machine>(machine: &M) {
+    assert_eq!(machine.home_of(EffectiveAddress(0x1000)), None);
+}

@@ -1,0 +1,71 @@
+//! What the PPE tells an SPE to do, as words of its inbound mailbox.
+
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{Span, Spe, SpeId};
+
+/// Which side of a pair an SPE is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It does what its partner asks for.
+    Answer,
+    /// It asks, and takes the time.
+    Time,
+}
+
+/// One pair's work for one of its SPEs. Its words fill the mailbox, which holds four.
+///
+/// ```text
+///   role, partner │ variable, upper half │ lower half │ microseconds
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Command {
+    pub role: Role,
+    pub partner: SpeId,
+    /// The first line of the variable; 0 if there is none.
+    pub variable: EffectiveAddress,
+    /// For how long.
+    pub span: Span,
+}
+
+const ANSWER: u32 = 1 << 16;
+const TIME: u32 = 2 << 16;
+const FEMTOSECONDS_PER_MICROSECOND: u128 = 1_000_000_000;
+
+impl Command {
+    /// In place of a command: there are no more.
+    pub const END: u32 = 0;
+
+    /// The words for the inbound mailbox.
+    pub fn words(&self) -> [u32; 4] {
+        let role = match self.role {
+            Role::Answer => ANSWER,
+            Role::Time => TIME,
+        };
+        let us = self.span.as_femtoseconds() / FEMTOSECONDS_PER_MICROSECOND;
+        [
+            role | self.partner.index() as u32,
+            self.variable.eah(),
+            self.variable.eal(),
+            u32::try_from(us).unwrap_or(u32::MAX),
+        ]
+    }
+
+    /// Waits for the next command; `None` if there are no more.
+    pub fn receive<S: Spe>(spe: &S) -> Option<Self> {
+        let first = spe.read_in_mbox();
+        if first == Self::END {
+            return None;
+        }
+        let [eah, eal, us] = [(); 3].map(|()| spe.read_in_mbox());
+        Some(Self {
+            role: if first & TIME == 0 {
+                Role::Answer
+            } else {
+                Role::Time
+            },
+            partner: SpeId::new(first as u16),
+            variable: EffectiveAddress::from_halves(eah, eal),
+            span: Span::from_femtoseconds(u128::from(us) * FEMTOSECONDS_PER_MICROSECOND),
+        })
+    }
+}

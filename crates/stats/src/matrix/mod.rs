@@ -1,0 +1,249 @@
+//! The time from every SPE to every other, as a matrix.
+//!
+//! ```text
+//!   MatrixRequest ── plan ──► MatrixPlan ── measure_matrix(machine) ──► Matrix
+//!                             which pairs, in which order
+//!
+//!   PPE                                    SPE a                      SPE b
+//!   spawns one program on each SPE ──────► READY                      READY
+//!   the next pair: ── answer a ─────────────────────────────────────► waits
+//!                  ── exchange with b ───► exchanges ◄──────────────► answers
+//!                 ◄── DONE ─────────────── keeps the median           DONE
+//!   ... END ─────────────────────────────► returns its medians        returns its medians
+//! ```
+//!
+//! All pairs are measured in one run, because starting OS threads for each pair would take longer
+//! than measuring it. Only the two SPEs of a pair work; all others wait for a word.
+//!
+//! | primitive | timed | the one-way time |
+//! |---|---|---|
+//! | mailbox, signal | a word there and back | half of it |
+//! | atomic | a variable changed by one, then by the other | half of it |
+//! | copy | a DMA get of a block that the sender has just written | all of it |
+
+mod blocks;
+mod command;
+mod crew;
+mod error;
+mod order;
+mod request;
+mod rounds;
+mod server;
+mod variable;
+mod words;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::ControlFlow;
+
+use cellworks_machine::memory::{LINE_BYTES, Region};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{Distance, Machine, ModuleId, SpeId, Time, Topology};
+
+use crate::error::MeasureError;
+use crate::report::{Home, Matrix, MatrixClass};
+use crew::Crew;
+pub use error::MatrixRequestError;
+use request::{Carrier, PAIR_SPAN_MIN};
+pub use request::{MatrixPlan, MatrixRequest};
+use server::Served;
+
+/// How many lines of a module hold the variable in turn: which line it is decides, on many
+/// processors, which part of the last-level cache or of the mesh keeps its state, and the result
+/// should not depend on that.
+const LINES: usize = 8;
+
+/// Measures the pairs of a plan on the machine for which it was made.
+///
+/// After each pair it calls `progress` with how many pairs are done and how many there are, and
+/// goes on if that says so; after a break the matrix has what was measured until then.
+///
+/// # Errors
+///
+/// [`MeasureError`] if memory or local store is exhausted, the run failed, or a reply or a byte was
+/// not what it should have been.
+///
+/// # Panics
+///
+/// If the plan was made for another topology.
+pub fn measure_matrix<M: Machine>(
+    machine: &M,
+    plan: &MatrixPlan,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<Matrix, MeasureError> {
+    let topology = machine.topology();
+    assert_eq!(
+        topology.spes().len(),
+        plan.spes,
+        "the plan is for another machine than {}",
+        topology.name()
+    );
+    let variables = Variables::allocate(machine, plan)?;
+    let served = machine.run(|ppe| {
+        let mut crew = Crew::gather(ppe, plan);
+        // Whoever stopped the crew is named by `dismiss`.
+        let _ = conduct(
+            &mut crew,
+            plan,
+            topology,
+            &variables,
+            || ppe.now(),
+            progress,
+        );
+        crew.dismiss()
+    })??;
+    Ok(matrix(machine, plan, &variables, &served))
+}
+
+/// Has the crew measure one pair after the other, at a pace that ends when the plan says.
+fn conduct<M: Machine>(
+    crew: &mut Crew<'_, '_, M>,
+    plan: &MatrixPlan,
+    topology: &Topology,
+    variables: &Variables,
+    now: impl Fn() -> Time,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<(), crew::Stopped> {
+    let pairs = plan.pairs();
+    let start = now();
+    for (done, &(a, b)) in pairs.iter().enumerate() {
+        // Handing a pair over takes time, too: later pairs make up for it.
+        let left = plan.takes() - now().since(start);
+        let span = request::divided(left, pairs.len() - done).clamp(PAIR_SPAN_MIN, plan.pair_span);
+        let directions = plan.directions(topology, a, b);
+        let each = request::divided(span, directions.len());
+        for &(from, to) in &directions {
+            let variable = match plan.home(topology, from) {
+                Some(home) => variables.reset(home),
+                None => EffectiveAddress(0),
+            };
+            crew.measure(from, to, variable, each)?;
+        }
+        if progress(done + 1, pairs.len()).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The variables of an atomic matrix, in every memory module that is a home for one.
+struct Variables(BTreeMap<ModuleId, Region>);
+
+impl Variables {
+    fn allocate<M: Machine>(machine: &M, plan: &MatrixPlan) -> Result<Self, MeasureError> {
+        let mut regions = BTreeMap::new();
+        if let Carrier::Atomic(_) = plan.carrier {
+            let topology = machine.topology();
+            for home in plan.pairs().iter().flat_map(|&(a, b)| [a, b]) {
+                let Some(home) = plan.home(topology, home) else {
+                    continue;
+                };
+                if let Entry::Vacant(entry) = regions.entry(home) {
+                    entry.insert(machine.allocate(home, LINES * LINE_BYTES)?);
+                }
+            }
+        }
+        Ok(Self(regions))
+    }
+
+    /// Sets the variable of a module to 0 in each of its lines, and says where the first is.
+    fn reset(&self, home: ModuleId) -> EffectiveAddress {
+        let region = &self.0[&home];
+        for line in 0..LINES {
+            region.write(line * LINE_BYTES, &0_u32.to_ne_bytes());
+        }
+        region.at(0)
+    }
+}
+
+/// Lays out what was measured.
+fn matrix<M: Machine>(
+    machine: &M,
+    plan: &MatrixPlan,
+    variables: &Variables,
+    served: &Served,
+) -> Matrix {
+    let topology = machine.topology();
+    let mut one_way_ns = vec![vec![None; plan.spes]; plan.spes];
+    for &(timer, other, span) in &served.one_way {
+        let (from, to) = plan.carrier.timer(timer, other);
+        one_way_ns[from.index()][to.index()] = Some(span.as_nanoseconds_f64());
+        if plan.directions(topology, from, to).len() == 1 {
+            one_way_ns[to.index()][from.index()] = Some(span.as_nanoseconds_f64());
+        }
+    }
+    // An interrupted run may have measured the last pair in one direction only.
+    let measured = |a: SpeId, b: SpeId| {
+        let there = one_way_ns[a.index()][b.index()]?;
+        Some([there, one_way_ns[b.index()][a.index()]?])
+    };
+    let mut times: BTreeMap<Distance, Vec<f64>> = BTreeMap::new();
+    let mut pairs_measured = 0;
+    for &(a, b) in plan.pairs() {
+        if let Some(both) = measured(a, b) {
+            times
+                .entry(topology.distance(a, b))
+                .or_default()
+                .extend(both);
+            pairs_measured += 1;
+        }
+    }
+    let class = |(&distance, &pairs): (&Distance, &usize)| {
+        let mut times = times.remove(&distance).unwrap_or_default();
+        times.sort_unstable_by(f64::total_cmp);
+        MatrixClass {
+            name: distance.to_string(),
+            pairs,
+            pairs_measured: times.len() / 2,
+            min_ns: times.first().copied(),
+            p50_ns: times.get(times.len().saturating_sub(1) / 2).copied(),
+            max_ns: times.last().copied(),
+        }
+    };
+    Matrix {
+        primitive: plan.carrier.primitive(),
+        polling: plan.carrier.polling(),
+        block_bytes: plan.carrier.block_bytes(),
+        pairs: plan.classes.values().sum(),
+        pairs_measured,
+        classes: plan.classes.iter().map(class).collect(),
+        home: home(machine, plan, variables, served),
+        one_way_ns,
+    }
+}
+
+/// Where variables or blocks were placed, and whether the machine finds them there.
+fn home<M: Machine>(
+    machine: &M,
+    plan: &MatrixPlan,
+    variables: &Variables,
+    served: &Served,
+) -> Option<Home> {
+    let topology = machine.topology();
+    let placed: Vec<(ModuleId, EffectiveAddress)> = match plan.carrier {
+        Carrier::Mailbox | Carrier::Signal => return None,
+        Carrier::Atomic(_) => {
+            let regions = variables.0.iter();
+            regions
+                .map(|(&module, region)| (module, region.at(0)))
+                .collect()
+        }
+        Carrier::Copy { .. } => {
+            let blocks = served.blocks.iter();
+            let module = |spe: SpeId| topology.nearest_module(topology.cell_of(spe));
+            blocks.map(|&(spe, block)| (module(spe), block)).collect()
+        }
+    };
+    let first = placed.first()?.0;
+    let found: Option<Vec<bool>> = placed
+        .iter()
+        .map(|&(module, ea)| machine.home_of(ea).map(|home| home == module))
+        .collect();
+    Some(Home {
+        module: placed
+            .iter()
+            .all(|&(module, _)| module == first)
+            .then_some(first.index()),
+        verified: found.map(|found| found.into_iter().all(|there| there)),
+    })
+}

@@ -1,0 +1,98 @@
+//! In which order pairs are measured: those first that say most about the machine.
+
+use std::collections::BTreeMap;
+
+use cellworks_machine::{Distance, SpeId, Topology};
+
+/// How many pairs at each distance come first: enough for a median that one odd pair does not move.
+const PER_DISTANCE: usize = 9;
+/// How many pairs of each combination of memory modules and distance come next.
+const PER_COMBINATION: usize = 3;
+
+/// The shuffle's seed: any number, but the same for the same plan.
+const SEED: u64 = 0x0043_656c_6c42_4521;
+
+/// The pairs of a machine, each once.
+pub(super) struct Ordered {
+    pub pairs: Vec<(SpeId, SpeId)>,
+    /// How many of them come first, for each distance.
+    pub first: usize,
+    /// How many pairs there are at each distance.
+    pub classes: BTreeMap<Distance, usize>,
+}
+
+/// All pairs: some at each distance, then some of each combination of memory modules and distance,
+/// then one of each pair of Cells, then the rest. Within each of these the order is that of a shuffle,
+/// so that any beginning is spread evenly over the machine.
+pub(super) fn ordered(topology: &Topology) -> Ordered {
+    let mut rest: Vec<(SpeId, SpeId)> = topology
+        .spes()
+        .flat_map(|b| topology.spes().take(b.index()).map(move |a| (a, b)))
+        .collect();
+    shuffle(&mut rest);
+    let mut classes = BTreeMap::new();
+    for &(a, b) in &rest {
+        *classes.entry(topology.distance(a, b)).or_default() += 1;
+    }
+
+    let mut pairs = Vec::with_capacity(rest.len());
+    let cells = |(a, b)| sorted([a, b].map(|spe| topology.cell_of(spe)));
+    let distance = |(a, b)| topology.distance(a, b);
+    let modules = |pair| sorted(cells(pair).map(|cell| topology.nearest_module(cell)));
+    pick(&mut pairs, &mut rest, PER_DISTANCE, distance);
+    let first = pairs.len();
+    pick(&mut pairs, &mut rest, PER_COMBINATION, |pair| {
+        (modules(pair), distance(pair))
+    });
+    pick(&mut pairs, &mut rest, 1, cells);
+    pairs.append(&mut rest);
+    Ordered {
+        pairs,
+        first,
+        classes,
+    }
+}
+
+/// Moves pairs from `rest` to `picked` until there are `quota` with each key, or all.
+fn pick<K: Ord>(
+    picked: &mut Vec<(SpeId, SpeId)>,
+    rest: &mut Vec<(SpeId, SpeId)>,
+    quota: usize,
+    key: impl Fn((SpeId, SpeId)) -> K,
+) {
+    let mut counts: BTreeMap<K, usize> = BTreeMap::new();
+    for &pair in &*picked {
+        *counts.entry(key(pair)).or_default() += 1;
+    }
+    rest.retain(|&pair| {
+        let count = counts.entry(key(pair)).or_default();
+        let wanted = *count < quota;
+        if wanted {
+            *count += 1;
+            picked.push(pair);
+        }
+        !wanted
+    });
+}
+
+fn sorted<T: Ord>(mut both: [T; 2]) -> [T; 2] {
+    both.sort_unstable();
+    both
+}
+
+/// A shuffle (Fisher and Yates) by a generator (SplitMix64: Steele, Lea, Flood: *Fast splittable
+/// pseudorandom number generators*) that is the same everywhere.
+fn shuffle<T>(items: &mut [T]) {
+    let mut state = SEED;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    };
+    for last in (1..items.len()).rev() {
+        // The upper half of a product falls evenly enough on few numbers.
+        let at = (u128::from(next()) * (last as u128 + 1)) >> 64;
+        items.swap(last, at as usize);
+    }
+}

@@ -1,0 +1,72 @@
+//! Mailboxes and signals: a word there, the same word back.
+
+use cellworks_machine::{SignalRegister, Spe, SpeId};
+
+use super::command::Command;
+use super::rounds::Rounds;
+use super::server::{STOP, Sides, check};
+use crate::error::SpeError;
+
+/// Two sides that exchange words.
+pub(super) struct Words<W>(pub W);
+
+/// Words in the inbound mailbox.
+pub(super) struct Mailbox;
+
+/// Words in signal register 1.
+pub(super) struct Signal;
+
+const REGISTER: SignalRegister = SignalRegister::One;
+
+/// How a word gets from SPE to SPE.
+trait Way<S: Spe> {
+    fn send(&self, spe: &S, to: SpeId, word: u32);
+    fn receive(&self, spe: &S) -> u32;
+}
+
+impl<S: Spe> Way<S> for Mailbox {
+    #[inline]
+    fn send(&self, spe: &S, to: SpeId, word: u32) {
+        spe.write_in_mbox_of(to, word);
+    }
+
+    #[inline]
+    fn receive(&self, spe: &S) -> u32 {
+        spe.read_in_mbox()
+    }
+}
+
+impl<S: Spe> Way<S> for Signal {
+    #[inline]
+    fn send(&self, spe: &S, to: SpeId, word: u32) {
+        spe.send_signal(to, REGISTER, word);
+    }
+
+    #[inline]
+    fn receive(&self, spe: &S) -> u32 {
+        spe.read_signal(REGISTER)
+    }
+}
+
+impl<S: Spe, W: Way<S>> Sides<S> for Words<W> {
+    fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
+        let partner = command.partner;
+        let mut word = 0;
+        let outcome = rounds.exchanges(spe, command.span, || {
+            word += 1;
+            self.0.send(spe, partner, word);
+            Ok(check(partner, word, self.0.receive(spe))?)
+        });
+        self.0.send(spe, partner, STOP);
+        outcome
+    }
+
+    fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError> {
+        loop {
+            match self.0.receive(spe) {
+                STOP => return Ok(()),
+                word => self.0.send(spe, command.partner, word),
+            }
+        }
+    }
+}
