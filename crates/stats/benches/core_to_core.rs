@@ -121,6 +121,8 @@ fn ours(host: &Host, polling: Polling) -> Result<f64, String> {
         block_bytes_max: 16 << 10,
         local_store_bytes: LOCAL_STORE_BYTES,
         memory_bytes_max: 1 << 28,
+        staging_bytes_max: None,
+        bandwidth_bytes_per_s_max: None,
     };
     let plan = request
         .plan(host.topology(), &limits)

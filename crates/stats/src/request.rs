@@ -698,7 +698,7 @@ impl Plan {
     /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
     /// use cellworks_stats::{Function, Limits, Request};
     ///
-    /// let site = SpeSite { cell: CellId::new(0), place: String::new() };
+    /// let site = SpeSite { cell: CellId::new(0), core: None, place: String::new() };
     /// let topology = Topology::new("one SPE", vec![ModuleId::new(0)], vec![site]);
     /// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, staging_bytes_max: None, bandwidth_bytes_per_s_max: None };
     ///

@@ -15,6 +15,8 @@ const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
     memory_bytes_max: 1 << 30,
+    staging_bytes_max: None,
+    bandwidth_bytes_per_s_max: None,
 };
 
 const MILLISECOND: Span = Span::from_nanoseconds(1_000_000);

@@ -212,6 +212,7 @@ mod tests {
     fn plan(function: Function, keep_samples: bool) -> Plan {
         let site = SpeSite {
             cell: CellId::new(0),
+            core: None,
             place: String::new(),
         };
         let topology = Topology::new("a pair", vec![ModuleId::new(0)], vec![site; 2]);
