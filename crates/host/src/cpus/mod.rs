@@ -1,5 +1,6 @@
-//! Which CPUs this process may use, and how they are related: everything that the host machine
-//! knows about the computer is read here, once, from files of Linux.
+//! Which CPUs this process may use, and how they are related: everything about the computer that
+//! stays as it is while a host exists is read here, once, from files of Linux. (What changes is
+//! read by [`conditions`](crate::conditions).)
 //!
 //! ```text
 //!  mask of allowed CPUs ──────────────► who may be used      (given)
@@ -71,12 +72,16 @@ impl Source {
         }
     }
 
+    /// Whether this is the computer that the process runs on.
     pub fn is_this_computer(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// The CPUs that this process may use there, if that is for the process to say; of another
-    /// computer it may use all.
+    /// The CPUs that the calling thread may use; `None` of another computer, which sets no limits.
+    ///
+    /// # Errors
+    ///
+    /// [`CpusError::Mask`] if the system does not tell.
     pub fn allowed(&self) -> Result<Option<BTreeSet<u32>>, CpusError> {
         self.is_this_computer().then(allowed_now).transpose()
     }
@@ -313,11 +318,11 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
     })
 }
 
-/// Checks that the CPUs in `used`, which were read before, can still be used.
+/// Checks that the CPUs in `used`, which were read before, can still be used by the calling thread.
 ///
 /// # Errors
 ///
-/// [`CpusError::Gone`] if they cannot.
+/// [`CpusError::Gone`] if they cannot, and others as of [`read`].
 pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
     let online = files::list(&source.path("sys/devices/system/cpu/online"))?;
     let allowed = source.allowed()?;
