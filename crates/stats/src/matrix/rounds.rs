@@ -13,8 +13,10 @@ const ROUND_PER_CLOCK_READING: u128 = 50;
 /// takes the CPU away.
 const ROUND: Span = Span::from_nanoseconds(50_000);
 
-/// How many rounds there are at least, and should be.
+/// How many rounds a pair has at least, however little time there is.
 const ROUNDS_MIN: usize = 5;
+
+/// How many rounds there should be room for in a span.
 const ROUNDS: usize = 16;
 
 /// Takes the time of one pair.
@@ -27,16 +29,19 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Finds out what reading the clock costs.
+    /// Finds out what reading the clock costs: in the fastest of several loops, so that none which
+    /// was interrupted is taken for the clock's.
     pub fn new<S: Spe>(spe: &S) -> Self {
-        const READINGS: usize = 32;
-        let start = spe.now();
-        let mut end = start;
-        for _ in 0..READINGS {
-            end = spe.now();
-        }
+        const LOOPS: usize = 8;
+        const READINGS: usize = 16;
+        let reading = || {
+            let start = spe.now();
+            let end = (0..READINGS).fold(start, |_, _| spe.now());
+            divided(end.since(start), READINGS)
+        };
+        let readings = (0..LOOPS).map(|_| reading());
         Self {
-            clock_reading: divided(end.since(start), READINGS),
+            clock_reading: readings.min().unwrap_or_default(),
             count: 1,
             one_way: Vec::new(),
         }
@@ -89,8 +94,8 @@ impl Rounds {
         })
     }
 
-    /// Repeats a round, which says what one way took if it counts. The first eighth of the time is
-    /// for warming up.
+    /// Repeats a round, which says what one way took if it counts, at least once. The first eighth of
+    /// the time is for warming up.
     fn repeat<S: Spe>(
         &mut self,
         spe: &S,
@@ -100,17 +105,15 @@ impl Rounds {
         let start = spe.now();
         let warm = start + divided(span, 8);
         let end = start + span;
-        let mut counted = 0;
         loop {
-            let now = spe.now();
-            if now >= end && counted >= ROUNDS_MIN {
-                return Ok(());
-            }
+            let is_warm = spe.now() >= warm;
             if let Some(one_way) = round(self)?
-                && now >= warm
+                && is_warm
             {
                 self.one_way.push(one_way);
-                counted += 1;
+            }
+            if spe.now() >= end && self.one_way.len() >= ROUNDS_MIN {
+                return Ok(());
             }
         }
     }

@@ -58,9 +58,11 @@ trait Line<S: Spe> {
 
 impl<S: Spe, L: Line<S>> Sides<S> for Variable<L> {
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
-        let span = divided(command.span, LINES);
+        let end = spe.now() + command.span;
         let mut outcome = Ok(());
-        for line in lines(command) {
+        for (at, line) in lines(command).enumerate() {
+            // If one line took longer than its share, others make up for it.
+            let span = divided(end.since(spe.now()), LINES - at);
             outcome = outcome.and_then(|()| self.0.time(spe, command.partner, line, span, rounds));
             spe.fetch_update(line, AtomicOp::Set(STOP))?;
         }
