@@ -30,7 +30,7 @@ pub(super) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 ///
 /// let site = |_| SpeSite { cell: CellId::new(0), core: None, place: String::new() };
 /// let chip = Topology::new("a chip", vec![ModuleId::new(0)], (0..8).map(site).collect());
-/// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28 };
+/// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, staging_bytes_max: None, bandwidth_bytes_per_s_max: None };
 ///
 /// let request = MatrixRequest {
 ///     budget: Some(Span::from_nanoseconds(1_000_000_000)),
