@@ -320,21 +320,21 @@ impl Run<'_> {
                 continue;
             };
             let same = with_other_block(&most_spes.parameters);
-            let pairs: Vec<(usize, f64, f64)> =
-                by_size(self.all(function, same).filter_map(median_by_block))
-                    .into_iter()
-                    .filter_map(|(bytes, shared)| {
-                        let p = &most_spes.parameters;
-                        let private = self.median(function, |q| {
-                            q.buffers == Some(Buffers::Private)
-                                && q.block_bytes == Some(bytes)
-                                && (q.spes, q.cell, q.module, q.between)
-                                    == (p.spes, p.cell, p.module, p.between)
-                        })?;
-                        Some((bytes, shared, private))
-                    })
-                    .collect();
-            let spes = most_spes.parameters.spes;
+            let place = |p: &Parameters| (p.spes, p.cell, p.module, p.between);
+            let p = &most_spes.parameters;
+            let mut pairs: Vec<Pair> = self
+                .all(function, same)
+                .filter_map(|shared| {
+                    let mut private = self.all(function, |q| {
+                        q.buffers == Some(Buffers::Private)
+                            && q.block_bytes == shared.parameters.block_bytes
+                            && place(q) == place(p)
+                    });
+                    Pair::of(shared, private.next()?)
+                })
+                .collect();
+            pairs.sort_by_key(|pair| pair.block_bytes);
+            let spes = p.spes;
             texts.extend(private_or_shared(&pairs, operation, spes));
         }
         texts
@@ -739,65 +739,95 @@ fn plateau(sizes: &[Point], verb: &str, who: &str) -> Option<String> {
     })
 }
 
-/// At which sizes private buffers or a shared one are better; the triples are size, time with the shared
-/// one and time with private ones.
-fn private_or_shared(pairs: &[(usize, f64, f64)], operation: &str, spes: usize) -> Option<String> {
-    let private_wins = |pair: &(usize, f64, f64)| pair.1 >= DIFFERS * pair.2;
-    let shared_wins = |pair: &(usize, f64, f64)| pair.2 >= DIFFERS * pair.1;
-    let gain = |pair: &(usize, f64, f64)| (pair.1 / pair.2).max(pair.2 / pair.1);
-    let most_gained = |wins: &dyn Fn(&(usize, f64, f64)) -> bool| {
+/// The same blocks moved with a shared buffer and with private ones.
+struct Pair {
+    block_bytes: usize,
+    shared_ns: f64,
+    private_ns: f64,
+    /// Whether the intervals of the medians, if there are any, lie apart.
+    apart: bool,
+}
+
+impl Pair {
+    fn of(shared: &Measurement, private: &Measurement) -> Option<Self> {
+        let overlap = shared
+            .median_interval_ns
+            .zip(private.median_interval_ns)
+            .is_some_and(|(a, b)| a.low <= b.high && b.low <= a.high);
+        Some(Self {
+            block_bytes: block(shared)?,
+            shared_ns: p50(shared)?,
+            private_ns: p50(private)?,
+            apart: !overlap,
+        })
+    }
+
+    fn private_wins(&self) -> bool {
+        self.apart && self.shared_ns >= DIFFERS * self.private_ns
+    }
+
+    fn shared_wins(&self) -> bool {
+        self.apart && self.private_ns >= DIFFERS * self.shared_ns
+    }
+
+    /// The longer time divided by the shorter.
+    fn gain(&self) -> f64 {
+        (self.shared_ns / self.private_ns).max(self.private_ns / self.shared_ns)
+    }
+}
+
+/// At which sizes private buffers or a shared one are better. The pairs are sorted by size.
+fn private_or_shared(pairs: &[Pair], operation: &str, spes: usize) -> Option<String> {
+    let most_gained = |wins: fn(&Pair) -> bool| {
         pairs
             .iter()
             .filter(|pair| wins(pair))
-            .max_by(|a, b| gain(a).total_cmp(&gain(b)))
+            .max_by(|a, b| a.gain().total_cmp(&b.gain()))
     };
-    let sizes_where = |wins: &dyn Fn(&(usize, f64, f64)) -> bool| {
+    let sizes_where = |wins: fn(&Pair) -> bool| {
         let wins: Vec<bool> = pairs.iter().map(wins).collect();
-        span_of(&wins, |at| size(pairs[at].0))
+        span_of(&wins, |at| size(pairs[at].block_bytes))
     };
-    let (best, worst) = (most_gained(&private_wins), most_gained(&shared_wins));
+    let best = most_gained(Pair::private_wins);
+    let worst = most_gained(Pair::shared_wins);
     let whose = format!("{operation} main memory by {spes} SPEs");
-    let mut text = match best {
-        Some(best) => format!(
+    let mut sentences = Vec::new();
+    if let Some(best) = best {
+        sentences.push(format!(
             "Give each SPE a buffer of its own for {whose} in blocks {}: {} take {} on private buffers, and {} \
              on a shared one, {} times as long.",
-            sizes_where(&private_wins),
-            size(best.0),
-            time(best.2),
-            time(best.1),
-            plain(gain(best))
-        ),
-        None if worst.is_some() => String::new(),
-        None => {
-            let largest = pairs.last()?;
-            format!(
-                "Private buffers gain nothing over a shared one for {whose}: {} take {} and {}.",
-                size(largest.0),
-                time(largest.2),
-                time(largest.1)
-            )
-        }
-    };
-    if let Some(worst) = worst {
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        text += &format!(
-            "Let SPEs share a buffer for {whose} in blocks {}: {} take {} on a shared one, and {} on private \
-             ones, {} times as long.",
-            sizes_where(&shared_wins),
-            size(worst.0),
-            time(worst.1),
-            time(worst.2),
-            plain(gain(worst))
-        );
-    } else if best.is_some() {
-        let even = pairs.iter().rev().take_while(|pair| !private_wins(pair));
-        if even.count() > 0 {
-            text += " Larger blocks take as long either way.";
+            sizes_where(Pair::private_wins),
+            size(best.block_bytes),
+            time(best.private_ns),
+            time(best.shared_ns),
+            plain(best.gain())
+        ));
+        let largest_are_even = !pairs.last()?.private_wins();
+        if worst.is_none() && largest_are_even {
+            sentences.push("Larger blocks take as long either way.".to_owned());
         }
     }
-    Some(text)
+    if let Some(worst) = worst {
+        sentences.push(format!(
+            "Let SPEs share a buffer for {whose} in blocks {}: {} take {} on a shared one, and {} on private \
+             ones, {} times as long.",
+            sizes_where(Pair::shared_wins),
+            size(worst.block_bytes),
+            time(worst.shared_ns),
+            time(worst.private_ns),
+            plain(worst.gain())
+        ));
+    }
+    if sentences.is_empty() {
+        let largest = pairs.last()?;
+        sentences.push(format!(
+            "Private buffers gain nothing over a shared one for {whose}: {} take {} and {}.",
+            size(largest.block_bytes),
+            time(largest.private_ns),
+            time(largest.shared_ns)
+        ));
+    }
+    Some(sentences.join(" "))
 }
 
 /// Up to how many elements a list of the same bytes takes as long; the points are numbers of elements.
@@ -821,11 +851,19 @@ fn flat(lists: &[Point], bytes: usize, verb: &str) -> Option<String> {
         ));
     }
     let each = time((longest - flat_ns) / (many - flat) as f64);
+    if flat == few {
+        let noun = if few == 1 { "element" } else { "elements" };
+        return Some(format!(
+            "Make lists of as few elements as the data allow: a list that {verb} {total} takes {} with {few} \
+             {noun} and {} with {many}, {each} for each further one.",
+            time(base),
+            time(longest)
+        ));
+    }
     let element = size(bytes / flat);
-    let noun = if flat == 1 { "element" } else { "elements" };
     Some(format!(
         "Make the elements of lists no smaller than {element}: a list that {verb} {total} takes {} with up to \
-         {flat} {noun} and {} with {many}, {each} for each further one.",
+         {flat} elements and {} with {many}, {each} for each further one.",
         time(flat_ns),
         time(longest)
     ))
@@ -930,10 +968,6 @@ fn p50(measurement: &Measurement) -> Option<f64> {
 
 fn block(measurement: &Measurement) -> Option<usize> {
     measurement.parameters.block_bytes
-}
-
-fn median_by_block(measurement: &Measurement) -> Option<Point> {
-    Some((block(measurement)?, p50(measurement)?))
 }
 
 /// Whether parameters are these, except for the size of a block.

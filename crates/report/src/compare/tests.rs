@@ -293,7 +293,7 @@ mailbox (between=spe-spe, cell=0, spes=2)
 160 ns  200 ns  1.25  1.22 to 1.28  slower
 
 dmaget (between=memory-spe, buffers=shared, cell=0, module=0, spes=1)
-block        A       B   B/A      interval  B is
+block        A       B   B/A      interval
  1 KB   800 ns  804 ns  1.00  0.99 to 1.03
 16 KB  1.00 us  804 ns  0.80
 
@@ -302,15 +302,15 @@ dmaput (between=memory-spe, block_bytes=1024, buffers=shared, cell=0, module=0, 
 500 ns  250 ns  0.50  0.49 to 0.52  faster
 
 cache_bytes (level=2)
-   A     B   B/A  interval  B is
+   A     B   B/A
 2 MB  2 MB  1.00
 
 memory_latency_ns (loading_spes=0)
-      A       B   B/A  interval  B is
+      A       B   B/A
 95.5 ns  191 ns  2.00
 
 matrix of atomic (class=same Cell, module=0, polling=compare-and-swap)
-      A        B   B/A  interval  B is
+      A        B   B/A
 50.0 ns  55.0 ns  1.10
 
 Only in mon.json:

@@ -1,6 +1,7 @@
 //! Comparisons for people: as a table, as CSV, and as a page.
 
 use std::collections::BTreeMap;
+use std::iter::{once, repeat};
 
 use cellworks_stats::figures::plain;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -31,12 +32,15 @@ pub fn table(comparison: &Comparison) -> String {
                 format!(" ({})", group.common)
             }
         );
+        let [headings, rows @ ..] = &group.lines()[..] else {
+            continue;
+        };
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Disabled)
-            .set_header(group.headings())
-            .add_rows(group.ratios.iter().map(|ratio| group.row(ratio)));
+            .set_header(headings)
+            .add_rows(rows);
         for column in table.column_iter_mut() {
             column.set_padding((0, 2));
             column.set_cell_alignment(CellAlignment::Right);
@@ -100,17 +104,16 @@ pub fn html(comparison: &Comparison) -> String {
         if !group.common.is_empty() {
             page += &format!("<p>{}</p>\n", escaped(&group.common));
         }
-        page += "<table>\n<tr>";
-        for heading in group.headings() {
-            page += &format!("<th>{}</th>", escaped(&heading));
-        }
-        page += "<th class=\"scale\">1/4 to 4 times</th></tr>\n";
-        for ratio in group.ratios {
+        let lines = group.lines();
+        let bars = group.ratios.iter().map(bar);
+        let last = once("1/4 to 4 times".to_owned()).chain(bars);
+        page += "<table>\n";
+        for ((line, last), cell) in lines.iter().zip(last).zip(once("th").chain(repeat("td"))) {
             page += "<tr>";
-            for cell in group.row(ratio) {
-                page += &format!("<td>{}</td>", escaped(&cell));
+            for text in line {
+                page += &format!("<{cell}>{}</{cell}>", escaped(text));
             }
-            page += &format!("<td class=\"scale\">{}</td></tr>\n", bar(ratio));
+            page += &format!("<{cell} class=\"scale\">{last}</{cell}></tr>\n");
         }
         page += "</table>\n";
     }
@@ -197,6 +200,20 @@ fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>> {
 }
 
 impl Group<'_> {
+    /// The headings, and the cells of each ratio, without columns that have nothing but a heading.
+    fn lines(&self) -> Vec<Vec<String>> {
+        let mut lines = vec![self.headings()];
+        lines.extend(self.ratios.iter().map(|ratio| self.row(ratio)));
+        let is_used: Vec<bool> = (0..lines[0].len())
+            .map(|column| lines[1..].iter().any(|line| !line[column].is_empty()))
+            .collect();
+        for line in &mut lines {
+            let mut is_used = is_used.iter();
+            line.retain(|_| is_used.next() == Some(&true));
+        }
+        lines
+    }
+
     fn headings(&self) -> Vec<String> {
         let short = |name: &&str| match *name {
             "list_elements" => "list".to_owned(),

@@ -4,7 +4,7 @@ use cellworks_machine::{CellId, ModuleId, SpeSite};
 use serde_json::json;
 
 use super::*;
-use crate::{Latency, MatrixClass};
+use crate::{Interval, Latency, MatrixClass};
 
 /// A machine with a Cell of so many SPEs, and a memory module, for each number.
 fn machine(spes: &[usize]) -> Topology {
@@ -488,6 +488,21 @@ fn private_buffers_may_gain_nothing_or_lose() {
              5.00 ms on a shared one, and 10.0 ms on private ones, 2.00 times as long."
         ]
     );
+    // What the intervals do not tell apart counts as equal, however far the medians are.
+    let mut unsure = pair(64 << 20, 5e6, 1e7);
+    for m in &mut unsure {
+        m.median_interval_ns = Some(Interval {
+            low: 4e6,
+            high: 2e7,
+        });
+    }
+    assert_eq!(
+        on_one_cell(&unsure),
+        [
+            "Private buffers gain nothing over a shared one for puts to main memory by 2 SPEs: 64 MB take 10.0 ms \
+             and 5.00 ms."
+        ]
+    );
     let mixed = [
         pair(16, 40.0, 20.0),
         pair(128, 50.0, 49.0),
@@ -518,8 +533,8 @@ fn lists_may_be_free_or_cost_from_the_first_element() {
     assert_eq!(
         told,
         [
-            "Make the elements of lists no smaller than 16 KB: a list that gets 16 KB takes 800 ns with up to 1 \
-             element and 2.30 us with 16, 100 ns for each further one.",
+            "Make lists of as few elements as the data allow: a list that gets 16 KB takes 800 ns with 1 element \
+             and 2.30 us with 16, 100 ns for each further one.",
             "A list saves nothing over single gets: 16 gets of 1 KB take 2.30 us in a list and 2.24 us one after \
              the other.",
         ]
