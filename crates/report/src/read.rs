@@ -132,7 +132,7 @@ pub fn read(path: &Path) -> Result<Report, ReadError> {
         return Err(ReadError::Empty { path: file() });
     }
     let explain = |error: serde_json::Error| match error.classify() {
-        Category::Eof => ReadError::Truncated {
+        _ if ends_too_early(&text, &error) => ReadError::Truncated {
             path: file(),
             line: error.line(),
         },
@@ -140,7 +140,7 @@ pub fn read(path: &Path) -> Result<Report, ReadError> {
             path: file(),
             what: error.to_string(),
         },
-        Category::Syntax | Category::Io => ReadError::NotJson {
+        Category::Syntax | Category::Eof | Category::Io => ReadError::NotJson {
             path: file(),
             what: error.to_string(),
         },
@@ -172,6 +172,23 @@ pub fn read(path: &Path) -> Result<Report, ReadError> {
         return Err(ReadError::NothingMeasured { path: file() });
     }
     Ok(report)
+}
+
+/// Whether what is wrong with a text is its end. Of an object that is cut off in a number, such as after
+/// `0.`, the parser says that the number is wrong.
+fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
+    match error.classify() {
+        Category::Eof => true,
+        Category::Syntax => {
+            let mut lines = text
+                .split(|byte| *byte == b'\n')
+                .skip(error.line().saturating_sub(1));
+            let wrong = lines.next().unwrap_or_default();
+            let is_object = text.trim_ascii_start().starts_with(b"{");
+            is_object && lines.next().is_none() && error.column() >= wrong.len()
+        }
+        Category::Data | Category::Io => false,
+    }
 }
 
 #[cfg(test)]
@@ -280,6 +297,18 @@ mod tests {
             said(lines.join("\n").as_bytes()),
             "`report.json` is cut off: it ends in the middle, at line 20; copy it again, or measure again"
         );
+    }
+
+    #[test]
+    fn it_may_be_cut_off_anywhere() {
+        let whole = crate::json::render(&made_up::report());
+        for length in (1..whole.trim_end().len()).step_by(13) {
+            let said = said(&whole.as_bytes()[..length]);
+            assert!(
+                said.starts_with("`report.json` is cut off: it ends in the middle, at line "),
+                "after {length} bytes: {said}"
+            );
+        }
     }
 
     #[test]
