@@ -1,15 +1,16 @@
-//! JSON: one object, for scripts.
+//! JSON: one object, for scripts; docs/json.md describes it.
 
-use crate::Report;
+use serde::Serialize;
 
-/// The report as JSON.
+/// A report or a comparison as JSON.
 ///
 /// # Panics
 ///
-/// Never: a report has only strings, numbers and lists.
-pub fn render(report: &Report) -> String {
+/// If `result` has something that JSON has not; reports and comparisons are only strings, numbers, lists
+/// and objects.
+pub fn render(result: &impl Serialize) -> String {
     let mut text =
-        serde_json::to_string_pretty(report).expect("a report has only strings, numbers and lists");
+        serde_json::to_string_pretty(result).expect("only strings, numbers, lists and objects");
     text.push('\n');
     text
 }

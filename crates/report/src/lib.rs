@@ -7,10 +7,16 @@
 //!                              └─► html    one file with curves and heat maps
 //! ```
 //!
-//! A [`Report`] is computed once, and every view only shows what is in it.
+//! A [`Report`] is computed once, and every view only shows what is in it. [`read()`] takes one back from
+//! its JSON, and [`Comparison`] sets two side by side.
 
+pub mod compare;
 pub mod csv;
 pub mod json;
+#[cfg(test)]
+mod made_up;
+mod read;
+pub mod schema;
 pub mod table;
 mod text;
 
@@ -19,6 +25,8 @@ use cellworks_stats::{Advice, Finding, Matrix, Measurement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use compare::Comparison;
+pub use read::{ReadError, read};
 pub use text::{bandwidth, size, time, title};
 
 /// The version of the JSON; it rises when a field changes its meaning or goes, not when one is

@@ -3,7 +3,7 @@
 //! synchronization and communication operations in dual Cell-based blades*), for any [`Machine`].
 //!
 //! ```text
-//!   Request ── plan ──► Plan ── measure(machine) ──► Measurement
+//!   Request ── plan ──► Plan ── measure(machine) ──► Measurement ── advise ──► Advice
 //!   the paper's flags   checked                      latency, bandwidth, circumstances
 //!      ▲
 //!   characterize(topology): the requests that describe a whole machine
@@ -15,8 +15,10 @@
 //!
 //! [`Machine`]: cellworks_machine::Machine
 
+mod advice;
 mod characterize;
 mod error;
+pub mod figures;
 mod findings;
 mod function;
 mod matrix;
@@ -25,6 +27,7 @@ mod report;
 mod request;
 mod sample;
 
+pub use advice::advise;
 pub use characterize::characterize;
 pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unused};
 pub use findings::findings;

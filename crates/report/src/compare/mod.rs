@@ -1,0 +1,536 @@
+//! Two reports side by side: two machines, or two days of one.
+//!
+//! ```text
+//!   A.json ── read ──► Report ─┐                             ┌─► table, csv, html   for people
+//!                              ├─► Comparison: ratios B / A ─┤
+//!   B.json ── read ──► Report ─┘   of what is in both        └─► json::render       for scripts
+//! ```
+
+mod views;
+
+use std::collections::BTreeMap;
+
+use cellworks_stats::{Interval, Matrix, Measurement, Parameters};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Environment, MachineInfo, Report, SCHEMA_VERSION, Trust};
+
+pub use views::{csv, html, table};
+
+/// What two reports have in common, as ratios of B to A.
+///
+/// `machine` and `environment` are those of A, because A is what B is compared with; those of B are
+/// in `other`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// The version of the form of this object.
+    pub schema_version: u32,
+    /// The machine of A.
+    pub machine: MachineInfo,
+    /// What measured A, and when.
+    pub environment: Environment,
+    /// `compare`.
+    pub command: String,
+    /// Whether the numbers of both can be relied upon.
+    pub trust: Trust,
+    /// Whether both are complete.
+    pub complete: bool,
+    /// What the reports are called, such as the names of their files.
+    pub compared: Compared,
+    /// The machine and the circumstances of B.
+    pub other: Other,
+    /// What differs between the circumstances and may explain differences between the numbers, in
+    /// sentences.
+    pub notes: Vec<String>,
+    /// All measurements in a few numbers.
+    pub summary: Summary,
+    /// The ratios: of measurements, then of findings, then of matrices, each in the order of A.
+    pub results: Vec<Ratio>,
+    /// What is in A and not in B.
+    pub only_in_a: Vec<String>,
+    /// What is in B and not in A.
+    pub only_in_b: Vec<String>,
+    /// What is in both and has no ratio, because a value is not above 0.
+    pub without_ratio: Vec<String>,
+}
+
+/// What two reports are called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Compared {
+    /// What ratios are relative to.
+    pub a: String,
+    /// What is compared with it.
+    pub b: String,
+}
+
+/// Where B comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Other {
+    /// The machine of B.
+    pub machine: MachineInfo,
+    /// What measured B, and when.
+    pub environment: Environment,
+}
+
+/// All measurements in a few numbers. Findings and matrices are not in them: some of them are better
+/// when larger.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// How many measurements have a ratio.
+    pub compared: usize,
+    /// The geometric mean of their ratios; `None` if there is none.
+    pub geometric_mean_ratio: Option<f64>,
+    /// The median of how far their ratios are from 1: 0.05 says that half of them agree within 5 %.
+    pub median_deviation: Option<f64>,
+    /// The largest distance of a ratio from 1.
+    pub largest_deviation: Option<f64>,
+    /// How many are surely faster in B: the whole interval of the ratio is below 1.
+    pub faster: usize,
+    /// How many are surely slower in B.
+    pub slower: usize,
+    /// How many are neither: the interval has 1 in it, or there is none.
+    pub undecided: usize,
+}
+
+/// One value of B divided by that of A.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ratio {
+    /// What is compared.
+    pub kind: Kind,
+    /// The function, the finding, or what carries data in the matrix.
+    pub name: String,
+    /// B divided by A; above 0.
+    pub value: f64,
+    /// `ratio`.
+    pub unit: String,
+    /// Under which circumstances: names and values. What has no meaning is not there.
+    pub parameters: BTreeMap<String, Value>,
+    /// The value in A: the median, if it is a time.
+    pub a: f64,
+    /// The value in B.
+    pub b: f64,
+    /// The unit of both values, such as `ns`.
+    pub value_unit: String,
+    /// Where the ratio would be found again, from the ends of the intervals of both medians; both hold at
+    /// once with a probability of at least 90 %. `None` if one of them has no interval.
+    pub interval: Option<RatioInterval>,
+    /// Whether B differs from A.
+    pub verdict: Verdict,
+}
+
+/// Of what a ratio is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The medians of a measurement.
+    Measurement,
+    /// The values of a finding.
+    Finding,
+    /// The medians of the pairs of SPEs at one distance.
+    Matrix,
+}
+
+/// A range of ratios, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RatioInterval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// Whether a time of B differs from that of A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The whole interval is below 1.
+    Faster,
+    /// The whole interval is above 1.
+    Slower,
+    /// The interval has 1 in it, or there is none.
+    Undecided,
+}
+
+/// Two reports cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// Nothing is in both.
+    #[error(
+        "`{a}` and `{b}` have nothing in common: `{a}` has {in_a}, `{b}` has {in_b}; run both with the same \
+         flags, and with as many SPEs"
+    )]
+    NothingInCommon {
+        /// What A is called.
+        a: String,
+        /// What B is called.
+        b: String,
+        /// What A has, in a few words.
+        in_a: String,
+        /// What B has, in a few words.
+        in_b: String,
+    },
+}
+
+impl Comparison {
+    /// Compares B with A. Measurements belong together if function and parameters are equal, findings if
+    /// name, unit and parameters are, and matrices by what carries the data, how, from where, and the class
+    /// of the pairs.
+    ///
+    /// `names` are what A and B are called, such as the names of their files.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError::NothingInCommon`] if there is no ratio.
+    pub fn of(a: &Report, b: &Report, names: [&str; 2]) -> Result<Self, CompareError> {
+        let (values_a, values_b) = (values_of(a), values_of(b));
+        let mut results = Vec::new();
+        let (mut only_in_a, mut without_ratio) = (Vec::new(), Vec::new());
+        for value in &values_a {
+            match values_b.iter().find(|other| other.is_like(value)) {
+                None => only_in_a.push(value.describe()),
+                Some(other) => match Ratio::of(value, other) {
+                    Some(ratio) => results.push(ratio),
+                    None => without_ratio.push(value.describe()),
+                },
+            }
+        }
+        let only_in_b: Vec<String> = values_b
+            .iter()
+            .filter(|value| !values_a.iter().any(|other| other.is_like(value)))
+            .map(Compare::describe)
+            .collect();
+        let [name_a, name_b] = names.map(str::to_owned);
+        if results.is_empty() {
+            return Err(CompareError::NothingInCommon {
+                a: name_a,
+                b: name_b,
+                in_a: contents(&values_a),
+                in_b: contents(&values_b),
+            });
+        }
+        let reasons: Vec<String> = [(&name_a, a), (&name_b, b)]
+            .into_iter()
+            .flat_map(|(name, report)| {
+                let reasons = report.trust.reasons.iter();
+                reasons.map(move |reason| format!("{name}: {reason}"))
+            })
+            .collect();
+        Ok(Self {
+            schema_version: SCHEMA_VERSION,
+            machine: a.machine.clone(),
+            environment: a.environment.clone(),
+            command: "compare".to_owned(),
+            trust: Trust {
+                trustworthy: a.trust.trustworthy && b.trust.trustworthy,
+                reasons,
+            },
+            complete: a.complete && b.complete,
+            notes: notes(a, b, names),
+            compared: Compared {
+                a: name_a,
+                b: name_b,
+            },
+            other: Other {
+                machine: b.machine.clone(),
+                environment: b.environment.clone(),
+            },
+            summary: Summary::of(&results),
+            results,
+            only_in_a,
+            only_in_b,
+            without_ratio,
+        })
+    }
+}
+
+/// Something of a report that may be in another one, too.
+struct Compare {
+    kind: Kind,
+    name: String,
+    parameters: BTreeMap<String, Value>,
+    unit: String,
+    value: f64,
+    interval: Option<Interval>,
+}
+
+/// All that can be compared.
+fn values_of(report: &Report) -> Vec<Compare> {
+    let findings = report.results.iter().map(|finding| Compare {
+        kind: Kind::Finding,
+        name: finding.name.clone(),
+        parameters: finding.parameters.clone(),
+        unit: finding.unit.clone(),
+        value: finding.value,
+        interval: None,
+    });
+    report
+        .measurements
+        .iter()
+        .map(of_measurement)
+        .chain(findings)
+        .chain(report.matrices.iter().flat_map(of_matrix))
+        .collect()
+}
+
+fn of_measurement(measurement: &Measurement) -> Compare {
+    let Measurement {
+        function,
+        parameters,
+        ..
+    } = measurement;
+    Compare {
+        kind: Kind::Measurement,
+        name: function.name().to_owned(),
+        parameters: fields(parameters),
+        unit: "ns".to_owned(),
+        value: measurement.latency_ns.p50,
+        interval: measurement.median_interval_ns,
+    }
+}
+
+/// The classes of which pairs were measured.
+fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
+    let mut parameters = BTreeMap::new();
+    if let Some(polling) = matrix.polling {
+        parameters.insert("polling".to_owned(), plain(&polling));
+    }
+    if let Some(bytes) = matrix.block_bytes {
+        parameters.insert("block_bytes".to_owned(), plain(&bytes));
+    }
+    if let Some(module) = matrix.home.and_then(|home| home.module) {
+        parameters.insert("module".to_owned(), plain(&module));
+    }
+    let name = match plain(&matrix.primitive) {
+        Value::String(name) => name,
+        other => other.to_string(),
+    };
+    matrix.classes.iter().filter_map(move |class| {
+        let mut parameters = parameters.clone();
+        parameters.insert("class".to_owned(), plain(&class.name));
+        Some(Compare {
+            kind: Kind::Matrix,
+            name: name.clone(),
+            parameters,
+            unit: "ns".to_owned(),
+            value: class.p50_ns?,
+            interval: None,
+        })
+    })
+}
+
+/// The fields of parameters, without those that have no meaning.
+fn fields(parameters: &Parameters) -> BTreeMap<String, Value> {
+    match plain(parameters) {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .collect(),
+        _ => BTreeMap::new(),
+    }
+}
+
+/// A value as JSON has it.
+fn plain(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("numbers, strings and structs of them")
+}
+
+impl Compare {
+    fn is_like(&self, other: &Self) -> bool {
+        (self.kind, &self.name, &self.unit) == (other.kind, &other.name, &other.unit)
+            && self.parameters == other.parameters
+    }
+
+    /// Name and circumstances in one line.
+    fn describe(&self) -> String {
+        let Self {
+            kind,
+            name,
+            parameters,
+            ..
+        } = self;
+        let noun = match kind {
+            Kind::Measurement | Kind::Finding => "",
+            Kind::Matrix => "matrix of ",
+        };
+        match listed(parameters, ", ") {
+            parameters if parameters.is_empty() => format!("{noun}{name}"),
+            parameters => format!("{noun}{name} ({parameters})"),
+        }
+    }
+}
+
+/// Parameters as `name=value`; strings have no quotes.
+fn listed(parameters: &BTreeMap<String, Value>, separator: &str) -> String {
+    let parameters: Vec<String> = parameters
+        .iter()
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            value => format!("{name}={value}"),
+        })
+        .collect();
+    parameters.join(separator)
+}
+
+/// What a report has, in a few words.
+fn contents(values: &[Compare]) -> String {
+    let mut names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
+    names.dedup();
+    let mut spes: Vec<u64> = values
+        .iter()
+        .filter_map(|value| value.parameters.get("spes")?.as_u64())
+        .collect();
+    spes.sort_unstable();
+    spes.dedup();
+    let mut text = match names.len() {
+        0 => "nothing".to_owned(),
+        1..=3 => names.join(", "),
+        more => format!("{} and {} more", names[..3].join(", "), more - 3),
+    };
+    if let Some((last, others)) = spes.split_last() {
+        let others: Vec<String> = others.iter().map(u64::to_string).collect();
+        let noun = if *last == 1 { "SPE" } else { "SPEs" };
+        text += &match others.is_empty() {
+            true => format!(" with {last} {noun}"),
+            false => format!(" with {} or {last} {noun}", others.join(", ")),
+        };
+    }
+    text
+}
+
+impl Ratio {
+    /// B divided by A; `None` unless both are above 0.
+    fn of(a: &Compare, b: &Compare) -> Option<Self> {
+        let quotient = |b: f64, a: f64| {
+            let ratio = b / a;
+            (a > 0.0 && b > 0.0 && ratio.is_finite() && ratio > 0.0).then_some(ratio)
+        };
+        let value = quotient(b.value, a.value)?;
+        let interval = a.interval.zip(b.interval).and_then(|(a, b)| {
+            Some(RatioInterval {
+                low: quotient(b.low, a.high)?,
+                high: quotient(b.high, a.low)?,
+            })
+        });
+        Some(Self {
+            kind: a.kind,
+            name: a.name.clone(),
+            value,
+            unit: "ratio".to_owned(),
+            parameters: a.parameters.clone(),
+            a: a.value,
+            b: b.value,
+            value_unit: a.unit.clone(),
+            interval,
+            verdict: match interval {
+                Some(interval) if interval.high < 1.0 => Verdict::Faster,
+                Some(interval) if interval.low > 1.0 => Verdict::Slower,
+                _ => Verdict::Undecided,
+            },
+        })
+    }
+}
+
+impl Summary {
+    fn of(results: &[Ratio]) -> Self {
+        let measurements = || {
+            results
+                .iter()
+                .filter(|ratio| ratio.kind == Kind::Measurement)
+        };
+        let number = |verdict| {
+            measurements()
+                .filter(|ratio| ratio.verdict == verdict)
+                .count()
+        };
+        let compared = measurements().count();
+        let logarithms: f64 = measurements().map(|ratio| ratio.value.ln()).sum();
+        let mut deviations: Vec<f64> = measurements()
+            .map(|ratio| (ratio.value - 1.0).abs())
+            .collect();
+        deviations.sort_by(f64::total_cmp);
+        Self {
+            compared,
+            geometric_mean_ratio: (compared > 0).then(|| (logarithms / compared as f64).exp()),
+            median_deviation: median(&deviations),
+            largest_deviation: deviations.last().copied(),
+            faster: number(Verdict::Faster),
+            slower: number(Verdict::Slower),
+            undecided: number(Verdict::Undecided),
+        }
+    }
+}
+
+/// The median of sorted numbers: of an even number of them, the middle of the two in the middle.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let (low, high) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
+    Some((sorted[low] + sorted[high]) / 2.0)
+}
+
+/// What may explain that numbers differ.
+fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
+    let [name_a, name_b] = names;
+    let mut notes = Vec::new();
+    let mut differ = |what: &str, in_a: String, in_b: String| {
+        if in_a != in_b {
+            notes.push(format!(
+                "{what} differ: {in_a} in {name_a}, {in_b} in {name_b}."
+            ));
+        }
+    };
+    let (machine_a, machine_b) = (&a.machine, &b.machine);
+    let machine = |m: &MachineInfo| format!("{} ({})", m.name, m.kind);
+    differ("Machines", machine(machine_a), machine(machine_b));
+    let number = |number: usize| number.to_string();
+    differ(
+        "Numbers of SPEs",
+        number(machine_a.spes),
+        number(machine_b.spes),
+    );
+    let cells = |m: &MachineInfo| number(m.cells.len());
+    differ("Numbers of Cells", cells(machine_a), cells(machine_b));
+    let modules = |m: &MachineInfo| number(m.memory_modules);
+    differ(
+        "Numbers of memory modules",
+        modules(machine_a),
+        modules(machine_b),
+    );
+    let (env_a, env_b) = (&a.environment, &b.environment);
+    let system = |e: &Environment| {
+        let kernel = e.kernel.as_deref().unwrap_or("of unknown release");
+        format!("{} {kernel} on {}", e.operating_system, e.architecture)
+    };
+    differ("Operating systems", system(env_a), system(env_b));
+    let governors = |e: &Environment| match &e.host {
+        Some(host) if !host.governors.is_empty() => host.governors.join(" and "),
+        _ => "unknown".to_owned(),
+    };
+    differ("Frequency governors", governors(env_a), governors(env_b));
+    let quota = |e: &Environment| match e.host.as_ref().and_then(|host| host.quota_cpus) {
+        Some(cpus) => format!("{cpus} CPUs"),
+        None => "none".to_owned(),
+    };
+    differ("CPU quotas", quota(env_a), quota(env_b));
+    let version = |e: &Environment| e.cellworks_version.clone();
+    differ("Versions of cellworks", version(env_a), version(env_b));
+    for (name, report) in [(name_a, a), (name_b, b)] {
+        if report.environment.build == "debug" {
+            notes.push(format!(
+                "{name} was measured by a debug build, whose times mean little."
+            ));
+        }
+        if !report.trust.trustworthy {
+            let reasons = report.trust.reasons.join("; ");
+            let reasons = reasons.strip_suffix('.').unwrap_or(&reasons);
+            notes.push(format!("{name} is not trustworthy: {reasons}."));
+        }
+        if !report.complete {
+            notes.push(format!("{name} is not complete: its run was interrupted."));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,393 @@
+//! Comparisons of made-up reports.
+
+use cellworks_stats::{Function, Primitive};
+use serde_json::json;
+
+use super::*;
+use crate::made_up;
+
+/// Two days of one machine: the mailbox became slower, a get stayed, a put became faster, and one
+/// measurement has no interval.
+fn days() -> [Report; 2] {
+    let mut a = made_up::report();
+    a.measurements
+        .push(made_up::measurement(Function::DmaPut, 500.0, 5.0));
+    let mut b = a.clone();
+    let p50 = |report: &mut Report, at: usize, p50: f64, to_either_side: f64| {
+        let measurement = &mut report.measurements[at];
+        measurement.latency_ns.p50 = p50;
+        measurement.median_interval_ns = Some(Interval {
+            low: p50 - to_either_side,
+            high: p50 + to_either_side,
+        });
+    };
+    p50(&mut b, 0, 200.0, 2.0);
+    p50(&mut b, 1, 804.0, 8.0);
+    p50(&mut b, 3, 250.0, 5.0);
+    b.results[1].value = 191.0;
+    b.matrices = vec![made_up::matrix(Primitive::Atomic, 55.0)];
+    [a, b]
+}
+
+fn compared([a, b]: &[Report; 2]) -> Comparison {
+    Comparison::of(a, b, ["mon.json", "tue.json"]).unwrap()
+}
+
+#[test]
+fn a_report_equals_itself() {
+    let report = made_up::report();
+    let comparison = compared(&[report.clone(), report]);
+    assert!(comparison.results.iter().all(|ratio| ratio.value == 1.0));
+    assert_eq!(comparison.results.len(), 3 + 2 + 2);
+    assert_eq!(
+        comparison.summary,
+        Summary {
+            compared: 3,
+            geometric_mean_ratio: Some(1.0),
+            median_deviation: Some(0.0),
+            largest_deviation: Some(0.0),
+            faster: 0,
+            slower: 0,
+            undecided: 3,
+        }
+    );
+    assert_eq!(comparison.notes, [""; 0]);
+    assert_eq!(
+        (comparison.trust.trustworthy, comparison.complete),
+        (true, true)
+    );
+    let nothing: [&[String]; 3] = [
+        &comparison.only_in_a,
+        &comparison.only_in_b,
+        &comparison.without_ratio,
+    ];
+    assert_eq!(nothing, [&[] as &[String]; 3]);
+}
+
+#[test]
+fn ratios_are_those_of_medians_and_intervals_of_their_ends() {
+    let comparison = compared(&days());
+    let [mailbox, get, list, put, cache, latency, atomic] = &comparison.results[..] else {
+        panic!("{:?}", comparison.results);
+    };
+    assert_eq!((mailbox.a, mailbox.b, mailbox.value), (160.0, 200.0, 1.25));
+    assert_eq!(
+        (mailbox.kind, mailbox.name.as_str()),
+        (Kind::Measurement, "mailbox")
+    );
+    assert_eq!(
+        json!(mailbox.parameters),
+        json!({"spes": 2, "cell": 0, "between": "spe-spe"})
+    );
+    let interval = mailbox.interval.unwrap();
+    assert_eq!(
+        (interval.low, interval.high),
+        (198.0 / 162.0, 202.0 / 158.0)
+    );
+    let verdicts = [mailbox, get, list, put, cache, latency, atomic].map(|ratio| ratio.verdict);
+    use Verdict::{Faster, Slower, Undecided};
+    assert_eq!(
+        verdicts,
+        [
+            Slower, Undecided, Undecided, Faster, Undecided, Undecided, Undecided
+        ]
+    );
+    assert!(get.interval.is_some());
+    assert_eq!((list.value, list.interval), (1.0, None));
+    assert_eq!((latency.kind, latency.value), (Kind::Finding, 2.0));
+    assert_eq!((atomic.kind, atomic.value), (Kind::Matrix, 55.0 / 50.0));
+    assert_eq!(
+        json!(atomic.parameters),
+        json!({"class": "same Cell", "polling": "compare-and-swap", "module": 0})
+    );
+}
+
+#[test]
+fn the_other_way_round_ratios_are_reciprocal() {
+    let [a, b] = days();
+    let (there, back) = (compared(&[a.clone(), b.clone()]), compared(&[b, a]));
+    assert_eq!(there.results.len(), back.results.len());
+    for (there, back) in there.results.iter().zip(&back.results) {
+        assert!((there.value * back.value - 1.0).abs() < 1e-12);
+        if let (Some(there), Some(back)) = (there.interval, back.interval) {
+            assert!((there.low * back.high - 1.0).abs() < 1e-12);
+        }
+        let opposite = match there.verdict {
+            Verdict::Faster => Verdict::Slower,
+            Verdict::Slower => Verdict::Faster,
+            Verdict::Undecided => Verdict::Undecided,
+        };
+        assert_eq!(back.verdict, opposite);
+    }
+    assert_eq!(
+        (there.only_in_a, there.only_in_b),
+        (back.only_in_b, back.only_in_a)
+    );
+}
+
+#[test]
+fn the_summary_says_how_far_measurements_are_apart() {
+    // The ratios are 1.25, 1.005, 1 and 0.5.
+    let summary = compared(&days()).summary;
+    let mean = (1.25_f64 * 1.005 * 0.5).powf(0.25);
+    assert!((summary.geometric_mean_ratio.unwrap() - mean).abs() < 1e-12);
+    assert!((summary.median_deviation.unwrap() - (0.005 + 0.25) / 2.0).abs() < 1e-12);
+    assert_eq!(summary.largest_deviation, Some(0.5));
+    assert_eq!(
+        (
+            summary.compared,
+            summary.faster,
+            summary.slower,
+            summary.undecided
+        ),
+        (4, 1, 1, 2)
+    );
+}
+
+#[test]
+fn what_is_in_one_of_them_only_is_listed() {
+    let [a, mut b] = days();
+    b.measurements.remove(0);
+    b.results
+        .push(made_up::finding("wake_up_ns", 5_000.0, "ns", json!({})));
+    let comparison = compared(&[a, b]);
+    assert_eq!(
+        comparison.only_in_a,
+        [
+            "mailbox (between=spe-spe, cell=0, spes=2)",
+            "matrix of copy (block_bytes=1048576, class=same Cell)",
+        ]
+    );
+    assert_eq!(comparison.only_in_b, ["wake_up_ns"]);
+}
+
+#[test]
+fn values_that_are_not_above_0_have_no_ratio() {
+    let [mut a, b] = days();
+    a.results[1].value = 0.0;
+    let comparison = compared(&[a, b]);
+    assert_eq!(
+        comparison.without_ratio,
+        ["memory_latency_ns (loading_spes=0)"]
+    );
+    assert!(
+        comparison
+            .results
+            .iter()
+            .all(|ratio| ratio.name != "memory_latency_ns")
+    );
+}
+
+#[test]
+fn findings_alone_can_be_compared_without_a_summary() {
+    let [mut a, b] = days();
+    a.measurements.clear();
+    let summary = compared(&[a, b]).summary;
+    assert_eq!((summary.compared, summary.geometric_mean_ratio), (0, None));
+    assert_eq!(
+        (summary.median_deviation, summary.largest_deviation),
+        (None, None)
+    );
+}
+
+#[test]
+fn reports_with_nothing_in_common_are_an_error() {
+    let mut a = made_up::bare();
+    let mut b = made_up::report();
+    b.measurements.remove(0);
+    let error = |a: &Report, b: &Report| {
+        let error = Comparison::of(a, b, ["a.json", "b.json"]).unwrap_err();
+        error.to_string()
+    };
+    assert_eq!(
+        error(&a, &b),
+        "`a.json` and `b.json` have nothing in common: `a.json` has mailbox with 2 SPEs, `b.json` has dmaget, \
+         dmalistget, cache_bytes and 3 more with 1 or 2 SPEs; run both with the same flags, and with as many SPEs"
+    );
+    a.measurements.clear();
+    assert_eq!(
+        error(&a, &a),
+        "`a.json` and `b.json` have nothing in common: `a.json` has nothing, `b.json` has nothing; run both with \
+         the same flags, and with as many SPEs"
+    );
+}
+
+#[test]
+fn notes_say_what_may_explain_the_difference() {
+    let [a, mut b] = days();
+    b.machine = made_up::machine("a laptop", 4);
+    b.machine.cells.push(b.machine.cells[0].clone());
+    b.machine.memory_modules = 2;
+    b.environment.kernel = None;
+    b.environment.build = "debug".to_owned();
+    b.environment.cellworks_version = "0.2.0".to_owned();
+    b.environment.host.as_mut().unwrap().governors = vec!["powersave".to_owned()];
+    b.environment.host.as_mut().unwrap().quota_cpus = None;
+    b.trust.trustworthy = false;
+    b.trust.reasons = vec!["others used 80 % of the CPUs; end them.".to_owned()];
+    b.complete = false;
+    let comparison = compared(&[a, b]);
+    assert_eq!(
+        comparison.notes,
+        [
+            "Machines differ: a workstation (host) in mon.json, a laptop (host) in tue.json.",
+            "Numbers of SPEs differ: 2 in mon.json, 4 in tue.json.",
+            "Numbers of Cells differ: 1 in mon.json, 2 in tue.json.",
+            "Numbers of memory modules differ: 1 in mon.json, 2 in tue.json.",
+            "Operating systems differ: linux 6.1.0 on x86_64 in mon.json, linux of unknown release on x86_64 in \
+             tue.json.",
+            "Frequency governors differ: performance in mon.json, powersave in tue.json.",
+            "CPU quotas differ: 1.5 CPUs in mon.json, none in tue.json.",
+            "Versions of cellworks differ: 0.1.0 in mon.json, 0.2.0 in tue.json.",
+            "tue.json was measured by a debug build, whose times mean little.",
+            "tue.json is not trustworthy: others used 80 % of the CPUs; end them.",
+            "tue.json is not complete: its run was interrupted.",
+        ]
+    );
+    assert_eq!(
+        (comparison.trust.trustworthy, comparison.trust.reasons),
+        (
+            false,
+            vec!["tue.json: others used 80 % of the CPUs; end them.".to_owned()]
+        )
+    );
+    assert!(!comparison.complete);
+}
+
+#[test]
+fn the_envelope_is_that_of_the_first_report() {
+    let [a, mut b] = days();
+    b.machine = made_up::machine("a laptop", 2);
+    let comparison = compared(&[a.clone(), b.clone()]);
+    assert_eq!(comparison.schema_version, SCHEMA_VERSION);
+    assert_eq!(comparison.command, "compare");
+    assert_eq!(
+        (&comparison.machine, &comparison.environment),
+        (&a.machine, &a.environment)
+    );
+    assert_eq!(comparison.other.machine, b.machine);
+    assert_eq!(
+        (
+            comparison.compared.a.as_str(),
+            comparison.compared.b.as_str()
+        ),
+        ("mon.json", "tue.json")
+    );
+    let json = serde_json::to_value(&comparison).unwrap();
+    let first = &json["results"][0];
+    assert_eq!(
+        (&first["name"], &first["value"], &first["unit"]),
+        (&json!("mailbox"), &json!(1.25), &json!("ratio"))
+    );
+    assert_eq!(
+        serde_json::from_value::<Comparison>(json).unwrap(),
+        comparison
+    );
+}
+
+#[test]
+fn the_table_is_for_people() {
+    let [a, mut b] = days();
+    b.complete = false;
+    b.measurements.remove(2);
+    let mut far = b.measurements[1].clone();
+    far.parameters.block_bytes = Some(16 << 10);
+    let (mut a, mut far_a) = (a, far.clone());
+    far_a.latency_ns.p50 = 1_000.0;
+    far_a.median_interval_ns = None;
+    a.measurements.insert(2, far_a);
+    b.measurements.insert(2, far);
+    let table = table(&compared(&[a, b]));
+    let plain = table.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+    assert_ne!(plain, table, "titles are bold");
+    let expected = "\
+tue.json compared with mon.json
+A: mon.json, a workstation
+B: tue.json, a workstation
+4 measurements in both: B takes 0.84 times as long, in the geometric mean.
+Half of the ratios are within 22.3 % of 1, all within 50.0 %.
+B is surely faster in 1, surely slower in 1, and undecided in 2.
+tue.json is not complete: its run was interrupted.
+
+mailbox (between=spe-spe, cell=0, spes=2)
+     A       B   B/A      interval    B is
+160 ns  200 ns  1.25  1.22 to 1.28  slower
+
+dmaget (between=memory-spe, buffers=shared, cell=0, module=0, spes=1)
+block        A       B   B/A      interval
+ 1 KB   800 ns  804 ns  1.00  0.99 to 1.03
+16 KB  1.00 us  804 ns  0.80
+
+dmaput (between=memory-spe, block_bytes=1024, buffers=shared, cell=0, module=0, spes=1)
+     A       B   B/A      interval    B is
+500 ns  250 ns  0.50  0.49 to 0.52  faster
+
+cache_bytes (level=2)
+   A     B   B/A
+2 MB  2 MB  1.00
+
+memory_latency_ns (loading_spes=0)
+      A       B   B/A
+95.5 ns  191 ns  2.00
+
+matrix of atomic (class=same Cell, module=0, polling=compare-and-swap)
+      A        B   B/A
+50.0 ns  55.0 ns  1.10
+
+Only in mon.json:
+  dmalistget (between=memory-spe, block_bytes=1024, buffers=private, cell=0, chains=4, list_elements=16, loading_spes=1, module=0, spes=2, stride_bytes=2048)
+  matrix of copy (block_bytes=1048576, class=same Cell)
+";
+    assert_eq!(plain, expected);
+}
+
+#[test]
+fn csv_has_a_fixed_header_and_quotes_what_it_must() {
+    let [mut a, mut b] = days();
+    for report in [&mut a, &mut b] {
+        report.measurements.truncate(1);
+        report.matrices.truncate(1);
+        report.results = vec![made_up::finding(
+            "odd",
+            3.0,
+            "ns",
+            json!({"note": "a, \"b\""}),
+        )];
+    }
+    assert_eq!(
+        csv(&compared(&[a, b])),
+        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n\
+         measurement,mailbox,between=spe-spe;cell=0;spes=2,ns,160,200,1.25,1.2222222222222223,1.2784810126582278,slower\n\
+         finding,odd,\"note=a, \"\"b\"\"\",ns,3,3,1,,,undecided\n\
+         matrix,atomic,class=same Cell;module=0;polling=compare-and-swap,ns,50,55,1.1,,,undecided\n"
+    );
+}
+
+#[test]
+fn the_page_shows_text_as_it_is_and_loads_nothing() {
+    let [a, b] = days();
+    let page = html(&Comparison::of(&a, &b, ["<b>.json", "a&b.json"]).unwrap());
+    assert!(
+        page.contains("<h1>a&amp;b.json compared with &lt;b&gt;.json</h1>"),
+        "{page}"
+    );
+    for outside in ["http", "src=", "<script", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside} in {page}");
+    }
+    // The get became twice as fast: half of the way from 1 to 1/4, to the left.
+    assert!(
+        page.contains(
+            "<span class=\"bar faster\"><span style=\"right:100%;width:50.0%\"></span></span>"
+        ),
+        "{page}"
+    );
+    let opened = |tag: &str| page.matches(&format!("<{tag}>")).count();
+    let closed = |tag: &str| page.matches(&format!("</{tag}>")).count();
+    for tag in ["table", "tr", "h2", "html", "body"] {
+        assert_eq!(
+            opened(tag) + usize::from(tag == "html"),
+            closed(tag),
+            "{tag}"
+        );
+    }
+}

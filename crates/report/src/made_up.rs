@@ -1,0 +1,230 @@
+//! Reports that tests compare, read and validate: no machine was measured for them.
+
+use std::collections::BTreeMap;
+
+use cellworks_stats::{
+    Advice, Between, Buffers, Finding, Function, Home, Interval, Latency, Matrix, MatrixClass,
+    Measurement, Parameters, Polling, Primitive,
+};
+use serde_json::json;
+
+use crate::{
+    CellInfo, Conditions, CpuLeftOut, Environment, MachineInfo, NotMeasured, Report,
+    SCHEMA_VERSION, Trust,
+};
+
+/// A report with something in every field.
+pub(crate) fn report() -> Report {
+    let mailbox = Measurement {
+        parameters: Parameters {
+            between: Between::SpeSpe,
+            block_bytes: None,
+            buffers: None,
+            module: None,
+            ..parameters(2)
+        },
+        bandwidth_bytes_per_s: None,
+        ..measurement(Function::Mailbox, 160.0, 2.0)
+    };
+    let list = Measurement {
+        parameters: Parameters {
+            list_elements: Some(16),
+            chains: Some(4),
+            loading_spes: Some(1),
+            stride_bytes: Some(2_048),
+            buffers: Some(Buffers::Private),
+            ..parameters(2)
+        },
+        samples_ns: Some(vec![1_000.0, 1_010.5]),
+        median_interval_ns: None,
+        ..measurement(Function::DmaListGet, 1_000.0, 0.0)
+    };
+    Report {
+        schema_version: SCHEMA_VERSION,
+        machine: machine("a workstation", 2),
+        environment: environment(),
+        command: "stats".to_owned(),
+        trust: Trust {
+            trustworthy: true,
+            reasons: Vec::new(),
+        },
+        complete: true,
+        not_measured: vec![NotMeasured {
+            what: "dmaget 128 B, 1 SPE, module 1".to_owned(),
+            why: "the machine has one memory module".to_owned(),
+        }],
+        measurements: vec![mailbox, measurement(Function::DmaGet, 800.0, 8.0), list],
+        matrices: vec![matrix(Primitive::Atomic, 50.0), copies()],
+        results: vec![
+            finding("cache_bytes", 2_097_152.0, "bytes", json!({"level": 2})),
+            finding("memory_latency_ns", 95.5, "ns", json!({"loading_spes": 0})),
+        ],
+        advice: vec![Advice {
+            topic: "threads".to_owned(),
+            text: "Start programs once.".to_owned(),
+        }],
+    }
+}
+
+/// A report with nothing where something may be missing: an interrupted run on a simulated machine.
+pub(crate) fn bare() -> Report {
+    let whole = report();
+    Report {
+        environment: Environment {
+            kernel: None,
+            host: None,
+            warnings: Vec::new(),
+            ..environment()
+        },
+        trust: Trust {
+            trustworthy: false,
+            reasons: vec!["others used 80 % of the CPUs; end them".to_owned()],
+        },
+        complete: false,
+        measurements: vec![whole.measurements[0].clone()],
+        matrices: Vec::new(),
+        results: Vec::new(),
+        advice: Vec::new(),
+        not_measured: Vec::new(),
+        ..whole
+    }
+}
+
+/// A measurement with its median, which lies in the middle of an interval.
+pub(crate) fn measurement(function: Function, p50: f64, to_either_side: f64) -> Measurement {
+    Measurement {
+        function,
+        parameters: parameters(1),
+        iterations: 1_000,
+        rounds: 12,
+        samples: 120,
+        outliers: 1,
+        latency_ns: Latency {
+            mean: p50 + 5.0,
+            min: p50 - 10.0,
+            p50,
+            p99: p50 + 50.0,
+            max: p50 + 900.0,
+        },
+        median_interval_ns: Some(Interval {
+            low: p50 - to_either_side,
+            high: p50 + to_either_side,
+        }),
+        bandwidth_bytes_per_s: Some(1_280_000_000),
+        samples_ns: None,
+    }
+}
+
+fn parameters(spes: usize) -> Parameters {
+    Parameters {
+        spes,
+        cell: 0,
+        module: Some(0),
+        between: Between::MemorySpe,
+        buffers: Some(Buffers::Shared),
+        block_bytes: Some(1_024),
+        list_elements: None,
+        stride_bytes: None,
+        chains: None,
+        loading_spes: None,
+    }
+}
+
+pub(crate) fn finding(
+    name: &str,
+    value: f64,
+    unit: &str,
+    parameters: serde_json::Value,
+) -> Finding {
+    let parameters: BTreeMap<String, serde_json::Value> =
+        serde_json::from_value(parameters).expect("an object");
+    Finding {
+        name: name.to_owned(),
+        value,
+        unit: unit.to_owned(),
+        parameters,
+    }
+}
+
+/// The matrix of two SPEs.
+pub(crate) fn matrix(primitive: Primitive, ns: f64) -> Matrix {
+    Matrix {
+        primitive,
+        polling: (primitive == Primitive::Atomic).then_some(Polling::CompareAndSwap),
+        block_bytes: None,
+        one_way_ns: vec![vec![None, Some(ns)], vec![Some(ns), None]],
+        pairs: 2,
+        pairs_measured: 2,
+        classes: vec![
+            MatrixClass {
+                name: "same Cell".to_owned(),
+                pairs: 2,
+                pairs_measured: 2,
+                min_ns: Some(ns),
+                p50_ns: Some(ns),
+                max_ns: Some(ns),
+            },
+            MatrixClass {
+                name: "across Cells".to_owned(),
+                pairs: 0,
+                pairs_measured: 0,
+                min_ns: None,
+                p50_ns: None,
+                max_ns: None,
+            },
+        ],
+        home: Some(Home {
+            module: Some(0),
+            verified: Some(true),
+        }),
+    }
+}
+
+fn copies() -> Matrix {
+    Matrix {
+        block_bytes: Some(1 << 20),
+        home: None,
+        ..matrix(Primitive::Copy, 50_000.0)
+    }
+}
+
+pub(crate) fn machine(name: &str, spes: usize) -> MachineInfo {
+    MachineInfo {
+        name: name.to_owned(),
+        kind: "host".to_owned(),
+        spes,
+        cells: vec![CellInfo {
+            spes: (0..spes).collect(),
+            nearest_memory_module: 0,
+        }],
+        memory_modules: 1,
+        spe_places: (0..spes).map(|spe| format!("CPU {spe}")).collect(),
+    }
+}
+
+fn environment() -> Environment {
+    Environment {
+        cellworks_version: "0.1.0".to_owned(),
+        build: "release".to_owned(),
+        operating_system: "linux".to_owned(),
+        kernel: Some("6.1.0".to_owned()),
+        architecture: "x86_64".to_owned(),
+        finished_unix_s: 1_700_000_000,
+        warnings: vec!["SPE 1 could not be pinned".to_owned()],
+        host: Some(Conditions {
+            load_average: Some(0.25),
+            busy_before: Some(0.01),
+            busy_during: Some(0.02),
+            stolen_during: Some(0.0),
+            governors: vec!["performance".to_owned()],
+            quota_cpus: Some(1.5),
+            clock_source: Some("tsc".to_owned()),
+            clock_step_ns: 1.0,
+            clock_reading_ns: 20.5,
+            cpus_left_out: vec![CpuLeftOut {
+                cpu: 3,
+                why: "it is not in the CPU mask".to_owned(),
+            }],
+        }),
+    }
+}

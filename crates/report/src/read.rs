@@ -1,0 +1,398 @@
+//! Reading back what the command wrote as JSON.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::error::Category;
+
+use crate::{Report, SCHEMA_VERSION};
+
+/// Why a file cannot be used as a report. Every message names the file and says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// There is no such file.
+    #[error("`{}` does not exist; write it: cellworks stats --format json > {}", .path.display(), .path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The user may not read it.
+    #[error("`{}` may not be read by this user; change its permissions, or copy it", .path.display())]
+    Forbidden {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is a directory.
+    #[error("`{}` is a directory; name a file in it", .path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Reading failed.
+    #[error("`{}` cannot be read: {error}; copy it to another disk, or measure again", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        error: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("`{}` is empty: what should have written it has failed, so look at its errors and measure again", .path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It ends too early.
+    #[error("`{}` is cut off: it ends in the middle, at line {line}; copy it again, or measure again", .path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// The last line, from 1.
+        line: usize,
+    },
+    /// It is something else.
+    #[error("`{}` is not JSON ({what}); name what `cellworks stats --format json` printed", .path.display())]
+    NotJson {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        what: String,
+    },
+    /// It is JSON of something else.
+    #[error("`{}` is JSON, but not a report of cellworks ({what}); name what `cellworks stats --format json` printed", .path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is missing or wrong, and where.
+        what: String,
+    },
+    /// A newer command wrote it.
+    #[error("`{}` has schema_version {found}, and this command reads {SCHEMA_VERSION}: update cellworks", .path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version of its schema.
+        found: u64,
+    },
+    /// An older command wrote it, in a form that is no longer read.
+    #[error("`{}` has schema_version {found}, and this command reads {SCHEMA_VERSION}: measure again", .path.display())]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// The version of its schema.
+        found: u64,
+    },
+    /// Another command wrote it.
+    #[error("`{}` is what `cellworks {command}` printed, which has no measurements; name what `cellworks stats --format json` printed", .path.display())]
+    NoMeasurements {
+        /// The file.
+        path: PathBuf,
+        /// The command.
+        command: String,
+    },
+    /// The command was interrupted before anything was measured.
+    #[error("`{}` has nothing in it that was measured: the run ended too early, so measure again", .path.display())]
+    NothingMeasured {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The fields that say which others to expect.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Head {
+    schema_version: u64,
+    command: String,
+    measurements: Option<IgnoredAny>,
+}
+
+/// Reads what `cellworks stats --format json` wrote. Fields that are not known are passed over.
+///
+/// The whole file is held in memory meanwhile; it may be a pipe.
+///
+/// # Errors
+///
+/// [`ReadError`] if the file is not such a report, or has no results.
+pub fn read(path: &Path) -> Result<Report, ReadError> {
+    let file = || path.to_owned();
+    let text = fs::read(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => ReadError::Missing { path: file() },
+        ErrorKind::PermissionDenied => ReadError::Forbidden { path: file() },
+        ErrorKind::IsADirectory => ReadError::Directory { path: file() },
+        _ => ReadError::Io {
+            path: file(),
+            error,
+        },
+    })?;
+    if text.trim_ascii().is_empty() {
+        return Err(ReadError::Empty { path: file() });
+    }
+    let explain = |error: serde_json::Error| match error.classify() {
+        _ if ends_too_early(&text, &error) => ReadError::Truncated {
+            path: file(),
+            line: error.line(),
+        },
+        Category::Data => ReadError::Foreign {
+            path: file(),
+            what: error.to_string(),
+        },
+        Category::Syntax | Category::Eof | Category::Io => ReadError::NotJson {
+            path: file(),
+            what: error.to_string(),
+        },
+    };
+    // Before anything is said about fields: is it JSON to its end?
+    serde_json::from_slice::<IgnoredAny>(&text).map_err(explain)?;
+    let head: Head = serde_json::from_slice(&text).map_err(explain)?;
+    let (found, known) = (head.schema_version, u64::from(SCHEMA_VERSION));
+    if found > known {
+        return Err(ReadError::Newer {
+            path: file(),
+            found,
+        });
+    }
+    if found < known {
+        return Err(ReadError::Older {
+            path: file(),
+            found,
+        });
+    }
+    if head.measurements.is_none() && head.command != "stats" {
+        return Err(ReadError::NoMeasurements {
+            path: file(),
+            command: head.command,
+        });
+    }
+    let report: Report = serde_json::from_slice(&text).map_err(explain)?;
+    if report.measurements.is_empty() && report.matrices.is_empty() && report.results.is_empty() {
+        return Err(ReadError::NothingMeasured { path: file() });
+    }
+    Ok(report)
+}
+
+/// Whether what is wrong with a text is its end. Of an object that is cut off in a number, such as after
+/// `0.`, the parser says that the number is wrong.
+fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
+    match error.classify() {
+        Category::Eof => true,
+        Category::Syntax => {
+            let mut lines = text
+                .split(|byte| *byte == b'\n')
+                .skip(error.line().saturating_sub(1));
+            let wrong = lines.next().unwrap_or_default();
+            let is_object = text.trim_ascii_start().starts_with(b"{");
+            is_object && lines.next().is_none() && error.column() >= wrong.len()
+        }
+        Category::Data | Category::Io => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::made_up;
+
+    /// What `read` says about a file `report.json` with this text; its directory is cut out.
+    fn said(text: &[u8]) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        fs::write(&path, text).unwrap();
+        complaint(&path, directory.path())
+    }
+
+    fn complaint(path: &Path, directory: &Path) -> String {
+        let error = read(path).expect_err("the file is wrong");
+        error
+            .to_string()
+            .replace(&format!("{}/", directory.display()), "")
+    }
+
+    fn said_about(report: &Value) -> String {
+        said(report.to_string().as_bytes())
+    }
+
+    fn sound() -> Value {
+        serde_json::to_value(made_up::report()).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        let report = made_up::report();
+        fs::write(&path, crate::json::render(&report)).unwrap();
+        assert_eq!(read(&path).unwrap(), report);
+    }
+
+    #[test]
+    fn fields_of_later_versions_are_passed_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        let mut report = sound();
+        report["invented"] = json!([1, 2]);
+        report["measurements"][0]["parameters"]["invented"] = json!("yes");
+        fs::write(&path, report.to_string()).unwrap();
+        assert_eq!(read(&path).unwrap(), made_up::report());
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_to_be_written() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(
+            complaint(&directory.path().join("day1.json"), directory.path()),
+            "`day1.json` does not exist; write it: cellworks stats --format json > day1.json"
+        );
+    }
+
+    #[test]
+    fn a_directory_is_not_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results");
+        fs::create_dir(&path).unwrap();
+        assert_eq!(
+            complaint(&path, directory.path()),
+            "`results` is a directory; name a file in it"
+        );
+    }
+
+    #[test]
+    fn what_may_not_be_read_is_said() {
+        // The administrator may read everything, so the message is made by hand.
+        let forbidden = ReadError::Forbidden {
+            path: "report.json".into(),
+        };
+        assert_eq!(
+            forbidden.to_string(),
+            "`report.json` may not be read by this user; change its permissions, or copy it"
+        );
+        let broken = ReadError::Io {
+            path: "report.json".into(),
+            error: io::Error::other("disk on fire"),
+        };
+        assert_eq!(
+            broken.to_string(),
+            "`report.json` cannot be read: disk on fire; copy it to another disk, or measure again"
+        );
+    }
+
+    #[test]
+    fn a_file_with_nothing_in_it_is_empty() {
+        let expected = "`report.json` is empty: what should have written it has failed, so look at its errors \
+                        and measure again";
+        assert_eq!(said(b""), expected);
+        assert_eq!(said(b" \n\n"), expected);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_says_where_it_ends() {
+        let whole = crate::json::render(&made_up::report());
+        let lines: Vec<&str> = whole.lines().take(20).collect();
+        assert_eq!(
+            said(lines.join("\n").as_bytes()),
+            "`report.json` is cut off: it ends in the middle, at line 20; copy it again, or measure again"
+        );
+    }
+
+    #[test]
+    fn it_may_be_cut_off_anywhere() {
+        let whole = crate::json::render(&made_up::report());
+        for length in (1..whole.trim_end().len()).step_by(13) {
+            let said = said(&whole.as_bytes()[..length]);
+            assert!(
+                said.starts_with("`report.json` is cut off: it ends in the middle, at line "),
+                "after {length} bytes: {said}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_said_with_its_place() {
+        assert_eq!(
+            said(b"function,spes\nmailbox,1\n"),
+            "`report.json` is not JSON (expected ident at line 1 column 2); name what `cellworks stats --format \
+             json` printed"
+        );
+        assert_eq!(
+            said(b"\x7fELF\x02"),
+            "`report.json` is not JSON (expected value at line 1 column 1); name what `cellworks stats --format \
+             json` printed"
+        );
+        let two = crate::json::render(&made_up::report()).repeat(2);
+        let lines = two.lines().count() / 2;
+        assert_eq!(
+            said(two.as_bytes()),
+            format!(
+                "`report.json` is not JSON (trailing characters at line {} column 1); name what `cellworks \
+                 stats --format json` printed",
+                lines + 1
+            )
+        );
+    }
+
+    #[test]
+    fn json_of_something_else_names_what_is_missing() {
+        assert_eq!(
+            said(b"{\"dependencies\": {}}"),
+            "`report.json` is JSON, but not a report of cellworks (missing field `schema_version` at line 1 \
+             column 20); name what `cellworks stats --format json` printed"
+        );
+        assert_eq!(
+            said(b"42"),
+            "`report.json` is JSON, but not a report of cellworks (invalid type: integer `42`, expected an \
+             object at line 1 column 2); name what `cellworks stats --format json` printed"
+        );
+        let mut report = sound();
+        report.as_object_mut().unwrap().remove("machine");
+        let said = said_about(&report);
+        assert!(
+            said.starts_with(
+                "`report.json` is JSON, but not a report of cellworks (missing field `machine` at line 1 column "
+            ),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_newer_schema_asks_for_an_update() {
+        // Nothing but these two fields can be known of a version to come.
+        assert_eq!(
+            said_about(&json!({"schema_version": 7, "command": "stats"})),
+            "`report.json` has schema_version 7, and this command reads 1: update cellworks"
+        );
+    }
+
+    #[test]
+    fn an_older_schema_asks_for_a_new_measurement() {
+        assert_eq!(
+            said_about(&json!({"schema_version": 0, "command": "stats"})),
+            "`report.json` has schema_version 0, and this command reads 1: measure again"
+        );
+    }
+
+    #[test]
+    fn a_comparison_has_no_measurements() {
+        assert_eq!(
+            said_about(&json!({"schema_version": 1, "command": "compare", "results": []})),
+            "`report.json` is what `cellworks compare` printed, which has no measurements; name what `cellworks \
+             stats --format json` printed"
+        );
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_is_to_be_repeated() {
+        let mut report = sound();
+        for field in ["measurements", "matrices", "results"] {
+            report[field] = json!([]);
+        }
+        assert_eq!(
+            said_about(&report),
+            "`report.json` has nothing in it that was measured: the run ended too early, so measure again"
+        );
+    }
+}

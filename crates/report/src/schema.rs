@@ -1,0 +1,251 @@
+//! The schema of the JSON, from the types that write it. docs/schema/ has it as a file.
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+use crate::{Comparison, Report, SCHEMA_VERSION};
+
+/// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that it
+/// does not name are allowed, because later commands of the same schema version may write more.
+///
+/// ```
+/// let schema = cellworks_report::schema::published();
+/// assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+/// ```
+pub fn published() -> Value {
+    let mut generator = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator();
+    let report = generator.subschema_for::<Report>();
+    let comparison = generator.subschema_for::<Comparison>();
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": format!("urn:cellworks:schema:{SCHEMA_VERSION}"),
+        "title": format!("The JSON of cellworks, version {SCHEMA_VERSION}"),
+        "description": "What `cellworks compare --format json` prints if `command` is `compare`, and what \
+                        `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
+                        What has no meaning or was not measured is null.",
+        "type": "object",
+        "required": ["schema_version", "command"],
+        "properties": {
+            "schema_version": {"const": SCHEMA_VERSION},
+            "command": {"type": "string"},
+        },
+        "if": {"properties": {"command": {"const": "compare"}}},
+        "then": comparison,
+        "else": report,
+        "$defs": generator.take_definitions(true),
+    });
+    say_it_for_json(&mut schema);
+    schema
+}
+
+/// Rewrites descriptions, which are comments of Rust code: what is `None` there is null here, and
+/// lines end where the reader's window does.
+fn say_it_for_json(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if name == "description" => {
+                        let paragraphs = text.split("\n\n").map(|text| text.replace('\n', " "));
+                        *text = paragraphs.collect::<Vec<_>>().join("\n\n");
+                        *text = text.replace("`None`", "null");
+                    }
+                    value => say_it_for_json(value),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(say_it_for_json),
+        _ => {}
+    }
+}
+
+/// The published schema without room for fields that it does not name: what a command prints must
+/// validate against it, or something is not documented.
+pub fn closed() -> Value {
+    let mut schema = published();
+    let definitions = schema["$defs"].as_object_mut();
+    for (_, definition) in definitions.into_iter().flatten() {
+        if definition["properties"].is_object() {
+            definition["additionalProperties"] = json!(false);
+        }
+    }
+    schema
+}
+
+/// The schema as the text of its file.
+pub fn text() -> String {
+    crate::json::render(&published())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use jsonschema::Validator;
+
+    use super::*;
+    use crate::made_up;
+
+    fn validator(schema: &Value) -> Validator {
+        jsonschema::validator_for(schema).expect("the schema is one")
+    }
+
+    fn report() -> Value {
+        serde_json::to_value(made_up::report()).unwrap()
+    }
+
+    fn comparison() -> Value {
+        let (a, mut b) = (made_up::report(), made_up::bare());
+        b.measurements[0].median_interval_ns = None;
+        let comparison = Comparison::of(&a, &b, ["a.json", "b.json"]).unwrap();
+        serde_json::to_value(comparison).unwrap()
+    }
+
+    /// What a validator has against an object.
+    fn complaints(schema: &Value, object: &Value) -> Vec<String> {
+        validator(schema)
+            .iter_errors(object)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect()
+    }
+
+    #[test]
+    fn the_committed_file_is_what_the_types_give() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let name = format!("docs/schema/cellworks-{SCHEMA_VERSION}.json");
+        let committed = std::fs::read_to_string(root.join(&name)).unwrap_or_default();
+        assert!(
+            committed == text(),
+            "{name} is not up to date; if a field was added, renew it:\n  \
+             cargo run -p cellworks-report --example schema > {name}\n\
+             If a field went or has another meaning, raise SCHEMA_VERSION first."
+        );
+    }
+
+    #[test]
+    fn what_commands_print_validates_and_is_documented() {
+        let bare = serde_json::to_value(made_up::bare()).unwrap();
+        for object in [report(), bare, comparison()] {
+            assert_eq!(complaints(&published(), &object), [""; 0]);
+            assert_eq!(complaints(&closed(), &object), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn fields_that_are_not_documented_are_allowed_and_detected() {
+        for mut object in [report(), comparison()] {
+            object["machine"]["colour"] = json!("grey");
+            assert_eq!(complaints(&published(), &object), [""; 0]);
+            assert_eq!(
+                complaints(&closed(), &object),
+                ["/machine: Additional properties are not allowed ('colour' was unexpected)"]
+            );
+        }
+    }
+
+    #[test]
+    fn what_lacks_a_field_or_has_a_wrong_one_does_not_validate() {
+        type Break = fn(&mut Value);
+        let broken: [(Break, &str); 6] = [
+            (
+                |o| drop(o.as_object_mut().unwrap().remove("trust")),
+                ": \"trust\" is a required property",
+            ),
+            (
+                |o| o["schema_version"] = json!(2),
+                "/schema_version: 1 was expected",
+            ),
+            (
+                |o| o["complete"] = json!("yes"),
+                "/complete: \"yes\" is not of type \"boolean\"",
+            ),
+            (
+                |o| o["machine"]["spes"] = json!(-1),
+                "/machine/spes: -1 is less than the minimum of 0",
+            ),
+            (
+                // JSON has no NaN: serde writes null.
+                |o| o["environment"]["host"]["clock_step_ns"] = json!(null),
+                "/environment/host: ",
+            ),
+            (
+                |o| drop(o.as_object_mut().unwrap().remove("command")),
+                ": \"command\" is a required property",
+            ),
+        ];
+        for whole in [report(), comparison()] {
+            for (break_it, expected) in broken {
+                let mut object = whole.clone();
+                break_it(&mut object);
+                let complaints = complaints(&published(), &object);
+                assert!(
+                    complaints.iter().any(|text| text.starts_with(expected)),
+                    "{expected}: {complaints:?}"
+                );
+            }
+        }
+        let mut report = report();
+        report["measurements"][0]["function"] = json!("telepathy");
+        assert!(!validator(&published()).is_valid(&report));
+        let mut comparison = comparison();
+        comparison["results"][0]["verdict"] = json!("better");
+        assert!(!validator(&published()).is_valid(&comparison));
+        comparison["command"] = json!("stats");
+        assert!(!validator(&published()).is_valid(&comparison));
+    }
+
+    /// Examples name fields as `.name` in jq, between single quotes, and as `["name"]` in Python.
+    #[test]
+    fn the_document_names_fields_that_exist() {
+        let document = include_str!("../../../docs/json.md");
+        let schema = published();
+        let definitions = schema["$defs"].as_object().unwrap();
+        // Findings have parameters that no type knows.
+        let is_field = |name: &str| {
+            name == "loading_spes"
+                || definitions
+                    .values()
+                    .any(|definition| definition["properties"].get(name).is_some())
+        };
+        let word = |text: &str| -> String {
+            let is_part = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+            text.chars().take_while(is_part).collect()
+        };
+        let mut names = Vec::new();
+        for block in document.split("```").skip(1).step_by(2) {
+            if let Some(shell) = block.strip_prefix("sh\n") {
+                let filters = shell.split('\'').skip(1).step_by(2);
+                // What follows a digit is no field, but a fraction.
+                for (before, after) in filters.flat_map(|filter| {
+                    let dots = filter.match_indices('.');
+                    dots.map(move |(at, _)| (&filter[..at], &filter[at + 1..]))
+                }) {
+                    if !before.ends_with(|c: char| c.is_ascii_digit()) {
+                        names.push(word(after));
+                    }
+                }
+            } else {
+                names.extend(block.split("[\"").skip(1).map(word));
+            }
+        }
+        assert!(names.len() > 40, "{names:?}");
+        for name in names.iter().filter(|name| !name.is_empty()) {
+            assert!(is_field(name), "docs/json.md names the field `{name}`");
+        }
+    }
+
+    #[test]
+    fn the_document_describes_every_field_at_the_top() {
+        let document = include_str!("../../../docs/json.md");
+        for object in [report(), comparison()] {
+            for field in object.as_object().unwrap().keys() {
+                assert!(
+                    document.contains(&format!("`{field}`")),
+                    "docs/json.md does not mention `{field}`"
+                );
+            }
+        }
+    }
+}
