@@ -178,7 +178,9 @@ fn explain(error: &RequestError, request: &Request, topology: &Topology) -> Stri
         RequestError::StrideTooSmall { .. }
         | RequestError::StrideAlignment { .. }
         | RequestError::CrossesLine { .. } => ("-t", format!("-N {number} -b 128 -t {stride}")),
-        RequestError::SharedCopy { spes } => ("-n", format!("-N {spes}")),
+        RequestError::SharedCopy { spes } => {
+            ("-n", format!("-N {}", topology.spes().len().min(*spes)))
+        }
         RequestError::Multiple { .. } => ("-b", "-b 1k".to_owned()),
         RequestError::OneChases { .. } => (spes, "-n 1".to_owned()),
         RequestError::Chains { .. } => ("-k", "-k 8".to_owned()),

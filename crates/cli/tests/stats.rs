@@ -179,7 +179,7 @@ fn the_papers_examples_of_atomic_operations() {
 #[test]
 fn every_function_prints_a_result_on_every_computer() {
     let functions = "mkthread mailbox signal dmaget dmaput dmaout dmalistget dmalistput fetchadd \
-                     fetchsub fetchinc fetchdec fetchset";
+                     fetchsub fetchinc fetchdec fetchset wakeup copy chase";
     for function in functions.split_whitespace() {
         example(&format!("-f {function} -n 1 -i 100 -c 0"));
     }
@@ -370,6 +370,18 @@ fn contradictory_flags() {
         ("dmaget", "-l 4", "list", lists),
         ("fetchinc", "-l 4", "list", lists),
         ("mailbox", "-l 4", "list", lists),
+        (
+            "copy",
+            "-m 0",
+            "memory module",
+            "each SPE allocates its memory itself, near it",
+        ),
+        (
+            "chase",
+            "-N 1",
+            "private buffers",
+            "one SPE follows pointers, in a table of its own",
+        ),
     ] {
         let flag = &flags[..2];
         let message = format!(
@@ -378,6 +390,33 @@ fn contradictory_flags() {
         );
         refused(&format!("-f {function} {flags}"), &message);
     }
+}
+
+#[test]
+fn copies_and_tables_that_cannot_be() {
+    refused(
+        "-f copy -n 999",
+        &format!(
+            "error: -n: 999 SPEs on one buffer: each SPE of copy writes a block of its own; ask for \
+             private buffers (-N), or use 1\n  example: cellworks stats -f copy -N {}\n",
+            HERE.spes
+        ),
+    );
+    refused(
+        "-f copy -b 1000",
+        "error: -b: copy of 1000 bytes: it takes a multiple of 16; use 992 or 1008\n  \
+         example: cellworks stats -f copy -b 1k\n",
+    );
+    refused(
+        "-f chase -b 100",
+        "error: -b: chase of 100 bytes: it takes a multiple of 64; use 64 or 128\n  \
+         example: cellworks stats -f chase -b 1k\n",
+    );
+    refused(
+        "-f chase -n 2",
+        "error: -n: 2 SPEs: one SPE follows the pointers of chase; use 1, and have others load the \
+         memory meanwhile (--load)\n  example: cellworks stats -f chase -n 1\n",
+    );
 }
 
 #[test]

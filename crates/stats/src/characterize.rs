@@ -71,8 +71,8 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///   of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
 /// - atomic operations by one SPE, by all on one variable, and by all on private variables;
-///   `fetchadd` also by numbers of SPEs between that, as a curve of contention;
-/// - waking an SPE: of each kind of neighbour as seen from the PPE and from SPE 0, one;
+///   `fetchadd` on one variable also by numbers of SPEs between one and all, as a curve;
+/// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;
 /// - copies of 1 KB to 64 MB by one SPE, and of 1 MB to 64 MB by all, as far as there is memory;
 /// - chasing pointers through tables of 4 KB to 256 MB, where caches show as steps; with 1 to 48 chains
 ///   through a table of 128 MB, which shows how many misses are under way at once; and through the

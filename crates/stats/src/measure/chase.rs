@@ -297,7 +297,7 @@ fn random_order(count: usize) -> Vec<usize> {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        let below = u128::from(random) * (left as u128 + 1) >> 64;
+        let below = (u128::from(random) * (left as u128 + 1)) >> 64;
         order.swap(left, below as usize);
     }
     order
