@@ -10,7 +10,10 @@
 //! A [`Report`] is computed once, and every view only shows what is in it.
 
 pub mod csv;
+pub mod heat_map;
+pub mod html;
 pub mod json;
+mod scale;
 pub mod table;
 mod text;
 
