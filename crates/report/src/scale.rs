@@ -7,6 +7,10 @@ use colorous::{Color, VIRIDIS};
 /// interrupted would otherwise take all contrast from the rest.
 const OUTSIDE: f64 = 0.005;
 
+/// The least ratio of the ends of the scale. Pairs that differ by less look alike: that much comes from
+/// where a variable happens to lie and from run to run.
+const RATIO_MIN: f64 = 1.25;
+
 /// From dark for fast to bright for slow, by the logarithm of the time. Viridis stays in order for
 /// colour-blind readers and in print without colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +35,12 @@ impl Scale {
         times.sort_by(f64::total_cmp);
         let last = times.len().checked_sub(1)?;
         let outside = (last as f64 * OUTSIDE) as usize;
-        let (low_ns, high_ns) = (times[outside], times[last - outside]);
+        let (mut low_ns, mut high_ns) = (times[outside], times[last - outside]);
+        if high_ns < low_ns * RATIO_MIN {
+            let middle = (low_ns * high_ns).sqrt();
+            low_ns = middle / RATIO_MIN.sqrt();
+            high_ns = middle * RATIO_MIN.sqrt();
+        }
         Some(Self {
             low_ns,
             high_ns,
@@ -85,24 +94,30 @@ mod tests {
     #[test]
     fn a_single_interrupted_pair_does_not_stretch_the_scale() {
         let mut times: Vec<_> = (0..1_000)
-            .map(|n| Some(100.0 + f64::from(n % 10)))
+            .map(|n| Some(100.0 + 10.0 * f64::from(n % 10)))
             .collect();
         times[500] = Some(1e6);
         let scale = Scale::of(&matrix(times)).unwrap();
-        assert_eq!((scale.low_ns, scale.high_ns), (100.0, 109.0));
+        assert_eq!((scale.low_ns, scale.high_ns), (100.0, 190.0));
         assert_eq!((scale.below, scale.above), (false, true));
         let colour = |ns| scale.colour(ns).as_tuple();
-        assert_eq!(colour(1e6), colour(109.0));
-        assert_ne!(colour(100.0), colour(109.0));
+        assert_eq!(colour(1e6), colour(190.0));
+        assert_ne!(colour(100.0), colour(190.0));
     }
 
     #[test]
-    fn equal_times_have_one_colour_and_no_times_no_scale() {
+    fn times_that_hardly_differ_have_nearly_one_colour() {
         let scale = Scale::of(&matrix(vec![Some(5.0), None, Some(5.0)])).unwrap();
-        assert_eq!(
-            scale.colour(5.0).as_tuple(),
-            VIRIDIS.eval_continuous(0.5).as_tuple()
-        );
+        assert!(scale.low_ns < 4.8 && scale.high_ns > 5.2, "{scale:?}");
+        let middle = VIRIDIS.eval_continuous(0.5);
+        assert_eq!(scale.colour(5.0).as_tuple(), middle.as_tuple());
+        let scale = Scale::of(&matrix(vec![Some(5.0), Some(5.01)])).unwrap();
+        let reds = [5.0, 5.01].map(|ns| i32::from(scale.colour(ns).r));
+        assert!(reds[0].abs_diff(reds[1]) < 4, "{reds:?}");
+    }
+
+    #[test]
+    fn without_times_there_is_no_scale() {
         assert_eq!(Scale::of(&matrix(vec![None, None])), None);
     }
 }

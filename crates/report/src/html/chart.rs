@@ -49,6 +49,8 @@ pub(super) struct Axis {
 pub(super) enum Spacing {
     /// From zero on, at equal distances.
     Linear,
+    /// Whole numbers at equal distances.
+    Whole,
     /// By their logarithm, with ticks at powers of 2.
     Log2,
     /// By their logarithm, with ticks at powers of 10 and, where these are few, at their 2- and 5-fold.
@@ -170,7 +172,7 @@ impl<'a> Placed<'a> {
             _ if least > most => (0.0, 1.0),
             Spacing::Linear => (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }),
             _ if most - least < 0.1 => (least - 0.5, most + 0.5),
-            Spacing::Log2 | Spacing::Log10 => {
+            Spacing::Whole | Spacing::Log2 | Spacing::Log10 => {
                 let margin = (most - least) * 0.04;
                 (least - margin, most + margin)
             }
@@ -198,6 +200,13 @@ impl<'a> Placed<'a> {
                 let step = round_step((self.to - self.from) / TICKS);
                 let last = (self.to / step).floor() as u32;
                 (0..=last).map(|n| f64::from(n) * step).collect()
+            }
+            Spacing::Whole => {
+                let step = round_step(((self.to - self.from) / TICKS).max(1.0));
+                let (first, last) = ((self.from / step).ceil(), (self.to / step).floor());
+                (first as i32..=last as i32)
+                    .map(|n| f64::from(n) * step)
+                    .collect()
             }
             Spacing::Log2 => {
                 let (first, last) = (self.from.ceil() as i32, self.to.floor() as i32);
@@ -228,7 +237,7 @@ impl Spacing {
     /// The number in which distances are equal; `None` for what has no place.
     fn scaled(self, number: f64) -> Option<f64> {
         let scaled = match self {
-            Self::Linear => number,
+            Self::Linear | Self::Whole => number,
             Self::Log2 => number.log2(),
             Self::Log10 => number.log10(),
         };
@@ -273,6 +282,8 @@ mod tests {
     #[test]
     fn ticks_are_round_and_few() {
         assert_eq!(ticks(Spacing::Linear, [3.0, 240.0]), ["0", "100", "200"]);
+        assert_eq!(ticks(Spacing::Whole, [1.0, 2.0]), ["1", "2"]);
+        assert_eq!(ticks(Spacing::Whole, [1.0, 64.0]), ["0", "20", "40", "60"]);
         assert_eq!(
             ticks(Spacing::Log2, [16.0, 65_536.0]),
             ["16", "128", "1024", "8192", "65536"]
@@ -289,7 +300,12 @@ mod tests {
 
     #[test]
     fn places_are_on_the_drawing_whatever_the_numbers() {
-        for spacing in [Spacing::Linear, Spacing::Log2, Spacing::Log10] {
+        for spacing in [
+            Spacing::Linear,
+            Spacing::Whole,
+            Spacing::Log2,
+            Spacing::Log10,
+        ] {
             for numbers in [[0.0, 0.0], [5.0, 5.0], [0.0, 1e9], [f64::NAN, 2.0]] {
                 let axis = axis(spacing);
                 let placed = Placed::new(&axis, numbers.into_iter(), 10.0, 90.0);

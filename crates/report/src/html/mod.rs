@@ -22,7 +22,7 @@ mod tables;
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::text::{self, count, doubts, figures, parts_of, time};
+use crate::text::{self, doubts, figures, parts_of, time};
 use crate::{Conditions, Report};
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -64,7 +64,7 @@ pub fn render(report: &Report) -> String {
                 header {
                     p.command { "cellworks " (report.command) }
                     h1 { (machine.name) }
-                    p.parts { (parts_of(machine)) @if let Some(end) = finished(report) { " · " (end) } }
+                    p.parts { (parts_of(machine)) @if let Some(end) = finished(report) { " · " span.end { (end) } } }
                     nav aria-label="Parts of this report" {
                         @for (id, heading, _) in &parts { a href={ "#" (id) } { (heading) } }
                     }
@@ -125,22 +125,7 @@ fn circumstances(report: &Report) -> Markup {
     let mut rows = vec![
         ("Machine", format!("{} ({})", machine.name, machine.kind)),
         ("SPEs", machine.spes.to_string()),
-        (
-            "Cells",
-            machine
-                .cells
-                .iter()
-                .enumerate()
-                .map(|(number, cell)| {
-                    let spes = count(cell.spes.len(), "SPE");
-                    format!(
-                        "Cell {number}: {spes}, memory module {}",
-                        cell.nearest_memory_module
-                    )
-                })
-                .collect::<Vec<_>>()
-                .join("; "),
-        ),
+        ("Cells", machine.cells.len().to_string()),
         ("Memory modules", machine.memory_modules.to_string()),
         (
             "System",
@@ -162,10 +147,15 @@ fn circumstances(report: &Report) -> Markup {
     rows.extend(environment.host.iter().flat_map(conditions));
     html! {
         dl.facts { @for (what, value) in &rows { dt { (what) } dd { (value) } } }
-        @if machine.spe_places.iter().any(|place| !place.is_empty()) {
-            details {
-                summary { "Where each SPE is" }
-                p { @for spe in 0..machine.spes { span.place { (text::spe(machine, spe)) } " " } }
+        details {
+            summary { "Where each SPE is" }
+            ul {
+                @for (number, cell) in machine.cells.iter().enumerate() {
+                    li {
+                        "Cell " (number) ", nearest to memory module " (cell.nearest_memory_module) ": "
+                        (cell.spes.iter().map(|spe| text::spe(machine, *spe)).collect::<Vec<_>>().join(", "))
+                    }
+                }
             }
         }
         @if let Some(left_out) = environment.host.as_ref().map(|host| &host.cpus_left_out)

@@ -3,6 +3,8 @@
 //! For each function and each quantity that a curve can be drawn against, measurements that agree in
 //! all other parameters are a line. What the lines of a chart differ in becomes their names.
 
+use std::collections::BTreeSet;
+
 use cellworks_stats::{Between, Buffers, Function, Measurement, Parameters};
 use maud::{Markup, html};
 
@@ -71,9 +73,13 @@ pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
     Some(html! {
         p.note { "Points are medians; bars are the intervals in which these would be found again with a \
                   probability of 95 %." }
-        @for Curves { function, charts } in curves {
-            h3 { code { (function) } " " span.what { (function.operation()) } }
-            div.charts { @for chart in charts { (chart.render()) } }
+        div.functions {
+            @for Curves { function, charts } in curves {
+                div.several[charts.len() > 1] {
+                    h3 { code { (function) } " " span.what { (function.operation()) } }
+                    div.charts { @for chart in charts { (chart.render()) } }
+                }
+            }
         }
     })
 }
@@ -193,7 +199,7 @@ impl Against {
         let number: fn(f64) -> String = |number| format!("{number:.0}");
         let (spacing, tick): (_, fn(f64) -> String) = match self {
             Self::Block => (Spacing::Log2, |bytes| size(bytes as usize)),
-            Self::Spes | Self::Loading => (Spacing::Linear, number),
+            Self::Spes | Self::Loading => (Spacing::Whole, number),
             Self::Chains => (Spacing::Log2, number),
         };
         Axis {
@@ -315,18 +321,30 @@ fn hover(name: &str, measurement: &Measurement) -> String {
 /// What the lines differ in; of a single line, all that is known.
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    let name = |aspects: &[String; ASPECTS]| {
-        let differs =
-            |at: &usize| all.len() == 1 || all.iter().any(|other| other[*at] != aspects[*at]);
-        let parts = (0..ASPECTS).filter(differs).map(|at| aspects[at].as_str());
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        if parts.is_empty() {
-            aspects[0].clone()
-        } else {
+    // What has no meaning for some lines need not be said of the others, if all names differ without it.
+    let names = |said: &dyn Fn(&BTreeSet<&str>) -> bool| -> Vec<String> {
+        let values = |at: usize| {
+            all.iter()
+                .map(move |aspects| aspects[at].as_str())
+                .collect()
+        };
+        let said: Vec<usize> = (0..ASPECTS).filter(|at| said(&values(*at))).collect();
+        let name = |aspects: &[String; ASPECTS]| {
+            let parts = said.iter().map(|at| aspects[*at].as_str());
+            let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
             parts.join(", ")
-        }
+        };
+        all.iter().map(name).collect()
     };
-    all.iter().map(name).collect()
+    if all.len() == 1 {
+        return names(&|_| true);
+    }
+    let brief = names(&|values| values.iter().filter(|value| !value.is_empty()).count() > 1);
+    let unlike: BTreeSet<&String> = brief.iter().collect();
+    if unlike.len() == brief.len() && !unlike.contains(&String::new()) {
+        return brief;
+    }
+    names(&|values| values.len() > 1)
 }
 
 const ASPECTS: usize = 8;
