@@ -180,16 +180,17 @@ pub(crate) fn doubts(report: &Report) -> Vec<(&'static str, Vec<String>)> {
 
 /// A number with three figures and without a unit; thousands are set apart by commas.
 pub(crate) fn figures(value: f64) -> String {
-    if !value.is_finite() {
+    if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    let decimals = match value.abs() {
-        0.0 => 0,
-        size if size < 99.95 => (2 - (size * 1.0005).log10().floor() as i32).clamp(0, 9) as usize,
-        _ => 0,
-    };
-    let text = format!("{value:.decimals$}");
-    if decimals > 0 { text } else { thousands(&text) }
+    // 9.996 would be printed as 10.00: it has as many decimals as 10.
+    let power = (value.abs() * 1.0005).log10().floor() as i32;
+    if power >= 3 {
+        let last = 10f64.powi(power - 2);
+        return thousands(&format!("{:.0}", (value / last).round() * last));
+    }
+    let decimals = (2 - power).clamp(0, 9) as usize;
+    format!("{value:.decimals$}")
 }
 
 /// A count; thousands are set apart by commas.
@@ -282,7 +283,7 @@ mod tests {
                 "10.0",
                 "21.7",
                 "100",
-                "1,234",
+                "1,230",
                 "1,000,000",
                 "-2.00"
             ]

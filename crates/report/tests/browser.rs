@@ -191,6 +191,7 @@ impl Opened {
             Value::Bool(true),
             "what appears is inside of the window"
         );
+        self.picture("hover");
         self.text("#hover")
     }
 
@@ -203,13 +204,7 @@ impl Opened {
         ] {
             self.look(width, HEIGHT, preference);
             let place = format!("{} {look}", self.name);
-            assert_eq!(
-                self.value(
-                    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                ),
-                0,
-                "{place}: cut off"
-            );
+            assert_eq!(self.value(TOO_WIDE), 0, "{place}: cut off");
             assert_eq!(
                 self.value(CUT_OFF),
                 Value::Array(Vec::new()),
@@ -252,12 +247,21 @@ impl Opened {
         let height = self.value("document.documentElement.scrollHeight");
         // What is outside of the window is not painted.
         self.look(width, height.as_u64().unwrap() as u32, preference);
+        self.picture(look);
+    }
+
+    /// A picture of the window.
+    fn picture(&self, name: &str) {
         let image = self.tab.capture_screenshot(Png, None, None, true).unwrap();
-        fs::write(output(&format!("{}-{look}.png", self.name)), image).unwrap();
+        fs::write(output(&format!("{}-{name}.png", self.name)), image).unwrap();
     }
 }
 
-/// Letters of drawings that leave them, and cells of tables that cannot be scrolled to.
+/// By how much the page is wider than the window.
+const TOO_WIDE: &str =
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
+/// Letters of drawings that leave them.
 const CUT_OFF: &str = "[...document.querySelectorAll('.chart > svg text')].filter((text) => { \
     const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect(); \
     return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.top < outer.top - 1 \
@@ -300,7 +304,7 @@ fn a_report_of_two_cores_can_be_read() {
     );
     assert_eq!(
         page.text("#measurements tbody tr"),
-        "ppe-spe101,7141,5791,6803.52,18415,1204,0007"
+        "ppe-spe101,7101,5801,6803.52,18015,1004,0007"
     );
     assert_eq!(
         page.hover(".cells tr:nth-child(1) td:nth-child(3)", 0.5, 0.5),
@@ -312,7 +316,7 @@ fn a_report_of_two_cores_can_be_read() {
     assert_eq!(page.value(curve), 9);
     assert_eq!(
         page.hover("#curves .target", 0.5, 0.5),
-        "mkthread, 1 SPE (ppe-spe, Cell 0)\nmedian 1.68 us (1.63 us to 1.75 us)\n99 % 2.18 us"
+        "mkthread, 1 SPE\nppe-spe, Cell 0\nmedian 1.68 us (1.63 us to 1.75 us)\n99 % 2.18 us"
     );
 }
 
@@ -378,4 +382,28 @@ fn a_report_of_nothing_opens_and_so_does_the_file_that_was_named() {
     if let Some(path) = env::var_os("CELLWORKS_REPORT_HTML") {
         Opened::file("named", Path::new(&path)).check();
     }
+}
+
+/// Without this, checks that see nothing would look like pages without faults.
+#[test]
+fn the_checks_find_what_they_look_for() {
+    let path = output("faults.html");
+    let page = "<body style='width: 5000px'><figure class=chart><svg viewBox='0 0 100 50' width=100>\
+                <text x=90 y=20>beyond</text><text x=10 y=40>one</text><text x=12 y=42>two</text></svg></figure>\
+                <script>console.error('a complaint')</script><img src='http://localhost:9/missing.png'>";
+    fs::write(&path, page).unwrap();
+    let opened = Opened::file("faults", &path);
+    assert_eq!(opened.value(CUT_OFF), serde_json::json!(["beyond"]));
+    assert_eq!(opened.value(OVERLAPPING), serde_json::json!(["one"]));
+    assert!(opened.value(TOO_WIDE).as_i64().unwrap() > 3_000);
+    let said = opened.said.lock().unwrap().join("\n");
+    assert!(said.contains("a complaint"), "{said}");
+    assert!(said.contains("Failed to load resource"), "{said}");
+    let requests = opened.requests.lock().unwrap();
+    assert!(
+        requests
+            .iter()
+            .any(|address| address.ends_with("missing.png")),
+        "{requests:?}"
+    );
 }

@@ -98,9 +98,9 @@ fn curves_are_drawn_against_what_was_varied() {
             .push(measurement(Function::DmaGet, ns, parameters));
     }
     assert_eq!(charts(&report), ["Time against chains followed at once"]);
-    for (loading, ns) in [(0, 90.0), (7, 180.0)] {
+    for (loading, ns) in [(None, 90.0), (Some(7), 180.0)] {
         let parameters = Parameters {
-            loading_spes: Some(loading),
+            loading_spes: loading,
             ..alone(Between::MemorySpe)
         };
         report

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 use super::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::Report;
-use crate::text::{self, bandwidth, between, buffers, count, size, time, title};
+use crate::text::{self, bandwidth, between, buffers, count, size, time};
 
 /// Fewer points than this do not make a curve.
 const POINTS_MIN: usize = 3;
@@ -160,7 +160,8 @@ impl Against {
             Self::Block => parameters.block_bytes,
             Self::Spes => Some(parameters.spes),
             Self::Chains => parameters.chains.map(|chains| chains as usize),
-            Self::Loading => parameters.loading_spes,
+            // Nobody copies meanwhile unless it is said.
+            Self::Loading => Some(parameters.loading_spes.unwrap_or(0)),
         }
     }
 
@@ -192,6 +193,15 @@ impl Against {
             Self::Spes => "number of SPEs",
             Self::Chains => "chains followed at once",
             Self::Loading => "other SPEs that copy meanwhile",
+        }
+    }
+
+    fn amount(self, number: usize) -> String {
+        match self {
+            Self::Block => size(number),
+            Self::Spes => count(number, "SPE"),
+            Self::Chains => count(number, "chain"),
+            Self::Loading => format!("{number} loading"),
         }
     }
 
@@ -286,7 +296,7 @@ fn chart(
                 x: *x as f64,
                 y,
                 bar,
-                hover: hover(&name, measurement),
+                hover: hover(&name, &against.amount(*x), measurement),
             })
         });
         Series {
@@ -302,12 +312,9 @@ fn chart(
     }
 }
 
-fn hover(name: &str, measurement: &Measurement) -> String {
-    let mut text = title(measurement.function, &measurement.parameters);
-    if !text.ends_with(name) {
-        text += &format!(" ({name})");
-    }
-    text += &format!("\nmedian {}", time(measurement.latency_ns.p50));
+fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
+    let median = time(measurement.latency_ns.p50);
+    let mut text = format!("{}, {x}\n{name}\nmedian {median}", measurement.function);
     if let Some(interval) = measurement.median_interval_ns {
         text += &format!(" ({} to {})", time(interval.low), time(interval.high));
     }
