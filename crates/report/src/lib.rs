@@ -12,10 +12,13 @@
 
 pub mod compare;
 pub mod csv;
+pub mod heat_map;
+pub mod html;
 pub mod json;
 #[cfg(test)]
 mod made_up;
 mod read;
+mod scale;
 pub mod schema;
 pub mod table;
 mod text;

@@ -3,15 +3,18 @@
 use cellworks_stats::Measurement;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::Report;
-use crate::text::{TITLE, bandwidth, between, buffers, size, time};
+use crate::text::{
+    self, TITLE, WIDTH, bandwidth, between, buffers, finding_name, finding_parameters,
+    finding_value, interval_percent, parts_of, size, time, whole,
+};
+use crate::{Report, heat_map};
 
 /// A column: its heading, and what a measurement has there.
 type Column = (&'static str, fn(&Measurement) -> Option<String>);
 
 /// In the order of the table. A column in which no measurement of a function has something is left
 /// out. The slowest sample is in JSON and CSV only: with it lines would pass 100 columns.
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 16] = [
     ("between", |m| {
         Some(between(m.parameters.between).to_owned())
     }),
@@ -29,55 +32,120 @@ const COLUMNS: [Column; 12] = [
             .map(|elements| elements.to_string())
     }),
     ("block", |m| m.parameters.block_bytes.map(size)),
+    ("chains", |m| {
+        m.parameters.chains.map(|chains| chains.to_string())
+    }),
+    ("loading", |m| {
+        m.parameters.loading_spes.map(|spes| spes.to_string())
+    }),
     ("mean", |m| Some(time(m.latency_ns.mean))),
     ("min", |m| Some(time(m.latency_ns.min))),
     ("median", |m| Some(time(m.latency_ns.p50))),
+    ("± %", interval_percent),
     ("99 %", |m| Some(time(m.latency_ns.p99))),
+    (OUTLIERS, |m| {
+        (m.outliers > 0).then(|| m.outliers.to_string())
+    }),
     ("bandwidth", |m| m.bandwidth_bytes_per_s.map(bandwidth)),
 ];
 
 /// The columns that text fills from the left.
 const LEFT: [&str; 2] = ["between", "buffers"];
 
-/// The report as a table; titles carry ANSI styles.
+/// What is left out of a group that would pass 100 columns, the first one first. JSON has it all.
+const SPARE: [&str; 3] = [OUTLIERS, "min", "± %"];
+
+/// The heading of a column that becomes a line below where there is no room for it.
+const OUTLIERS: &str = "outliers";
+
+/// The report as a table; titles and heat maps carry ANSI styles.
 pub fn render(report: &Report) -> String {
     let machine = &report.machine;
-    let count = |number: usize, noun: &str| {
-        format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-    };
-    let mut text = format!(
-        "{}{}{}: {}, {}, {}\n",
-        TITLE.render(),
-        machine.name,
-        TITLE.render_reset(),
-        count(machine.spes, "SPE"),
-        count(machine.cells.len(), "Cell"),
-        count(machine.memory_modules, "memory module"),
-    );
+    let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
+    for (heading, reasons) in text::doubts(report) {
+        text += &section(heading, reasons);
+    }
+    text += &section("Warnings", report.environment.warnings.clone());
     for group in report
         .measurements
         .chunk_by(|a, b| a.function == b.function)
     {
         let function = group[0].function;
-        text += &format!(
-            "\n{}{function}{}: {}\n",
-            TITLE.render(),
-            TITLE.render_reset(),
-            function.operation()
-        );
-        for line in grouped(group).lines() {
-            text += line.trim_end();
-            text.push('\n');
-        }
+        text += &format!("\n{}: {}\n", bold(function.name()), function.operation());
+        text += &grouped(group);
     }
+    for matrix in &report.matrices {
+        text.push('\n');
+        text += &heat_map::render(matrix, machine);
+    }
+    let results = report.results.iter().map(|finding| {
+        let line = format!("{}: {}", finding_name(finding), finding_value(finding));
+        match finding_parameters(finding) {
+            parameters if parameters.is_empty() => line,
+            parameters => format!("{line} ({parameters})"),
+        }
+    });
+    text += &section("Results", results);
+    text += &section(
+        "Advice",
+        report.advice.iter().map(|advice| advice.text.clone()),
+    );
+    let missing = report.not_measured.iter();
+    text += &section(
+        "Not measured",
+        missing.map(|missing| format!("{}: {}", missing.what, missing.why)),
+    );
     text
 }
 
+/// A heading and its points, each wrapped; nothing if there are none.
+fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
+    let points: String = points
+        .into_iter()
+        .map(|point| text::wrapped(&format!("- {point}"), "  "))
+        .collect();
+    if points.is_empty() {
+        return points;
+    }
+    format!("\n{}\n{points}", bold(heading))
+}
+
+fn bold(text: &str) -> String {
+    format!("{}{text}{}", TITLE.render(), TITLE.render_reset())
+}
+
+/// The measurements of one function, in lines of at most 100 columns as long as there is something
+/// to spare.
 fn grouped(group: &[Measurement]) -> String {
-    let shown: Vec<Column> = COLUMNS
+    let mut shown: Vec<Column> = COLUMNS
         .into_iter()
         .filter(|(_, value)| group.iter().any(|m| value(m).is_some()))
         .collect();
+    let mut below = String::new();
+    for next in SPARE {
+        if fits(&columns(group, &shown)) {
+            break;
+        }
+        let before = shown.len();
+        shown.retain(|(heading, _)| *heading != next);
+        if next == OUTLIERS && shown.len() < before {
+            let outliers: usize = group.iter().map(|m| m.outliers).sum();
+            let samples: usize = group.iter().map(|m| m.samples).sum();
+            below = format!(
+                "outliers: {} of {} samples\n",
+                whole(outliers),
+                whole(samples)
+            );
+        }
+    }
+    columns(group, &shown) + &below
+}
+
+fn fits(text: &str) -> bool {
+    text.lines().all(|line| line.chars().count() <= WIDTH)
+}
+
+fn columns(group: &[Measurement], shown: &[Column]) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -90,11 +158,11 @@ fn grouped(group: &[Measurement]) -> String {
                 .map(|(_, value)| value(measurement).unwrap_or_default()),
         );
     }
-    for (column, (heading, _)) in table.column_iter_mut().zip(&shown) {
+    for (column, (heading, _)) in table.column_iter_mut().zip(shown) {
         column.set_padding((0, 2));
         if !LEFT.contains(heading) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.to_string()
+    text::trimmed(&table.to_string())
 }

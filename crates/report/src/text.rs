@@ -2,10 +2,32 @@
 
 use anstyle::Style;
 pub use cellworks_stats::figures::{bandwidth, size, time};
-use cellworks_stats::{Between, Buffers, Function, Parameters};
+use cellworks_stats::{
+    Between, Buffers, Finding, Function, Interval, Matrix, Measurement, Parameters, Polling,
+    Primitive,
+};
+
+use serde_json::Value;
+
+use crate::{MachineInfo, Report};
 
 /// Titles in tables.
 pub(crate) const TITLE: Style = Style::new().bold();
+
+/// What the table and the heat map keep to, in columns.
+pub(crate) const WIDTH: usize = 100;
+
+/// A paragraph in lines of at most [`WIDTH`] columns; `indent` starts each line but the first.
+pub(crate) fn wrapped(paragraph: &str, indent: &str) -> String {
+    let options = textwrap::Options::new(WIDTH).subsequent_indent(indent);
+    textwrap::fill(paragraph, options) + "\n"
+}
+
+/// Lines without blanks at their ends.
+pub(crate) fn trimmed(text: &str) -> String {
+    text.lines()
+        .fold(String::new(), |all, line| all + line.trim_end() + "\n")
+}
 
 /// One measurement in a few words, for progress and errors.
 pub fn title(function: Function, parameters: &Parameters) -> String {
@@ -32,5 +54,186 @@ pub(crate) const fn buffers(buffers: Buffers) -> &'static str {
     match buffers {
         Buffers::Shared => "shared",
         Buffers::Private => "private",
+    }
+}
+
+/// What a machine is made of: `64 SPEs, 1 Cell, 2 memory modules`.
+pub(crate) fn parts_of(machine: &MachineInfo) -> String {
+    format!(
+        "{}, {}, {}",
+        count(machine.spes, "SPE"),
+        count(machine.cells.len(), "Cell"),
+        count(machine.memory_modules, "memory module"),
+    )
+}
+
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What a matrix shows, in a line.
+pub(crate) fn matrix_title(matrix: &Matrix) -> String {
+    let carrier = match matrix.primitive {
+        Primitive::Mailbox => "mailbox",
+        Primitive::Signal => "signal",
+        Primitive::Atomic => "atomic variable",
+        Primitive::Copy => "copy",
+    };
+    let block = matrix
+        .block_bytes
+        .map(|bytes| format!(" of {}", size(bytes)));
+    let polling = matrix.polling.map(|polling| match polling {
+        Polling::Reads => ", polled by reads",
+        Polling::CompareAndSwap => ", polled by compare-and-swap",
+    });
+    format!(
+        "From SPE to SPE by {carrier}{}{}",
+        block.unwrap_or_default(),
+        polling.unwrap_or_default()
+    )
+}
+
+/// How much of a matrix was measured, and where its variable or block was, in sentences.
+pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
+    let measured = format!(
+        "Measured: {} of {} pairs.",
+        whole(matrix.pairs_measured),
+        whole(matrix.pairs)
+    );
+    let Some(home) = matrix.home else {
+        return measured;
+    };
+    let place = match home.module {
+        Some(module) => format!("in memory module {module}"),
+        None => "in the memory module nearest to the SPE that sends".to_owned(),
+    };
+    let verified = match home.verified {
+        Some(true) => "the machine confirmed it",
+        Some(false) => "but the machine says that it is elsewhere",
+        None => "the machine cannot confirm it",
+    };
+    format!("{measured} The data lay {place}; {verified}.")
+}
+
+/// An SPE and where it is: `SPE 3 (CPU 5)`.
+pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
+    match machine.spe_places.get(spe) {
+        Some(place) if !place.is_empty() => format!("SPE {spe} ({place})"),
+        _ => format!("SPE {spe}"),
+    }
+}
+
+/// Half the width of the interval of the median, in percent of the median.
+pub(crate) fn interval_percent(measurement: &Measurement) -> Option<String> {
+    let Interval { low, high } = measurement.median_interval_ns?;
+    let percent = (high - low) / 2.0 / measurement.latency_ns.p50 * 100.0;
+    percent.is_finite().then(|| format!("{percent:.1}"))
+}
+
+/// The name of a finding in words.
+pub(crate) fn finding_name(finding: &Finding) -> String {
+    finding.name.replace('_', " ")
+}
+
+/// The value of a finding with its unit.
+pub(crate) fn finding_value(finding: &Finding) -> String {
+    let Finding { value, unit, .. } = finding;
+    match unit.as_str() {
+        "ns" => time(*value),
+        "bytes" if *value >= 0.0 && value.fract() == 0.0 => size(*value as usize),
+        "bytes/s" if *value >= 0.0 => bandwidth(*value as u64),
+        "1" | "" => figures(*value),
+        unit => format!("{} {unit}", figures(*value)),
+    }
+}
+
+/// The circumstances of a finding: `block 64 KB, spes 8`.
+pub(crate) fn finding_parameters(finding: &Finding) -> String {
+    let pairs = finding.parameters.iter().map(|(name, value)| {
+        let (name, value) = match (name.strip_suffix("_bytes"), value) {
+            (Some(name), Value::Number(bytes)) if bytes.as_u64().is_some() => {
+                (name, size(bytes.as_u64().unwrap_or_default() as usize))
+            }
+            (_, Value::String(text)) => (name.as_str(), text.clone()),
+            (_, value) => (name.as_str(), value.to_string()),
+        };
+        format!("{} {value}", name.replace('_', " "))
+    });
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
+/// Why the numbers of a report should be read with care: a heading and sentences for each kind.
+pub(crate) fn doubts(report: &Report) -> Vec<(&'static str, Vec<String>)> {
+    let mut doubts = Vec::new();
+    if !report.trust.trustworthy {
+        let mut reasons = report.trust.reasons.clone();
+        if reasons.is_empty() {
+            reasons.push("The run does not say why.".to_owned());
+        }
+        doubts.push(("Not trustworthy", reasons));
+    }
+    if !report.complete {
+        let sentence = "The run ended early: what is shown was measured, but more was meant to be.";
+        doubts.push(("Not complete", vec![sentence.to_owned()]));
+    }
+    doubts
+}
+
+/// A number with three figures and without a unit; thousands are set apart by commas.
+pub(crate) fn figures(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    // 9.996 would be printed as 10.00: it has as many decimals as 10.
+    let power = (value.abs() * 1.0005).log10().floor() as i32;
+    if power >= 3 {
+        let last = 10f64.powi(power - 2);
+        return thousands(&format!("{:.0}", (value / last).round() * last));
+    }
+    let decimals = (2 - power).clamp(0, 9) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A count; thousands are set apart by commas.
+pub(crate) fn whole(count: usize) -> String {
+    thousands(&count.to_string())
+}
+
+fn thousands(number: &str) -> String {
+    let digits = number.trim_start_matches('-');
+    let mut grouped = number[..number.len() - digits.len()].to_owned();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_figures() {
+        assert_eq!(
+            [
+                0.0, 0.001234, 0.9999, 1.0, 9.996, 21.74, 99.96, 1_234.4, 1e6, -2.0
+            ]
+            .map(figures),
+            [
+                "0",
+                "0.00123",
+                "1.00",
+                "1.00",
+                "10.0",
+                "21.7",
+                "100",
+                "1,230",
+                "1,000,000",
+                "-2.00"
+            ]
+        );
     }
 }

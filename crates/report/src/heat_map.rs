@@ -1,0 +1,238 @@
+//! A matrix of times between SPEs, for the terminal.
+//!
+//! ```text
+//!   from \ to     0   32   64        columns: the first SPE of each block
+//!   SPE 0-31   52.1 98.4  101        a cell: the median of its measured pairs
+//!   SPE 32-63  97.9 51.7             blank: none of them was measured
+//! ```
+//!
+//! Numbers stand in the cells, so that the picture says the same where colours are not shown. On
+//! machines with so many SPEs that a column for each would pass 100 columns, a cell is a block of
+//! pairs.
+
+use anstyle::{AnsiColor, RgbColor, Style};
+use cellworks_stats::Matrix;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::MachineInfo;
+use crate::scale::{Scale, wants_dark_text};
+use crate::text::{self, TITLE, WIDTH, figures, matrix_notes, matrix_title, time};
+
+/// The matrix as coloured cells with numbers in ns, the classes of its pairs as a table, and a legend;
+/// at most 100 columns wide. Colours are ANSI styles of 24 bits.
+///
+/// `machine` is the one that the matrix was measured on; it names the SPEs.
+pub fn render(matrix: &Matrix, machine: &MachineInfo) -> String {
+    let mut text = format!(
+        "{}{}{}: one way, in ns\n",
+        TITLE.render(),
+        matrix_title(matrix),
+        TITLE.render_reset()
+    );
+    text += &text::wrapped(&matrix_notes(matrix), "");
+    if let Some(scale) = Scale::of(matrix) {
+        text += &cells(matrix, machine, &scale);
+    }
+    if !matrix.classes.is_empty() {
+        text.push('\n');
+        text += &classes(matrix);
+    }
+    text
+}
+
+fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> String {
+    let spes = matrix.one_way_ns.len();
+    let Grid {
+        block,
+        labels,
+        medians,
+    } = Grid::that_fits(matrix, machine);
+    let label = label_width(&labels);
+    let cell = cell_width(&medians, spes);
+
+    let mut text = format!("\n{:>label$}", "from \\ to");
+    for first in (0..spes).step_by(block) {
+        text += &format!("{first:>cell$}");
+    }
+    text.push('\n');
+    for (name, row) in labels.iter().zip(&medians) {
+        let mut line = format!("{name:<label$}");
+        for time in row {
+            line += &match time {
+                Some(ns) => {
+                    let style = style(scale, *ns);
+                    // The gap in front belongs to the coloured cell.
+                    format!(
+                        "{}{:>cell$}{}",
+                        style.render(),
+                        figures(*ns),
+                        style.render_reset()
+                    )
+                }
+                None => " ".repeat(cell),
+            };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text + "\n" + &legend(scale, block)
+}
+
+/// A matrix with blocks of SPEs in place of SPEs.
+struct Grid {
+    /// How many SPEs a block has; the last one may have fewer.
+    block: usize,
+    /// What stands in front of each row.
+    labels: Vec<String>,
+    medians: Vec<Vec<Option<f64>>>,
+}
+
+impl Grid {
+    /// The finest grid that fits; one whose blocks are equal where it is not much coarser.
+    fn that_fits(matrix: &Matrix, machine: &MachineInfo) -> Self {
+        let spes = matrix.one_way_ns.len();
+        // Each pair, with the place of each SPE if there is room.
+        let single = Self::of(matrix, 1, |spe, _| text::spe(machine, spe));
+        if single.fits(spes) {
+            return single;
+        }
+        let named = |block| {
+            Self::of(matrix, block, |first, last| match block {
+                1 => format!("SPE {first}"),
+                _ => format!("SPE {first}-{last}"),
+            })
+        };
+        // No column is narrower than a digit and a blank.
+        let mut block = spes.div_ceil(WIDTH / 2);
+        let finest = loop {
+            let grid = named(block);
+            if grid.fits(spes) {
+                break grid;
+            }
+            block += 1;
+        };
+        let equal = (block..=block * 3 / 2).find(|block| spes.is_multiple_of(*block));
+        equal
+            .map(named)
+            .filter(|grid| grid.fits(spes))
+            .unwrap_or(finest)
+    }
+
+    fn of(matrix: &Matrix, block: usize, label: impl Fn(usize, usize) -> String) -> Self {
+        let spes = matrix.one_way_ns.len();
+        let last = |first: usize| (first + block).min(spes) - 1;
+        Self {
+            block,
+            labels: (0..spes)
+                .step_by(block)
+                .map(|first| label(first, last(first)))
+                .collect(),
+            medians: medians(matrix, block),
+        }
+    }
+
+    fn fits(&self, spes: usize) -> bool {
+        let columns =
+            (WIDTH - label_width(&self.labels).min(WIDTH)) / cell_width(&self.medians, spes);
+        // Blocks that hold all SPEs are as coarse as it gets.
+        self.labels.len() <= columns.max(1)
+    }
+}
+
+fn legend(scale: &Scale, block: usize) -> String {
+    let steps = [
+        (scale.low_ns, if scale.below { "at most " } else { "" }),
+        (scale.middle_ns(), ""),
+        (scale.high_ns, if scale.above { "at least " } else { "" }),
+    ];
+    let mut line = String::from("Colours:");
+    for (ns, prefix) in steps {
+        let style = style(scale, ns);
+        line += &format!(
+            " {} {prefix}{} {}",
+            style.render(),
+            time(ns),
+            style.render_reset()
+        );
+    }
+    line += "; blank: not measured\n";
+    if block > 1 {
+        line += &format!(
+            "Each number is the median of a block of up to {block} x {block} pairs; a column is named by its \
+             first SPE.\n"
+        );
+    }
+    line
+}
+
+fn style(scale: &Scale, ns: f64) -> Style {
+    let colour = scale.colour(ns);
+    let text = if wants_dark_text(colour) {
+        AnsiColor::Black
+    } else {
+        AnsiColor::BrightWhite
+    };
+    Style::new()
+        .bg_color(Some(RgbColor(colour.r, colour.g, colour.b).into()))
+        .fg_color(Some(text.into()))
+}
+
+/// The matrix with blocks of SPEs in place of SPEs.
+fn medians(matrix: &Matrix, block: usize) -> Vec<Vec<Option<f64>>> {
+    let rows = matrix.one_way_ns.chunks(block);
+    rows.map(|rows| {
+        (0..matrix.one_way_ns.len())
+            .step_by(block)
+            .map(|first| {
+                let columns = rows
+                    .iter()
+                    .flat_map(|row| row.iter().skip(first).take(block));
+                median(columns.flatten().copied().collect())
+            })
+            .collect()
+    })
+    .collect()
+}
+
+fn median(mut times: Vec<f64>) -> Option<f64> {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied()
+}
+
+fn label_width(labels: &[String]) -> usize {
+    let widest = labels.iter().map(|label| label.chars().count()).max();
+    widest.unwrap_or(0).max("from \\ to".len()) + 1
+}
+
+/// Room for each number and for the number of each SPE, and a gap in front.
+fn cell_width(grid: &[Vec<Option<f64>>], spes: usize) -> usize {
+    let times = grid.iter().flatten().flatten();
+    let widest = times.map(|ns| figures(*ns).len()).max().unwrap_or(0);
+    widest.max(spes.saturating_sub(1).to_string().len()) + 1
+}
+
+fn classes(matrix: &Matrix) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(["distance", "pairs", "measured", "min", "median", "max"]);
+    for class in &matrix.classes {
+        let ns = |ns: Option<f64>| ns.map(time).unwrap_or_default();
+        table.add_row([
+            class.name.clone(),
+            text::whole(class.pairs),
+            text::whole(class.pairs_measured),
+            ns(class.min_ns),
+            ns(class.p50_ns),
+            ns(class.max_ns),
+        ]);
+    }
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if at > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    text::trimmed(&table.to_string())
+}

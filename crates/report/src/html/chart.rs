@@ -1,0 +1,323 @@
+//! Lines on two axes, as SVG.
+//!
+//! ```text
+//!   TOP    ┌──────────────────────────┐
+//!          │            ●             │      a line for each series, in its own colour and dashes;
+//!          │     ┬     ╱              │      a bar from the low to the high end of each point
+//!          │  ●──●────●               │
+//!   BOTTOM └──┴────┴──────┴────┴──────┘
+//!        LEFT                       RIGHT
+//! ```
+//!
+//! Colours are classes, so that the style sheet chooses them for light, dark and paper.
+
+use maud::{Markup, html};
+
+/// The size of the drawing in its own units. It is drawn at about one unit a pixel, so that
+/// letters of 12 units can be read.
+const WIDTH: f64 = 400.0;
+const HEIGHT: f64 = 290.0;
+/// Where the area between the axes begins and ends.
+const LEFT: f64 = 68.0;
+const RIGHT: f64 = WIDTH - 14.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = HEIGHT - 48.0;
+
+/// How many styles of lines the style sheet has.
+const STYLES: usize = 8;
+/// About how many ticks an axis has.
+const TICKS: f64 = 5.0;
+
+/// A drawing.
+pub(super) struct Chart {
+    pub title: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub series: Vec<Series>,
+}
+
+/// What an axis shows, and how its numbers are written.
+pub(super) struct Axis {
+    /// With the unit, unless each tick has it.
+    pub label: &'static str,
+    pub spacing: Spacing,
+    pub tick: fn(f64) -> String,
+}
+
+/// Where the numbers of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spacing {
+    /// From zero on, at equal distances.
+    Linear,
+    /// Whole numbers at equal distances.
+    Whole,
+    /// By their logarithm, with ticks at powers of 2.
+    Log2,
+    /// By their logarithm, with ticks at powers of 10 and, where these are few, at their 2- and 5-fold.
+    Log10,
+}
+
+/// A line.
+pub(super) struct Series {
+    pub name: String,
+    pub points: Vec<Point>,
+}
+
+/// A measured point.
+pub(super) struct Point {
+    pub x: f64,
+    pub y: f64,
+    /// The ends of the bar that shows how sure `y` is.
+    pub bar: Option<(f64, f64)>,
+    /// What is shown when the pointer is over the point.
+    pub hover: String,
+}
+
+/// An axis that knows where on the drawing its numbers are.
+struct Placed<'a> {
+    axis: &'a Axis,
+    /// The ends in numbers, or in their logarithms.
+    from: f64,
+    to: f64,
+    /// The ends on the drawing.
+    start: f64,
+    end: f64,
+}
+
+impl Chart {
+    /// The drawing with its title and the names of its lines.
+    pub(super) fn render(&self) -> Markup {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let x = Placed::new(&self.x, points().map(|p| p.x), LEFT, RIGHT);
+        let with_bars = points().flat_map(|p| {
+            let (low, high) = p.bar.unwrap_or((p.y, p.y));
+            [p.y, low, high]
+        });
+        let y = Placed::new(&self.y, with_bars, BOTTOM, TOP);
+        html! {
+            figure.chart {
+                figcaption { (self.title) }
+                svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(self.title) {
+                    (axes(&x, &y))
+                    @for (number, series) in self.series.iter().enumerate() {
+                        g class={ "line s" (number % STYLES) } { (line(series, &x, &y)) }
+                    }
+                }
+                ul.legend {
+                    @for (number, series) in self.series.iter().enumerate() {
+                        li {
+                            svg.key viewBox="0 0 28 10" aria-hidden="true" {
+                                g class={ "line s" (number % STYLES) } {
+                                    polyline points="1,5 27,5" {}
+                                    circle cx="14" cy="5" r="3" {}
+                                }
+                            }
+                            (series.name)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn axes(x: &Placed<'_>, y: &Placed<'_>) -> Markup {
+    let middle = (TOP + BOTTOM) / 2.0;
+    html! {
+        g.axis {
+            @for (at, text) in y.ticks() {
+                line.grid x1=(LEFT) x2=(RIGHT) y1=(px(at)) y2=(px(at)) {}
+                text x=(LEFT - 6.0) y=(px(at + 4.0)) text-anchor="end" { (text) }
+            }
+            @for (at, text) in x.ticks() {
+                line.grid x1=(px(at)) x2=(px(at)) y1=(TOP) y2=(BOTTOM) {}
+                text x=(px(at)) y=(BOTTOM + 17.0) text-anchor="middle" { (text) }
+            }
+            polyline.frame points={ (LEFT) "," (TOP) " " (LEFT) "," (BOTTOM) " " (RIGHT) "," (BOTTOM) } {}
+            text.label x=((LEFT + RIGHT) / 2.0) y=(HEIGHT - 8.0) text-anchor="middle" { (x.axis.label) }
+            text.label x="12" y=(middle) text-anchor="middle" transform={ "rotate(-90 12 " (middle) ")" } {
+                (y.axis.label)
+            }
+        }
+    }
+}
+
+fn line(series: &Series, x: &Placed<'_>, y: &Placed<'_>) -> Markup {
+    let places: Vec<String> = series
+        .points
+        .iter()
+        .map(|point| format!("{},{}", px(x.place(point.x)), px(y.place(point.y))))
+        .collect();
+    html! {
+        polyline points=(places.join(" ")) {}
+        @for point in &series.points {
+            @let (at_x, at_y) = (px(x.place(point.x)), px(y.place(point.y)));
+            @if let Some((low, high)) = point.bar {
+                line.bar x1=(at_x) x2=(at_x) y1=(px(y.place(low))) y2=(px(y.place(high))) {}
+            }
+            circle cx=(at_x) cy=(at_y) r="3" {}
+            // Wider than what is seen: three units are hard to meet with a finger.
+            circle.target cx=(at_x) cy=(at_y) r="9" data-hover=(point.hover) {}
+        }
+    }
+}
+
+impl<'a> Placed<'a> {
+    fn new(axis: &'a Axis, numbers: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
+        let scaled = numbers.filter_map(|number| axis.spacing.scaled(number));
+        let (least, most) = scaled.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), n| {
+            (least.min(n), most.max(n))
+        });
+        let (from, to) = match axis.spacing {
+            _ if least > most => (0.0, 1.0),
+            Spacing::Linear => (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }),
+            _ if most - least < 0.1 => (least - 0.5, most + 0.5),
+            Spacing::Whole | Spacing::Log2 | Spacing::Log10 => {
+                let margin = (most - least) * 0.04;
+                (least - margin, most + margin)
+            }
+        };
+        Self {
+            axis,
+            from,
+            to,
+            start,
+            end,
+        }
+    }
+
+    /// Where a number is; what has no logarithm is at the start.
+    fn place(&self, number: f64) -> f64 {
+        let scaled = self.axis.spacing.scaled(number).unwrap_or(self.from);
+        let share = ((scaled - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
+        self.start + share * (self.end - self.start)
+    }
+
+    /// Where the ticks are, and what stands beside them.
+    fn ticks(&self) -> Vec<(f64, String)> {
+        let numbers: Vec<f64> = match self.axis.spacing {
+            Spacing::Linear => {
+                let step = round_step((self.to - self.from) / TICKS);
+                let last = (self.to / step).floor() as u32;
+                (0..=last).map(|n| f64::from(n) * step).collect()
+            }
+            Spacing::Whole => {
+                let step = round_step(((self.to - self.from) / TICKS).max(1.0));
+                let (first, last) = ((self.from / step).ceil(), (self.to / step).floor());
+                (first as i32..=last as i32)
+                    .map(|n| f64::from(n) * step)
+                    .collect()
+            }
+            Spacing::Log2 => {
+                let (first, last) = (self.from.ceil() as i32, self.to.floor() as i32);
+                let step = (f64::from(last - first) / TICKS).ceil().max(1.0) as usize;
+                (first..=last)
+                    .step_by(step)
+                    .map(|power| 2f64.powi(power))
+                    .collect()
+            }
+            Spacing::Log10 => {
+                let few = self.to - self.from < 2.0;
+                let factors: &[f64] = if few { &[1.0, 2.0, 5.0] } else { &[1.0] };
+                let powers = self.from.floor() as i32..=self.to.ceil() as i32;
+                let all =
+                    powers.flat_map(|power| factors.iter().map(move |f| f * 10f64.powi(power)));
+                all.filter(|number| (self.from..=self.to).contains(&number.log10()))
+                    .collect()
+            }
+        };
+        numbers
+            .into_iter()
+            .map(|number| (self.place(number), (self.axis.tick)(number)))
+            .collect()
+    }
+}
+
+impl Spacing {
+    /// The number in which distances are equal; `None` for what has no place.
+    fn scaled(self, number: f64) -> Option<f64> {
+        let scaled = match self {
+            Self::Linear | Self::Whole => number,
+            Self::Log2 => number.log2(),
+            Self::Log10 => number.log10(),
+        };
+        scaled.is_finite().then_some(scaled)
+    }
+}
+
+/// The next larger of 1, 2, 5, 10, ...
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    let factors = [1.0, 2.0, 5.0, 10.0];
+    power
+        * factors
+            .into_iter()
+            .find(|factor| factor * power >= step)
+            .unwrap_or(10.0)
+}
+
+/// A place on the drawing; a tenth of a unit is less than can be seen.
+fn px(place: f64) -> String {
+    format!("{place:.1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(spacing: Spacing) -> Axis {
+        Axis {
+            label: "",
+            spacing,
+            tick: |number| number.to_string(),
+        }
+    }
+
+    fn ticks(spacing: Spacing, numbers: [f64; 2]) -> Vec<String> {
+        let axis = axis(spacing);
+        let placed = Placed::new(&axis, numbers.into_iter(), 0.0, 100.0);
+        placed.ticks().into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        assert_eq!(ticks(Spacing::Linear, [3.0, 240.0]), ["0", "100", "200"]);
+        assert_eq!(ticks(Spacing::Whole, [1.0, 2.0]), ["1", "2"]);
+        assert_eq!(ticks(Spacing::Whole, [1.0, 64.0]), ["0", "20", "40", "60"]);
+        assert_eq!(
+            ticks(Spacing::Log2, [16.0, 65_536.0]),
+            ["16", "128", "1024", "8192", "65536"]
+        );
+        assert_eq!(
+            ticks(Spacing::Log10, [12.0, 300.0]),
+            ["20", "50", "100", "200"]
+        );
+        assert_eq!(
+            ticks(Spacing::Log10, [1.0, 1e4]),
+            ["1", "10", "100", "1000", "10000"]
+        );
+    }
+
+    #[test]
+    fn places_are_on_the_drawing_whatever_the_numbers() {
+        for spacing in [
+            Spacing::Linear,
+            Spacing::Whole,
+            Spacing::Log2,
+            Spacing::Log10,
+        ] {
+            for numbers in [[0.0, 0.0], [5.0, 5.0], [0.0, 1e9], [f64::NAN, 2.0]] {
+                let axis = axis(spacing);
+                let placed = Placed::new(&axis, numbers.into_iter(), 10.0, 90.0);
+                for number in numbers {
+                    let place = placed.place(number);
+                    assert!(
+                        (10.0..=90.0).contains(&place),
+                        "{spacing:?} {numbers:?}: {place}"
+                    );
+                }
+                assert!(placed.ticks().len() < 20);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Heat maps of matrices.
+//!
+//! Up to 16 SPEs are a table with a number in each cell. More are a canvas of a pixel for each pair, which the
+//! script paints from the numbers beside it: as elements of their own, the pairs of 576 SPEs would
+//! take a browser seconds and hundreds of megabytes.
+
+use cellworks_stats::Matrix;
+use colorous::VIRIDIS;
+use maud::{Markup, PreEscaped, html};
+use serde::Serialize;
+
+use crate::scale::{Scale, wants_dark_text};
+use crate::text::{self, matrix_notes, matrix_title, time};
+use crate::{MachineInfo, Report};
+
+/// The most SPEs whose numbers fit into the cells.
+const NUMBERED_MAX: usize = 16;
+/// How many colours the script and the legend have. More cannot be told apart.
+const COLOURS: usize = 64;
+/// About how many SPEs are named at an edge of a canvas.
+const TICKS: usize = 8;
+
+/// What the script paints from.
+#[derive(Serialize)]
+struct Painting<'a> {
+    low_ns: f64,
+    high_ns: f64,
+    /// From fast to slow.
+    colours: Vec<String>,
+    /// What SPEs are called.
+    names: Vec<String>,
+    /// Times in ns with one decimal, which is more than three figures from 10 ns on.
+    rows: &'a [Vec<Option<Rounded>>],
+}
+
+/// A time that is written with at most four figures: a report of 576 SPEs has a third of a million.
+#[derive(Clone, Copy)]
+struct Rounded(f64);
+
+impl Serialize for Rounded {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ns = self.0;
+        if ns >= 1_000.0 {
+            serializer.serialize_u64(ns.round() as u64)
+        } else {
+            let scale = if ns >= 100.0 { 10.0 } else { 100.0 };
+            serializer.serialize_f64((ns * scale).round() / scale)
+        }
+    }
+}
+
+/// Each matrix as a heat map with its legend and the classes of its pairs; `None` if there is none.
+pub(super) fn figures(report: &Report) -> Option<Markup> {
+    if report.matrices.is_empty() {
+        return None;
+    }
+    Some(html! { @for matrix in &report.matrices { (figure(matrix, &report.machine)) } })
+}
+
+fn figure(matrix: &Matrix, machine: &MachineInfo) -> Markup {
+    let spes = matrix.one_way_ns.len();
+    html! {
+        h3 { (matrix_title(matrix)) span.what { ": one way, in ns" } }
+        p.note { (matrix_notes(matrix)) }
+        @match Scale::of(matrix) {
+            Some(scale) => {
+                figure.heat {
+                    @if spes <= NUMBERED_MAX {
+                        (numbered(matrix, machine, &scale))
+                    } @else {
+                        (painted(matrix, machine, &scale))
+                    }
+                    (legend(&scale))
+                }
+            }
+            None => p { "No pair was measured." }
+        }
+        @if !matrix.classes.is_empty() { (classes(matrix)) }
+    }
+}
+
+fn numbered(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
+    html! {
+        div.wide {
+            table.cells {
+                thead {
+                    tr {
+                        th { "from \\ to" }
+                        @for to in 0..matrix.one_way_ns.len() { th scope="col" { "SPE " (to) } }
+                    }
+                }
+                tbody {
+                    @for (from, row) in matrix.one_way_ns.iter().enumerate() {
+                        tr {
+                            th scope="row" { (text::spe(machine, from)) }
+                            @for (to, ns) in row.iter().enumerate() { (cell(from, to, *ns, machine, scale)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(from: usize, to: usize, ns: Option<f64>, machine: &MachineInfo, scale: &Scale) -> Markup {
+    let pair = format!("{} to {}", text::spe(machine, from), text::spe(machine, to));
+    let Some(ns) = ns else {
+        return html! {
+            td.blank data-hover=[(from != to).then(|| format!("{pair}: not measured"))] {}
+        };
+    };
+    let colour = scale.colour(ns);
+    let ink = if wants_dark_text(colour) {
+        "#000"
+    } else {
+        "#fff"
+    };
+    html! {
+        td style={ "background:#" (format!("{colour:x}")) ";color:" (ink) }
+            data-hover={ (pair) ": " (time(ns)) } { (text::figures(ns)) }
+    }
+}
+
+fn painted(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
+    let spes = matrix.one_way_ns.len();
+    let rounded = |row: &Vec<Option<f64>>| row.iter().map(|ns| ns.map(Rounded)).collect();
+    let rows: Vec<Vec<Option<Rounded>>> = matrix.one_way_ns.iter().map(rounded).collect();
+    let painting = Painting {
+        low_ns: scale.low_ns,
+        high_ns: scale.high_ns,
+        colours: colours().collect(),
+        names: (0..spes).map(|spe| text::spe(machine, spe)).collect(),
+        rows: &rows,
+    };
+    let json = serde_json::to_string(&painting).expect("numbers and strings can be written");
+    // A name could end the script element.
+    let json = json.replace('<', "\\u003c");
+    let step = spes.div_ceil(TICKS).next_power_of_two();
+    let ticks = || {
+        let ticks = (0..spes).step_by(step);
+        ticks.map(move |spe| {
+            (
+                spe,
+                format!("{:.2}%", (spe as f64 + 0.5) / spes as f64 * 100.0),
+            )
+        })
+    };
+    html! {
+        div.painted {
+            div.rows {
+                span.label { "from SPE" }
+                @for (spe, at) in ticks() { span.tick style={ "top:" (at) } { (spe) } }
+            }
+            canvas width=(spes) height=(spes) role="img" aria-label=(matrix_title(matrix)) {}
+            div.columns {
+                @for (spe, at) in ticks() { span.tick style={ "left:" (at) } { (spe) } }
+                span.label { "to SPE" }
+            }
+            script type="application/json" { (PreEscaped(json)) }
+        }
+    }
+}
+
+/// The colours of the scale, from fast to slow.
+fn colours() -> impl Iterator<Item = String> {
+    (0..COLOURS).map(|at| format!("#{:x}", VIRIDIS.eval_rational(at, COLOURS)))
+}
+
+fn legend(scale: &Scale) -> Markup {
+    let gradient = colours().collect::<Vec<_>>().join(",");
+    let (below, above) = (
+        if scale.below { "≤ " } else { "" },
+        if scale.above { "≥ " } else { "" },
+    );
+    html! {
+        figcaption.scale {
+            div.bar style={ "background:linear-gradient(to right," (gradient) ")" } {}
+            div.ends {
+                span { (below) (time(scale.low_ns)) }
+                span { (time(scale.middle_ns())) }
+                span { (above) (time(scale.high_ns)) }
+            }
+            div { span.blank.sample {} "not measured" }
+        }
+    }
+}
+
+fn classes(matrix: &Matrix) -> Markup {
+    let ns = |ns: Option<f64>| ns.map(text::figures).unwrap_or_default();
+    html! {
+        div.wide {
+            table {
+                thead {
+                    tr {
+                        th.left { "distance" } th { "pairs" } th { "measured" } th { "min (ns)" }
+                        th { "median (ns)" } th { "max (ns)" }
+                    }
+                }
+                tbody {
+                    @for class in &matrix.classes {
+                        tr {
+                            td.left { (class.name) } td { (text::whole(class.pairs)) } td { (text::whole(class.pairs_measured)) }
+                            td { (ns(class.min_ns)) } td { (ns(class.p50_ns)) } td { (ns(class.max_ns)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

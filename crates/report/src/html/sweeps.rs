@@ -1,0 +1,401 @@
+//! Which measurements make a curve: those that differ in one quantity only.
+//!
+//! For each function and each quantity that a curve can be drawn against, measurements that agree in
+//! all other parameters are a line. What the lines of a chart differ in becomes their names.
+
+use std::collections::BTreeSet;
+
+use cellworks_stats::{Between, Buffers, Function, Measurement, Parameters};
+use maud::{Markup, html};
+
+use super::chart::{Axis, Chart, Point, Series, Spacing};
+use crate::Report;
+use crate::text::{self, bandwidth, between, buffers, count, size, time};
+
+/// Fewer points than this do not make a curve.
+const POINTS_MIN: usize = 3;
+/// From this ratio of the slowest to the fastest on, times are drawn by their logarithm.
+const WIDE_RATIO: f64 = 10.0;
+
+/// What a curve is drawn against.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Against {
+    Block,
+    Spes,
+    Chains,
+    Loading,
+}
+
+/// The curves of one function.
+pub(super) struct Curves {
+    function: Function,
+    charts: Vec<Chart>,
+}
+
+/// Measurements that differ in one quantity, in its order.
+struct Line<'a> {
+    /// What they have in common: the parameters without the quantity and what goes with it.
+    common: Common,
+    points: Vec<(usize, &'a Measurement)>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Common {
+    parameters: Parameters,
+    /// Of lists: what all elements have together.
+    list_bytes: Option<usize>,
+}
+
+/// All curves of a report.
+pub(super) fn of(report: &Report) -> Vec<Curves> {
+    let mut functions: Vec<Function> = Vec::new();
+    for measurement in &report.measurements {
+        if !functions.contains(&measurement.function) {
+            functions.push(measurement.function);
+        }
+    }
+    let curves = functions.into_iter().map(|function| {
+        let measurements = report.measurements.iter();
+        let measured: Vec<_> = measurements.filter(|m| m.function == function).collect();
+        Curves {
+            function,
+            charts: charts(&measured, report.machine.spes),
+        }
+    });
+    curves.filter(|curves| !curves.charts.is_empty()).collect()
+}
+
+/// The curves as figures; `None` if there are none.
+pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
+    if curves.is_empty() {
+        return None;
+    }
+    Some(html! {
+        p.note { "Points are medians; bars are the intervals in which these would be found again with a \
+                  probability of 95 %." }
+        div.functions {
+            @for Curves { function, charts } in curves {
+                div.several[charts.len() > 1] {
+                    h3 { code { (function) } " " span.what { (function.operation()) } }
+                    div.charts { @for chart in charts { (chart.render()) } }
+                }
+            }
+        }
+    })
+}
+
+fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    let blocks = lines(measured, Against::Block, POINTS_MIN);
+    if !blocks.is_empty() {
+        charts.push(latency(Against::Block, &blocks));
+        charts.extend(bandwidths(Against::Block, &blocks));
+    } else {
+        // Sizes and numbers of SPEs at once would be a surface. A machine of two SPEs has no third point.
+        let counts = lines(measured, Against::Spes, spes.clamp(2, POINTS_MIN));
+        if !counts.is_empty() {
+            charts.push(latency(Against::Spes, &counts));
+        }
+    }
+    for against in [Against::Chains, Against::Loading] {
+        let lines = lines(measured, against, 2);
+        if !lines.is_empty() {
+            charts.push(latency(against, &lines));
+        }
+    }
+    charts
+}
+
+/// The lines of at least `points_min` points.
+fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for measurement in measured.iter().copied() {
+        let Some(x) = against.of(&measurement.parameters) else {
+            continue;
+        };
+        let common = against.common(&measurement.parameters);
+        match lines.iter_mut().find(|line| line.common == common) {
+            Some(line) => line.points.push((x, measurement)),
+            None => lines.push(Line {
+                common,
+                points: vec![(x, measurement)],
+            }),
+        }
+    }
+    if against == Against::Spes {
+        share_single_spes(&mut lines);
+    }
+    for line in &mut lines {
+        line.points.sort_by_key(|(x, _)| *x);
+        line.points.dedup_by_key(|(x, _)| *x);
+    }
+    lines.retain(|line| line.points.len() >= points_min);
+    lines
+}
+
+/// One SPE that shares its variable with nobody is where lines of private variables start, too.
+fn share_single_spes(lines: &mut [Line<'_>]) {
+    fn single<'a>(line: &Line<'a>) -> Option<(usize, &'a Measurement)> {
+        line.points.iter().find(|(spes, _)| *spes == 1).copied()
+    }
+    for at in 0..lines.len() {
+        let mut shared = lines[at].common.clone();
+        if shared.parameters.buffers != Some(Buffers::Private) || single(&lines[at]).is_some() {
+            continue;
+        }
+        shared.parameters.buffers = Some(Buffers::Shared);
+        if let Some(start) = lines
+            .iter()
+            .find(|line| line.common == shared)
+            .and_then(single)
+        {
+            lines[at].points.push(start);
+        }
+    }
+}
+
+impl Against {
+    fn of(self, parameters: &Parameters) -> Option<usize> {
+        match self {
+            Self::Block => parameters.block_bytes,
+            Self::Spes => Some(parameters.spes),
+            Self::Chains => parameters.chains.map(|chains| chains as usize),
+            // Nobody copies meanwhile unless it is said.
+            Self::Loading => Some(parameters.loading_spes.unwrap_or(0)),
+        }
+    }
+
+    fn common(self, parameters: &Parameters) -> Common {
+        let mut rest = parameters.clone();
+        // The distance of private buffers follows from their size or number.
+        rest.stride_bytes = None;
+        let mut list_bytes = None;
+        match self {
+            Self::Block => {
+                let bytes = rest.block_bytes.take();
+                list_bytes = bytes
+                    .zip(rest.list_elements.take())
+                    .map(|(bytes, n)| bytes * n as usize);
+            }
+            Self::Spes => rest.spes = 0,
+            Self::Chains => rest.chains = None,
+            Self::Loading => rest.loading_spes = None,
+        }
+        Common {
+            parameters: rest,
+            list_bytes,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block size",
+            Self::Spes => "number of SPEs",
+            Self::Chains => "chains followed at once",
+            Self::Loading => "other SPEs that copy meanwhile",
+        }
+    }
+
+    fn amount(self, number: usize) -> String {
+        match self {
+            Self::Block => size(number),
+            Self::Spes => count(number, "SPE"),
+            Self::Chains => count(number, "chain"),
+            Self::Loading => format!("{number} loading"),
+        }
+    }
+
+    fn axis(self) -> Axis {
+        let number: fn(f64) -> String = |number| format!("{number:.0}");
+        let (spacing, tick): (_, fn(f64) -> String) = match self {
+            Self::Block => (Spacing::Log2, |bytes| size(bytes as usize)),
+            Self::Spes | Self::Loading => (Spacing::Whole, number),
+            Self::Chains => (Spacing::Log2, number),
+        };
+        Axis {
+            label: self.name(),
+            spacing,
+            tick,
+        }
+    }
+}
+
+fn latency(against: Against, lines: &[Line<'_>]) -> Chart {
+    let medians = || {
+        lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .map(|(_, m)| m.latency_ns.p50)
+    };
+    let slowest = medians().fold(0.0, f64::max);
+    let fastest = medians().fold(f64::INFINITY, f64::min);
+    let wide = slowest > WIDE_RATIO * fastest && fastest > 0.0;
+    let y = Axis {
+        label: "time of one operation",
+        spacing: if wide {
+            Spacing::Log10
+        } else {
+            Spacing::Linear
+        },
+        tick: |ns| short(&time(ns)),
+    };
+    let points = |m: &Measurement| {
+        let bar = m
+            .median_interval_ns
+            .map(|interval| (interval.low, interval.high));
+        Some((m.latency_ns.p50, bar))
+    };
+    chart(
+        format!("Time against {}", against.name()),
+        against,
+        y,
+        lines,
+        points,
+    )
+}
+
+fn bandwidths(against: Against, lines: &[Line<'_>]) -> Option<Chart> {
+    let all = lines.iter().flat_map(|line| &line.points);
+    let bandwidths: Vec<u64> = all.filter_map(|(_, m)| m.bandwidth_bytes_per_s).collect();
+    let (least, most) = (*bandwidths.iter().min()?, *bandwidths.iter().max()?);
+    let wide = most as f64 > WIDE_RATIO * least as f64 && least > 0;
+    let y = Axis {
+        label: "bandwidth of all SPEs together (GB/s)",
+        spacing: if wide {
+            Spacing::Log10
+        } else {
+            Spacing::Linear
+        },
+        tick: |bytes_per_s| short(&text::figures(bytes_per_s / 1e9)),
+    };
+    let points = |m: &Measurement| m.bandwidth_bytes_per_s.map(|bytes| (bytes as f64, None));
+    Some(chart(
+        format!("Bandwidth against {}", against.name()),
+        against,
+        y,
+        lines,
+        points,
+    ))
+}
+
+/// The height of a point, and the ends of its bar.
+type Height = (f64, Option<(f64, f64)>);
+
+fn chart(
+    title: String,
+    against: Against,
+    y: Axis,
+    lines: &[Line<'_>],
+    height: impl Fn(&Measurement) -> Option<Height>,
+) -> Chart {
+    let names = names(lines);
+    let series = lines.iter().zip(names).map(|(line, name)| {
+        let points = line.points.iter().filter_map(|(x, measurement)| {
+            let (y, bar) = height(measurement)?;
+            Some(Point {
+                x: *x as f64,
+                y,
+                bar,
+                hover: hover(&name, &against.amount(*x), measurement),
+            })
+        });
+        Series {
+            points: points.collect(),
+            name: name.clone(),
+        }
+    });
+    Chart {
+        title,
+        x: against.axis(),
+        y,
+        series: series.collect(),
+    }
+}
+
+fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
+    let median = time(measurement.latency_ns.p50);
+    let mut text = format!("{}, {x}\n{name}\nmedian {median}", measurement.function);
+    if let Some(interval) = measurement.median_interval_ns {
+        text += &format!(" ({} to {})", time(interval.low), time(interval.high));
+    }
+    text += &format!("\n99 % {}", time(measurement.latency_ns.p99));
+    if let Some(bytes) = measurement.bandwidth_bytes_per_s {
+        text += &format!("\n{}", bandwidth(bytes));
+    }
+    text
+}
+
+/// What the lines differ in; of a single line, all that is known.
+fn names(lines: &[Line<'_>]) -> Vec<String> {
+    let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
+    // What has no meaning for some lines need not be said of the others, if all names differ without it.
+    let names = |said: &dyn Fn(&BTreeSet<&str>) -> bool| -> Vec<String> {
+        let values = |at: usize| {
+            all.iter()
+                .map(move |aspects| aspects[at].as_str())
+                .collect()
+        };
+        let said: Vec<usize> = (0..ASPECTS).filter(|at| said(&values(*at))).collect();
+        let name = |aspects: &[String; ASPECTS]| {
+            let parts = said.iter().map(|at| aspects[*at].as_str());
+            let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+            parts.join(", ")
+        };
+        all.iter().map(name).collect()
+    };
+    if all.len() == 1 {
+        return names(&|_| true);
+    }
+    let brief = names(&|values| values.iter().filter(|value| !value.is_empty()).count() > 1);
+    let unlike: BTreeSet<&String> = brief.iter().collect();
+    if unlike.len() == brief.len() && !unlike.contains(&String::new()) {
+        return brief;
+    }
+    names(&|values| values.len() > 1)
+}
+
+const ASPECTS: usize = 8;
+
+/// The circumstances in words; what has no meaning is empty.
+fn aspects(common: &Common) -> [String; ASPECTS] {
+    let p = &common.parameters;
+    let spes = match (p.spes, p.between) {
+        (0, _) => String::new(),
+        (2, Between::SpeSpe) => "an SPE and another".to_owned(),
+        (spes, _) => count(spes, "SPE"),
+    };
+    // An SPE alone shares with nobody.
+    let spread = p
+        .buffers
+        .filter(|_| p.spes != 1)
+        .map(|spread| match p.chains {
+            Some(_) => buffers(spread).to_owned(),
+            None => format!("{} buffers", buffers(spread)),
+        });
+    let chains = p.chains.map(|chains| count(chains as usize, "chain"));
+    let text = |part: Option<String>| part.unwrap_or_default();
+    [
+        between(p.between).to_owned(),
+        spes,
+        text(spread),
+        text(
+            common
+                .list_bytes
+                .map(|bytes| format!("{} in all", size(bytes))),
+        ),
+        text(chains),
+        text(p.loading_spes.map(|spes| format!("{spes} loading"))),
+        format!("Cell {}", p.cell),
+        text(p.module.map(|module| format!("module {module}"))),
+    ]
+}
+
+/// A number, with its unit if it has one, without zeros behind the point.
+fn short(text: &str) -> String {
+    let (number, unit) = text.split_at(text.find(' ').unwrap_or(text.len()));
+    if !number.contains('.') {
+        return text.to_owned();
+    }
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    format!("{number}{unit}")
+}

@@ -1,0 +1,123 @@
+//! Which colour a time of a matrix has, the same in the terminal and in HTML.
+
+use cellworks_stats::Matrix;
+use colorous::{Color, VIRIDIS};
+
+/// Of all pairs, the share at each end of the scale that may lie outside of it. One pair that was
+/// interrupted would otherwise take all contrast from the rest.
+const OUTSIDE: f64 = 0.005;
+
+/// The least ratio of the ends of the scale. Pairs that differ by less look alike: that much comes from
+/// where a variable happens to lie and from run to run.
+const RATIO_MIN: f64 = 1.25;
+
+/// From dark for fast to bright for slow, by the logarithm of the time. Viridis stays in order for
+/// colour-blind readers and in print without colour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    pub low_ns: f64,
+    pub high_ns: f64,
+    /// Whether times lie below `low_ns` or above `high_ns`; they have the colours of the ends.
+    pub below: bool,
+    pub above: bool,
+}
+
+impl Scale {
+    /// The scale that suits a matrix; `None` if no pair was measured.
+    pub fn of(matrix: &Matrix) -> Option<Self> {
+        let mut times: Vec<f64> = matrix
+            .one_way_ns
+            .iter()
+            .flatten()
+            .flatten()
+            .copied()
+            .collect();
+        times.sort_by(f64::total_cmp);
+        let last = times.len().checked_sub(1)?;
+        let outside = (last as f64 * OUTSIDE) as usize;
+        let (mut low_ns, mut high_ns) = (times[outside], times[last - outside]);
+        if high_ns < low_ns * RATIO_MIN {
+            let middle = (low_ns * high_ns).sqrt();
+            low_ns = middle / RATIO_MIN.sqrt();
+            high_ns = middle * RATIO_MIN.sqrt();
+        }
+        Some(Self {
+            low_ns,
+            high_ns,
+            below: times[0] < low_ns,
+            above: times[last] > high_ns,
+        })
+    }
+
+    /// The colour of a time.
+    pub fn colour(&self, ns: f64) -> Color {
+        let (low, high) = (self.low_ns.max(f64::MIN_POSITIVE), self.high_ns);
+        let position = if high > low {
+            ((ns.max(low) / low).ln() / (high / low).ln()).clamp(0.0, 1.0)
+        } else {
+            0.5
+        };
+        VIRIDIS.eval_continuous(position)
+    }
+
+    /// The time in the middle of the colours.
+    pub fn middle_ns(&self) -> f64 {
+        (self.low_ns * self.high_ns).sqrt()
+    }
+}
+
+/// Whether dark text is easier to read on this colour than bright text, by the luminance of sRGB in
+/// ITU-R BT.709.
+pub(crate) fn wants_dark_text(colour: Color) -> bool {
+    let Color { r, g, b } = colour;
+    0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b) > 128.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellworks_stats::Primitive;
+
+    fn matrix(times: Vec<Option<f64>>) -> Matrix {
+        Matrix {
+            primitive: Primitive::Atomic,
+            polling: None,
+            block_bytes: None,
+            one_way_ns: vec![times],
+            pairs: 0,
+            pairs_measured: 0,
+            classes: Vec::new(),
+            home: None,
+        }
+    }
+
+    #[test]
+    fn a_single_interrupted_pair_does_not_stretch_the_scale() {
+        let mut times: Vec<_> = (0..1_000)
+            .map(|n| Some(100.0 + 10.0 * f64::from(n % 10)))
+            .collect();
+        times[500] = Some(1e6);
+        let scale = Scale::of(&matrix(times)).unwrap();
+        assert_eq!((scale.low_ns, scale.high_ns), (100.0, 190.0));
+        assert_eq!((scale.below, scale.above), (false, true));
+        let colour = |ns| scale.colour(ns).as_tuple();
+        assert_eq!(colour(1e6), colour(190.0));
+        assert_ne!(colour(100.0), colour(190.0));
+    }
+
+    #[test]
+    fn times_that_hardly_differ_have_nearly_one_colour() {
+        let scale = Scale::of(&matrix(vec![Some(5.0), None, Some(5.0)])).unwrap();
+        assert!(scale.low_ns < 4.8 && scale.high_ns > 5.2, "{scale:?}");
+        let middle = VIRIDIS.eval_continuous(0.5);
+        assert_eq!(scale.colour(5.0).as_tuple(), middle.as_tuple());
+        let scale = Scale::of(&matrix(vec![Some(5.0), Some(5.01)])).unwrap();
+        let reds = [5.0, 5.01].map(|ns| i32::from(scale.colour(ns).r));
+        assert!(reds[0].abs_diff(reds[1]) < 4, "{reds:?}");
+    }
+
+    #[test]
+    fn without_times_there_is_no_scale() {
+        assert_eq!(Scale::of(&matrix(vec![None, None])), None);
+    }
+}

@@ -1,0 +1,409 @@
+//! Opens reports in headless Chromium, as a reader would from a disk.
+//!
+//! It needs Chromium (Debian: `apt install chromium`), so it is not among the tests of the workspace:
+//!
+//! ```text
+//! cargo test -p cellworks-report --features browser --test browser
+//! ```
+//!
+//! The file that `CELLWORKS_REPORT_HTML` names, such as one that `cellworks stats --html` wrote, is opened
+//! as well. Screenshots go to `target/tmp`.
+
+mod made_up;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use cellworks_report::{Report, html};
+use headless_chrome::browser::tab::Tab;
+use headless_chrome::browser::tab::point::Point;
+use headless_chrome::protocol::cdp::Emulation::{
+    MediaFeature, SetDeviceMetricsOverride, SetEmulatedMedia,
+};
+use headless_chrome::protocol::cdp::Network;
+use headless_chrome::protocol::cdp::Page::CaptureScreenshotFormatOption::Png;
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::{Browser, LaunchOptions};
+use made_up::{captured, captured_64_cores, doubtful, empty, matrix, times, two_cores};
+use serde_json::Value;
+
+/// Widths of windows: of a desk, and of a telephone.
+const WIDE: u32 = 1280;
+const NARROW: u32 = 420;
+/// Their height.
+const HEIGHT: u32 = 900;
+
+/// A report in a browser of its own.
+struct Opened {
+    tab: Arc<Tab>,
+    /// What the console said, and which addresses were asked for.
+    said: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
+    name: String,
+    _browser: Browser,
+}
+
+impl Opened {
+    fn report(name: &str, report: &Report) -> Self {
+        let path = output(&format!("{name}.html"));
+        fs::write(&path, html::render(report)).unwrap();
+        Self::file(name, &path)
+    }
+
+    fn file(name: &str, path: &Path) -> Self {
+        let options = LaunchOptions {
+            // The sandbox does not start for root or in containers, and the page is our own.
+            sandbox: false,
+            args: vec![OsStr::new("--host-resolver-rules=MAP * ~NOTFOUND")],
+            ..LaunchOptions::default()
+        };
+        let browser = Browser::new(options).expect("Chromium is installed and starts");
+        let tab = browser.new_tab().unwrap();
+        let (said, requests) = (Arc::default(), Arc::default());
+        let opened = Self {
+            tab,
+            said,
+            requests,
+            name: name.to_owned(),
+            _browser: browser,
+        };
+        opened.listen();
+        opened.look(WIDE, HEIGHT, "light");
+        let address = format!("file://{}", path.canonicalize().unwrap().display());
+        opened
+            .tab
+            .navigate_to(&address)
+            .unwrap()
+            .wait_until_navigated()
+            .unwrap();
+        opened
+    }
+
+    fn listen(&self) {
+        let (said, requests) = (Arc::clone(&self.said), Arc::clone(&self.requests));
+        let note = move |event: &Event| match event {
+            Event::RuntimeConsoleAPICalled(event) => {
+                said.lock()
+                    .unwrap()
+                    .push(format!("{:?}", event.params.args));
+            }
+            Event::RuntimeExceptionThrown(event) => {
+                said.lock()
+                    .unwrap()
+                    .push(format!("{:?}", event.params.exception_details));
+            }
+            Event::LogEntryAdded(event) => {
+                said.lock().unwrap().push(event.params.entry.text.clone());
+            }
+            Event::NetworkRequestWillBeSent(event) => {
+                requests
+                    .lock()
+                    .unwrap()
+                    .push(event.params.request.url.clone());
+            }
+            _ => {}
+        };
+        self.tab.add_event_listener(Arc::new(note)).unwrap();
+        self.tab.enable_log().unwrap().enable_runtime().unwrap();
+        self.tab.call_method(enable_network()).unwrap();
+    }
+
+    /// Sets the size of the window, and whether the reader prefers light or dark.
+    fn look(&self, width: u32, height: u32, preference: &str) {
+        let metrics = SetDeviceMetricsOverride {
+            width,
+            height,
+            device_scale_factor: 1.0,
+            mobile: false,
+            scale: None,
+            screen_width: None,
+            screen_height: None,
+            position_x: None,
+            position_y: None,
+            dont_set_visible_size: None,
+            screen_orientation: None,
+            viewport: None,
+            display_feature: None,
+            device_posture: None,
+        };
+        self.tab.call_method(metrics).unwrap();
+        let feature = MediaFeature {
+            name: "prefers-color-scheme".to_owned(),
+            value: preference.to_owned(),
+        };
+        let media = SetEmulatedMedia {
+            media: None,
+            features: Some(vec![feature]),
+        };
+        self.tab.call_method(media).unwrap();
+    }
+
+    /// The value of a JavaScript expression.
+    fn value(&self, expression: &str) -> Value {
+        let json = self
+            .tab
+            .evaluate(&format!("JSON.stringify({expression})"), false)
+            .unwrap();
+        let text = json
+            .value
+            .unwrap_or_else(|| panic!("{expression} has no value"));
+        serde_json::from_str(text.as_str().unwrap()).unwrap()
+    }
+
+    fn text(&self, selector: &str) -> String {
+        let text = self.value(&format!("document.querySelector({selector:?}).textContent"));
+        text.as_str().unwrap().to_owned()
+    }
+
+    /// Moves the pointer to a place within an element, both shares of its size, and reads what appears.
+    fn hover(&self, selector: &str, across: f64, down: f64) -> String {
+        let place = self.value(&format!(
+            "(() => {{ const e = document.querySelector({selector:?}); \
+             e.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
+             const r = e.getBoundingClientRect(); \
+             return [r.left + r.width * {across}, r.top + r.height * {down}]; }})()"
+        ));
+        // The event of scrolling, which hides what appeared before, comes with the next frame.
+        self.tab
+            .evaluate(
+                "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+                true,
+            )
+            .unwrap();
+        let at = |index: usize| place[index].as_f64().unwrap();
+        self.tab
+            .move_mouse_to_point(Point { x: at(0), y: at(1) })
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while self.value("document.getElementById('hover').hidden") == Value::Bool(true) {
+            assert!(Instant::now() < deadline, "nothing appears over {selector}");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let shown = self.value(
+            "(() => { const r = document.getElementById('hover').getBoundingClientRect(); \
+             return r.left >= 0 && r.top >= 0 && r.right <= innerWidth && r.bottom <= innerHeight; })()",
+        );
+        assert_eq!(
+            shown,
+            Value::Bool(true),
+            "what appears is inside of the window"
+        );
+        self.picture("hover");
+        self.text("#hover")
+    }
+
+    /// What holds for every report, whatever is in it.
+    fn check(&self) {
+        for (look, width, preference) in [
+            ("wide", WIDE, "light"),
+            ("dark", WIDE, "dark"),
+            ("narrow", NARROW, "light"),
+        ] {
+            self.look(width, HEIGHT, preference);
+            let place = format!("{} {look}", self.name);
+            assert_eq!(self.value(TOO_WIDE), 0, "{place}: cut off");
+            assert_eq!(
+                self.value(CUT_OFF),
+                Value::Array(Vec::new()),
+                "{place}: cut off"
+            );
+            assert_eq!(
+                self.value(OVERLAPPING),
+                Value::Array(Vec::new()),
+                "{place}: overlap"
+            );
+            let background = self.value("getComputedStyle(document.body).backgroundColor");
+            assert_eq!(
+                background == "rgb(255, 255, 255)",
+                preference == "light",
+                "{place}"
+            );
+            self.screenshot(look, width, preference);
+        }
+        self.look(WIDE, HEIGHT, "light");
+        let pdf = self.tab.print_to_pdf(None).unwrap();
+        fs::write(output(&format!("{}.pdf", self.name)), pdf).unwrap();
+        assert_eq!(
+            *self.said.lock().unwrap(),
+            [""; 0],
+            "{}: the console",
+            self.name
+        );
+        let requests = self.requests.lock().unwrap();
+        assert_eq!(
+            requests.len(),
+            1,
+            "{}: only the page is loaded: {requests:?}",
+            self.name
+        );
+        assert!(requests[0].starts_with("file://"), "{requests:?}");
+    }
+
+    /// A picture of the whole page.
+    fn screenshot(&self, look: &str, width: u32, preference: &str) {
+        let height = self.value("document.documentElement.scrollHeight");
+        // What is outside of the window is not painted.
+        self.look(width, height.as_u64().unwrap() as u32, preference);
+        self.picture(look);
+    }
+
+    /// A picture of the window.
+    fn picture(&self, name: &str) {
+        let image = self.tab.capture_screenshot(Png, None, None, true).unwrap();
+        fs::write(output(&format!("{}-{name}.png", self.name)), image).unwrap();
+    }
+}
+
+/// By how much the page is wider than the window.
+const TOO_WIDE: &str =
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
+/// Letters of drawings that leave them.
+const CUT_OFF: &str = "[...document.querySelectorAll('.chart > svg text')].filter((text) => { \
+    const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect(); \
+    return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.top < outer.top - 1 \
+    || inner.bottom > outer.bottom + 1; }).map((text) => text.textContent)";
+
+/// Letters of a drawing, or numbers at the edges of a heat map, that lie over others.
+const OVERLAPPING: &str = "[...document.querySelectorAll('.chart > svg, .rows, .columns')].flatMap((drawing) => { \
+    const all = [...drawing.querySelectorAll('text, span')]; \
+    const boxes = all.map((text) => text.getBoundingClientRect()); \
+    return all.filter((_, a) => boxes.some((box, b) => b > a && box.left < boxes[a].right - 1 \
+    && box.right > boxes[a].left + 1 && box.top < boxes[a].bottom - 1 && box.bottom > boxes[a].top + 1)) \
+    .map((text) => text.textContent); })";
+
+fn enable_network() -> Network::Enable {
+    Network::Enable {
+        max_total_buffer_size: None,
+        max_resource_buffer_size: None,
+        max_post_data_size: None,
+        report_direct_socket_traffic: None,
+        enable_durable_messages: None,
+    }
+}
+
+fn output(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn a_report_of_two_cores_can_be_read() {
+    let page = Opened::report("two-cores", &two_cores());
+    page.check();
+    assert_eq!(page.text("h1"), "A made-up processor with two cores");
+    assert_eq!(
+        page.text("#results tbody tr:nth-child(2)"),
+        "copy bandwidth24.6 GB/sblock 64 KB, spes 1"
+    );
+    assert_eq!(
+        page.text("#measurements table:first-of-type thead"),
+        "betweenSPEsCellmean (ns)min (ns)median (ns)± (%)99 % (ns)max (ns)samplesoutliers"
+    );
+    assert_eq!(
+        page.text("#measurements tbody tr"),
+        "ppe-spe101,7101,5801,6803.52,18015,1004,0007"
+    );
+    assert_eq!(
+        page.hover(".cells tr:nth-child(1) td:nth-child(3)", 0.5, 0.5),
+        "SPE 0 (CPU 0) to SPE 1 (CPU 1): 61.3 ns"
+    );
+    // Nine sizes on the curve of one SPE.
+    let curve = "[...document.querySelectorAll('#curves h3')].find((h) => h.textContent.startsWith('dmaget'))\
+                 .nextElementSibling.querySelector('polyline:not(.frame)').points.numberOfItems";
+    assert_eq!(page.value(curve), 9);
+    assert_eq!(
+        page.hover("#curves .target", 0.5, 0.5),
+        "mkthread, 1 SPE\nppe-spe, Cell 0\nmedian 1.68 us (1.63 us to 1.75 us)\n99 % 2.18 us"
+    );
+}
+
+#[test]
+fn a_report_of_64_captured_cores_can_be_read() {
+    let page = Opened::report("64-cores", &captured_64_cores());
+    page.check();
+    let near = captured()[1][0].unwrap();
+    assert!((near - 43.6).abs() < 0.1);
+    let middle = |spe: usize| (spe as f64 + 0.5) / 64.0;
+    assert_eq!(
+        page.hover("canvas", middle(0), middle(1)),
+        "SPE 1 (CPU 1) to SPE 0 (CPU 0): 43.6 ns"
+    );
+    assert_eq!(
+        page.hover("canvas", middle(63), middle(2)),
+        format!(
+            "SPE 2 (CPU 2) to SPE 63 (CPU 63): {:.1} ns",
+            captured()[2][63].unwrap()
+        )
+    );
+    // A core does not send to itself: transparent. All other pairs have a colour.
+    let alpha = "(() => { const data = document.querySelector('canvas').getContext('2d').getImageData(0, 0, 64, 64).data; \
+                 return [...Array(4096).keys()].map((at) => data[at * 4 + 3]); })()";
+    let alpha = page.value(alpha);
+    for at in 0..4_096 {
+        assert_eq!(alpha[at], if at % 65 == 0 { 0 } else { 255 });
+    }
+    assert_eq!(
+        page.text("#matrices table tbody tr"),
+        "same Cell646441.041.443.6"
+    );
+}
+
+#[test]
+fn a_report_that_cannot_be_trusted_says_so_first() {
+    let page = Opened::report("doubtful", &doubtful());
+    page.check();
+    assert_eq!(page.text("main > :first-child h2"), "Not trustworthy");
+    let top =
+        page.value("document.querySelector('.doubt').getBoundingClientRect().bottom < innerHeight");
+    assert_eq!(top, Value::Bool(true), "seen without scrolling");
+}
+
+#[test]
+fn a_matrix_of_576_spes_opens() {
+    let mut report = empty(576, 96);
+    let mut some = times(576, 96);
+    some[100][200] = None;
+    report.matrices = vec![matrix(&report.machine, some)];
+    let page = Opened::report("576-spes", &report);
+    page.check();
+    let middle = |spe: usize| (spe as f64 + 0.5) / 576.0;
+    assert_eq!(
+        page.hover("canvas", middle(200), middle(100)),
+        "SPE 100 (CPU 100) to SPE 200 (CPU 200): not measured"
+    );
+}
+
+#[test]
+fn a_report_of_nothing_opens_and_so_does_the_file_that_was_named() {
+    Opened::report("nothing", &empty(1, 1)).check();
+    if let Some(path) = env::var_os("CELLWORKS_REPORT_HTML") {
+        Opened::file("named", Path::new(&path)).check();
+    }
+}
+
+/// Without this, checks that see nothing would look like pages without faults.
+#[test]
+fn the_checks_find_what_they_look_for() {
+    let path = output("faults.html");
+    let page = "<body style='width: 5000px'><figure class=chart><svg viewBox='0 0 100 50' width=100>\
+                <text x=90 y=20>beyond</text><text x=10 y=40>one</text><text x=12 y=42>two</text></svg></figure>\
+                <script>console.error('a complaint')</script><img src='http://localhost:9/missing.png'>";
+    fs::write(&path, page).unwrap();
+    let opened = Opened::file("faults", &path);
+    assert_eq!(opened.value(CUT_OFF), serde_json::json!(["beyond"]));
+    assert_eq!(opened.value(OVERLAPPING), serde_json::json!(["one"]));
+    assert!(opened.value(TOO_WIDE).as_i64().unwrap() > 3_000);
+    let said = opened.said.lock().unwrap().join("\n");
+    assert!(said.contains("a complaint"), "{said}");
+    assert!(said.contains("Failed to load resource"), "{said}");
+    let requests = opened.requests.lock().unwrap();
+    assert!(
+        requests
+            .iter()
+            .any(|address| address.ends_with("missing.png")),
+        "{requests:?}"
+    );
+}

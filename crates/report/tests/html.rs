@@ -1,0 +1,133 @@
+//! What the HTML says, without a browser; `browser.rs` opens it.
+
+mod made_up;
+
+use cellworks_report::{Report, html};
+use cellworks_stats::{Between, Function, Parameters};
+use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
+
+/// What is drawn as a curve: the titles of the charts.
+fn charts(report: &Report) -> Vec<String> {
+    let html = html::render(report);
+    let titles = html.split("<figure class=\"chart\"><figcaption>").skip(1);
+    titles
+        .map(|rest| rest.split('<').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn nothing_is_loaded() {
+    for report in [two_cores(), captured_64_cores(), doubtful(), empty(1, 1)] {
+        let html = html::render(&report);
+        for loads in [
+            "http:", "https:", "src=", "@import", "url(", "<link", "<img", "<iframe", "fetch(",
+        ] {
+            assert!(!html.contains(loads), "{loads}");
+        }
+    }
+}
+
+#[test]
+fn names_are_text_and_not_elements() {
+    let mut report = captured_64_cores();
+    report.machine.name = "</title><script>alert(1)</script>&amp;".to_owned();
+    report.machine.spe_places[3] = "</script><b>".to_owned();
+    report.environment.warnings = vec!["<b onclick='x'>".to_owned()];
+    let html = html::render(&report);
+    assert!(html.contains("&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;"));
+    assert!(!html.contains("<script>alert"));
+    assert!(!html.contains("<b onclick"));
+    assert!(!html.contains("</script><b>"));
+    assert!(html.contains("\\u003c/script>\\u003cb>"));
+}
+
+#[test]
+fn doubts_come_before_numbers_and_only_where_there_are_some() {
+    let html = html::render(&doubtful());
+    let at = |text: &str| {
+        html.find(text)
+            .unwrap_or_else(|| panic!("{text} is missing"))
+    };
+    assert!(at("Not trustworthy") < at("CPU 1 was busy for 97 % of the run"));
+    assert!(at("Not complete") < at("<section"));
+    assert!(at("the governor of CPU 0 is powersave") < at("<section"));
+    assert!(html.contains("<b>fetchset, 2 SPEs</b>: the run was interrupted"));
+    let html = html::render(&two_cores());
+    for absent in [
+        "Not trustworthy",
+        "Not complete",
+        "Warnings",
+        "Not measured",
+    ] {
+        assert!(!html.contains(absent), "{absent}");
+    }
+}
+
+#[test]
+fn a_report_without_results_has_no_empty_parts() {
+    let html = html::render(&empty(1, 1));
+    for heading in ["Advice", "Results", "Curves", "Heat maps", "Measurements"] {
+        assert!(!html.contains(heading), "{heading}");
+    }
+    assert!(html.contains("A made-up processor"));
+    assert!(html.contains("2026-09-21 14:13 UTC"));
+}
+
+#[test]
+fn curves_are_drawn_against_what_was_varied() {
+    let against = |titles: &[&str]| {
+        titles
+            .iter()
+            .map(|title| (*title).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let sweep = ["Time against block size", "Bandwidth against block size"];
+    // dmaget, dmaput and dmalistget; on two SPEs, two points are all that contention has.
+    let spes = "Time against number of SPEs";
+    let expected = [&[spes][..], &sweep, &sweep, &sweep, &[spes]].concat();
+    assert_eq!(charts(&two_cores()), against(&expected));
+
+    let mut report = empty(8, 8);
+    for (chains, ns) in [(1, 90.0), (2, 46.0), (4, 24.0)] {
+        let parameters = Parameters {
+            chains: Some(chains),
+            ..alone(Between::MemorySpe)
+        };
+        report
+            .measurements
+            .push(measurement(Function::DmaGet, ns, parameters));
+    }
+    assert_eq!(charts(&report), ["Time against chains followed at once"]);
+    for (loading, ns) in [(None, 90.0), (Some(7), 180.0)] {
+        let parameters = Parameters {
+            loading_spes: loading,
+            ..alone(Between::MemorySpe)
+        };
+        report
+            .measurements
+            .push(measurement(Function::DmaPut, ns, parameters));
+    }
+    assert_eq!(
+        charts(&report)[1..],
+        ["Time against other SPEs that copy meanwhile"]
+    );
+}
+
+#[test]
+fn one_spe_starts_the_curve_of_private_variables_too() {
+    let html = html::render(&captured_64_cores());
+    let chart = html.split("Time against number of SPEs").nth(1).unwrap();
+    let lines: Vec<&str> = chart.split("<polyline points=\"").skip(1).take(2).collect();
+    for line in lines {
+        let points = line.split('"').next().unwrap();
+        assert_eq!(points.split(' ').count(), 8, "{points}");
+    }
+}
+
+#[test]
+fn matrices_of_576_spes_stay_small() {
+    let mut report = empty(576, 96);
+    report.matrices = vec![matrix(&report.machine, times(576, 96))];
+    let bytes = html::render(&report).len();
+    assert!((1 << 20..3 << 20).contains(&bytes), "{bytes}");
+}

@@ -1,0 +1,87 @@
+//! What people read at a terminal, without colours.
+
+mod made_up;
+
+use cellworks_report::{heat_map, table};
+use made_up::{captured_64_cores, doubtful, empty, matrix, times, two_cores};
+
+/// The text as it is where there are no colours.
+fn plain(styled: &str) -> String {
+    let mut text = String::new();
+    let mut rest = styled;
+    while let Some((before, styled)) = rest.split_once("\u{1b}[") {
+        text += before;
+        rest = styled.split_once('m').unwrap().1;
+    }
+    text + rest
+}
+
+fn heat_map_of(spes: usize, cell: usize) -> String {
+    let machine = empty(spes, cell).machine;
+    let matrix = matrix(&machine, times(spes, cell));
+    let text = plain(&heat_map::render(&matrix, &machine));
+    assert_fits(&text);
+    text
+}
+
+fn assert_fits(text: &str) {
+    let wide = text.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "passes 100 columns");
+    let blanks = text.lines().find(|line| line.ends_with(' '));
+    assert_eq!(blanks, None, "ends with blanks");
+}
+
+#[test]
+fn a_complete_report() {
+    let text = plain(&table::render(&two_cores()));
+    assert_fits(&text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_report_that_is_neither_complete_nor_trustworthy() {
+    let mut report = doubtful();
+    report.measurements.truncate(2);
+    report.results.clear();
+    let text = plain(&table::render(&report));
+    assert_fits(&text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn heat_maps_of_2_and_16_spes_have_a_number_for_each_pair() {
+    insta::assert_snapshot!("2_spes", heat_map_of(2, 2));
+    insta::assert_snapshot!("16_spes", heat_map_of(16, 4));
+}
+
+#[test]
+fn heat_maps_of_64_and_576_spes_have_medians_of_blocks() {
+    let report = captured_64_cores();
+    let text = plain(&heat_map::render(&report.matrices[0], &report.machine));
+    assert_fits(&text);
+    insta::assert_snapshot!("64_spes", text);
+    insta::assert_snapshot!("576_spes", heat_map_of(576, 96));
+}
+
+#[test]
+fn pairs_that_were_not_measured_are_blank() {
+    let machine = empty(3, 3).machine;
+    let mut some = times(3, 3);
+    some[0][2] = None;
+    let text = plain(&heat_map::render(&matrix(&machine, some), &machine));
+    assert!(text.contains("Measured: 5 of 6 pairs"), "{text}");
+    assert!(text.contains("\nSPE 0 (CPU 0)       41.5\n"), "{text}");
+    let none = vec![vec![None; 3]; 3];
+    let text = plain(&heat_map::render(&matrix(&machine, none), &machine));
+    assert!(text.contains("Measured: 0 of 6 pairs"), "{text}");
+    assert!(!text.contains("Colours"), "{text}");
+}
+
+#[test]
+fn cells_are_coloured_and_near_pairs_differ_from_far_ones() {
+    let machine = empty(8, 4).machine;
+    let text = heat_map::render(&matrix(&machine, times(8, 4)), &machine);
+    // The ends of viridis.
+    assert!(text.contains("48;2;68;1;84m"), "{text:?}");
+    assert!(text.contains("48;2;253;231;37m"), "{text:?}");
+}
