@@ -38,7 +38,7 @@ use std::ops::ControlFlow;
 
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Distance, Machine, ModuleId, SpeId, Time, Topology};
+use cellworks_machine::{Distance, Machine, ModuleId, SpeId, Topology};
 
 use crate::error::MeasureError;
 use crate::report::{Home, Matrix, MatrixClass};
@@ -82,14 +82,7 @@ pub fn measure_matrix<M: Machine>(
     let served = machine.run(|ppe| {
         let mut crew = Crew::gather(ppe, plan);
         // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(
-            &mut crew,
-            plan,
-            topology,
-            &variables,
-            || ppe.now(),
-            progress,
-        );
+        let _ = conduct(&mut crew, plan, topology, &variables, progress);
         crew.dismiss()
     })??;
     Ok(matrix(machine, plan, &variables, &served))
@@ -101,14 +94,13 @@ fn conduct<M: Machine>(
     plan: &MatrixPlan,
     topology: &Topology,
     variables: &Variables,
-    now: impl Fn() -> Time,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<(), crew::Stopped> {
     let pairs = plan.pairs();
-    let start = now();
+    let start = crew.now();
     for (done, &(a, b)) in pairs.iter().enumerate() {
         // Handing a pair over takes time, too: later pairs make up for it.
-        let left = plan.takes() - now().since(start);
+        let left = plan.takes() - crew.now().since(start);
         let span = request::divided(left, pairs.len() - done).clamp(PAIR_SPAN_MIN, plan.pair_span);
         let directions = plan.directions(topology, a, b);
         let each = request::divided(span, directions.len());
@@ -172,7 +164,7 @@ fn matrix<M: Machine>(
             one_way_ns[to.index()][from.index()] = Some(span.as_nanoseconds_f64());
         }
     }
-    // An interrupted run may have measured the last pair in one direction only.
+    // After a break there are pairs that were planned and not measured.
     let measured = |a: SpeId, b: SpeId| {
         let there = one_way_ns[a.index()][b.index()]?;
         Some([there, one_way_ns[b.index()][a.index()]?])

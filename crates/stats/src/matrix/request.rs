@@ -18,8 +18,8 @@ const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 /// wake two SPEs that sleep.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// How short a pair is measured if even the pairs of which each distance needs some do not fit:
-/// handing a pair over takes about a fourth of that.
+/// How short a pair is measured if even the pairs of which each distance needs some do not fit. In
+/// less, two SPEs that sleep would hardly be awake.
 pub(super) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
 /// A matrix as somebody asks for it. `None` leaves the choice to [`plan`](Self::plan).
