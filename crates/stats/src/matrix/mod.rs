@@ -32,8 +32,7 @@ mod server;
 mod variable;
 mod words;
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use cellworks_machine::memory::{LINE_BYTES, Region};
@@ -123,19 +122,12 @@ struct Variables(BTreeMap<ModuleId, Region>);
 
 impl Variables {
     fn allocate<M: Machine>(machine: &M, plan: &MatrixPlan) -> Result<Self, MeasureError> {
-        let mut regions = BTreeMap::new();
-        if let Carrier::Atomic(_) = plan.carrier {
-            let topology = machine.topology();
-            for home in plan.pairs().iter().flat_map(|&(a, b)| [a, b]) {
-                let Some(home) = plan.home(topology, home) else {
-                    continue;
-                };
-                if let Entry::Vacant(entry) = regions.entry(home) {
-                    entry.insert(machine.allocate(home, LINES * LINE_BYTES)?);
-                }
-            }
-        }
-        Ok(Self(regions))
+        let topology = machine.topology();
+        let spes = plan.pairs().iter().flat_map(|&(a, b)| [a, b]);
+        let homes: BTreeSet<_> = spes.filter_map(|spe| plan.home(topology, spe)).collect();
+        let allocate = |home| Ok((home, machine.allocate(home, LINES * LINE_BYTES)?));
+        let regions = homes.into_iter().map(allocate);
+        Ok(Self(regions.collect::<Result<_, MeasureError>>()?))
     }
 
     /// Sets the variable of a module to 0 in each of its lines, and says where the first is.
