@@ -371,7 +371,7 @@ unsafe impl Machine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
-        let node = node_of(ea.0 as usize)?;
+        let node = node_of(ea.0 as usize).ok()?;
         let index = self.nodes.iter().position(|&os_index| os_index == node)?;
         Some(ModuleId::new(index as u16))
     }

@@ -133,9 +133,9 @@ impl Pages {
     }
 }
 
-/// The NUMA node that holds the page of an address, as the operating system numbers it; `None` if
-/// the kernel does not say, as for a page that was never written, or in a sandbox.
-pub(crate) fn node_of(address: usize) -> Option<u32> {
+/// The NUMA node that holds the page of an address, as the operating system numbers it. The kernel
+/// does not say for a page that was never written, nor in a sandbox that forbids the question.
+pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     let page = (address & !(PAGE_BYTES - 1)) as *const libc::c_void;
     let mut status: libc::c_int = -1;
     // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). It reads one
@@ -151,8 +151,11 @@ pub(crate) fn node_of(address: usize) -> Option<u32> {
             0,
         )
     };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
     // A negative status is an error number.
-    (result == 0).then_some(status)?.try_into().ok()
+    u32::try_from(status).map_err(|_| io::Error::from_raw_os_error(-status))
 }
 
 impl Drop for Pages {
@@ -176,6 +179,26 @@ mod tests {
         for pages in &all {
             assert_eq!(pages.bytes, 1 << 30);
             assert!(pages.to_multiple_of_4_gib() >= pages.bytes);
+        }
+    }
+
+    #[test]
+    fn a_page_has_a_node_once_it_is_written() {
+        let pages = Pages::new(2 * PAGE_BYTES, None).unwrap();
+        // SAFETY: the first byte of a mapping of ours.
+        unsafe { pages.base.as_ptr().write(1) };
+        let of_page = |page: usize| node_of(pages.base.as_ptr() as usize + page * PAGE_BYTES + 7);
+        match of_page(0) {
+            Ok(node) => {
+                assert!(node < 1024, "{node}");
+                let untouched = of_page(1).unwrap_err();
+                assert_eq!(untouched.raw_os_error(), Some(libc::ENOENT));
+            }
+            // In a sandbox, which is another matter.
+            Err(error) => assert!(
+                matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)),
+                "{error}"
+            ),
         }
     }
 

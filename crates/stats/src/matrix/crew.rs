@@ -2,7 +2,7 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Handle, Machine, Ppe, Span, SpeId};
+use cellworks_machine::{Handle, Machine, Ppe, Span, SpeId, Time};
 
 use super::command::{Command, Role};
 use super::request::{Carrier, MatrixPlan};
@@ -49,6 +49,11 @@ impl<'scope, 'env, M: Machine> Crew<'scope, 'env, M> {
             carrier,
             members,
         }
+    }
+
+    /// The time since the start of the run.
+    pub fn now(&self) -> Time {
+        self.ppe.now()
     }
 
     /// Has two SPEs measure the way from one to the other for as long as `span`. The variable, if

@@ -32,13 +32,12 @@ mod server;
 mod variable;
 mod words;
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Distance, Machine, ModuleId, SpeId, Time, Topology};
+use cellworks_machine::{Distance, Machine, ModuleId, SpeId, Topology};
 
 use crate::error::MeasureError;
 use crate::report::{Home, Matrix, MatrixClass};
@@ -82,14 +81,7 @@ pub fn measure_matrix<M: Machine>(
     let served = machine.run(|ppe| {
         let mut crew = Crew::gather(ppe, plan);
         // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(
-            &mut crew,
-            plan,
-            topology,
-            &variables,
-            || ppe.now(),
-            progress,
-        );
+        let _ = conduct(&mut crew, plan, topology, &variables, progress);
         crew.dismiss()
     })??;
     Ok(matrix(machine, plan, &variables, &served))
@@ -101,14 +93,13 @@ fn conduct<M: Machine>(
     plan: &MatrixPlan,
     topology: &Topology,
     variables: &Variables,
-    now: impl Fn() -> Time,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<(), crew::Stopped> {
     let pairs = plan.pairs();
-    let start = now();
+    let start = crew.now();
     for (done, &(a, b)) in pairs.iter().enumerate() {
         // Handing a pair over takes time, too: later pairs make up for it.
-        let left = plan.takes() - now().since(start);
+        let left = plan.takes() - crew.now().since(start);
         let span = request::divided(left, pairs.len() - done).clamp(PAIR_SPAN_MIN, plan.pair_span);
         let directions = plan.directions(topology, a, b);
         let each = request::divided(span, directions.len());
@@ -131,19 +122,12 @@ struct Variables(BTreeMap<ModuleId, Region>);
 
 impl Variables {
     fn allocate<M: Machine>(machine: &M, plan: &MatrixPlan) -> Result<Self, MeasureError> {
-        let mut regions = BTreeMap::new();
-        if let Carrier::Atomic(_) = plan.carrier {
-            let topology = machine.topology();
-            for home in plan.pairs().iter().flat_map(|&(a, b)| [a, b]) {
-                let Some(home) = plan.home(topology, home) else {
-                    continue;
-                };
-                if let Entry::Vacant(entry) = regions.entry(home) {
-                    entry.insert(machine.allocate(home, LINES * LINE_BYTES)?);
-                }
-            }
-        }
-        Ok(Self(regions))
+        let topology = machine.topology();
+        let spes = plan.pairs().iter().flat_map(|&(a, b)| [a, b]);
+        let homes: BTreeSet<_> = spes.filter_map(|spe| plan.home(topology, spe)).collect();
+        let allocate = |home| Ok((home, machine.allocate(home, LINES * LINE_BYTES)?));
+        let regions = homes.into_iter().map(allocate);
+        Ok(Self(regions.collect::<Result<_, MeasureError>>()?))
     }
 
     /// Sets the variable of a module to 0 in each of its lines, and says where the first is.
@@ -172,7 +156,7 @@ fn matrix<M: Machine>(
             one_way_ns[to.index()][from.index()] = Some(span.as_nanoseconds_f64());
         }
     }
-    // An interrupted run may have measured the last pair in one direction only.
+    // After a break there are pairs that were planned and not measured.
     let measured = |a: SpeId, b: SpeId| {
         let there = one_way_ns[a.index()][b.index()]?;
         Some([there, one_way_ns[b.index()][a.index()]?])

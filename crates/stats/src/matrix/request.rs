@@ -18,8 +18,8 @@ const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 /// wake two SPEs that sleep.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// How short a pair is measured if even the pairs of which each distance needs some do not fit:
-/// handing a pair over takes about a fourth of that.
+/// How short a pair is measured if even the pairs of which each distance needs some do not fit. In
+/// less, two SPEs that sleep would hardly be awake.
 pub(super) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
 /// A matrix as somebody asks for it. `None` leaves the choice to [`plan`](Self::plan).
@@ -276,4 +276,50 @@ pub(super) fn divided(span: Span, parts: usize) -> Span {
 
 fn times(span: Span, count: usize) -> Span {
     Span::from_femtoseconds(span.as_femtoseconds() * count as u128)
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::{CellId, SpeSite};
+
+    use super::*;
+
+    #[test]
+    fn a_pair_is_measured_both_ways_where_the_ways_differ() {
+        // SPEs 0 and 1 on one Cell, SPE 2 on another one with a memory module of its own.
+        let site = |cell| SpeSite {
+            cell: CellId::new(cell),
+            core: None,
+            place: String::new(),
+        };
+        let [first, second] = [0, 1].map(ModuleId::new);
+        let sites = [0, 0, 1].map(site).into();
+        let blade = Topology::new("a blade", vec![first, second], sites);
+        let limits = Limits {
+            block_bytes_max: 16 << 10,
+            local_store_bytes: 256 << 10,
+            memory_bytes_max: 1 << 28,
+        };
+        let [zero, one, two] = [0, 1, 2].map(SpeId::new);
+        let planned = |request: MatrixRequest| request.plan(&blade, &limits).unwrap();
+
+        let nearest = planned(MatrixRequest::new(Primitive::Atomic));
+        assert_eq!(nearest.home(&blade, one), Some(first));
+        assert_eq!(nearest.home(&blade, two), Some(second));
+        assert_eq!(nearest.directions(&blade, zero, one), [(zero, one)]);
+        let both = [(one, two), (two, one)];
+        assert_eq!(nearest.directions(&blade, one, two), both);
+
+        let placed = planned(MatrixRequest {
+            module: Some(second),
+            ..MatrixRequest::new(Primitive::Atomic)
+        });
+        assert_eq!(placed.home(&blade, one), Some(second));
+        assert_eq!(placed.directions(&blade, one, two), [(one, two)]);
+
+        let copy = planned(MatrixRequest::new(Primitive::Copy));
+        assert_eq!(copy.directions(&blade, one, two), both);
+        let mailbox = planned(MatrixRequest::new(Primitive::Mailbox));
+        assert_eq!(mailbox.directions(&blade, one, two), [(one, two)]);
+    }
 }
