@@ -158,8 +158,8 @@ fn legend(scale: &Scale, block: usize) -> String {
     line += "; blank: not measured\n";
     if block > 1 {
         line += &format!(
-            "Each number is the median of a block of up to {block} x {block} pairs; a column is named by its \
-             first SPE.\n"
+            "Each number is the median of a block of up to {block} x {block} pairs; a column is named by \
+             its first SPE.\n"
         );
     }
     line

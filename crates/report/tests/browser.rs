@@ -6,8 +6,8 @@
 //! cargo test -p cellworks-report --features browser --test browser
 //! ```
 //!
-//! The file that `CELLWORKS_REPORT_HTML` names, such as one that `cellworks stats --html` wrote, is opened
-//! as well. Screenshots go to `target/tmp`.
+//! The file that `CELLWORKS_REPORT_HTML` names, such as one that `cellworks stats --html` wrote, is
+//! opened as well. Pictures of all go to `target/tmp`.
 
 mod made_up;
 
@@ -262,18 +262,30 @@ const TOO_WIDE: &str =
     "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
 /// Letters of drawings that leave them.
-const CUT_OFF: &str = "[...document.querySelectorAll('.chart > svg text')].filter((text) => { \
-    const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect(); \
-    return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.top < outer.top - 1 \
-    || inner.bottom > outer.bottom + 1; }).map((text) => text.textContent)";
+const CUT_OFF: &str = "[...document.querySelectorAll('.chart > svg text')].filter((text) => {
+    const inner = text.getBoundingClientRect();
+    const outer = text.closest('svg').getBoundingClientRect();
+    return inner.left < outer.left - 1 || inner.right > outer.right + 1
+        || inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
+}).map((text) => text.textContent)";
 
 /// Letters of a drawing, or numbers at the edges of a heat map, that lie over others.
-const OVERLAPPING: &str = "[...document.querySelectorAll('.chart > svg, .rows, .columns')].flatMap((drawing) => { \
-    const all = [...drawing.querySelectorAll('text, span')]; \
-    const boxes = all.map((text) => text.getBoundingClientRect()); \
-    return all.filter((_, a) => boxes.some((box, b) => b > a && box.left < boxes[a].right - 1 \
-    && box.right > boxes[a].left + 1 && box.top < boxes[a].bottom - 1 && box.bottom > boxes[a].top + 1)) \
-    .map((text) => text.textContent); })";
+const OVERLAPPING: &str =
+    "[...document.querySelectorAll('.chart > svg, .rows, .columns')].flatMap((drawing) => {
+    const all = [...drawing.querySelectorAll('text, span')];
+    const boxes = all.map((text) => text.getBoundingClientRect());
+    const over = (a, b) => a.left < b.right - 1 && a.right > b.left + 1
+        && a.top < b.bottom - 1 && a.bottom > b.top + 1;
+    return all.filter((_, one) => boxes.some((box, other) => other > one && over(box, boxes[one])))
+        .map((text) => text.textContent);
+})";
+
+/// How opaque each pixel of a heat map of 64 SPEs is.
+const OPACITIES: &str = "(() => {
+    const context = document.querySelector('canvas').getContext('2d');
+    const data = context.getImageData(0, 0, 64, 64).data;
+    return [...Array(4096).keys()].map((at) => data[at * 4 + 3]);
+})()";
 
 fn enable_network() -> Network::Enable {
     Network::Enable {
@@ -339,11 +351,9 @@ fn a_report_of_64_captured_cores_can_be_read() {
         )
     );
     // A core does not send to itself: transparent. All other pairs have a colour.
-    let alpha = "(() => { const data = document.querySelector('canvas').getContext('2d').getImageData(0, 0, 64, 64).data; \
-                 return [...Array(4096).keys()].map((at) => data[at * 4 + 3]); })()";
-    let alpha = page.value(alpha);
+    let opacities = page.value(OPACITIES);
     for at in 0..4_096 {
-        assert_eq!(alpha[at], if at % 65 == 0 { 0 } else { 255 });
+        assert_eq!(opacities[at], if at % 65 == 0 { 0 } else { 255 });
     }
     assert_eq!(
         page.text("#matrices table tbody tr"),

@@ -125,6 +125,20 @@ fn one_spe_starts_the_curve_of_private_variables_too() {
 }
 
 #[test]
+fn heat_maps_have_a_legend_from_end_to_end_of_their_colours() {
+    for report in [two_cores(), captured_64_cores()] {
+        let html = html::render(&report);
+        let legend = html.split("<figcaption class=\"scale\">").nth(1).unwrap();
+        let legend = legend.split("</figcaption>").next().unwrap();
+        assert!(legend.contains("(to right,#440154,"), "{legend}");
+        assert!(legend.contains(",#fde725)"), "{legend}");
+        assert!(legend.contains("not measured"), "{legend}");
+    }
+    // What lies outside of the scale is said to.
+    assert!(html::render(&captured_64_cores()).contains("≤ 41.3 ns"));
+}
+
+#[test]
 fn matrices_of_576_spes_stay_small() {
     let mut report = empty(576, 96);
     report.matrices = vec![matrix(&report.machine, times(576, 96))];

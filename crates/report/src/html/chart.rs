@@ -53,7 +53,8 @@ pub(super) enum Spacing {
     Whole,
     /// By their logarithm, with ticks at powers of 2.
     Log2,
-    /// By their logarithm, with ticks at powers of 10 and, where these are few, at their 2- and 5-fold.
+    /// By their logarithm, with ticks at powers of 10 and, where these are few, at 2 and 5 times
+    /// each.
     Log10,
 }
 
@@ -122,7 +123,9 @@ impl Chart {
 }
 
 fn axes(x: &Placed<'_>, y: &Placed<'_>) -> Markup {
-    let middle = (TOP + BOTTOM) / 2.0;
+    let frame = format!("{LEFT},{TOP} {LEFT},{BOTTOM} {RIGHT},{BOTTOM}");
+    let (center, middle) = ((LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
+    let upwards = format!("rotate(-90 12 {middle})");
     html! {
         g.axis {
             @for (at, text) in y.ticks() {
@@ -133,9 +136,9 @@ fn axes(x: &Placed<'_>, y: &Placed<'_>) -> Markup {
                 line.grid x1=(px(at)) x2=(px(at)) y1=(TOP) y2=(BOTTOM) {}
                 text x=(px(at)) y=(BOTTOM + 17.0) text-anchor="middle" { (text) }
             }
-            polyline.frame points={ (LEFT) "," (TOP) " " (LEFT) "," (BOTTOM) " " (RIGHT) "," (BOTTOM) } {}
-            text.label x=((LEFT + RIGHT) / 2.0) y=(HEIGHT - 8.0) text-anchor="middle" { (x.axis.label) }
-            text.label x="12" y=(middle) text-anchor="middle" transform={ "rotate(-90 12 " (middle) ")" } {
+            polyline.frame points=(frame) {}
+            text.label x=(center) y=(HEIGHT - 8.0) text-anchor="middle" { (x.axis.label) }
+            text.label x="12" y=(middle) text-anchor="middle" transform=(upwards) {
                 (y.axis.label)
             }
         }

@@ -1,8 +1,8 @@
 //! Heat maps of matrices.
 //!
-//! Up to 16 SPEs are a table with a number in each cell. More are a canvas of a pixel for each pair, which the
-//! script paints from the numbers beside it: as elements of their own, the pairs of 576 SPEs would
-//! take a browser seconds and hundreds of megabytes.
+//! Up to 16 SPEs are a table with a number in each cell. More are a canvas of a pixel for each pair,
+//! which the script paints from the numbers beside it: elements of their own for all pairs of 576
+//! SPEs would be a third of a million.
 
 use cellworks_stats::Matrix;
 use colorous::VIRIDIS;
@@ -93,7 +93,9 @@ fn numbered(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
                     @for (from, row) in matrix.one_way_ns.iter().enumerate() {
                         tr {
                             th scope="row" { (text::spe(machine, from)) }
-                            @for (to, ns) in row.iter().enumerate() { (cell(from, to, *ns, machine, scale)) }
+                            @for (to, ns) in row.iter().enumerate() {
+                                (cell(from, to, *ns, machine, scale))
+                            }
                         }
                     }
                 }
@@ -136,15 +138,11 @@ fn painted(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
     // A name could end the script element.
     let json = json.replace('<', "\\u003c");
     let step = spes.div_ceil(TICKS).next_power_of_two();
-    let ticks = || {
-        let ticks = (0..spes).step_by(step);
-        ticks.map(move |spe| {
-            (
-                spe,
-                format!("{:.2}%", (spe as f64 + 0.5) / spes as f64 * 100.0),
-            )
-        })
+    let tick = |spe| {
+        let middle = (spe as f64 + 0.5) / spes as f64;
+        (spe, format!("{:.2}%", middle * 100.0))
     };
+    let ticks = || (0..spes).step_by(step).map(tick);
     html! {
         div.painted {
             div.rows {
@@ -192,15 +190,21 @@ fn classes(matrix: &Matrix) -> Markup {
             table {
                 thead {
                     tr {
-                        th.left { "distance" } th { "pairs" } th { "measured" } th { "min (ns)" }
-                        th { "median (ns)" } th { "max (ns)" }
+                        th.left { "distance" }
+                        @for heading in ["pairs", "measured", "min (ns)", "median (ns)", "max (ns)"] {
+                            th { (heading) }
+                        }
                     }
                 }
                 tbody {
                     @for class in &matrix.classes {
                         tr {
-                            td.left { (class.name) } td { (text::whole(class.pairs)) } td { (text::whole(class.pairs_measured)) }
-                            td { (ns(class.min_ns)) } td { (ns(class.p50_ns)) } td { (ns(class.max_ns)) }
+                            td.left { (class.name) }
+                            td { (text::whole(class.pairs)) }
+                            td { (text::whole(class.pairs_measured)) }
+                            td { (ns(class.min_ns)) }
+                            td { (ns(class.p50_ns)) }
+                            td { (ns(class.max_ns)) }
                         }
                     }
                 }

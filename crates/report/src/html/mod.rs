@@ -8,11 +8,11 @@
 //!         └─ circumstances
 //! ```
 //!
-//! Curves are SVG and complete without the script, which shows what the pointer is over and paints the large
-//! heat maps. They are drawn here because of what charting crates would add to every report: plotly 0.14 adds its script
-//! of 4.7 MB and MathJax of 2.1 MB, which cannot be left out, and charming 0.6 names the address of
-//! a script in the network. A report of a small machine has 100 KB, takes its colours from the
-//! reader's preference for light or dark, and prints.
+//! Curves are SVG and complete without the script, which shows what the pointer is over and paints
+//! the large heat maps. They are drawn here because of what charting crates would add to every
+//! report: plotly 0.14 adds its script of 4.7 MB and MathJax of 2.1 MB, which cannot be left out, and
+//! charming 0.6 names the address of a script in the network. A report of a small machine has
+//! 100 KB, takes its colours from the reader's preference for light or dark, and prints.
 
 mod chart;
 mod matrix;
@@ -27,6 +27,9 @@ use crate::{Conditions, Report};
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
+
+/// Lists that are longer are folded.
+const LISTED_MAX: usize = 16;
 
 /// The report as one HTML file that loads nothing.
 ///
@@ -64,7 +67,10 @@ pub fn render(report: &Report) -> String {
                 header {
                     p.command { "cellworks " (report.command) }
                     h1 { (machine.name) }
-                    p.parts { (parts_of(machine)) @if let Some(end) = finished(report) { " · " span.end { (end) } } }
+                    p.parts {
+                        (parts_of(machine))
+                        @if let Some(end) = finished(report) { " · " span.end { (end) } }
+                    }
                     nav aria-label="Parts of this report" {
                         @for (id, heading, _) in &parts { a href={ "#" (id) } { (heading) } }
                     }
@@ -107,12 +113,16 @@ fn advice(report: &Report) -> Option<Markup> {
 fn not_measured(report: &Report) -> Option<Markup> {
     (!report.not_measured.is_empty()).then(|| {
         html! {
-            ul { @for missing in &report.not_measured { li { b { (missing.what) } ": " (missing.why) } } }
+            ul {
+                @for missing in &report.not_measured {
+                    li { b { (missing.what) } ": " (missing.why) }
+                }
+            }
         }
     })
 }
 
-/// When the run ended, to the minute; nothing if the number of seconds is not one that a calendar has.
+/// When the run ended, to the minute; `None` if no calendar has that number of seconds.
 fn finished(report: &Report) -> Option<String> {
     let seconds = i64::try_from(report.environment.finished_unix_s).ok()?;
     let end = Timestamp::from_second(seconds).ok()?;
@@ -152,8 +162,11 @@ fn circumstances(report: &Report) -> Markup {
             ul {
                 @for (number, cell) in machine.cells.iter().enumerate() {
                     li {
-                        "Cell " (number) ", nearest to memory module " (cell.nearest_memory_module) ": "
-                        (cell.spes.iter().map(|spe| text::spe(machine, *spe)).collect::<Vec<_>>().join(", "))
+                        "Cell " (number) ", memory module " (cell.nearest_memory_module) ": "
+                        @for (at, spe) in cell.spes.iter().enumerate() {
+                            @if at > 0 { ", " }
+                            (text::spe(machine, *spe))
+                        }
                     }
                 }
             }
@@ -161,8 +174,11 @@ fn circumstances(report: &Report) -> Markup {
         @if let Some(left_out) = environment.host.as_ref().map(|host| &host.cpus_left_out)
             && !left_out.is_empty()
         {
-            h3 { "CPUs left out" }
-            ul { @for cpu in left_out { li { "CPU " (cpu.cpu) ": " (cpu.why) } } }
+            // On a large machine half of the CPUs may be second threads of cores.
+            details open[left_out.len() <= LISTED_MAX] {
+                summary { "CPUs left out: " (left_out.len()) }
+                ul { @for cpu in left_out { li { "CPU " (cpu.cpu) ": " (cpu.why) } } }
+            }
         }
     }
 }

@@ -71,8 +71,10 @@ pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
         return None;
     }
     Some(html! {
-        p.note { "Points are medians; bars are the intervals in which these would be found again with a \
-                  probability of 95 %." }
+        p.note {
+            "Points are medians; bars are the intervals in which these would be found again with a \
+             probability of 95 %."
+        }
         div.functions {
             @for Curves { function, charts } in curves {
                 div.several[charts.len() > 1] {
@@ -91,7 +93,7 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.push(latency(Against::Block, &blocks));
         charts.extend(bandwidths(Against::Block, &blocks));
     } else {
-        // Sizes and numbers of SPEs at once would be a surface. A machine of two SPEs has no third point.
+        // Sizes and numbers of SPEs at once would be a surface. Two SPEs have no third point.
         let counts = lines(measured, Against::Spes, spes.clamp(2, POINTS_MIN));
         if !counts.is_empty() {
             charts.push(latency(Against::Spes, &counts));
@@ -328,7 +330,7 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
 /// What the lines differ in; of a single line, all that is known.
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // What has no meaning for some lines need not be said of the others, if all names differ without it.
+    // What has no meaning for some lines need not be said of the others, if names differ without.
     let names = |said: &dyn Fn(&BTreeSet<&str>) -> bool| -> Vec<String> {
         let values = |at: usize| {
             all.iter()

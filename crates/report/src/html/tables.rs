@@ -59,8 +59,8 @@ pub(super) fn measurements(report: &Report) -> Option<Markup> {
         .chunk_by(|a, b| a.function == b.function);
     Some(html! {
         p.note {
-            "Times are those of one operation. ± is half the width of the interval in which the median \
-             would be found again with a probability of 95 %."
+            "Times are those of one operation. ± is half the width of the interval in which the \
+             median would be found again with a probability of 95 %."
         }
         @for group in groups {
             h3 { code { (group[0].function) } " " span.what { (group[0].function.operation()) } }
@@ -78,7 +78,13 @@ fn grouped(group: &[Measurement]) -> Markup {
     html! {
         div.wide {
             table {
-                thead { tr { @for (heading, _) in &shown { th class=[left(heading)] scope="col" { (heading) } } } }
+                thead {
+                    tr {
+                        @for (heading, _) in &shown {
+                            th class=[left(heading)] scope="col" { (heading) }
+                        }
+                    }
+                }
                 tbody {
                     @for measurement in group {
                         tr { @for (heading, value) in &shown {

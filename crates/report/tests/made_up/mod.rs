@@ -312,8 +312,8 @@ pub fn captured() -> Vec<Vec<Option<f64>>> {
         .collect()
 }
 
-/// A report with the captured matrix of 64 cores: two cores on a tile with its cache are a Cell. All else in
-/// it stands in for what was not captured.
+/// A report with the captured matrix of 64 cores: two cores on a tile with its cache are a Cell. All
+/// else in it stands in for what was not captured.
 pub fn captured_64_cores() -> Report {
     let mut report = empty(64, 2);
     report.machine.name = "Intel Xeon Phi 7210: captured matrix, made-up measurements".to_owned();
