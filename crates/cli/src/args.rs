@@ -1,10 +1,14 @@
 //! What can be typed.
 //!
-//! The flags are CellStats' own (section 3.1 of the paper). Here they are only read; whether they
-//! make sense together and on a machine is for [`Request::plan`] to say.
+//! The flags of `stats` are CellStats' own (section 3.1 of the paper) and some more. Here they are
+//! only read; whether they make sense together and on a machine is for [`Request::plan`] and
+//! [`MatrixRequest::plan`] to say.
 
-use cellworks_machine::{CellId, ModuleId};
-use cellworks_stats::{Count, Function, Iterations, Request};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cellworks_machine::{CellId, ModuleId, Span};
+use cellworks_stats::{Count, Function, Iterations, MatrixRequest, Polling, Primitive, Request};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -20,15 +24,26 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Stats(StatsArgs),
+    Compare(CompareArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
+
+/// How long everything takes at the most.
+const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
+
+/// How long a matrix takes at the most.
+const MATRIX_BUDGET: Duration = Duration::from_secs(120);
 
 const EXAMPLES: &str = "\
 Counts (-i, -w, -l, -n, -N) take k for 1,000 and m for 1,000,000; sizes (-b, -t) take k for 1,024
 and m for 1,048,576.
 
 Examples:
-  cellworks stats
-      Everything, in under a minute.
+  cellworks stats --html report.html
+      Everything, in under a minute, also as a page for a browser.
+  cellworks stats --matrix atomic
+      The time from every core to every other, as a heat map.
   cellworks stats -f mailbox -n 2 -s
       A word from SPE 0 to another SPE of Cell 0, and back.
   cellworks stats -f dmaget -N 2 -b 16k -t 32k
@@ -36,7 +51,8 @@ Examples:
   cellworks stats -f dmalistput -l 64 -b 256 -i 100k --format json
       Lists of 64 blocks of 256 bytes, 100,000 times, as JSON.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 130 interrupted.";
+Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured but not
+trustworthy, 130 interrupted.";
 
 /// Measures what communication costs: threads, mailboxes, signals, DMA and atomic operations.
 ///
@@ -93,17 +109,94 @@ pub(crate) struct StatsArgs {
     #[arg(short = 's')]
     pub between_spes: bool,
 
+    /// Chains of pointers that `chase` follows at once [default: 1]
+    #[arg(short = 'k', value_name = "CHAINS", value_parser = count, allow_negative_numbers = true)]
+    pub chains: Option<u64>,
+
+    /// SPEs that copy memory while `chase` runs [default: 0]
+    #[arg(long, value_name = "SPES", value_parser = count, allow_negative_numbers = true)]
+    pub load: Option<u64>,
+
+    /// The one-way time from every SPE to every other, in place of a function
+    #[arg(long, value_name = "PRIMITIVE", value_parser = primitive_parser())]
+    pub matrix: Option<Primitive>,
+
+    /// How the receiver of `--matrix atomic` waits [default: reads]
+    #[arg(long, value_name = "HOW", value_parser = polling_parser())]
+    pub polling: Option<Polling>,
+
+    /// Every pair of a matrix, however long it takes; otherwise pairs are sampled where there are too
+    /// many for the budget
+    #[arg(long)]
+    pub full: bool,
+
+    /// How long everything may take, such as 30s or 5m
+    /// [default: 50s for everything, 2m for a matrix, 0.2s for one function]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
+    pub budget: Option<Duration>,
+
+    /// All samples, in JSON
+    #[arg(long)]
+    pub samples: bool,
+
     /// The machine to measure
     #[arg(long, value_name = "MACHINE", default_value = "host", value_parser = machine)]
     pub machine: MachineName,
 
-    /// How to print the result
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[command(flatten)]
+    pub output: OutputArgs,
 
     /// No progress and no warnings
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Compares two results of `stats`: two machines, or two days.
+///
+/// Prints for everything that both have measured how many times as long the second took, with the
+/// interval of that ratio.
+#[derive(Args)]
+pub(crate) struct CompareArgs {
+    /// The JSON of the first run
+    #[arg(value_name = "A.json")]
+    pub a: PathBuf,
+
+    /// The JSON of the second run
+    #[arg(value_name = "B.json")]
+    pub b: PathBuf,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Prints the completions for a shell.
+///
+/// For bash: cellworks completions bash > ~/.local/share/bash-completion/completions/cellworks
+#[derive(Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Prints a manual page.
+///
+/// To read it: cellworks man stats | man -l -
+#[derive(Args)]
+pub(crate) struct ManArgs {
+    /// The command that the page is about [default: cellworks itself]
+    pub command: Option<String>,
+}
+
+/// Where the result goes.
+#[derive(Args)]
+pub(crate) struct OutputArgs {
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Writes the result as a page for a browser, too: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// A machine that the command knows.
@@ -126,13 +219,25 @@ pub(crate) enum Format {
 pub(crate) enum Wanted {
     Everything,
     One(Request),
+    Matrix(MatrixRequest),
 }
 
 impl StatsArgs {
     /// Puts the flags together; the message says why that is not possible.
     pub fn wanted(&self) -> Result<Wanted, String> {
+        if let Some(primitive) = self.matrix {
+            return self.matrix(primitive).map(Wanted::Matrix);
+        }
+        let of_a_matrix = [(self.polling.is_some(), "--polling"), (self.full, "--full")];
+        if let Some(flag) = first_given(&of_a_matrix) {
+            return Err(format!(
+                "{flag} without --matrix: it says how a matrix is measured; name what it is of\n  \
+                 example: cellworks stats --matrix atomic {flag}{}",
+                if flag == "--polling" { " reads" } else { "" }
+            ));
+        }
         let Some(function) = self.function else {
-            return match self.flag_of_one_function() {
+            return match first_given(&self.of_one_function()) {
                 None => Ok(Wanted::Everything),
                 Some(flag) => Err(format!(
                     "{flag} without -f: it belongs to one function, and without -f everything is \
@@ -151,27 +256,75 @@ impl StatsArgs {
             (Some(shared), None) => Count::Shared(clamp(shared)),
             (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
         };
-        let iterations = self.iterations.map(Iterations::Exactly);
         let usual = Request::new(function);
+        let iterations = match (self.iterations, self.budget) {
+            (Some(iterations), Some(_)) => {
+                return Err(format!(
+                    "-i {iterations} with --budget: a number of iterations takes as long as it \
+                     takes; use one of them\n  example: cellworks stats -f {function} -i {iterations}"
+                ));
+            }
+            (Some(iterations), None) => Iterations::Exactly(iterations),
+            (None, Some(budget)) => Iterations::Within(span(budget)),
+            (None, None) => usual.iterations,
+        };
         Ok(Wanted::One(Request {
             spes,
-            iterations: iterations.unwrap_or(usual.iterations),
+            iterations,
             warm_up: self.warm_up,
             block_bytes: self.block.map(clamp),
-            list_elements: self
-                .list
-                .map(|list| u32::try_from(list).unwrap_or(u32::MAX)),
+            list_elements: self.list.map(clamp_u32),
             stride_bytes: self.stride.map(clamp),
+            chains: self.chains.map(clamp_u32),
+            loading_spes: self.load.map(clamp),
             cell: self.cell.map(CellId::new),
             module: self.module.map(ModuleId::new),
             between_spes: self.between_spes,
+            keep_samples: self.samples,
             ..usual
         }))
     }
 
-    /// A flag that was given although it has no meaning without `-f`.
-    fn flag_of_one_function(&self) -> Option<&'static str> {
-        let given = [
+    fn matrix(&self, primitive: Primitive) -> Result<MatrixRequest, String> {
+        let example = format!("example: cellworks stats --matrix {}", name_of(primitive));
+        let foreign = [(self.function.is_some(), "-f"), (self.samples, "--samples")];
+        let foreign = first_given(&foreign).or_else(|| {
+            let given = self.of_one_function().into_iter();
+            let foreign: Vec<_> = given
+                .filter(|(_, flag)| !matches!(*flag, "-b" | "-m"))
+                .collect();
+            first_given(&foreign)
+        });
+        if let Some(flag) = foreign {
+            return Err(format!(
+                "{flag} with --matrix: a matrix takes every pair of SPEs as it is; leave {flag} \
+                 out\n  {example}"
+            ));
+        }
+        if self.full && self.budget.is_some() {
+            return Err(format!(
+                "--full with --budget: every pair takes as long as it takes; use one of them\n  \
+                 {example} --full"
+            ));
+        }
+        let budget = self.budget.unwrap_or(MATRIX_BUDGET);
+        Ok(MatrixRequest {
+            polling: self.polling,
+            block_bytes: self.block.map(clamp),
+            module: self.module.map(ModuleId::new),
+            budget: (!self.full).then(|| span(budget)),
+            ..MatrixRequest::new(primitive)
+        })
+    }
+
+    /// How long everything may take.
+    pub fn budget_of_everything(&self) -> Duration {
+        self.budget.unwrap_or(EVERYTHING_BUDGET)
+    }
+
+    /// The flags that have no meaning without `-f`, and whether they were given.
+    fn of_one_function(&self) -> [(bool, &'static str); 12] {
+        [
             (self.shared.is_some(), "-n"),
             (self.private.is_some(), "-N"),
             (self.iterations.is_some(), "-i"),
@@ -182,17 +335,84 @@ impl StatsArgs {
             (self.cell.is_some(), "-c"),
             (self.module.is_some(), "-m"),
             (self.between_spes, "-s"),
-        ];
-        given
-            .into_iter()
-            .find_map(|(is_given, flag)| is_given.then_some(flag))
+            (self.chains.is_some(), "-k"),
+            (self.load.is_some(), "--load"),
+        ]
     }
+}
+
+fn first_given(flags: &[(bool, &'static str)]) -> Option<&'static str> {
+    flags
+        .iter()
+        .find_map(|(is_given, flag)| is_given.then_some(*flag))
+}
+
+pub(crate) fn span(duration: Duration) -> Span {
+    Span::from_nanoseconds(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// A number that is too large for this computer's `usize` is too large for everything that it
 /// could mean.
 fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn clamp_u32(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// The primitives that a matrix can be of, by name.
+const PRIMITIVES: [(Primitive, &str, &str); 4] = [
+    (
+        Primitive::Mailbox,
+        "mailbox",
+        "a word in the inbound mailbox",
+    ),
+    (Primitive::Signal, "signal", "a signal"),
+    (Primitive::Atomic, "atomic", "a variable in main memory"),
+    (
+        Primitive::Copy,
+        "copy",
+        "a block that one SPE wrote and the other gets",
+    ),
+];
+
+pub(crate) fn name_of(primitive: Primitive) -> &'static str {
+    let (_, name, _) = PRIMITIVES
+        .iter()
+        .find(|(candidate, ..)| *candidate == primitive)
+        .expect("every primitive is in the list");
+    name
+}
+
+fn primitive_parser() -> impl TypedValueParser<Value = Primitive> {
+    PossibleValuesParser::new(PRIMITIVES.map(|(_, name, help)| PossibleValue::new(name).help(help)))
+        .map(|name| {
+            PRIMITIVES
+                .iter()
+                .find_map(|(primitive, candidate, _)| (*candidate == name).then_some(*primitive))
+                .expect("clap lets only names of primitives pass")
+        })
+}
+
+fn polling_parser() -> impl TypedValueParser<Value = Polling> {
+    let reads = PossibleValue::new("reads").help("read until it has changed, then write");
+    let swap = PossibleValue::new("compare-and-swap")
+        .help("try to replace it until that succeeds, as the tool core-to-core-latency does");
+    PossibleValuesParser::new([reads, swap]).map(|name| match name.as_str() {
+        "reads" => Polling::Reads,
+        _ => Polling::CompareAndSwap,
+    })
+}
+
+/// How long a run may take.
+fn budget(text: &str) -> Result<Duration, String> {
+    const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
+    let budget = humantime::parse_duration(text).map_err(|why| format!("{why}; {RULE}"))?;
+    if budget.is_zero() {
+        return Err(format!("nothing can be measured in no time; {RULE}"));
+    }
+    Ok(budget)
 }
 
 fn function_parser() -> impl TypedValueParser<Value = Function> {

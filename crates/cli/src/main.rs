@@ -1,10 +1,12 @@
 //! The command `cellworks`.
 
 mod args;
-mod environment;
+mod compare;
+mod manual;
+mod output;
 mod progress;
 mod stats;
-mod style;
+mod surroundings;
 
 use std::process::ExitCode;
 
@@ -14,30 +16,49 @@ use args::{Cli, Command};
 
 /// How the command ends other than well.
 enum Failure {
-    /// The arguments make no sense: exit code 2.
+    /// The arguments make no sense, or the files that they name: exit code 2.
     Usage(String),
     /// The run failed: exit code 1.
     Run(String),
+    /// Everything was measured and printed, but it cannot be relied upon, for these reasons: exit
+    /// code 3.
+    Untrusted(Vec<String>),
+    /// Somebody pressed Ctrl-C: what a shell reports for a program that SIGINT ended, 128 + 2.
+    Interrupted,
     /// Nobody reads the output any more: that is no error.
     ClosedPipe,
 }
 
 fn main() -> ExitCode {
-    let Cli {
-        command: Command::Stats(arguments),
-    } = Cli::parse();
-    match stats::run(&arguments) {
-        Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
-        Err(Failure::Run(message)) => fail(&message, 1),
-        Err(Failure::Usage(message)) => fail(&message, 2),
-    }
+    let cli = Cli::parse();
+    let end = match &cli.command {
+        Command::Stats(arguments) => stats::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
+        Command::Completions(arguments) => manual::completions(arguments),
+        Command::Man(arguments) => manual::man(arguments),
+    };
+    ExitCode::from(exit_code(end))
 }
 
-fn fail(message: &str, code: u8) -> ExitCode {
-    anstream::eprintln!(
-        "{}error:{} {message}",
-        style::BAD.render(),
-        style::BAD.render_reset()
-    );
-    ExitCode::from(code)
+/// The exit code; says why if it is not 0.
+fn exit_code(end: Result<(), Failure>) -> u8 {
+    match end {
+        Ok(()) | Err(Failure::ClosedPipe) => 0,
+        Err(Failure::Run(message)) => {
+            output::error(&message);
+            1
+        }
+        Err(Failure::Usage(message)) => {
+            output::error(&message);
+            2
+        }
+        Err(Failure::Untrusted(reasons)) => {
+            output::error(&format!(
+                "measured, but not trustworthy:\n  {}",
+                reasons.join("\n  ")
+            ));
+            3
+        }
+        Err(Failure::Interrupted) => 130,
+    }
 }

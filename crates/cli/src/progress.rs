@@ -1,19 +1,15 @@
-//! A progress bar on a terminal, nothing elsewhere, and a terminal that stays sane after Ctrl-C.
+//! A progress bar on a terminal, nothing elsewhere.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What a shell reports for a program that SIGINT ended: 128 + 2.
-const EXIT_INTERRUPTED: i32 = 130;
-
 /// The progress of a run, on standard error.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar of `steps` steps; invisible if `quiet` or if nobody could see it. From here on Ctrl-C
-    /// removes it and ends the process.
+    /// A bar of `steps` steps; invisible if `quiet` or if nobody could see it.
     pub fn new(steps: usize, quiet: bool) -> Self {
         let visible = !quiet && stderr().is_terminal();
         let target = if visible {
@@ -29,13 +25,6 @@ impl Progress {
             // costs the measured cores nothing that shows.
             bar.enable_steady_tick(Duration::from_millis(500));
         }
-        let shown = bar.clone();
-        let handler = ctrlc::set_handler(move || {
-            shown.finish_and_clear();
-            std::process::exit(EXIT_INTERRUPTED);
-        });
-        // Without a handler Ctrl-C still ends the process, only less tidily.
-        drop(handler);
         Self(bar)
     }
 
@@ -47,6 +36,17 @@ impl Progress {
     /// One step is done.
     pub fn step(&self) {
         self.0.inc(1);
+    }
+
+    /// So many of all steps are done.
+    pub fn at(&self, done: usize, all: usize) {
+        self.0.set_length(all as u64);
+        self.0.set_position(done as u64);
+    }
+
+    /// Removes the bar.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
     }
 }
 

@@ -128,8 +128,10 @@ pub struct Conditions {
     pub quota_cpus: Option<f64>,
     /// What the clock counts by, such as `tsc`.
     pub clock_source: Option<String>,
-    /// The smallest step that the clock was seen to take, in nanoseconds.
-    pub clock_step_ns: f64,
+    /// The highest clock rate of the measured CPUs.
+    pub highest_clock_hz: Option<u64>,
+    /// The smallest step that the clock was seen to take, in nanoseconds; `None` if it stood still.
+    pub clock_step_ns: Option<f64>,
     /// What reading the clock takes, in nanoseconds.
     pub clock_reading_ns: f64,
     /// The CPUs that were left out.

@@ -219,7 +219,8 @@ fn environment() -> Environment {
             governors: vec!["performance".to_owned()],
             quota_cpus: Some(1.5),
             clock_source: Some("tsc".to_owned()),
-            clock_step_ns: 1.0,
+            highest_clock_hz: None,
+            clock_step_ns: Some(1.0),
             clock_reading_ns: 20.5,
             cpus_left_out: vec![CpuLeftOut {
                 cpu: 3,

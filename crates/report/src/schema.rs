@@ -167,7 +167,7 @@ mod tests {
             ),
             (
                 // JSON has no NaN: serde writes null.
-                |o| o["environment"]["host"]["clock_step_ns"] = json!(null),
+                |o| o["environment"]["host"]["clock_reading_ns"] = json!(null),
                 "/environment/host: ",
             ),
             (

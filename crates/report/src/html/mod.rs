@@ -199,7 +199,12 @@ fn conditions(host: &Conditions) -> Vec<(&'static str, String)> {
                 .map(|cpus| format!("{} CPUs", figures(cpus))),
         ),
         ("Clock", host.clock_source.clone()),
-        ("Smallest step of the clock", Some(time(host.clock_step_ns))),
+        (
+            "Highest clock rate",
+            host.highest_clock_hz
+                .map(|hz| format!("{} GHz", figures(hz as f64 / 1e9))),
+        ),
+        ("Smallest step of the clock", host.clock_step_ns.map(time)),
         ("Reading the clock", Some(time(host.clock_reading_ns))),
     ];
     rows.into_iter()

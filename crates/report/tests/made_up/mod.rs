@@ -288,7 +288,8 @@ pub fn two_cores() -> Report {
         governors: vec!["performance".to_owned()],
         quota_cpus: Some(2.0),
         clock_source: Some("tsc".to_owned()),
-        clock_step_ns: 1.0,
+        highest_clock_hz: None,
+        clock_step_ns: Some(1.0),
         clock_reading_ns: 19.4,
         cpus_left_out: vec![CpuLeftOut {
             cpu: 2,

@@ -299,6 +299,8 @@ mod tests {
             block_bytes_max: 16 << 10,
             local_store_bytes: 256 << 10,
             memory_bytes_max: 1 << 28,
+            staging_bytes_max: None,
+            bandwidth_bytes_per_s_max: None,
         };
         let [zero, one, two] = [0, 1, 2].map(SpeId::new);
         let planned = |request: MatrixRequest| request.plan(&blade, &limits).unwrap();

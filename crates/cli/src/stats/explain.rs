@@ -1,134 +1,11 @@
-//! `cellworks stats`: measures, and prints what was measured.
+//! What is wrong with a request, in the words of the command line.
 
-use std::io::{ErrorKind, Write, stdout};
-
-use cellworks_host::Host;
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Topology};
-use cellworks_report::{MachineInfo, Report, SCHEMA_VERSION, Trust, csv, json, table, title};
-use cellworks_stats::{
-    Count, Limits, Measurement, Plan, Request, RequestError, Unused, characterize, measure,
-};
-
-use crate::Failure;
-use crate::args::{Format, MachineName, StatsArgs, Wanted};
-use crate::environment;
-use crate::progress::Progress;
-use crate::style;
-
-/// On this computer blocks go on to 64 MB, well out of its caches.
-const HOST_LIMITS: Limits = Limits {
-    block_bytes_max: 64 << 20,
-    local_store_bytes: LOCAL_STORE_BYTES,
-    memory_bytes_max: 4 << 30,
-    bandwidth_bytes_per_s_max: None,
-    staging_bytes_max: None,
-};
-
-pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
-    let wanted = arguments.wanted().map_err(Failure::Usage)?;
-    match arguments.machine {
-        MachineName::Host => {
-            let host = Host::new().map_err(|error| Failure::Run(error.to_string()))?;
-            measure_all(
-                &host,
-                "host",
-                &HOST_LIMITS,
-                host.warnings(),
-                &wanted,
-                arguments,
-            )
-        }
-    }
-}
-
-fn measure_all<M: Machine>(
-    machine: &M,
-    kind: &'static str,
-    limits: &Limits,
-    warnings: &[String],
-    wanted: &Wanted,
-    arguments: &StatsArgs,
-) -> Result<(), Failure> {
-    let topology = machine.topology();
-    let plans: Vec<Plan> = match wanted {
-        Wanted::One(request) => vec![
-            request
-                .plan(topology, limits)
-                .map_err(|error| Failure::Usage(explain(&error, request, topology)))?,
-        ],
-        Wanted::Everything => characterize(topology, limits)
-            .iter()
-            .map(|request| {
-                let plan = request.plan(topology, limits);
-                plan.expect("what describes a machine can be measured on it")
-            })
-            .collect(),
-    };
-    if !arguments.quiet {
-        for warning in warnings {
-            anstream::eprintln!(
-                "{}warning:{} {warning}",
-                style::WARN.render(),
-                style::WARN.render_reset()
-            );
-        }
-    }
-    let progress = Progress::new(plans.len(), arguments.quiet);
-    let mut measurements = Vec::with_capacity(plans.len());
-    for plan in &plans {
-        progress.about(title(plan.function(), plan.parameters()));
-        measurements.push(one(machine, plan)?);
-        progress.step();
-    }
-    drop(progress);
-    let report = Report {
-        schema_version: SCHEMA_VERSION,
-        machine: MachineInfo::of(topology, kind),
-        environment: environment::of_this_process(warnings),
-        command: "stats".to_owned(),
-        trust: Trust {
-            trustworthy: true,
-            reasons: Vec::new(),
-        },
-        complete: true,
-        not_measured: Vec::new(),
-        measurements,
-        matrices: Vec::new(),
-        results: Vec::new(),
-        advice: Vec::new(),
-    };
-    let text = match arguments.format {
-        Format::Table => table::render(&report),
-        Format::Json => json::render(&report),
-        Format::Csv => csv::render(&report),
-    };
-    print(&text)
-}
-
-fn one<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Failure> {
-    measure(machine, plan).map_err(|error| {
-        Failure::Run(format!(
-            "{}: {error}",
-            title(plan.function(), plan.parameters())
-        ))
-    })
-}
-
-/// Prints; styles go where the reader is not a terminal or `NO_COLOR` is set.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::AutoStream::auto(stdout());
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
-        Err(error) => Err(Failure::Run(format!(
-            "the result could not be written: {error}; print it to a disk that has room"
-        ))),
-        Ok(()) => Ok(()),
-    }
-}
+use cellworks_machine::Topology;
+use cellworks_stats::{Count, MatrixRequest, MatrixRequestError, Request, RequestError, Unused};
 
 /// The error, in the words of the command line: with the flag in front, and an example that works.
 /// An example keeps `-s`, unless that is what is wrong.
-fn explain(error: &RequestError, request: &Request, topology: &Topology) -> String {
+pub(super) fn explain(error: &RequestError, request: &Request, topology: &Topology) -> String {
     let function = request.function;
     let number = request.spes.number();
     let spes = match request.spes {
@@ -192,11 +69,36 @@ fn explain(error: &RequestError, request: &Request, topology: &Topology) -> Stri
     format!("{flag}: {error}\n  example: cellworks stats -f {function} {example}{between}")
 }
 
+/// The same for a matrix; `name` is what it is of.
+pub(super) fn explain_matrix(
+    error: &MatrixRequestError,
+    request: &MatrixRequest,
+    name: &str,
+) -> String {
+    let flag = match error {
+        MatrixRequestError::TooFewSpes { .. } => "--matrix",
+        MatrixRequestError::Polling { .. } => "--polling",
+        MatrixRequestError::Block { .. }
+        | MatrixRequestError::BlockSize { .. }
+        | MatrixRequestError::LocalStore { .. } => "-b",
+        MatrixRequestError::Module { .. } | MatrixRequestError::NoSuchModule { .. } => "-m",
+        MatrixRequestError::Budget { .. } => "--budget",
+    };
+    let example = match error {
+        MatrixRequestError::BlockSize { .. } | MatrixRequestError::LocalStore { .. } => " -b 1k",
+        MatrixRequestError::NoSuchModule { .. } => " -m 0",
+        _ if request.budget.is_none() => " --full",
+        _ => "",
+    };
+    format!("{flag}: {error}\n  example: cellworks stats --matrix {name}{example}")
+}
+
 #[cfg(test)]
 mod tests {
     use cellworks_machine::{CellId, ModuleId, SpeSite};
     use cellworks_stats::Function;
 
+    use super::super::HOST_LIMITS;
     use super::*;
 
     #[test]

@@ -1,0 +1,30 @@
+//! `cellworks compare`: two results side by side.
+
+use std::path::Path;
+
+use cellworks_report::{Comparison, Report, compare, json, read};
+
+use crate::Failure;
+use crate::args::{CompareArgs, Format};
+use crate::output::{Page, print};
+
+pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
+    let page = arguments.output.html.as_deref().map(Page::at).transpose()?;
+    let (a, b) = (load(&arguments.a)?, load(&arguments.b)?);
+    let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
+    let comparison = Comparison::of(&a, &b, [&names[0], &names[1]])
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let text = match arguments.output.format {
+        Format::Table => compare::table(&comparison),
+        Format::Json => json::render(&comparison),
+        Format::Csv => compare::csv(&comparison),
+    };
+    if let Some(page) = &page {
+        page.write(&compare::html(&comparison))?;
+    }
+    print(&text)
+}
+
+fn load(path: &Path) -> Result<Report, Failure> {
+    read(path).map_err(|error| Failure::Usage(error.to_string()))
+}

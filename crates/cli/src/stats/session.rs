@@ -1,0 +1,303 @@
+//! What a run has found so far, and how it ends: when all is measured, when something fails, or
+//! when somebody presses Ctrl-C. Whatever was finished is printed and saved.
+//!
+//! ```text
+//!   the run:   add, add, add ... ──── conclude(Done) ──┐
+//!                  │                                   ├─► the first takes what was found: report
+//!   Ctrl-C:    ask the run to stop ── a second later ──┘
+//!                                     conclude(Interrupted)
+//! ```
+//!
+//! A measurement cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and
+//! concludes in its place if that takes long.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use cellworks_machine::Topology;
+use cellworks_report::{
+    MachineInfo, NotMeasured, Report, SCHEMA_VERSION, Trust, csv, html, json, table,
+};
+use cellworks_stats::{Matrix, Measurement, advise, findings};
+
+use crate::Failure;
+use crate::args::{Format, StatsArgs};
+use crate::output::{Page, print, warn};
+use crate::progress::Progress;
+use crate::surroundings::Surroundings;
+
+/// How long Ctrl-C waits for the present measurement to end.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Intervals of medians that are wider than this share of their medians are wide.
+const WIDE: f64 = 0.2;
+
+/// From this share of wide intervals on, a run is not trustworthy.
+const WIDE_SHARE_MAX: f64 = 0.25;
+
+/// Why a run ends.
+pub(super) enum Conclusion {
+    /// There is nothing left to do, or no time for it.
+    Done,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+    /// The numbers cannot be trusted any more, whatever comes.
+    Spoiled(String),
+    /// A measurement failed.
+    Failed(String),
+}
+
+/// A run.
+pub(super) struct Session {
+    found: Mutex<Option<Found>>,
+    /// Whether Ctrl-C was pressed.
+    interrupted: AtomicBool,
+    concluded: Condvar,
+    topology: Topology,
+    kind: &'static str,
+    surroundings: Surroundings,
+    progress: Progress,
+    format: Format,
+    page: Option<Page>,
+    quiet: bool,
+}
+
+/// What was found, and what is still to come.
+#[derive(Default)]
+struct Found {
+    measurements: Vec<Measurement>,
+    matrices: Vec<Matrix>,
+    not_measured: Vec<NotMeasured>,
+    /// Why the numbers cannot be trusted.
+    reasons: Vec<String>,
+    /// What is still to be measured.
+    left: VecDeque<String>,
+}
+
+impl Session {
+    /// Begins a run of `steps` steps that measures what `left` names. From here on Ctrl-C ends it.
+    pub fn begin(
+        topology: &Topology,
+        kind: &'static str,
+        surroundings: Surroundings,
+        left: VecDeque<String>,
+        not_measured: Vec<NotMeasured>,
+        arguments: &StatsArgs,
+        page: Option<Page>,
+    ) -> Arc<Self> {
+        if !arguments.quiet {
+            surroundings
+                .warnings()
+                .iter()
+                .for_each(|warning| warn(warning));
+        }
+        let session = Arc::new(Self {
+            progress: Progress::new(left.len(), arguments.quiet),
+            found: Mutex::new(Some(Found {
+                left,
+                not_measured,
+                ..Found::default()
+            })),
+            interrupted: AtomicBool::new(false),
+            concluded: Condvar::new(),
+            topology: topology.clone(),
+            kind,
+            surroundings,
+            format: arguments.output.format,
+            page,
+            quiet: arguments.quiet,
+        });
+        let on_ctrl_c = Arc::clone(&session);
+        // Without a handler Ctrl-C still ends the process, only less tidily.
+        let _ = ctrlc::set_handler(move || on_ctrl_c.interrupt());
+        session
+    }
+
+    /// Whether the run should end now.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// The computer, as it was before the run.
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
+    /// Where progress is shown.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Adds what the next step has found.
+    pub fn add(&self, measurement: Measurement) {
+        self.update(|found| {
+            found.left.pop_front();
+            found.measurements.push(measurement);
+        });
+        self.progress.step();
+    }
+
+    /// Adds a matrix, or as much of it as there is.
+    pub fn add_matrix(&self, matrix: Matrix) {
+        self.update(|found| {
+            found.left.pop_front();
+            found.matrices.push(matrix);
+        });
+    }
+
+    /// Takes down that the next step gave a result that cannot be true.
+    pub fn refuse(&self, why: String) {
+        self.update(|found| {
+            let what = found.left.pop_front().unwrap_or_default();
+            found.reasons.push(format!("{what}: {why}"));
+            found.not_measured.push(NotMeasured { what, why });
+        });
+        self.progress.step();
+    }
+
+    /// Changes what was found, unless the run was concluded meanwhile.
+    fn update(&self, change: impl FnOnce(&mut Found)) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = found.as_mut() {
+            change(found);
+        }
+    }
+
+    /// What Ctrl-C does, on a thread of its own.
+    fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        // The run concludes itself if it can.
+        let waited = self
+            .concluded
+            .wait_timeout_while(found, GRACE, |found| found.is_some());
+        drop(waited);
+        if let Some(end) = self.take(Conclusion::Interrupted, true) {
+            std::process::exit(crate::exit_code(end).into());
+        }
+        // The run has concluded, and ends the process.
+    }
+
+    /// Ends the run: prints and saves what was found.
+    ///
+    /// If Ctrl-C was faster, does not return: the process is about to end.
+    pub fn conclude(&self, conclusion: Conclusion) -> Result<(), Failure> {
+        match self.take(conclusion, false) {
+            Some(end) => end,
+            None => loop {
+                std::thread::park();
+            },
+        }
+    }
+
+    /// Prints and saves what was found, if nobody has done so; `running` if a measurement goes on
+    /// meanwhile.
+    fn take(&self, conclusion: Conclusion, running: bool) -> Option<Result<(), Failure>> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = found.take()?;
+        self.progress.clear();
+        let end = self.finish(taken, conclusion, running);
+        self.concluded.notify_all();
+        Some(end)
+    }
+
+    fn finish(
+        &self,
+        mut found: Found,
+        conclusion: Conclusion,
+        running: bool,
+    ) -> Result<(), Failure> {
+        let why = match &conclusion {
+            Conclusion::Done => "the budget was spent before; give more with --budget",
+            Conclusion::Interrupted => "interrupted",
+            Conclusion::Spoiled(_) | Conclusion::Failed(_) => "the run ended before",
+        };
+        let complete = found.left.is_empty() && matches!(conclusion, Conclusion::Done);
+        let done = found.measurements.len();
+        let planned = done + found.left.len();
+        for what in found.left {
+            let why = why.to_owned();
+            found.not_measured.push(NotMeasured { what, why });
+        }
+        let mut reasons = found.reasons;
+        if let Conclusion::Spoiled(why) = &conclusion {
+            reasons.push(why.clone());
+        }
+        let environment = if running {
+            self.surroundings.meanwhile()
+        } else {
+            let (environment, disturbances) = self.surroundings.after();
+            reasons.extend(disturbances);
+            environment
+        };
+        reasons.extend(too_wide(&found.measurements));
+        let results = findings(&found.measurements);
+        let advice = advise(
+            &self.topology,
+            &found.measurements,
+            &results,
+            &found.matrices,
+        );
+        let report = Report {
+            schema_version: SCHEMA_VERSION,
+            machine: MachineInfo::of(&self.topology, self.kind),
+            environment,
+            command: "stats".to_owned(),
+            trust: Trust {
+                trustworthy: reasons.is_empty(),
+                reasons: reasons.clone(),
+            },
+            complete,
+            not_measured: found.not_measured,
+            measurements: found.measurements,
+            matrices: found.matrices,
+            results,
+            advice,
+        };
+        let text = match self.format {
+            Format::Table => table::render(&report),
+            Format::Json => json::render(&report),
+            Format::Csv => csv::render(&report),
+        };
+        let printed = print(&text);
+        if let Some(page) = &self.page {
+            page.write(&html::render(&report))?;
+        }
+        printed?;
+        match conclusion {
+            Conclusion::Interrupted => {
+                if !self.quiet {
+                    warn(&format!(
+                        "interrupted: {done} of {planned} measurements were finished"
+                    ));
+                }
+                Err(Failure::Interrupted)
+            }
+            Conclusion::Failed(message) => Err(Failure::Run(message)),
+            Conclusion::Done | Conclusion::Spoiled(_) if reasons.is_empty() => Ok(()),
+            Conclusion::Done | Conclusion::Spoiled(_) => Err(Failure::Untrusted(reasons)),
+        }
+    }
+}
+
+/// Why the numbers cannot be trusted if too many of them would come out differently next time.
+fn too_wide(measurements: &[Measurement]) -> Option<String> {
+    let widths: Vec<f64> = measurements
+        .iter()
+        .filter_map(|one| {
+            let interval = one.median_interval_ns?;
+            Some((interval.high - interval.low) / one.latency_ns.p50)
+        })
+        .collect();
+    let wide = widths.iter().filter(|width| **width > WIDE).count();
+    (wide as f64 > WIDE_SHARE_MAX * widths.len() as f64).then(|| {
+        format!(
+            "{wide} of {} medians are known only to {:.0} % or worse; give them more time with \
+             --budget, or stop what disturbs them",
+            widths.len(),
+            WIDE * 100.0
+        )
+    })
+}

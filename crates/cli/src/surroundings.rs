@@ -1,0 +1,101 @@
+//! The computer around a run: its state before, who used its CPUs meanwhile, and whether they are
+//! still there.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cellworks_host::{Conditions, CpusError, Host, Watch};
+use cellworks_report::{CpuLeftOut, Environment};
+
+/// What is known of the computer that is measured.
+pub(crate) struct Surroundings {
+    host: &'static Host,
+    before: Conditions,
+    watch: Watch<'static>,
+}
+
+impl Surroundings {
+    /// Looks at the computer, which takes a quarter of a second, and watches it from then on.
+    pub fn of(host: &'static Host) -> Result<Self, CpusError> {
+        Ok(Self {
+            host,
+            before: host.conditions()?,
+            watch: host.watch()?,
+        })
+    }
+
+    /// What may disturb measurements, in sentences.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.host.warnings().to_vec();
+        warnings.extend(self.before.warnings());
+        warnings
+    }
+
+    /// The highest clock rate of the CPUs, if the system says what it is.
+    pub fn highest_clock_hz(&self) -> Option<u64> {
+        self.before.highest_clock_hz
+    }
+
+    /// Why it makes no sense to go on, if it does not. To be asked between measurements.
+    pub fn check(&self) -> Result<(), String> {
+        self.host.check_cpus().map_err(|error| error.to_string())
+    }
+
+    /// The environment of a run that has just ended, and why it was disturbed, in sentences.
+    pub fn after(&self) -> (Environment, Vec<String>) {
+        let mut environment = self.meanwhile();
+        let usage = self.watch.read().ok().flatten();
+        if let (Some(usage), Some(host)) = (&usage, &mut environment.host) {
+            host.busy_during = Some(usage.by_others);
+            host.stolen_during = Some(usage.stolen);
+        }
+        let disturbances = usage.map_or(Vec::new(), |usage| usage.disturbances());
+        (environment, disturbances)
+    }
+
+    /// The environment of a run that may still be under way, of which it is not known yet what its
+    /// threads used.
+    pub fn meanwhile(&self) -> Environment {
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+        let build = if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
+        };
+        Environment {
+            cellworks_version: env!("CARGO_PKG_VERSION").to_owned(),
+            build: build.to_owned(),
+            operating_system: std::env::consts::OS.to_owned(),
+            kernel: kernel.ok().map(|text| text.trim().to_owned()),
+            architecture: std::env::consts::ARCH.to_owned(),
+            finished_unix_s: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs()),
+            warnings: self.warnings(),
+            host: Some(in_reports(&self.before)),
+        }
+    }
+}
+
+/// The conditions as reports have them.
+fn in_reports(before: &Conditions) -> cellworks_report::Conditions {
+    cellworks_report::Conditions {
+        load_average: before.load_average,
+        busy_before: before.usage.as_ref().map(|usage| usage.by_others),
+        busy_during: None,
+        stolen_during: None,
+        governors: before.governors.keys().cloned().collect(),
+        quota_cpus: before.quota.as_ref().map(cellworks_host::Quota::cpus),
+        clock_source: before.clock_source.clone(),
+        highest_clock_hz: before.highest_clock_hz,
+        clock_step_ns: before.clock.step.map(|step| step.as_nanoseconds_f64()),
+        clock_reading_ns: before.clock.reading.as_nanoseconds_f64(),
+        cpus_left_out: before
+            .left_out
+            .iter()
+            .map(|left_out| CpuLeftOut {
+                cpu: left_out.os_index,
+                why: left_out.why.to_string(),
+            })
+            .collect(),
+    }
+}
