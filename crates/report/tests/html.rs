@@ -4,7 +4,9 @@ mod made_up;
 
 use cellworks_report::{Report, html};
 use cellworks_stats::{Between, Function, Parameters};
-use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
+use made_up::{
+    alone, captured_64_cores, doubtful, empty, matrix, measurement, on_memory, times, two_cores,
+};
 
 /// What is drawn as a curve: the titles of the charts.
 fn charts(report: &Report) -> Vec<String> {
@@ -144,4 +146,42 @@ fn matrices_of_576_spes_stay_small() {
     report.matrices = vec![matrix(&report.machine, times(576, 96))];
     let bytes = html::render(&report).len();
     assert!((1 << 20..3 << 20).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn lines_are_named_by_what_they_differ_in() {
+    let names = |report: &Report, chart: &str| {
+        let html = html::render(report);
+        let legend = html.split(chart).nth(2).unwrap();
+        let legend = legend.split("<ul class=\"legend\">").nth(1).unwrap();
+        let legend = legend.split("</ul>").next().unwrap();
+        let names = legend.split("</svg>").skip(1);
+        let names = names.map(|rest| rest.split('<').next().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let copies = [
+        "memory-spe, 1 SPE",
+        "memory-spe, 2 SPEs, shared",
+        "memory-spe, 2 SPEs, private",
+        "spe-spe, an SPE and another, shared",
+    ];
+    // The title is the caption and the label of the drawing.
+    assert_eq!(names(&two_cores(), "Time against block size"), copies);
+
+    let mut report = empty(8, 8);
+    for loading_spes in [None, Some(7)] {
+        for bytes in [1 << 10, 1 << 20, 1 << 26] {
+            let parameters = Parameters {
+                loading_spes,
+                ..on_memory(bytes)
+            };
+            let measured = measurement(Function::DmaGet, 90.0, parameters);
+            report.measurements.push(measured);
+        }
+    }
+    let loaded = [
+        "memory-spe, 1 SPE, Cell 0, module 0",
+        "memory-spe, 1 SPE, 7 loading, Cell 0, module 0",
+    ];
+    assert_eq!(names(&report, "Time against block size"), loaded);
 }

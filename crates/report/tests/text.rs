@@ -3,7 +3,8 @@
 mod made_up;
 
 use cellworks_report::{heat_map, table};
-use made_up::{captured_64_cores, doubtful, empty, matrix, times, two_cores};
+use cellworks_stats::{Between, Function, Parameters};
+use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
 
 /// The text as it is where there are no colours.
 fn plain(styled: &str) -> String {
@@ -84,4 +85,24 @@ fn cells_are_coloured_and_near_pairs_differ_from_far_ones() {
     // The ends of viridis.
     assert!(text.contains("48;2;68;1;84m"), "{text:?}");
     assert!(text.contains("48;2;253;231;37m"), "{text:?}");
+}
+
+#[test]
+fn chains_and_load_have_columns_where_there_are_some() {
+    let mut report = empty(2, 2);
+    let parameters = Parameters {
+        chains: Some(4),
+        loading_spes: Some(1),
+        ..alone(Between::MemorySpe)
+    };
+    let measured = measurement(Function::DmaGet, 90.0, parameters);
+    report.measurements.push(measured);
+    let text = plain(&table::render(&report));
+    let heading = "between     SPEs  Cell  chains  loading     mean      min   median  ± %    99 %";
+    assert!(text.contains(heading), "{text}");
+    let text = plain(&table::render(&two_cores()));
+    assert!(
+        !text.contains("chains") && !text.contains("loading"),
+        "{text}"
+    );
 }

@@ -72,7 +72,7 @@ pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
     }
     Some(html! {
         p.note {
-            "Points are medians; bars are the intervals in which these would be found again with a \
+            "Times are medians; bars are the intervals in which these would be found again with a \
              probability of 95 %."
         }
         div.functions {
@@ -327,33 +327,35 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
     text
 }
 
-/// What the lines differ in; of a single line, all that is known.
+/// What the lines differ in; where that would leave a line without a name, all that is known of it.
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
     // What has no meaning for some lines need not be said of the others, if names differ without.
-    let names = |said: &dyn Fn(&BTreeSet<&str>) -> bool| -> Vec<String> {
-        let values = |at: usize| {
-            all.iter()
-                .map(move |aspects| aspects[at].as_str())
-                .collect()
-        };
-        let said: Vec<usize> = (0..ASPECTS).filter(|at| said(&values(*at))).collect();
-        let name = |aspects: &[String; ASPECTS]| {
-            let parts = said.iter().map(|at| aspects[*at].as_str());
-            let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-            parts.join(", ")
-        };
-        all.iter().map(name).collect()
-    };
-    if all.len() == 1 {
-        return names(&|_| true);
-    }
-    let brief = names(&|values| values.iter().filter(|value| !value.is_empty()).count() > 1);
+    let brief = said(&all, |values| {
+        values.iter().filter(|value| !value.is_empty()).count() > 1
+    });
     let unlike: BTreeSet<&String> = brief.iter().collect();
-    if unlike.len() == brief.len() && !unlike.contains(&String::new()) {
+    if unlike.len() == all.len() {
         return brief;
     }
-    names(&|values| values.len() > 1)
+    said(&all, |values| values.len() > 1)
+}
+
+/// Of each line the aspects of whose values `matter` says that they do; all if these are empty.
+fn said(all: &[[String; ASPECTS]], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
+    let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
+    let said: Vec<usize> = (0..ASPECTS).filter(matters).collect();
+    let every: Vec<usize> = (0..ASPECTS).collect();
+    let joined = |aspects: &[String; ASPECTS], at: &[usize]| {
+        let parts = at.iter().map(|at| aspects[*at].as_str());
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    };
+    let name = |aspects| match joined(aspects, &said) {
+        nothing if nothing.is_empty() => joined(aspects, &every),
+        name => name,
+    };
+    all.iter().map(name).collect()
 }
 
 const ASPECTS: usize = 8;
@@ -367,19 +369,13 @@ fn aspects(common: &Common) -> [String; ASPECTS] {
         (spes, _) => count(spes, "SPE"),
     };
     // An SPE alone shares with nobody.
-    let spread = p
-        .buffers
-        .filter(|_| p.spes != 1)
-        .map(|spread| match p.chains {
-            Some(_) => buffers(spread).to_owned(),
-            None => format!("{} buffers", buffers(spread)),
-        });
+    let spread = p.buffers.filter(|_| p.spes != 1);
     let chains = p.chains.map(|chains| count(chains as usize, "chain"));
     let text = |part: Option<String>| part.unwrap_or_default();
     [
         between(p.between).to_owned(),
         spes,
-        text(spread),
+        text(spread.map(|spread| buffers(spread).to_owned())),
         text(
             common
                 .list_bytes
