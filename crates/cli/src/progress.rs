@@ -33,11 +33,6 @@ impl Progress {
         self.0.set_message(what);
     }
 
-    /// One step is done.
-    pub fn step(&self) {
-        self.0.inc(1);
-    }
-
     /// So many of all steps are done.
     pub fn at(&self, done: usize, all: usize) {
         self.0.set_length(all as u64);

@@ -33,7 +33,7 @@ pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unu
 pub use findings::findings;
 pub use function::Function;
 pub use matrix::{MatrixPlan, MatrixRequest, MatrixRequestError, measure_matrix};
-pub use measure::measure;
+pub use measure::{Visits, measure};
 pub use report::{
     Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measurement,
     Parameters, Polling, Primitive,

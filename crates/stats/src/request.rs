@@ -134,10 +134,14 @@ pub struct Plan {
 }
 
 /// How often, checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pace {
     pub warm_up: Option<u32>,
     pub timed: Timed,
+    /// The medians of rounds that were measured in earlier visits.
+    pub earlier: Vec<Span>,
+    /// Whether there will be another visit.
+    pub more_visits: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -456,7 +460,12 @@ impl Request {
             .warm_up
             .map(|asked| u32::try_from(asked).map_err(|_| RequestError::WarmUp { asked }))
             .transpose()?;
-        Ok(Pace { warm_up, timed })
+        Ok(Pace {
+            warm_up,
+            timed,
+            earlier: Vec::new(),
+            more_visits: false,
+        })
     }
 
     /// Chooses SPEs as the paper does: those of the Cell first, then the others in order. Between

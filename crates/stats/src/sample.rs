@@ -372,16 +372,20 @@ impl<'a> Samples<'a> {
         (latency, outliers)
     }
 
-    /// The interval of the median, by the medians of the rounds. It is widened to hold `p50`, the
-    /// median of all samples, which may differ from the medians' own.
-    pub fn median_interval(&self, p50: f64) -> Option<Interval> {
+    /// The median of each round, in order.
+    pub fn medians(&self) -> Vec<Span> {
         let median_of_round = |round: usize| {
             let loops = self.loops.iter().map(|all| &all[round]);
             let mut samples: Vec<Span> = loops.flat_map(|one| one.samples.clone()).collect();
             median(&mut samples)
         };
-        let mut medians: Vec<Span> = (0..self.rounds()).filter_map(median_of_round).collect();
-        let (low, high) = interval(&mut medians)?;
+        (0..self.rounds()).filter_map(median_of_round).collect()
+    }
+
+    /// The interval of the median, by the medians of the rounds. It is widened to hold `p50`, the
+    /// median of all samples, which may differ from the medians' own.
+    pub fn median_interval(&self, p50: f64) -> Option<Interval> {
+        let (low, high) = interval(&mut self.medians())?;
         Some(Interval {
             low: self.operation_ns(low).min(p50),
             high: self.operation_ns(high).max(p50),

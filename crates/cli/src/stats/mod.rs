@@ -3,7 +3,6 @@
 mod explain;
 mod session;
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,8 @@ use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Topology};
 use cellworks_report::{NotMeasured, title};
 use cellworks_stats::{
-    Limits, MatrixPlan, MeasureError, Plan, Request, characterize, measure, measure_matrix,
+    Iterations, Limits, MatrixPlan, MeasureError, Plan, Request, Visits, characterize,
+    measure_matrix,
 };
 
 use crate::Failure;
@@ -39,10 +39,16 @@ const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 /// How long one measurement may take when everything is measured, if there is time for it.
 const EACH: Duration = Duration::from_millis(100);
 
+/// How often each measurement is visited: often enough for one visit that met the computer in
+/// another state to show.
+const VISITS: u32 = 3;
+
 /// What is to be done.
 enum Work {
     Measurements {
         plans: Vec<Plan>,
+        visits: u32,
+        /// The time for all of them; without, each has its own.
         budget: Option<Duration>,
     },
     Matrix {
@@ -72,7 +78,7 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
                 host.topology(),
                 "host",
                 surroundings,
-                work.steps(),
+                work.titles(),
                 work.impossible(host.topology()),
                 arguments,
                 page,
@@ -95,6 +101,11 @@ fn plan(
                 .map_err(|error| Failure::Usage(explain(&error, request, topology)))?;
             Ok(Work::Measurements {
                 plans: vec![plan],
+                // So many iterations were asked for, not three times as many.
+                visits: match request.iterations {
+                    Iterations::Exactly(_) => 1,
+                    Iterations::Within(_) => VISITS,
+                },
                 budget: None,
             })
         }
@@ -112,6 +123,7 @@ fn plan(
                 .collect();
             Ok(Work::Measurements {
                 plans,
+                visits: VISITS,
                 budget: Some(arguments.budget_of_everything()),
             })
         }
@@ -127,13 +139,10 @@ fn plan(
 
 impl Work {
     /// What the steps are, in a few words each.
-    fn steps(&self) -> VecDeque<String> {
+    fn titles(&self) -> Vec<String> {
         match self {
-            Self::Measurements { plans, .. } => plans
-                .iter()
-                .map(|plan| title(plan.function(), plan.parameters()))
-                .collect(),
-            Self::Matrix { title, .. } => VecDeque::from([title.clone()]),
+            Self::Measurements { plans, .. } => plans.iter().map(title_of).collect(),
+            Self::Matrix { title, .. } => vec![title.clone()],
         }
     }
 
@@ -165,43 +174,71 @@ impl Work {
 
 fn carry_out<M: Machine>(machine: &M, work: Work, session: &Session) -> Result<(), Failure> {
     let conclusion = match work {
-        Work::Measurements { plans, budget } => measure_each(machine, plans, budget, session),
+        Work::Measurements {
+            plans,
+            visits,
+            budget,
+        } => measure_each(machine, plans, visits, budget, session),
         Work::Matrix { plan, title } => measure_pairs(machine, &plan, &title, session),
     };
     session.conclude(conclusion)
 }
 
+/// Visits each plan in turn, and all of them again: so each is measured at several times, and its
+/// interval says whether the computer was the same then.
 fn measure_each<M: Machine>(
     machine: &M,
     plans: Vec<Plan>,
+    visits: u32,
     budget: Option<Duration>,
     session: &Session,
 ) -> Conclusion {
     let begin = Instant::now();
-    let mut left = plans.len() as u32;
-    for mut plan in plans {
-        if session.is_interrupted() {
-            return Conclusion::Interrupted;
-        }
-        if let Err(why) = session.surroundings().check() {
-            return Conclusion::Spoiled(why);
-        }
-        if let Some(budget) = budget {
-            let Some(time) = budget.checked_sub(begin.elapsed()) else {
-                return Conclusion::Done;
+    let mut all: Vec<_> = plans
+        .into_iter()
+        .map(|plan| Some(Visits::of(plan)))
+        .collect();
+    let of_all = visits * all.len() as u32;
+    let mut left = of_all;
+    for visit in 1..=visits {
+        for (step, slot) in all.iter_mut().enumerate() {
+            session
+                .progress()
+                .at((of_all - left) as usize, of_all as usize);
+            let this = left;
+            left -= 1;
+            let Some(measurement) = slot else {
+                continue;
             };
-            plan.set_span(span((time / left).min(EACH)));
+            if session.is_interrupted() {
+                return Conclusion::Interrupted;
+            }
+            if let Err(why) = session.surroundings().check() {
+                return Conclusion::Spoiled(why);
+            }
+            if let Some(budget) = budget {
+                let Some(time) = budget.checked_sub(begin.elapsed()) else {
+                    return Conclusion::Done;
+                };
+                measurement.set_span(span((time / this * visits).min(EACH)));
+            }
+            let title = title_of(measurement.plan());
+            session.progress().about(title.clone());
+            match measurement.visit(machine, visit < visits) {
+                Ok(found) => session.found(step, found),
+                Err(error @ MeasureError::Impossible(_)) => {
+                    session.refuse(step, error.to_string());
+                    *slot = None;
+                }
+                Err(error) => return Conclusion::Failed(format!("{title}: {error}")),
+            }
         }
-        let title = title(plan.function(), plan.parameters());
-        session.progress().about(title.clone());
-        match measure(machine, &plan) {
-            Ok(measurement) => session.add(measurement),
-            Err(error @ MeasureError::Impossible(_)) => session.refuse(error.to_string()),
-            Err(error) => return Conclusion::Failed(format!("{title}: {error}")),
-        }
-        left -= 1;
     }
     Conclusion::Done
+}
+
+fn title_of(plan: &Plan) -> String {
+    title(plan.function(), plan.parameters())
 }
 
 fn measure_pairs<M: Machine>(
@@ -223,7 +260,7 @@ fn measure_pairs<M: Machine>(
         Ok(matrix) => matrix,
         Err(error) => return Conclusion::Failed(format!("{title}: {error}")),
     };
-    session.add_matrix(matrix);
+    session.found_matrix(0, matrix);
     match session.surroundings().check() {
         _ if session.is_interrupted() => Conclusion::Interrupted,
         Err(why) => Conclusion::Spoiled(why),

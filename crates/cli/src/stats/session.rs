@@ -11,7 +11,6 @@
 //! A measurement cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and
 //! concludes in its place if that takes long.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -65,24 +64,36 @@ pub(super) struct Session {
 }
 
 /// What was found, and what is still to come.
-#[derive(Default)]
 struct Found {
-    measurements: Vec<Measurement>,
+    steps: Vec<Step>,
     matrices: Vec<Matrix>,
     not_measured: Vec<NotMeasured>,
     /// Why the numbers cannot be trusted.
     reasons: Vec<String>,
-    /// What is still to be measured.
-    left: VecDeque<String>,
+}
+
+/// Something that is to be measured.
+struct Step {
+    title: String,
+    state: State,
+}
+
+enum State {
+    /// Nothing is known of it.
+    Waiting,
+    /// What all visits so far have found.
+    Measured(Box<Measurement>),
+    /// It is somewhere else: in the matrices, or in what was not measured.
+    Settled,
 }
 
 impl Session {
-    /// Begins a run of `steps` steps that measures what `left` names. From here on Ctrl-C ends it.
+    /// Begins a run that measures what `titles` name. From here on Ctrl-C ends it.
     pub fn begin(
         topology: &Topology,
         kind: &'static str,
         surroundings: Surroundings,
-        left: VecDeque<String>,
+        titles: Vec<String>,
         not_measured: Vec<NotMeasured>,
         arguments: &StatsArgs,
         page: Option<Page>,
@@ -93,12 +104,17 @@ impl Session {
                 .iter()
                 .for_each(|warning| warn(warning));
         }
+        let step = |title| Step {
+            title,
+            state: State::Waiting,
+        };
         let session = Arc::new(Self {
-            progress: Progress::new(left.len(), arguments.quiet),
+            progress: Progress::new(titles.len(), arguments.quiet),
             found: Mutex::new(Some(Found {
-                left,
+                steps: titles.into_iter().map(step).collect(),
+                matrices: Vec::new(),
                 not_measured,
-                ..Found::default()
+                reasons: Vec::new(),
             })),
             interrupted: AtomicBool::new(false),
             concluded: Condvar::new(),
@@ -130,31 +146,27 @@ impl Session {
         &self.progress
     }
 
-    /// Adds what the next step has found.
-    pub fn add(&self, measurement: Measurement) {
-        self.update(|found| {
-            found.left.pop_front();
-            found.measurements.push(measurement);
-        });
-        self.progress.step();
+    /// Takes down what all visits of a step have found so far.
+    pub fn found(&self, step: usize, measurement: Measurement) {
+        self.update(|found| found.steps[step].state = State::Measured(Box::new(measurement)));
     }
 
-    /// Adds a matrix, or as much of it as there is.
-    pub fn add_matrix(&self, matrix: Matrix) {
+    /// Takes down a matrix, or as much of it as there is.
+    pub fn found_matrix(&self, step: usize, matrix: Matrix) {
         self.update(|found| {
-            found.left.pop_front();
+            found.steps[step].state = State::Settled;
             found.matrices.push(matrix);
         });
     }
 
-    /// Takes down that the next step gave a result that cannot be true.
-    pub fn refuse(&self, why: String) {
+    /// Takes down that a step gave a result that cannot be true.
+    pub fn refuse(&self, step: usize, why: String) {
         self.update(|found| {
-            let what = found.left.pop_front().unwrap_or_default();
+            found.steps[step].state = State::Settled;
+            let what = found.steps[step].title.clone();
             found.reasons.push(format!("{what}: {why}"));
             found.not_measured.push(NotMeasured { what, why });
         });
-        self.progress.step();
     }
 
     /// Changes what was found, unless the run was concluded meanwhile.
@@ -214,13 +226,20 @@ impl Session {
             Conclusion::Interrupted => "interrupted",
             Conclusion::Spoiled(_) | Conclusion::Failed(_) => "the run ended before",
         };
-        let complete = found.left.is_empty() && matches!(conclusion, Conclusion::Done);
-        let done = found.measurements.len();
-        let planned = done + found.left.len();
-        for what in found.left {
-            let why = why.to_owned();
-            found.not_measured.push(NotMeasured { what, why });
+        let mut measurements = Vec::new();
+        let planned = found.steps.len();
+        for Step { title, state } in found.steps {
+            match state {
+                State::Measured(measurement) => measurements.push(*measurement),
+                State::Waiting => found.not_measured.push(NotMeasured {
+                    what: title,
+                    why: why.to_owned(),
+                }),
+                State::Settled => {}
+            }
         }
+        let done = measurements.len() + found.matrices.len();
+        let complete = done == planned && matches!(conclusion, Conclusion::Done);
         let mut reasons = found.reasons;
         if let Conclusion::Spoiled(why) = &conclusion {
             reasons.push(why.clone());
@@ -232,14 +251,9 @@ impl Session {
             reasons.extend(disturbances);
             environment
         };
-        reasons.extend(too_wide(&found.measurements));
-        let results = findings(&found.measurements);
-        let advice = advise(
-            &self.topology,
-            &found.measurements,
-            &results,
-            &found.matrices,
-        );
+        reasons.extend(too_wide(&measurements));
+        let results = findings(&measurements);
+        let advice = advise(&self.topology, &measurements, &results, &found.matrices);
         let report = Report {
             schema_version: SCHEMA_VERSION,
             machine: MachineInfo::of(&self.topology, self.kind),
@@ -251,7 +265,7 @@ impl Session {
             },
             complete,
             not_measured: found.not_measured,
-            measurements: found.measurements,
+            measurements,
             matrices: found.matrices,
             results,
             advice,

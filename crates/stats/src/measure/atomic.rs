@@ -42,7 +42,7 @@ pub(super) fn measure<M: Machine>(
         let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
         let mut crew = Crew::gather(ppe, programs);
         // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(plan.pace, |round| crew.round(round));
+        let _ = conduct(&plan.pace, |round| crew.round(round));
         crew.dismiss()
     })??;
     let mut balances = vec![0_u32; layout.buffers];

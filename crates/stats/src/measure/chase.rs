@@ -63,7 +63,7 @@ pub(super) fn measure<M: Machine>(
         let program = ppe.spawn(task.spes[0], move |spe| chase(spe, block, task));
         let mut crew = Crew::gather(ppe, vec![program]);
         // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(plan.pace, |round| crew.round(round));
+        let _ = conduct(&plan.pace, |round| crew.round(round));
         let results = crew.dismiss();
         for spe in &task.load.spes {
             ppe.write_in_mbox(*spe, ENOUGH);

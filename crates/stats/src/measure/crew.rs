@@ -30,6 +30,10 @@ const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 /// the other half is for those that did not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
+/// The rounds of each visit, of which the last one may have more. Three visits have as many together as
+/// an interval takes.
+const ROUNDS_PER_VISIT: usize = 2;
+
 /// The most rounds, which bounds their samples in memory: more only begin if rounds get ever shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
@@ -183,9 +187,10 @@ pub(super) fn join<T, M: Machine>(
 }
 
 /// Warms up, and then runs the rounds that count: one of exactly so many iterations, or as many as
-/// it takes to know the median or to spend the time, and at least [`ROUNDS_MIN`].
+/// it takes to know the median or to spend the time, and at least [`ROUNDS_MIN`] with those of earlier
+/// visits; only [`ROUNDS_PER_VISIT`] if there will be another visit.
 pub(super) fn conduct<E>(
-    pace: Pace,
+    pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
 ) -> Result<(), E> {
     if let Some(iterations @ 1..) = pace.warm_up {
@@ -209,7 +214,7 @@ pub(super) fn conduct<E>(
                 Some(_) => of_round,
             };
             let rate = approach(enough, &mut round)?;
-            repeat(span, of_round, rate, round)
+            repeat(span, of_round, rate, pace, round)
         }
     }
 }
@@ -258,18 +263,21 @@ fn repeat<E>(
     span: Span,
     of_round: Span,
     mut rate: Rate,
+    pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
 ) -> Result<(), E> {
     let mut all = Rate::default();
-    let mut medians = Vec::with_capacity(ROUNDS_MAX);
+    let mut medians = pace.earlier.clone();
     loop {
         let (iterations, counts) = (rate.fitting(of_round), true);
         let times = round(Round { iterations, counts })?;
         medians.push(times.median);
         all.iterations += u64::from(iterations);
         all.took += times.took;
-        let is_over = all.took >= span || medians.len() == ROUNDS_MAX;
-        if is_narrow(&medians).is_some_and(|narrow| narrow || is_over) {
+        let here = medians.len() - pace.earlier.len();
+        let is_over = all.took >= span || medians.len() >= ROUNDS_MAX;
+        let is_known = is_narrow(&medians).is_some_and(|narrow| narrow || is_over);
+        if here >= ROUNDS_PER_VISIT && (pace.more_visits || is_known) {
             return Ok(());
         }
         rate = all;
@@ -293,10 +301,20 @@ mod tests {
     fn conducted(
         warm_up: Option<u32>,
         timed: Timed,
-        mut times: impl FnMut(Round, usize) -> RoundTimes,
+        times: impl FnMut(Round, usize) -> RoundTimes,
     ) -> Vec<Round> {
+        let pace = Pace {
+            warm_up,
+            timed,
+            earlier: Vec::new(),
+            more_visits: false,
+        };
+        conducted_in(&pace, times)
+    }
+
+    fn conducted_in(pace: &Pace, mut times: impl FnMut(Round, usize) -> RoundTimes) -> Vec<Round> {
         let mut rounds: Vec<Round> = Vec::new();
-        let Ok(()) = conduct(Pace { warm_up, timed }, |round| {
+        let Ok(()) = conduct(pace, |round| {
             let counted = rounds.iter().filter(|round| round.counts).count();
             rounds.push(round);
             Ok::<_, Infallible>(times(round, counted))
@@ -356,6 +374,24 @@ mod tests {
         let rounds = conducted(None, Timed::Within(ns(120 * MS)), disturbed_once);
         // With nine rounds the interval leaves out the slowest and the fastest.
         assert_eq!(counted(&rounds).len(), 9);
+    }
+
+    #[test]
+    fn visits_have_two_rounds_and_the_last_as_many_as_it_takes() {
+        let counted_in = |earlier: &[u64], more_visits| {
+            let pace = Pace {
+                warm_up: None,
+                timed: Timed::Within(ns(120 * MS)),
+                earlier: earlier.iter().copied().map(ns).collect(),
+                more_visits,
+            };
+            counted(&conducted_in(&pace, steady)).len()
+        };
+        assert_eq!(counted_in(&[], true), 2);
+        assert_eq!(counted_in(&[300, 400, 500], true), 2);
+        assert_eq!(counted_in(&[100, 100, 100, 100], false), 2);
+        // Two visits that saw the machine in another state are not outvoted by one that did not.
+        assert_eq!(counted_in(&[140, 140, 140, 140], false), 12);
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn by_ppe<M: Machine>(
         }
         Ok::<_, Untrusted>(())
     };
-    conduct(plan.pace, |round| {
+    conduct(&plan.pace, |round| {
         stopwatch.time(round, || ppe.now(), &mut exchange_with_each)
     })?;
     Ok(stopwatch.into_rounds())
@@ -111,7 +111,7 @@ fn by_spe<'scope, M: Machine>(
 ) -> Result<Vec<TimedLoop>, MeasureError> {
     let mut crew = Crew::gather(ppe, vec![program]);
     // Whoever stopped the crew is named by `dismiss`.
-    let _ = conduct(plan.pace, |round| crew.round(round));
+    let _ = conduct(&plan.pace, |round| crew.round(round));
     let mut results = crew.dismiss()?;
     Ok(results.swap_remove(0).0)
 }

@@ -35,14 +35,14 @@ mod wake_up;
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{Machine, Mfc, ModuleId, Spe};
+use cellworks_machine::{Machine, Mfc, ModuleId, Span, Spe};
 
 use crate::error::{Impossible, MeasureError, SpeError};
 use crate::report::Measurement;
 use crate::request::{Plan, Task};
 use crate::sample::{Samples, TimedLoop};
 
-/// Runs a measurement on the machine for which it was planned.
+/// Runs a measurement on the machine for which it was planned, in one visit.
 ///
 /// # Errors
 ///
@@ -53,7 +53,89 @@ use crate::sample::{Samples, TimedLoop};
 ///
 /// If the plan was made for another topology and names an SPE that the machine does not have.
 pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
-    let outcome = match &plan.task {
+    let mut visits = Visits::of(plan.clone());
+    visits.visit(machine, false)
+}
+
+/// A measurement that is taken in several visits.
+///
+/// What changes slowly, such as who else uses the computer and where memory came to lie, is the same
+/// for all rounds of one visit, and none of them can tell. So a caller who has many plans visits
+/// each of them, and then all of them again: each visit is a run of its own with memory of its own,
+/// and the interval of the median says how far apart they were.
+///
+/// ```
+/// use cellworks_host::Host;
+/// use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
+/// use cellworks_stats::{Function, Limits, Request, Visits};
+///
+/// let host = Host::new()?;
+/// let limits = Limits { block_bytes_max: 64 << 20, local_store_bytes: LOCAL_STORE_BYTES, memory_bytes_max: 1 << 30, staging_bytes_max: None, bandwidth_bytes_per_s_max: None };
+/// let plan = Request::new(Function::FetchAdd).plan(host.topology(), &limits)?;
+/// let mut visits = Visits::of(plan);
+/// visits.visit(&host, true)?;
+/// visits.visit(&host, true)?;
+/// let measurement = visits.visit(&host, false)?;
+/// assert!(measurement.rounds >= 6 && measurement.median_interval_ns.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Visits {
+    plan: Plan,
+    outcome: Option<Outcome>,
+}
+
+impl Visits {
+    /// No visits yet.
+    pub fn of(plan: Plan) -> Self {
+        Self {
+            plan,
+            outcome: None,
+        }
+    }
+
+    /// What is measured.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Changes the time for the visits to come, as [`Plan::set_span`] does.
+    pub fn set_span(&mut self, span: Span) {
+        self.plan.set_span(span);
+    }
+
+    /// Visits the machine for which the measurement was planned, and says what all visits so far
+    /// have found. A visit has two rounds if there will be `more`; the last has as many as it takes
+    /// for the interval of the median to become narrow, unless its time is over before. With
+    /// exact iterations each visit does all of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`measure`].
+    ///
+    /// # Panics
+    ///
+    /// As [`measure`].
+    pub fn visit<M: Machine>(
+        &mut self,
+        machine: &M,
+        more: bool,
+    ) -> Result<Measurement, MeasureError> {
+        self.plan.pace.more_visits = more;
+        let visit = run(machine, &self.plan)?;
+        let outcome = match self.outcome.take() {
+            None => visit,
+            Some(earlier) => earlier.and(visit),
+        };
+        let outcome = self.outcome.insert(outcome);
+        self.plan.pace.earlier = Samples::of(&outcome.loops, 1).medians();
+        summarize(&self.plan, outcome)
+    }
+}
+
+/// One visit.
+fn run<M: Machine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
+    match &plan.task {
         Task::Threads { spes } => threads::measure(machine, plan, spes),
         Task::Exchange {
             channel,
@@ -68,8 +150,7 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
         } => wake_up::measure(machine, plan, *between_spes, partners),
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
-    }?;
-    summarize(plan, &outcome)
+    }
 }
 
 /// What the loops say, unless it cannot be true.
@@ -139,11 +220,22 @@ fn check_bandwidth(
 }
 
 /// What was timed.
+#[derive(Debug)]
 struct Outcome {
     /// The rounds of each processor that had some, those that count; all have as many, at least one.
     loops: Vec<Vec<TimedLoop>>,
     operations_per_iteration: usize,
     bytes_per_iteration: usize,
+}
+
+impl Outcome {
+    /// What two visits have timed.
+    fn and(mut self, later: Self) -> Self {
+        for (rounds, more) in self.loops.iter_mut().zip(later.loops) {
+            rounds.extend(more);
+        }
+        self
+    }
 }
 
 /// What the PPE tells an SPE about its work.

@@ -28,7 +28,7 @@ pub(super) fn measure<M: Machine>(
             }
             Ok::<_, Infallible>(())
         };
-        let Ok(()) = conduct(plan.pace, |round| {
+        let Ok(()) = conduct(&plan.pace, |round| {
             stopwatch.time(round, || ppe.now(), &mut start_and_join)
         });
         stopwatch.into_rounds()

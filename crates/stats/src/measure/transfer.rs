@@ -80,7 +80,7 @@ fn run<'scope, M: Machine>(
     let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
     let mut crew = Crew::gather(ppe, programs);
     // Whoever stopped the crew is named by `dismiss`.
-    let _ = conduct(plan.pace, |round| crew.round(round));
+    let _ = conduct(&plan.pace, |round| crew.round(round));
     Ok(crew
         .dismiss()?
         .into_iter()

@@ -54,7 +54,7 @@ pub(super) fn measure<M: Machine>(
                 });
                 let mut crew = Crew::gather(ppe, vec![program]);
                 // Whoever stopped the crew is named by `dismiss`.
-                let _ = conduct(plan.pace, |round| crew.round(round));
+                let _ = conduct(&plan.pace, |round| crew.round(round));
                 crew.dismiss().map(|mut results| {
                     let (rounds, times) = results.swap_remove(0);
                     let rounds = rounds.iter().map(|round| round.iterations).collect();
@@ -128,7 +128,7 @@ fn by_ppe<M: Machine>(
         rounds: Vec::new(),
     };
     let mut word = 0;
-    conduct(plan.pace, |Round { iterations, counts }| {
+    conduct(&plan.pace, |Round { iterations, counts }| {
         let start = ppe.now();
         let mut answered = Vec::new();
         for partner in (0..iterations).flat_map(|_| partners) {
