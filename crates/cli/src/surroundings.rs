@@ -48,7 +48,10 @@ impl Surroundings {
             host.busy_during = Some(usage.by_others);
             host.stolen_during = Some(usage.stolen);
         }
-        let disturbances = usage.map_or(Vec::new(), |usage| usage.disturbances());
+        let disturbances = match usage {
+            Some(usage) => usage.disturbances(),
+            None => self.before.disturbances(),
+        };
         (environment, disturbances)
     }
 

@@ -111,9 +111,7 @@ impl Conditions {
     /// all is well.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if let Some(usage) = &self.usage {
-            warnings.extend(usage.disturbances_in("just before the measurement"));
-        }
+        warnings.extend(self.disturbances());
         if let Some(load) = self.load_average
             && load > self.cpus_online as f64
         {
@@ -150,6 +148,15 @@ impl Conditions {
         }
         warnings.extend(self.warning_about_the_clock());
         warnings
+    }
+
+    /// Who disturbs measurements already, in sentences: for runs that are so short that it cannot be
+    /// told who disturbed them.
+    pub fn disturbances(&self) -> Vec<String> {
+        let usage = self.usage.as_ref();
+        usage.map_or(Vec::new(), |usage| {
+            usage.disturbances_in("just before the measurement")
+        })
     }
 
     fn warning_about_the_clock(&self) -> Option<String> {

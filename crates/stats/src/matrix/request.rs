@@ -14,6 +14,12 @@ use crate::request::Limits;
 /// How long a pair is measured when there is time.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
+/// How long a pair is measured where there are so few that nobody has to wait for it.
+const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
+
+/// As long as nobody has to wait.
+const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
+
 /// How short a pair is measured before pairs are left out: enough for some dozens of rounds, and to
 /// wake two SPEs that sleep.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
@@ -119,13 +125,14 @@ impl MatrixRequest {
             first,
             classes,
         } = ordered(topology);
+        let unhurried = divided(ALL_PAIRS_SPAN, pairs.len()).clamp(PAIR_SPAN, PAIR_SPAN_LONG);
         let pair_span = match self.budget {
-            None => PAIR_SPAN,
+            None => unhurried,
             Some(budget) => {
                 let fitting = budget.as_femtoseconds() / PAIR_SPAN_SHORT.as_femtoseconds();
                 let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
                 pairs.truncate(fitting.max(first));
-                let span = divided(budget, pairs.len()).min(PAIR_SPAN);
+                let span = divided(budget, pairs.len()).min(unhurried);
                 if span < PAIR_SPAN_MIN {
                     return Err(MatrixRequestError::Budget {
                         asked: budget,
