@@ -26,6 +26,13 @@ impl Surroundings {
     /// What may disturb measurements, in sentences.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.host.warnings().to_vec();
+        if cfg!(debug_assertions) {
+            warnings.push(
+                "this is a debug build of cellworks, and its times mean little; build it with \
+                 --release"
+                    .to_owned(),
+            );
+        }
         warnings.extend(self.before.warnings());
         warnings
     }

@@ -136,9 +136,12 @@ impl Session {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// The computer, as it was before the run.
-    pub fn surroundings(&self) -> &Surroundings {
-        &self.surroundings
+    /// Why the run should end now, if it should. To be asked between measurements.
+    pub fn has_to_end(&self) -> Option<Conclusion> {
+        if self.is_interrupted() {
+            return Some(Conclusion::Interrupted);
+        }
+        self.surroundings.check().err().map(Conclusion::Spoiled)
     }
 
     /// Where progress is shown.

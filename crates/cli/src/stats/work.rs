@@ -1,0 +1,160 @@
+//! What is to be done: the wishes of the command line as checked plans.
+
+use std::time::Duration;
+
+use cellworks_machine::Topology;
+use cellworks_report::{NotMeasured, title};
+use cellworks_stats::{
+    Iterations, Limits, MatrixPlan, MatrixRequest, MatrixRequestError, Plan, Primitive, Request,
+    characterize,
+};
+
+use super::explain::{explain, explain_matrix};
+use crate::Failure;
+use crate::args::{StatsArgs, Wanted, name_of, span};
+
+/// How often each measurement is visited: often enough for one visit that met the computer in
+/// another state to show.
+const VISITS: u32 = 3;
+
+/// How long each matrix may take when everything is measured.
+const EACH_MATRIX: Duration = Duration::from_secs(2);
+
+/// The part of the time for everything that each matrix may take at the most.
+const MATRIX_PER_BUDGET: u32 = 20;
+
+/// What is to be done, in this order.
+pub(super) struct Work {
+    /// Matrices, by what they are called.
+    pub matrices: Vec<(String, MatrixPlan)>,
+    pub plans: Vec<Plan>,
+    /// How often each plan is visited.
+    pub visits: u32,
+    /// The time for everything; without, each plan has its own.
+    pub budget: Option<Duration>,
+    /// What cannot be done.
+    pub not_measured: Vec<NotMeasured>,
+}
+
+impl Work {
+    /// Plans what is wanted on a machine.
+    pub fn of(
+        wanted: &Wanted,
+        topology: &Topology,
+        limits: &Limits,
+        arguments: &StatsArgs,
+    ) -> Result<Self, Failure> {
+        match wanted {
+            Wanted::One(request) => Self::one(request, topology, limits),
+            Wanted::Matrix(request) => {
+                let name = name_of(request.primitive);
+                let plan = request
+                    .plan(topology, limits)
+                    .map_err(|error| Failure::Usage(explain_matrix(&error, request, name)))?;
+                Ok(Self {
+                    matrices: vec![(matrix_title(name), plan)],
+                    plans: Vec::new(),
+                    visits: 1,
+                    budget: None,
+                    not_measured: Vec::new(),
+                })
+            }
+            Wanted::Everything => Ok(Self::everything(topology, limits, arguments)),
+        }
+    }
+
+    fn one(request: &Request, topology: &Topology, limits: &Limits) -> Result<Self, Failure> {
+        let plan = request
+            .plan(topology, limits)
+            .map_err(|error| Failure::Usage(explain(&error, request, topology)))?;
+        Ok(Self {
+            matrices: Vec::new(),
+            plans: vec![plan],
+            // So many iterations were asked for, not three times as many.
+            visits: match request.iterations {
+                Iterations::Exactly(_) => 1,
+                Iterations::Within(_) => VISITS,
+            },
+            budget: None,
+            not_measured: Vec::new(),
+        })
+    }
+
+    fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
+        let budget = arguments.budget_of_everything();
+        let mut not_measured = impossible(topology);
+        let mut matrices = Vec::new();
+        for primitive in [
+            Primitive::Mailbox,
+            Primitive::Signal,
+            Primitive::Atomic,
+            Primitive::Copy,
+        ] {
+            let title = matrix_title(name_of(primitive));
+            let request = MatrixRequest {
+                budget: Some(span(EACH_MATRIX.min(budget / MATRIX_PER_BUDGET))),
+                ..MatrixRequest::new(primitive)
+            };
+            match request.plan(topology, limits) {
+                Ok(plan) => matrices.push((title, plan)),
+                // It is among what is impossible.
+                Err(MatrixRequestError::TooFewSpes { .. }) => {}
+                Err(error) => not_measured.push(NotMeasured {
+                    what: title,
+                    why: error.to_string(),
+                }),
+            }
+        }
+        let plans = characterize(topology, limits)
+            .iter()
+            .map(|request| {
+                let request = Request {
+                    keep_samples: arguments.samples,
+                    ..request.clone()
+                };
+                let plan = request.plan(topology, limits);
+                plan.expect("what describes a machine can be measured on it")
+            })
+            .collect();
+        Self {
+            matrices,
+            plans,
+            visits: VISITS,
+            budget: Some(budget),
+            not_measured,
+        }
+    }
+
+    /// What the steps are, in a few words each: first the matrices, then the plans.
+    pub fn titles(&self) -> Vec<String> {
+        let matrices = self.matrices.iter().map(|(title, _)| title.clone());
+        matrices.chain(self.plans.iter().map(title_of)).collect()
+    }
+}
+
+/// One plan in a few words.
+pub(super) fn title_of(plan: &Plan) -> String {
+    title(plan.function(), plan.parameters())
+}
+
+fn matrix_title(name: &str) -> String {
+    format!("{name} matrix")
+}
+
+/// What everything would include if the machine had more parts.
+fn impossible(topology: &Topology) -> Vec<NotMeasured> {
+    if topology.spes().len() > 1 {
+        return Vec::new();
+    }
+    let why = format!("{} has one SPE, and it takes two", topology.name());
+    [
+        "messages, signals, transfers and matrices between SPEs",
+        "shared and private buffers and variables of several SPEs",
+        "memory latency under load",
+    ]
+    .map(|what| NotMeasured {
+        what: what.to_owned(),
+        why: why.clone(),
+    })
+    .into()
+}
