@@ -4,10 +4,10 @@ use cellworks_stats::Measurement;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::text::{
-    self, TITLE, WIDTH, bandwidth, between, buffers, finding_name, finding_parameters,
+    self, TITLE, WIDTH, bandwidth, between, buffers, figures, finding_name, finding_parameters,
     finding_value, interval_percent, parts_of, size, time, whole,
 };
-use crate::{Report, heat_map};
+use crate::{Conditions, Report, heat_map};
 
 /// A column: its heading, and what a measurement has there.
 type Column = (&'static str, fn(&Measurement) -> Option<String>);
@@ -62,6 +62,9 @@ const OUTLIERS: &str = "outliers";
 pub fn render(report: &Report) -> String {
     let machine = &report.machine;
     let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
+    if let Some(host) = &report.environment.host {
+        text += &surroundings(host);
+    }
     for (heading, reasons) in text::doubts(report) {
         text += &section(heading, reasons);
     }
@@ -95,6 +98,31 @@ pub fn render(report: &Report) -> String {
         "Not measured",
         missing.map(|missing| format!("{}: {}", missing.what, missing.why)),
     );
+    text
+}
+
+/// What of the computer's state matters to every number, and which CPUs are not among the SPEs.
+/// Nothing is said of what is not known.
+fn surroundings(host: &Conditions) -> String {
+    let governors = host.governors.join(" and ");
+    let known = [
+        (!governors.is_empty()).then(|| format!("governor {governors}")),
+        host.highest_clock_hz
+            .map(|hz| format!("at most {} GHz", figures(hz as f64 / 1e9))),
+        host.quota_cpus
+            .map(|cpus| format!("quota {} CPUs", figures(cpus))),
+        host.clock_source
+            .as_ref()
+            .map(|source| format!("clock {source}")),
+    ];
+    let known: Vec<String> = known.into_iter().flatten().collect();
+    let mut text = String::new();
+    if !known.is_empty() {
+        text += &text::wrapped(&known.join(", "), "  ");
+    }
+    for left_out in text::left_out(host) {
+        text += &text::wrapped(&format!("left out: {left_out}"), "  ");
+    }
     text
 }
 

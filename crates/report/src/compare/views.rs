@@ -8,6 +8,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use super::{Comparison, Kind, Ratio, Summary, Verdict, listed};
+use crate::csv::quoted;
 use crate::text::{TITLE, bandwidth, size, time};
 
 const HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n";
@@ -333,15 +334,6 @@ const fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::Undecided => "undecided",
-    }
-}
-
-/// A field of CSV.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
     }
 }
 

@@ -28,9 +28,6 @@ use crate::{Conditions, Report};
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
-/// Lists that are longer are folded.
-const LISTED_MAX: usize = 16;
-
 /// The report as one HTML file that loads nothing.
 ///
 /// Its size is about 100 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
@@ -171,15 +168,6 @@ fn circumstances(report: &Report) -> Markup {
                 }
             }
         }
-        @if let Some(left_out) = environment.host.as_ref().map(|host| &host.cpus_left_out)
-            && !left_out.is_empty()
-        {
-            // On a large machine half of the CPUs may be second threads of cores.
-            details open[left_out.len() <= LISTED_MAX] {
-                summary { "CPUs left out: " (left_out.len()) }
-                ul { @for cpu in left_out { li { "CPU " (cpu.cpu) ": " (cpu.why) } } }
-            }
-        }
     }
 }
 
@@ -207,7 +195,9 @@ fn conditions(host: &Conditions) -> Vec<(&'static str, String)> {
         ("Smallest step of the clock", host.clock_step_ns.map(time)),
         ("Reading the clock", Some(time(host.clock_reading_ns))),
     ];
+    let left_out = text::left_out(host).into_iter();
     rows.into_iter()
         .filter_map(|(what, value)| Some((what, value?)))
+        .chain(left_out.map(|cpus| ("Left out", cpus)))
         .collect()
 }
