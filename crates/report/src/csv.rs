@@ -18,16 +18,15 @@ const MATRIX_HEADER: &str =
 /// measurement, and matrices that stand beside measurements are left out: no command makes such a
 /// report, and JSON has it all.
 pub fn render(report: &Report) -> String {
-    let (header, lines): (_, Vec<String>) = if report.measurements.is_empty()
-        && !report.matrices.is_empty()
-    {
-        let machine = &report.machine;
-        let matrices = report.matrices.iter();
-        let lines = matrices.flat_map(|matrix| pairs(matrix, machine));
-        (MATRIX_HEADER, lines.collect())
-    } else {
-        (HEADER, report.measurements.iter().map(line).collect())
-    };
+    let (header, lines): (_, Vec<String>) =
+        if report.measurements.is_empty() && !report.matrices.is_empty() {
+            let machine = &report.machine;
+            let matrices = report.matrices.iter();
+            let lines = matrices.flat_map(|matrix| pairs(matrix, machine));
+            (MATRIX_HEADER, lines.collect())
+        } else {
+            (HEADER, report.measurements.iter().map(line).collect())
+        };
     header.to_owned() + &lines.concat()
 }
 

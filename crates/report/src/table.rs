@@ -4,7 +4,7 @@ use cellworks_stats::Measurement;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::text::{
-    self, TITLE, WIDTH, bandwidth, between, buffers, figures, finding_name, finding_parameters,
+    self, WIDTH, bandwidth, between, bold, buffers, figures, finding_name, finding_parameters,
     finding_value, interval_percent, parts_of, size, time, whole,
 };
 use crate::{Conditions, Report, heat_map};
@@ -110,18 +110,19 @@ fn surroundings(host: &Conditions) -> String {
         host.highest_clock_hz
             .map(|hz| format!("at most {} GHz", figures(hz as f64 / 1e9))),
         host.quota_cpus
-            .map(|cpus| format!("quota {} CPUs", figures(cpus))),
+            .map(|cpus| format!("quota {}", text::quota(cpus))),
         host.clock_source
             .as_ref()
-            .map(|source| format!("clock {source}")),
+            .map(|source| format!("clock source {source}")),
     ];
     let known: Vec<String> = known.into_iter().flatten().collect();
     let mut text = String::new();
     if !known.is_empty() {
         text += &text::wrapped(&known.join(", "), "  ");
     }
-    for left_out in text::left_out(host) {
-        text += &text::wrapped(&format!("left out: {left_out}"), "  ");
+    let left_out = text::left_out(host);
+    if !left_out.is_empty() {
+        text += &text::wrapped(&format!("left out: {}", left_out.join(", ")), "  ");
     }
     text
 }
@@ -136,10 +137,6 @@ fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
         return points;
     }
     format!("\n{}\n{points}", bold(heading))
-}
-
-fn bold(text: &str) -> String {
-    format!("{}{text}{}", TITLE.render(), TITLE.render_reset())
 }
 
 /// The measurements of one function, in lines of at most 100 columns as long as there is something

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{Conditions, CpuLeftOut, MachineInfo, Report};
 
 /// Titles in tables.
-pub(crate) const TITLE: Style = Style::new().bold();
+const TITLE: Style = Style::new().bold();
 
 /// What the table and the heat map keep to, in columns.
 pub(crate) const WIDTH: usize = 100;
@@ -21,6 +21,11 @@ pub(crate) const WIDTH: usize = 100;
 pub(crate) fn wrapped(paragraph: &str, indent: &str) -> String {
     let options = textwrap::Options::new(WIDTH).subsequent_indent(indent);
     textwrap::fill(paragraph, options) + "\n"
+}
+
+/// In the style of titles.
+pub(crate) fn bold(text: &str) -> String {
+    format!("{}{text}{}", TITLE.render(), TITLE.render_reset())
 }
 
 /// Lines without blanks at their ends.
@@ -42,8 +47,16 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
     let chains = chains.map(|chains| format!(", {}", count(chains as usize, "chain")));
     let loading = loading_spes.filter(|loading| *loading > 0);
     let loading = loading.map(|loading| format!(", {} loading", count(loading, "SPE")));
-    let parts = [block, Some(format!(", {}", count(*spes, "SPE"))), chains, loading];
-    parts.into_iter().flatten().fold(function.to_string(), |title, part| title + &part)
+    let parts = [
+        block,
+        Some(format!(", {}", count(*spes, "SPE"))),
+        chains,
+        loading,
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .fold(function.to_string(), |title, part| title + &part)
 }
 
 /// The names of enum values, as JSON has them.
@@ -148,9 +161,29 @@ pub(crate) fn interval_percent(measurement: &Measurement) -> Option<String> {
     percent.is_finite().then(|| format!("{percent:.1}"))
 }
 
-/// The name of a finding in words.
+/// The name of a finding in words, without the unit that its value has.
 pub(crate) fn finding_name(finding: &Finding) -> String {
-    finding.name.replace('_', " ")
+    in_words(without_unit(&finding.name))
+}
+
+/// The name of a field without its unit, which stands beside the value.
+pub(crate) fn without_unit(name: &str) -> &str {
+    ["_bytes_per_s", "_bytes", "_ns"]
+        .into_iter()
+        .find_map(|unit| name.strip_suffix(unit))
+        .unwrap_or(name)
+}
+
+/// The name of a field as it stands in a sentence.
+pub(crate) fn in_words(name: &str) -> String {
+    let words = name.split('_').map(|word| match word {
+        "spe" => "SPE",
+        "spes" => "SPEs",
+        "ppe" => "PPE",
+        "cell" => "Cell",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The value of a finding with its unit.
@@ -175,12 +208,17 @@ pub(crate) fn finding_parameters(finding: &Finding) -> String {
             (_, Value::String(text)) => (name.as_str(), text.clone()),
             (_, value) => (name.as_str(), value.to_string()),
         };
-        format!("{} {value}", name.replace('_', " "))
+        format!("{} {value}", in_words(name))
     });
     pairs.collect::<Vec<_>>().join(", ")
 }
 
-/// The CPUs that were left out, those with one reason together: `CPU 1, 4-7: offline`.
+/// A quota of CPU time: `1.5 CPUs`.
+pub(crate) fn quota(cpus: f64) -> String {
+    format!("{} CPUs", (cpus * 100.0).round() / 100.0)
+}
+
+/// The CPUs that were left out, those with one reason together: `CPU 1, 4-7 (offline)`.
 pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<u32>)> = Vec::new();
     for CpuLeftOut { cpu, why } in &host.cpus_left_out {
@@ -191,7 +229,7 @@ pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
     }
     by_reason
         .into_iter()
-        .map(|(why, cpus)| format!("CPU {}: {why}", ranges(cpus)))
+        .map(|(why, cpus)| format!("CPU {} ({why})", ranges(cpus)))
         .collect()
 }
 
@@ -297,7 +335,7 @@ mod tests {
         host.cpus_left_out.insert(2, left_out(2, "not allowed"));
         assert_eq!(
             super::left_out(&host),
-            ["CPU 1, 4-7: offline", "CPU 2: not allowed"]
+            ["CPU 1, 4-7 (offline)", "CPU 2 (not allowed)"]
         );
         host.cpus_left_out.clear();
         assert_eq!(super::left_out(&host), [""; 0]);
