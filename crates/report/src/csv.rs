@@ -1,21 +1,64 @@
-//! CSV: a header, and a line for each measurement. No field holds a comma or a quote.
+//! CSV: a header, and a line for each measurement or for each measured pair of a matrix. docs/csv.md
+//! describes the columns.
 
-use cellworks_stats::Measurement;
+use cellworks_stats::{Matrix, Measurement};
 
-use crate::Report;
-use crate::text::{between, buffers};
+use crate::text::{between, buffers, polling, primitive};
+use crate::{MachineInfo, Report};
 
 const HEADER: &str = "function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,\
 chains,loading_spes,iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,p50_low_ns,p50_high_ns,\
 bandwidth_bytes_per_s\n";
 
-/// The report as CSV.
+const MATRIX_HEADER: &str =
+    "primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n";
+
+/// The report as CSV. A spreadsheet has one header, so a report with matrices and no measurements, as
+/// `stats --matrix` makes it, is a line for each measured pair. Any other is a line for each
+/// measurement, and matrices that stand beside measurements are left out: no command makes such a
+/// report, and JSON has it all.
 pub fn render(report: &Report) -> String {
-    report
-        .measurements
-        .iter()
-        .map(line)
-        .fold(HEADER.to_owned(), |text, line| text + &line)
+    let (header, lines): (_, Vec<String>) =
+        if report.measurements.is_empty() && !report.matrices.is_empty() {
+            let machine = &report.machine;
+            let matrices = report.matrices.iter();
+            let lines = matrices.flat_map(|matrix| pairs(matrix, machine));
+            (MATRIX_HEADER, lines.collect())
+        } else {
+            (HEADER, report.measurements.iter().map(line).collect())
+        };
+    header.to_owned() + &lines.concat()
+}
+
+/// A field that is quoted where it must be.
+pub(crate) fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+/// A line for each measured pair, by the SPE that sends and then by the one that receives.
+fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String> {
+    let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
+    let of_row = move |(from, row): (usize, &Vec<Option<f64>>)| {
+        let line = |(to, ns): (usize, &Option<f64>)| {
+            let fields = [
+                primitive(matrix.primitive).to_owned(),
+                or_empty(matrix.polling.map(polling)),
+                or_empty(matrix.block_bytes),
+                from.to_string(),
+                to.to_string(),
+                quoted(place(from)),
+                quoted(place(to)),
+                (*ns)?.to_string(),
+            ];
+            Some(fields.join(",") + "\n")
+        };
+        row.iter().enumerate().filter_map(line).collect::<Vec<_>>()
+    };
+    matrix.one_way_ns.iter().enumerate().flat_map(of_row)
 }
 
 fn line(measurement: &Measurement) -> String {
@@ -51,4 +94,51 @@ fn line(measurement: &Measurement) -> String {
 
 fn or_empty(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_stats::Primitive;
+
+    use super::*;
+    use crate::made_up;
+
+    #[test]
+    fn a_measurement_has_a_line_with_all_its_numbers() {
+        let mut report = made_up::report();
+        report.measurements.truncate(2);
+        let expected = "\
+            function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,chains,\
+            loading_spes,iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
+            p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n\
+            mailbox,2,0,,spe-spe,,,,,,,1000,12,120,1,165,150,160,210,1060,158,162,\n\
+            dmaget,1,0,0,memory-spe,shared,1024,,,,,1000,12,120,1,805,790,800,850,1700,792,808,1280000000\n";
+        // Its matrices are left out.
+        assert_eq!(render(&report), expected);
+    }
+
+    #[test]
+    fn a_matrix_has_a_line_for_each_measured_pair() {
+        let mut report = made_up::report();
+        report.measurements.clear();
+        report.matrices[0].one_way_ns[1][0] = None;
+        report.machine.spe_places = vec!["CPU 0, thread 1".to_owned()];
+        let expected = "\
+            primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n\
+            atomic,compare-and-swap,,0,1,\"CPU 0, thread 1\",,50\n\
+            copy,,1048576,0,1,\"CPU 0, thread 1\",,50000\n\
+            copy,,1048576,1,0,,\"CPU 0, thread 1\",50000\n";
+        assert_eq!(render(&report), expected);
+        // An interrupted matrix is still one.
+        report.matrices = vec![made_up::matrix(Primitive::Signal, 60.0)];
+        report.matrices[0].one_way_ns = vec![vec![None; 2]; 2];
+        assert_eq!(render(&report), MATRIX_HEADER);
+    }
+
+    #[test]
+    fn without_anything_measured_there_is_the_header() {
+        let mut report = made_up::bare();
+        report.measurements.clear();
+        assert_eq!(render(&report), HEADER);
+    }
 }

@@ -16,19 +16,14 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::MachineInfo;
 use crate::scale::{Scale, wants_dark_text};
-use crate::text::{self, TITLE, WIDTH, figures, matrix_notes, matrix_title, time};
+use crate::text::{self, WIDTH, bold, figures, matrix_notes, matrix_title, time};
 
 /// The matrix as coloured cells with numbers in ns, the classes of its pairs as a table, and a legend;
 /// at most 100 columns wide. Colours are ANSI styles of 24 bits.
 ///
 /// `machine` is the one that the matrix was measured on; it names the SPEs.
 pub fn render(matrix: &Matrix, machine: &MachineInfo) -> String {
-    let mut text = format!(
-        "{}{}{}: one way, in ns\n",
-        TITLE.render(),
-        matrix_title(matrix),
-        TITLE.render_reset()
-    );
+    let mut text = format!("{}: one way, in ns\n", bold(&matrix_title(matrix)));
     text += &text::wrapped(&matrix_notes(matrix), "");
     if let Some(scale) = Scale::of(matrix) {
         text += &cells(matrix, machine, &scale);

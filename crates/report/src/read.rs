@@ -6,6 +6,7 @@ use std::{fs, io};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::{Report, SCHEMA_VERSION};
@@ -110,7 +111,9 @@ struct Head {
     measurements: Option<IgnoredAny>,
 }
 
-/// Reads what `cellworks stats --format json` wrote. Fields that are not known are passed over.
+/// Reads what `cellworks stats --format json` wrote. Fields that are not known are passed over, and
+/// control characters become `\u{fffd}`, in the report and in errors: the file may come from
+/// elsewhere, and what is in it is shown on a terminal.
 ///
 /// The whole file is held in memory meanwhile; it may be a pipe.
 ///
@@ -138,11 +141,11 @@ pub fn read(path: &Path) -> Result<Report, ReadError> {
         },
         Category::Data => ReadError::Foreign {
             path: file(),
-            what: error.to_string(),
+            what: shown(&error.to_string()),
         },
         Category::Syntax | Category::Eof | Category::Io => ReadError::NotJson {
             path: file(),
-            what: error.to_string(),
+            what: shown(&error.to_string()),
         },
     };
     // Before anything is said about fields: is it JSON to its end?
@@ -164,14 +167,39 @@ pub fn read(path: &Path) -> Result<Report, ReadError> {
     if head.measurements.is_none() && head.command != "stats" {
         return Err(ReadError::NoMeasurements {
             path: file(),
-            command: head.command,
+            command: shown(&head.command),
         });
     }
     let report: Report = serde_json::from_slice(&text).map_err(explain)?;
     if report.measurements.is_empty() && report.matrices.is_empty() && report.results.is_empty() {
         return Err(ReadError::NothingMeasured { path: file() });
     }
-    Ok(report)
+    let mut json = serde_json::to_value(report).expect("it was JSON before");
+    show(&mut json);
+    Ok(serde_json::from_value(json).expect("only characters of strings have changed"))
+}
+
+/// Replaces control characters in all strings.
+fn show(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = shown(text),
+        Value::Array(values) => values.iter_mut().for_each(show),
+        Value::Object(fields) => {
+            *fields = std::mem::take(fields)
+                .into_iter()
+                .map(|(name, mut value)| {
+                    show(&mut value);
+                    (shown(&name), value)
+                })
+                .collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The text with a visible character in place of each control character.
+fn shown(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// Whether what is wrong with a text is its end. Of an object that is cut off in a number, such as after
@@ -193,7 +221,7 @@ fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::made_up;
@@ -356,6 +384,36 @@ mod tests {
             ),
             "{said}"
         );
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        let mut report = made_up::report();
+        report.machine.name = "a \u{1b}[31mred\u{7}\u{9b}m machine\n".to_owned();
+        let parameters = json!({"odd\r": "\u{8}text"});
+        report.results[0].parameters = serde_json::from_value(parameters).unwrap();
+        fs::write(&path, crate::json::render(&report)).unwrap();
+        let read = read(&path).unwrap();
+        assert_eq!(
+            read.machine.name,
+            "a \u{fffd}[31mred\u{fffd}\u{fffd}m machine\u{fffd}"
+        );
+        assert_eq!(
+            json!(read.results[0].parameters),
+            json!({"odd\u{fffd}": "\u{fffd}text"})
+        );
+        let mut of_another_command = sound();
+        of_another_command["command"] = json!("\u{1b}[2J");
+        of_another_command["measurements"] = json!(null);
+        let mut unknown_function = sound();
+        unknown_function["measurements"][0]["function"] = json!("\u{1b}[2J");
+        for wrong in [of_another_command, unknown_function] {
+            let said = said_about(&wrong);
+            assert!(said.contains("\u{fffd}[2J"), "{said:?}");
+            assert!(!said.contains(char::is_control), "{said:?}");
+        }
     }
 
     #[test]

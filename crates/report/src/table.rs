@@ -4,10 +4,10 @@ use cellworks_stats::Measurement;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::text::{
-    self, TITLE, WIDTH, bandwidth, between, buffers, finding_name, finding_parameters,
+    self, WIDTH, bandwidth, between, bold, buffers, figures, finding_name, finding_parameters,
     finding_value, interval_percent, parts_of, size, time, whole,
 };
-use crate::{Report, heat_map};
+use crate::{Conditions, Report, heat_map};
 
 /// A column: its heading, and what a measurement has there.
 type Column = (&'static str, fn(&Measurement) -> Option<String>);
@@ -62,6 +62,9 @@ const OUTLIERS: &str = "outliers";
 pub fn render(report: &Report) -> String {
     let machine = &report.machine;
     let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
+    if let Some(host) = &report.environment.host {
+        text += &surroundings(host);
+    }
     for (heading, reasons) in text::doubts(report) {
         text += &section(heading, reasons);
     }
@@ -98,6 +101,32 @@ pub fn render(report: &Report) -> String {
     text
 }
 
+/// What of the computer's state matters to every number, and which CPUs are not among the SPEs.
+/// Nothing is said of what is not known.
+fn surroundings(host: &Conditions) -> String {
+    let governors = host.governors.join(" and ");
+    let known = [
+        (!governors.is_empty()).then(|| format!("governor {governors}")),
+        host.highest_clock_hz
+            .map(|hz| format!("at most {} GHz", figures(hz as f64 / 1e9))),
+        host.quota_cpus
+            .map(|cpus| format!("quota {}", text::quota(cpus))),
+        host.clock_source
+            .as_ref()
+            .map(|source| format!("clock source {source}")),
+    ];
+    let known: Vec<String> = known.into_iter().flatten().collect();
+    let mut text = String::new();
+    if !known.is_empty() {
+        text += &text::wrapped(&known.join(", "), "  ");
+    }
+    let left_out = text::left_out(host);
+    if !left_out.is_empty() {
+        text += &text::wrapped(&format!("left out: {}", left_out.join(", ")), "  ");
+    }
+    text
+}
+
 /// A heading and its points, each wrapped; nothing if there are none.
 fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
     let points: String = points
@@ -108,10 +137,6 @@ fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
         return points;
     }
     format!("\n{}\n{points}", bold(heading))
-}
-
-fn bold(text: &str) -> String {
-    format!("{}{text}{}", TITLE.render(), TITLE.render_reset())
 }
 
 /// The measurements of one function, in lines of at most 100 columns as long as there is something

@@ -9,10 +9,10 @@ use cellworks_stats::{
 
 use serde_json::Value;
 
-use crate::{MachineInfo, Report};
+use crate::{Conditions, CpuLeftOut, MachineInfo, Report};
 
 /// Titles in tables.
-pub(crate) const TITLE: Style = Style::new().bold();
+const TITLE: Style = Style::new().bold();
 
 /// What the table and the heat map keep to, in columns.
 pub(crate) const WIDTH: usize = 100;
@@ -21,6 +21,11 @@ pub(crate) const WIDTH: usize = 100;
 pub(crate) fn wrapped(paragraph: &str, indent: &str) -> String {
     let options = textwrap::Options::new(WIDTH).subsequent_indent(indent);
     textwrap::fill(paragraph, options) + "\n"
+}
+
+/// In the style of titles.
+pub(crate) fn bold(text: &str) -> String {
+    format!("{}{text}{}", TITLE.render(), TITLE.render_reset())
 }
 
 /// Lines without blanks at their ends.
@@ -32,13 +37,26 @@ pub(crate) fn trimmed(text: &str) -> String {
 /// One measurement in a few words, for progress and errors.
 pub fn title(function: Function, parameters: &Parameters) -> String {
     let Parameters {
-        spes, block_bytes, ..
+        spes,
+        block_bytes,
+        chains,
+        loading_spes,
+        ..
     } = parameters;
-    let block = block_bytes
-        .map(|bytes| format!(" {}", size(bytes)))
-        .unwrap_or_default();
-    let noun = if *spes == 1 { "SPE" } else { "SPEs" };
-    format!("{function}{block}, {spes} {noun}")
+    let block = block_bytes.map(|bytes| format!(" {}", size(bytes)));
+    let chains = chains.map(|chains| format!(", {}", count(chains as usize, "chain")));
+    let loading = loading_spes.filter(|loading| *loading > 0);
+    let loading = loading.map(|loading| format!(", {} loading", count(loading, "SPE")));
+    let parts = [
+        block,
+        Some(format!(", {}", count(*spes, "SPE"))),
+        chains,
+        loading,
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .fold(function.to_string(), |title, part| title + &part)
 }
 
 /// The names of enum values, as JSON has them.
@@ -54,6 +72,22 @@ pub(crate) const fn buffers(buffers: Buffers) -> &'static str {
     match buffers {
         Buffers::Shared => "shared",
         Buffers::Private => "private",
+    }
+}
+
+pub(crate) const fn primitive(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Mailbox => "mailbox",
+        Primitive::Signal => "signal",
+        Primitive::Atomic => "atomic",
+        Primitive::Copy => "copy",
+    }
+}
+
+pub(crate) const fn polling(polling: Polling) -> &'static str {
+    match polling {
+        Polling::Reads => "reads",
+        Polling::CompareAndSwap => "compare-and-swap",
     }
 }
 
@@ -74,18 +108,15 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 /// What a matrix shows, in a line.
 pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     let carrier = match matrix.primitive {
-        Primitive::Mailbox => "mailbox",
-        Primitive::Signal => "signal",
         Primitive::Atomic => "atomic variable",
-        Primitive::Copy => "copy",
+        other => primitive(other),
     };
     let block = matrix
         .block_bytes
         .map(|bytes| format!(" of {}", size(bytes)));
-    let polling = matrix.polling.map(|polling| match polling {
-        Polling::Reads => ", polled by reads",
-        Polling::CompareAndSwap => ", polled by compare-and-swap",
-    });
+    let polling = matrix
+        .polling
+        .map(|by| format!(", polled by {}", polling(by)));
     format!(
         "From SPE to SPE by {carrier}{}{}",
         block.unwrap_or_default(),
@@ -130,9 +161,29 @@ pub(crate) fn interval_percent(measurement: &Measurement) -> Option<String> {
     percent.is_finite().then(|| format!("{percent:.1}"))
 }
 
-/// The name of a finding in words.
+/// The name of a finding in words, without the unit that its value has.
 pub(crate) fn finding_name(finding: &Finding) -> String {
-    finding.name.replace('_', " ")
+    in_words(without_unit(&finding.name))
+}
+
+/// The name of a field without its unit, which stands beside the value.
+pub(crate) fn without_unit(name: &str) -> &str {
+    ["_bytes_per_s", "_bytes", "_ns"]
+        .into_iter()
+        .find_map(|unit| name.strip_suffix(unit))
+        .unwrap_or(name)
+}
+
+/// The name of a field as it stands in a sentence.
+pub(crate) fn in_words(name: &str) -> String {
+    let words = name.split('_').map(|word| match word {
+        "spe" => "SPE",
+        "spes" => "SPEs",
+        "ppe" => "PPE",
+        "cell" => "Cell",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The value of a finding with its unit.
@@ -157,9 +208,41 @@ pub(crate) fn finding_parameters(finding: &Finding) -> String {
             (_, Value::String(text)) => (name.as_str(), text.clone()),
             (_, value) => (name.as_str(), value.to_string()),
         };
-        format!("{} {value}", name.replace('_', " "))
+        format!("{} {value}", in_words(name))
     });
     pairs.collect::<Vec<_>>().join(", ")
+}
+
+/// A quota of CPU time: `1.5 CPUs`.
+pub(crate) fn quota(cpus: f64) -> String {
+    format!("{} CPUs", (cpus * 100.0).round() / 100.0)
+}
+
+/// The CPUs that were left out, those with one reason together: `CPU 1, 4-7 (offline)`.
+pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
+    let mut by_reason: Vec<(&str, Vec<u32>)> = Vec::new();
+    for CpuLeftOut { cpu, why } in &host.cpus_left_out {
+        match by_reason.iter_mut().find(|(reason, _)| reason == why) {
+            Some((_, cpus)) => cpus.push(*cpu),
+            None => by_reason.push((why, vec![*cpu])),
+        }
+    }
+    by_reason
+        .into_iter()
+        .map(|(why, cpus)| format!("CPU {} ({why})", ranges(cpus)))
+        .collect()
+}
+
+/// Numbers in order, neighbours as a range: `1, 4-7`.
+fn ranges(mut numbers: Vec<u32>) -> String {
+    numbers.sort_unstable();
+    numbers.dedup();
+    let ranges = numbers.chunk_by(|one, next| one + 1 == *next);
+    let ranges = ranges.map(|range| match range {
+        [first, .., last] => format!("{first}-{last}"),
+        one => one[0].to_string(),
+    });
+    ranges.collect::<Vec<_>>().join(", ")
 }
 
 /// Why the numbers of a report should be read with care: a heading and sentences for each kind.
@@ -214,6 +297,49 @@ fn thousands(number: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made_up;
+
+    #[test]
+    fn titles_say_what_tells_measurements_apart() {
+        let all = made_up::report().measurements;
+        let titles: Vec<String> = all
+            .iter()
+            .map(|m| title(m.function, &m.parameters))
+            .collect();
+        assert_eq!(
+            titles,
+            [
+                "mailbox, 2 SPEs",
+                "dmaget 1 KB, 1 SPE",
+                "dmalistget 1 KB, 2 SPEs, 4 chains, 1 SPE loading"
+            ]
+        );
+        let parameters = Parameters {
+            loading_spes: Some(0),
+            ..all[2].parameters.clone()
+        };
+        assert_eq!(
+            title(Function::DmaListGet, &parameters),
+            "dmalistget 1 KB, 2 SPEs, 4 chains"
+        );
+    }
+
+    #[test]
+    fn cpus_with_one_reason_are_named_together() {
+        let mut host = made_up::report().environment.host.unwrap();
+        let left_out = |cpu, why: &str| CpuLeftOut {
+            cpu,
+            why: why.to_owned(),
+        };
+        host.cpus_left_out = [7, 1, 4, 5, 6].map(|cpu| left_out(cpu, "offline")).into();
+        host.cpus_left_out.insert(2, left_out(2, "not allowed"));
+        assert_eq!(
+            super::left_out(&host),
+            ["CPU 1, 4-7 (offline)", "CPU 2 (not allowed)"]
+        );
+        host.cpus_left_out.clear();
+        assert_eq!(super::left_out(&host), [""; 0]);
+    }
 
     #[test]
     fn numbers_have_three_figures() {

@@ -84,9 +84,9 @@ fn curves_are_drawn_against_what_was_varied() {
             .collect::<Vec<_>>()
     };
     let sweep = ["Time against block size", "Bandwidth against block size"];
-    // dmaget, dmaput and dmalistget; on two SPEs, two points are all that contention has.
+    // dmaget, dmaput, dmalistget, and fetchadd: on two SPEs, two points are all that contention has.
     let spes = "Time against number of SPEs";
-    let expected = [&[spes][..], &sweep, &sweep, &sweep, &[spes]].concat();
+    let expected = [&sweep[..], &sweep, &sweep, &[spes]].concat();
     assert_eq!(charts(&two_cores()), against(&expected));
 
     let mut report = empty(8, 8);
@@ -100,7 +100,7 @@ fn curves_are_drawn_against_what_was_varied() {
             .push(measurement(Function::DmaGet, ns, parameters));
     }
     assert_eq!(charts(&report), ["Time against chains followed at once"]);
-    for (loading, ns) in [(None, 90.0), (Some(7), 180.0)] {
+    for (loading, ns) in [(None, 90.0), (Some(3), 120.0), (Some(7), 180.0)] {
         let parameters = Parameters {
             loading_spes: loading,
             ..alone(Between::MemorySpe)

@@ -6,6 +6,7 @@
 //!   B.json ── read ──► Report ─┘   of what is in both        └─► json::render       for scripts
 //! ```
 
+mod page;
 mod views;
 
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use serde_json::Value;
 
 use crate::{Environment, MachineInfo, Report, SCHEMA_VERSION, Trust};
 
-pub use views::{csv, html, table};
+pub use page::html;
+pub use views::{csv, table};
 
 /// What two reports have in common, as ratios of B to A.
 ///
@@ -86,11 +88,12 @@ pub struct Summary {
     pub median_deviation: Option<f64>,
     /// The largest distance of a ratio from 1.
     pub largest_deviation: Option<f64>,
-    /// How many are surely faster in B: the whole interval of the ratio is below 1.
+    /// How many are faster in B, and the intervals of A and B do not overlap. An interval is of one
+    /// run: the same machine may be in another state the next day.
     pub faster: usize,
-    /// How many are surely slower in B.
+    /// How many are slower in B, and the intervals do not overlap.
     pub slower: usize,
-    /// How many are neither: the interval has 1 in it, or there is none.
+    /// How many are neither: the intervals overlap, or one is not known.
     pub undecided: usize,
 }
 
@@ -116,7 +119,7 @@ pub struct Ratio {
     /// Where the ratio would be found again, from the ends of the intervals of both medians; both hold at
     /// once with a probability of at least 90 %. `None` if one of them has no interval.
     pub interval: Option<RatioInterval>,
-    /// Whether B differs from A.
+    /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
 }
 
@@ -141,13 +144,14 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// Whether a time of B differs from that of A.
+/// Whether a time of B differs from that of A by more than their intervals. These are of one run each,
+/// so this is about two runs, and not yet about two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The whole interval is below 1.
+    /// The whole interval is below 1: those of A and B do not overlap.
     Faster,
-    /// The whole interval is above 1.
+    /// The whole interval is above 1: those of A and B do not overlap.
     Slower,
     /// The interval has 1 in it, or there is none.
     Undecided,
@@ -508,7 +512,7 @@ fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
     };
     differ("Frequency governors", governors(env_a), governors(env_b));
     let quota = |e: &Environment| match e.host.as_ref().and_then(|host| host.quota_cpus) {
-        Some(cpus) => format!("{cpus} CPUs"),
+        Some(cpus) => crate::text::quota(cpus),
         None => "none".to_owned(),
     };
     differ("CPU quotas", quota(env_a), quota(env_b));

@@ -306,8 +306,16 @@ A: mon.json, a workstation
 B: tue.json, a workstation
 4 measurements in both: B takes 0.84 times as long, in the geometric mean.
 Half of the ratios are within 22.3 % of 1, all within 50.0 %.
-B is surely faster in 1, surely slower in 1, and undecided in 2.
+B is slower beyond both intervals in 1, faster beyond both in 1; in 2 they overlap, or one is not
+  known.
+An interval tells of one run; on another day the same computer may be in another state.
 tue.json is not complete: its run was interrupted.
+
+Slowed down most
+    1.25 times  mailbox
+
+Sped up most
+    0.50 times  dmaput
 
 mailbox (between=spe-spe, cell=0, spes=2)
      A       B   B/A      interval    B is
@@ -335,7 +343,8 @@ matrix of atomic (class=same Cell, module=0, polling=compare-and-swap)
 50.0 ns  55.0 ns  1.10
 
 Only in mon.json:
-  dmalistget (between=memory-spe, block_bytes=1024, buffers=private, cell=0, chains=4, list_elements=16, loading_spes=1, module=0, spes=2, stride_bytes=2048)
+  dmalistget (between=memory-spe, block_bytes=1024, buffers=private, cell=0, chains=4,
+    list_elements=16, loading_spes=1, module=0, spes=2, stride_bytes=2048)
   matrix of copy (block_bytes=1048576, class=same Cell)
 ";
     assert_eq!(plain, expected);
@@ -371,23 +380,100 @@ fn the_page_shows_text_as_it_is_and_loads_nothing() {
         page.contains("<h1>a&amp;b.json compared with &lt;b&gt;.json</h1>"),
         "{page}"
     );
-    for outside in ["http", "src=", "<script", "@import", "url("] {
+    assert!(!page.contains("<b>.json"), "{page}");
+    for outside in ["http", "src=", "@import", "url(", "<link"] {
         assert!(!page.contains(outside), "{outside} in {page}");
     }
-    // The get became twice as fast: half of the way from 1 to 1/4, to the left.
+    // The latency doubled, so the axis goes from 1/2 to 2, and the put, which became twice as fast, is
+    // at its left end.
+    let put = page.split("<svg class=\"ratio faster\"").nth(1).unwrap();
+    let put = put.split("</svg>").next().unwrap();
+    assert!(put.contains("<circle cx=\"8.0\""), "{put}");
     assert!(
-        page.contains(
-            "<span class=\"bar faster\"><span style=\"right:100%;width:50.0%\"></span></span>"
-        ),
-        "{page}"
+        put.contains("data-hover=\"0.50 times\n0.49 to 0.52\""),
+        "{put}"
     );
-    let opened = |tag: &str| page.matches(&format!("<{tag}>")).count();
-    let closed = |tag: &str| page.matches(&format!("</{tag}>")).count();
-    for tag in ["table", "tr", "h2", "html", "body"] {
-        assert_eq!(
-            opened(tag) + usize::from(tag == "html"),
-            closed(tag),
-            "{tag}"
-        );
+    assert!(page.contains("<span>0.50</span><span>1</span><span>2.00</span>"));
+}
+
+#[test]
+fn a_page_says_first_that_numbers_cannot_be_relied_upon() {
+    let [a, mut b] = days();
+    let sound = html(&compared(&[a.clone(), b.clone()]));
+    assert!(!sound.contains("<aside"), "{sound}");
+    b.environment.kernel = Some("6.2.0".to_owned());
+    let other = html(&compared(&[a.clone(), b.clone()]));
+    assert!(
+        other.contains("<aside class=\"warning\"><h2>What may explain differences</h2>"),
+        "{other}"
+    );
+    b.trust.trustworthy = false;
+    b.trust.reasons = vec!["others used 80 % of the CPUs; end them".to_owned()];
+    let doubtful = html(&compared(&[a, b]));
+    let notice = doubtful
+        .find("<aside class=\"doubt\" role=\"alert\"><h2>Not to be relied upon</h2>")
+        .unwrap();
+    assert!(notice < doubtful.find("<section").unwrap());
+    assert_eq!(doubtful.matches("others used 80 %").count(), 1);
+}
+
+/// Two days with 40 sizes, all alike but the last, which takes 50 times as long.
+fn one_far_off() -> [Report; 2] {
+    days().map(|mut report| {
+        let is_second = report.matrices[0].classes[0].p50_ns == Some(55.0);
+        report.measurements = (1..=40)
+            .map(|size| {
+                let ns = if is_second && size == 40 {
+                    5_000.0
+                } else {
+                    100.0
+                };
+                let mut measurement = made_up::measurement(Function::DmaGet, ns, 1.0);
+                measurement.parameters.block_bytes = Some(size << 10);
+                measurement
+            })
+            .collect();
+        report.results.clear();
+        report
+    })
+}
+
+#[test]
+fn what_is_far_off_the_axis_is_an_arrow_and_does_not_stretch_it() {
+    let page = html(&compared(&one_far_off()));
+    assert!(page.contains("<span>0.91</span><span>1</span><span>1.10</span>"));
+    // In the summary, and among the others.
+    let arrow = "<polygon points=\"240.0,9 232.0,4 232.0,14\">";
+    assert_eq!(page.matches(arrow).count(), 2, "{page}");
+}
+
+#[test]
+fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
+    let mut days = one_far_off();
+    for report in &mut days {
+        // Everything varies.
+        for (at, measurement) in report.measurements.iter_mut().enumerate() {
+            let parameters = &mut measurement.parameters;
+            parameters.spes = 2 + at % 2;
+            parameters.cell = at % 3;
+            parameters.module = Some(at % 5);
+            parameters.list_elements = Some(1_000 + at as u32);
+            parameters.chains = Some(at as u32);
+            parameters.loading_spes = Some(100 + at);
+            parameters.stride_bytes = Some(1_000_000 + at);
+        }
     }
+    let name = format!("{}tue.json", "a long name/".repeat(12));
+    let comparison = Comparison::of(&days[0], &days[1], ["mon.json", &name]).unwrap();
+    let table = table(&comparison);
+    let plain = table.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+    let wide = plain.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "{plain}");
+    assert!(
+        plain.contains(
+            "Slowed down most\n    50.0 times  dmaget (block 40 KB, Cell 0, chains 39, list 1039, loading \
+             SPEs 139, module 4, SPEs\n"
+        ),
+        "{plain}"
+    );
 }

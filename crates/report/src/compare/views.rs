@@ -1,59 +1,61 @@
-//! Comparisons for people: as a table, as CSV, and as a page.
+//! Comparisons as a table and as CSV, and what the page shares with them.
 
 use std::collections::BTreeMap;
-use std::iter::{once, repeat};
 
 use cellworks_stats::figures::plain;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use super::{Comparison, Kind, Ratio, Summary, Verdict, listed};
-use crate::text::{TITLE, bandwidth, size, time};
+use crate::csv::quoted;
+use crate::text::{
+    WIDTH, bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped,
+};
 
 const HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n";
+
+/// Between columns.
+const GAP: usize = 2;
+
+/// How many measurements the summary names in each direction.
+const EXTREMES: usize = 5;
 
 /// The columns after those of the parameters.
 const COLUMNS: [&str; 5] = ["A", "B", "B/A", "interval", "B is"];
 
-/// The comparison as a table, a block for each function, finding and matrix; titles carry ANSI styles.
+/// The comparison as a table of at most 100 columns, a block for each function, finding and matrix; titles
+/// carry ANSI styles.
 pub fn table(comparison: &Comparison) -> String {
-    let mut text = headline(comparison)
-        .iter()
-        .fold(String::new(), |text, line| text + line + "\n");
-    for group in groups(comparison) {
-        text += &format!(
-            "\n{}{}{}{}\n",
-            TITLE.render(),
-            group.title,
-            TITLE.render_reset(),
-            if group.common.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", group.common)
-            }
-        );
-        let [headings, rows @ ..] = &group.lines()[..] else {
-            continue;
-        };
-        let mut table = Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Disabled)
-            .set_header(headings)
-            .add_rows(rows);
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        for line in table.to_string().lines() {
-            text += line.trim_end();
-            text.push('\n');
+    let groups: Vec<Group<'_>> = groups(comparison).collect();
+    let mut text = String::new();
+    for line in headline(comparison) {
+        text += &wrapped(&line, "  ");
+    }
+    for (title, extremes) in extremes(&groups) {
+        text += &format!("\n{}\n", bold(title));
+        for extreme in extremes {
+            let line = format!(
+                "  {:>6} times  {}",
+                plain(extreme.ratio.value),
+                extreme.what
+            );
+            text += &wrapped(&line, "                ");
         }
     }
+    for group in &groups {
+        let title = bold(&group.title);
+        text.push('\n');
+        text += &match group.common.as_str() {
+            "" => title + "\n",
+            common => wrapped(&format!("{title} ({common})"), "  "),
+        };
+        text += &group.table();
+    }
     for (title, left_out) in left_out(comparison) {
-        text += &format!("\n{title}:\n");
+        text += "\n";
+        text += &wrapped(&format!("{title}:"), "  ");
         for what in left_out {
-            text += &format!("  {what}\n");
+            text += &wrapped(&format!("  {what}"), "    ");
         }
     }
     text
@@ -84,85 +86,17 @@ pub fn csv(comparison: &Comparison) -> String {
         .fold(HEADER.to_owned(), |text, line| text + &line)
 }
 
-/// The comparison as an HTML page that needs no other file, no network and no script. A bar goes to the
-/// right for each ratio above 1 and to the left for each below; its length is the logarithm, and ends at
-/// a factor of 4.
-pub fn html(comparison: &Comparison) -> String {
-    let [first, others @ ..] = &headline(comparison)[..] else {
-        unreachable!("a headline has lines");
-    };
-    let title = escaped(first);
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-    );
-    for line in others {
-        page += &format!("<p>{}</p>\n", escaped(line));
-    }
-    for group in groups(comparison) {
-        page += &format!("<h2>{}</h2>\n", escaped(&group.title));
-        if !group.common.is_empty() {
-            page += &format!("<p>{}</p>\n", escaped(&group.common));
-        }
-        let lines = group.lines();
-        let bars = group.ratios.iter().map(bar);
-        let last = once("1/4 to 4 times".to_owned()).chain(bars);
-        page += "<table>\n";
-        for ((line, last), cell) in lines.iter().zip(last).zip(once("th").chain(repeat("td"))) {
-            page += "<tr>";
-            for text in line {
-                page += &format!("<{cell}>{}</{cell}>", escaped(text));
-            }
-            page += &format!("<{cell} class=\"scale\">{last}</{cell}></tr>\n");
-        }
-        page += "</table>\n";
-    }
-    for (title, left_out) in left_out(comparison) {
-        page += &format!("<h2>{}</h2>\n<ul>\n", escaped(&title));
-        for what in left_out {
-            page += &format!("<li>{}</li>\n", escaped(what));
-        }
-        page += "</ul>\n";
-    }
-    page + "</body>\n</html>\n"
-}
-
-const STYLE: &str = "\
-body { font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }
-table { border-collapse: collapse; }
-th, td { padding: 0.15em 0.7em; text-align: right; white-space: nowrap; }
-tr:nth-child(even) td { background: #f4f4f4; }
-.scale { min-width: 14em; text-align: center; }
-.bar { display: block; height: 0.8em; position: relative; border-left: 1px solid #666; margin-left: 50%; }
-.bar span { display: block; height: 100%; position: absolute; background: #888; }
-.faster span { background: #2a7f3f; }
-.slower span { background: #b3402a; }
-";
-
-/// A bar that starts in the middle of its cell.
-fn bar(ratio: &Ratio) -> String {
-    let percent = ratio.value.log(4.0).clamp(-1.0, 1.0) * 100.0;
-    let side = if percent < 0.0 { "right" } else { "left" };
-    // To the left it starts at the left border of its box.
-    let at = if percent < 0.0 { 100 } else { 0 };
-    format!(
-        "<span class=\"bar {}\"><span style=\"{side}:{at}%;width:{:.1}%\"></span></span>",
-        verdict(ratio.verdict),
-        percent.abs()
-    )
-}
-
 /// The ratios of one function, finding or matrix.
-struct Group<'a> {
-    title: String,
+pub(super) struct Group<'a> {
+    pub title: String,
     /// The parameters that are the same for all.
-    common: String,
+    pub common: String,
     /// The names of the others.
     varying: Vec<&'a str>,
-    ratios: &'a [Ratio],
+    pub ratios: &'a [Ratio],
 }
 
-fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>> {
+pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>> {
     comparison
         .results
         .chunk_by(|a, b| (a.kind, &a.name) == (b.kind, &b.name))
@@ -201,7 +135,7 @@ fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>> {
 
 impl Group<'_> {
     /// The headings, and the cells of each ratio, without columns that have nothing but a heading.
-    fn lines(&self) -> Vec<Vec<String>> {
+    pub(super) fn lines(&self) -> Vec<Vec<String>> {
         let mut lines = vec![self.headings()];
         lines.extend(self.ratios.iter().map(|ratio| self.row(ratio)));
         let is_used: Vec<bool> = (0..lines[0].len())
@@ -214,25 +148,35 @@ impl Group<'_> {
         lines
     }
 
+    /// The lines in columns; what would pass 100 of them is broken within its cell.
+    fn table(&self) -> String {
+        let [headings, rows @ ..] = &self.lines()[..] else {
+            unreachable!("there are headings");
+        };
+        let mut table = Table::new();
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width((WIDTH + GAP) as u16)
+            .set_header(headings)
+            .add_rows(rows);
+        for column in table.column_iter_mut() {
+            column.set_padding((0, GAP as u16));
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        trimmed(&table.to_string())
+    }
+
     fn headings(&self) -> Vec<String> {
         let short = |name: &&str| match *name {
             "list_elements" => "list".to_owned(),
-            name => name.trim_end_matches("_bytes").replace('_', " "),
+            name => in_words(without_unit(name)),
         };
         let columns = COLUMNS.into_iter().map(str::to_owned);
         self.varying.iter().map(short).chain(columns).collect()
     }
 
     fn row(&self, ratio: &Ratio) -> Vec<String> {
-        let parameter = |name: &&str| match ratio.parameters.get(*name) {
-            None => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(value) if name.ends_with("_bytes") => match value.as_u64() {
-                Some(bytes) => in_unit(bytes as f64, "bytes"),
-                None => value.to_string(),
-            },
-            Some(value) => value.to_string(),
-        };
         let interval = ratio
             .interval
             .map(|interval| format!("{} to {}", plain(interval.low), plain(interval.high)));
@@ -246,15 +190,76 @@ impl Group<'_> {
                 decided => verdict(decided).to_owned(),
             },
         ];
-        self.varying.iter().map(parameter).chain(values).collect()
+        let parameters = self.varying.iter().map(|name| parameter(ratio, name));
+        parameters.chain(values).collect()
     }
+
+    /// A ratio in a line, by what tells it from others of its group: `dmaget (block 1 KB, SPEs 2)`.
+    fn name_of(&self, ratio: &Ratio) -> String {
+        let varying = self.varying.iter().zip(self.headings());
+        let varying: Vec<String> = varying
+            .map(|(name, heading)| (heading, parameter(ratio, name)))
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(heading, value)| format!("{heading} {value}"))
+            .collect();
+        match varying.is_empty() {
+            true => self.title.clone(),
+            false => format!("{} ({})", self.title, varying.join(", ")),
+        }
+    }
+}
+
+/// The value of a parameter; empty if it has no meaning for this ratio.
+fn parameter(ratio: &Ratio, name: &str) -> String {
+    match ratio.parameters.get(name) {
+        None => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) if name.ends_with("_bytes") => match value.as_u64() {
+            Some(bytes) => in_unit(bytes as f64, "bytes"),
+            None => value.to_string(),
+        },
+        Some(value) => value.to_string(),
+    }
+}
+
+/// A measurement that differs much.
+pub(super) struct Extreme<'a> {
+    pub what: String,
+    pub ratio: &'a Ratio,
+}
+
+/// The few measurements that became slowest and fastest, of those whose intervals do not overlap; no
+/// title without any.
+pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extreme<'a>>)> {
+    let of = |verdict: Verdict| {
+        let mut found: Vec<Extreme<'a>> = groups
+            .iter()
+            .flat_map(|group| group.ratios.iter().map(move |ratio| (group, ratio)))
+            .filter(|(_, ratio)| ratio.kind == Kind::Measurement && ratio.verdict == verdict)
+            .map(|(group, ratio)| Extreme {
+                what: group.name_of(ratio),
+                ratio,
+            })
+            .collect();
+        let distance = |extreme: &Extreme<'_>| extreme.ratio.value.ln().abs();
+        found.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+        found.truncate(EXTREMES);
+        found
+    };
+    [
+        ("Slowed down most", of(Verdict::Slower)),
+        ("Sped up most", of(Verdict::Faster)),
+    ]
+    .into_iter()
+    .filter(|(_, extremes)| !extremes.is_empty())
+    .collect()
 }
 
 /// What is said before the ratios: who is compared with whom, the summary, and the notes.
 fn headline(comparison: &Comparison) -> Vec<String> {
     let (a, b) = (&comparison.compared.a, &comparison.compared.b);
     let mut lines = vec![
-        format!("{b} compared with {a}"),
+        heading(comparison),
         format!("A: {a}, {}", comparison.machine.name),
         format!("B: {b}, {}", comparison.other.machine.name),
     ];
@@ -263,8 +268,15 @@ fn headline(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// One line each, so that none is much longer than a terminal is wide.
-fn summary(summary: &Summary) -> Vec<String> {
+pub(super) fn heading(comparison: &Comparison) -> String {
+    format!(
+        "{} compared with {}",
+        comparison.compared.b, comparison.compared.a
+    )
+}
+
+/// All measurements in a few sentences; none if there are no measurements.
+pub(super) fn summary(summary: &Summary) -> Vec<String> {
     let (Some(mean), Some(median), Some(largest)) = (
         summary.geometric_mean_ratio,
         summary.median_deviation,
@@ -273,15 +285,10 @@ fn summary(summary: &Summary) -> Vec<String> {
         return Vec::new();
     };
     let percent = |share: f64| format!("{} %", plain(100.0 * share));
-    let noun = if summary.compared == 1 {
-        "measurement"
-    } else {
-        "measurements"
-    };
     vec![
         format!(
-            "{} {noun} in both: B takes {} times as long, in the geometric mean.",
-            summary.compared,
+            "{} in both: B takes {} times as long, in the geometric mean.",
+            count(summary.compared, "measurement"),
             plain(mean)
         ),
         format!(
@@ -290,14 +297,17 @@ fn summary(summary: &Summary) -> Vec<String> {
             percent(largest)
         ),
         format!(
-            "B is surely faster in {}, surely slower in {}, and undecided in {}.",
-            summary.faster, summary.slower, summary.undecided
+            "B is slower beyond both intervals in {}, faster beyond both in {}; in {} they overlap, or one is \
+             not known.",
+            summary.slower, summary.faster, summary.undecided
         ),
+        "An interval tells of one run; on another day the same computer may be in another state."
+            .to_owned(),
     ]
 }
 
 /// What has no ratio, under a title each; no title without something under it.
-fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String, &[String])> {
+pub(super) fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String, &[String])> {
     let only = |name: &str| format!("Only in {name}");
     [
         (only(&comparison.compared.a), &comparison.only_in_a[..]),
@@ -311,7 +321,7 @@ fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String, &[String])
     .filter(|(_, left_out)| !left_out.is_empty())
 }
 
-fn in_unit(value: f64, unit: &str) -> String {
+pub(super) fn in_unit(value: f64, unit: &str) -> String {
     match unit {
         "ns" => time(value),
         "bytes" => size(value as usize),
@@ -328,27 +338,10 @@ const fn kind(kind: Kind) -> &'static str {
     }
 }
 
-const fn verdict(verdict: Verdict) -> &'static str {
+pub(super) const fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::Undecided => "undecided",
     }
-}
-
-/// A field of CSV.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
-}
-
-/// Text that a browser shows as it is.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -27,6 +27,8 @@ const BOTTOM: f64 = HEIGHT - 48.0;
 const STYLES: usize = 8;
 /// About how many ticks an axis has.
 const TICKS: f64 = 5.0;
+/// Over fewer powers of 10 than this, these alone would be too few ticks.
+const DECADES_FEW: f64 = 2.5;
 
 /// A drawing.
 pub(super) struct Chart {
@@ -220,7 +222,7 @@ impl<'a> Placed<'a> {
                     .collect()
             }
             Spacing::Log10 => {
-                let few = self.to - self.from < 2.0;
+                let few = self.to - self.from < DECADES_FEW;
                 let factors: &[f64] = if few { &[1.0, 2.0, 5.0] } else { &[1.0] };
                 let powers = self.from.floor() as i32..=self.to.ceil() as i32;
                 let all =

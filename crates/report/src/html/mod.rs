@@ -1,7 +1,7 @@
 //! HTML: one file with everything in it, that opens from a disk without a network.
 //!
 //! ```text
-//!   page ─┬─ doubts, warnings, advice, results
+//!   page ─┬─ notices, advice, results
 //!         ├─ curves ────── sweeps: which lines   ── chart: SVG of lines on two axes
 //!         ├─ heat maps ─── matrix: a table up to 16 SPEs, above a canvas that the script paints
 //!         ├─ measurements  tables: one for each function
@@ -12,28 +12,26 @@
 //! the large heat maps. They are drawn here because of what charting crates would add to every
 //! report: plotly 0.14 adds its script of 4.7 MB and MathJax of 2.1 MB, which cannot be left out, and
 //! charming 0.6 names the address of a script in the network. A report of a small machine has
-//! 100 KB, takes its colours from the reader's preference for light or dark, and prints.
+//! 150 KB, takes its colours from the reader's preference for light or dark, and prints. Comparisons
+//! have the same frame.
 
 mod chart;
 mod matrix;
+mod page;
 mod sweeps;
 mod tables;
 
 use jiff::Timestamp;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use crate::text::{self, doubts, figures, parts_of, time};
-use crate::{Conditions, Report};
+use crate::{Conditions, Environment, MachineInfo, Report};
 
-const STYLE: &str = include_str!("../../assets/report.css");
-const SCRIPT: &str = include_str!("../../assets/report.js");
-
-/// Lists that are longer are folded.
-const LISTED_MAX: usize = 16;
+pub(crate) use page::{Page, Part, notice};
 
 /// The report as one HTML file that loads nothing.
 ///
-/// Its size is about 100 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
+/// Its size is about 150 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
 pub fn render(report: &Report) -> String {
     let machine = &report.machine;
     let title = format!("{} – cellworks {}", machine.name, report.command);
@@ -51,59 +49,42 @@ pub fn render(report: &Report) -> String {
             Some(circumstances(report)),
         ),
     ];
-    let parts = parts.map(|(id, heading, part)| part.map(|part| (id, heading, part)));
-    let parts: Vec<_> = parts.into_iter().flatten().collect();
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
+    let parts = parts.into_iter().filter_map(|(id, heading, content)| {
+        Some(Part {
+            id,
+            heading,
+            content: content?,
+        })
+    });
+    Page {
+        title,
+        command: &report.command,
+        heading: &machine.name,
+        about: html! {
+            (parts_of(machine))
+            @if let Some(end) = finished(&report.environment) { " · " span.end { (end) } }
+        },
+        notices: html! {
+            @for (heading, reasons) in doubts(report) { (notice("doubt", heading, &reasons)) }
+            @if !report.environment.warnings.is_empty() {
+                (notice("warning", "Warnings", &report.environment.warnings))
             }
-            body {
-                header {
-                    p.command { "cellworks " (report.command) }
-                    h1 { (machine.name) }
-                    p.parts {
-                        (parts_of(machine))
-                        @if let Some(end) = finished(report) { " · " span.end { (end) } }
-                    }
-                    nav aria-label="Parts of this report" {
-                        @for (id, heading, _) in &parts { a href={ "#" (id) } { (heading) } }
-                    }
-                }
-                main {
-                    @for (heading, reasons) in doubts(report) {
-                        aside.doubt role="alert" { h2 { (heading) } (points(&reasons)) }
-                    }
-                    @if !report.environment.warnings.is_empty() {
-                        aside.warning { h2 { "Warnings" } (points(&report.environment.warnings)) }
-                    }
-                    @for (id, heading, part) in &parts {
-                        section id=(id) { h2 { (heading) } (part) }
-                    }
-                }
-                div #hover role="status" hidden {}
-                script { (PreEscaped(SCRIPT)) }
-            }
-        }
+        },
+        parts: parts.collect(),
     }
-    .into_string()
+    .render()
 }
 
-fn points(sentences: &[String]) -> Markup {
-    html! { ul { @for sentence in sentences { li { (sentence) } } } }
-}
-
+/// Advice, that about one topic together.
 fn advice(report: &Report) -> Option<Markup> {
     (!report.advice.is_empty()).then(|| {
         html! {
             dl.advice {
-                @for advice in &report.advice {
-                    div { dt { (advice.topic.replace('_', " ")) } dd { (advice.text) } }
+                @for about in report.advice.chunk_by(|a, b| a.topic == b.topic) {
+                    div {
+                        dt { (about[0].topic.replace('_', " ")) }
+                        dd { @for advice in about { p { (advice.text) } } }
+                    }
                 }
             }
         }
@@ -123,16 +104,43 @@ fn not_measured(report: &Report) -> Option<Markup> {
 }
 
 /// When the run ended, to the minute; `None` if no calendar has that number of seconds.
-fn finished(report: &Report) -> Option<String> {
-    let seconds = i64::try_from(report.environment.finished_unix_s).ok()?;
+fn finished(environment: &Environment) -> Option<String> {
+    let seconds = i64::try_from(environment.finished_unix_s).ok()?;
     let end = Timestamp::from_second(seconds).ok()?;
     Some(format!("{} UTC", end.strftime("%Y-%m-%d %H:%M")))
 }
 
 fn circumstances(report: &Report) -> Markup {
-    let environment = &report.environment;
     let machine = &report.machine;
-    let mut rows = vec![
+    html! {
+        dl.facts {
+            @for (what, value) in facts(machine, &report.environment) {
+                dt { (what) } dd { (value) }
+            }
+        }
+        details {
+            summary { "Where each SPE is" }
+            ul {
+                @for (number, cell) in machine.cells.iter().enumerate() {
+                    li {
+                        "Cell " (number) ", memory module " (cell.nearest_memory_module) ": "
+                        @for (at, spe) in cell.spes.iter().enumerate() {
+                            @if at > 0 { ", " }
+                            (text::spe(machine, *spe))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was measured, by what and in which state, each with its name; what is not known is left out.
+pub(crate) fn facts(
+    machine: &MachineInfo,
+    environment: &Environment,
+) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
         ("Machine", format!("{} ({})", machine.name, machine.kind)),
         ("SPEs", machine.spes.to_string()),
         ("Cells", machine.cells.len().to_string()),
@@ -154,50 +162,23 @@ fn circumstances(report: &Report) -> Markup {
             ),
         ),
     ];
-    rows.extend(environment.host.iter().flat_map(conditions));
-    html! {
-        dl.facts { @for (what, value) in &rows { dt { (what) } dd { (value) } } }
-        details {
-            summary { "Where each SPE is" }
-            ul {
-                @for (number, cell) in machine.cells.iter().enumerate() {
-                    li {
-                        "Cell " (number) ", memory module " (cell.nearest_memory_module) ": "
-                        @for (at, spe) in cell.spes.iter().enumerate() {
-                            @if at > 0 { ", " }
-                            (text::spe(machine, *spe))
-                        }
-                    }
-                }
-            }
-        }
-        @if let Some(left_out) = environment.host.as_ref().map(|host| &host.cpus_left_out)
-            && !left_out.is_empty()
-        {
-            // On a large machine half of the CPUs may be second threads of cores.
-            details open[left_out.len() <= LISTED_MAX] {
-                summary { "CPUs left out: " (left_out.len()) }
-                ul { @for cpu in left_out { li { "CPU " (cpu.cpu) ": " (cpu.why) } } }
-            }
-        }
-    }
+    facts.extend(finished(environment).map(|end| ("Measured until", end)));
+    facts.extend(environment.host.iter().flat_map(conditions));
+    facts
 }
 
 /// The state of the computer; what could not be read is left out.
 fn conditions(host: &Conditions) -> Vec<(&'static str, String)> {
     let share = |share: Option<f64>| share.map(|share| format!("{:.1} %", share * 100.0));
     let governors = (!host.governors.is_empty()).then(|| host.governors.join(", "));
+    let left_out = text::left_out(host).join(", ");
     let rows = [
         ("Load before the run", host.load_average.map(figures)),
         ("CPUs used by others before", share(host.busy_before)),
         ("CPUs used by others during", share(host.busy_during)),
         ("CPUs taken by the hypervisor", share(host.stolen_during)),
         ("Frequency governors", governors),
-        (
-            "Quota",
-            host.quota_cpus
-                .map(|cpus| format!("{} CPUs", figures(cpus))),
-        ),
+        ("Quota", host.quota_cpus.map(text::quota)),
         ("Clock", host.clock_source.clone()),
         (
             "Highest clock rate",
@@ -206,6 +187,7 @@ fn conditions(host: &Conditions) -> Vec<(&'static str, String)> {
         ),
         ("Smallest step of the clock", host.clock_step_ns.map(time)),
         ("Reading the clock", Some(time(host.clock_reading_ns))),
+        ("Left out", (!left_out.is_empty()).then_some(left_out)),
     ];
     rows.into_iter()
         .filter_map(|(what, value)| Some((what, value?)))

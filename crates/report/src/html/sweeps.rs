@@ -21,6 +21,8 @@ const WIDE_RATIO: f64 = 10.0;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Against {
     Block,
+    /// The block of a chase is the table that it goes through.
+    Table,
     Spes,
     Chains,
     Loading,
@@ -88,19 +90,28 @@ pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
 
 fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
     let mut charts = Vec::new();
-    let blocks = lines(measured, Against::Block, POINTS_MIN);
-    if !blocks.is_empty() {
-        charts.push(latency(Against::Block, &blocks));
-        charts.extend(bandwidths(Against::Block, &blocks));
+    let size = match measured[0].function {
+        Function::Chase => Against::Table,
+        _ => Against::Block,
+    };
+    let sizes = lines(measured, size, POINTS_MIN);
+    if !sizes.is_empty() {
+        charts.push(latency(size, &sizes));
+        charts.extend(bandwidths(size, &sizes));
     } else {
-        // Sizes and numbers of SPEs at once would be a surface. Two SPEs have no third point.
-        let counts = lines(measured, Against::Spes, spes.clamp(2, POINTS_MIN));
+        // Sizes and numbers of SPEs at once would be a surface. Two SPEs have no third point; the
+        // function that is measured with numbers of SPEs in between is drawn all the same.
+        let points_min = match measured[0].function {
+            Function::FetchAdd => spes.clamp(2, POINTS_MIN),
+            _ => POINTS_MIN,
+        };
+        let counts = lines(measured, Against::Spes, points_min);
         if !counts.is_empty() {
             charts.push(latency(Against::Spes, &counts));
         }
     }
     for against in [Against::Chains, Against::Loading] {
-        let lines = lines(measured, against, 2);
+        let lines = lines(measured, against, POINTS_MIN);
         if !lines.is_empty() {
             charts.push(latency(against, &lines));
         }
@@ -159,7 +170,7 @@ fn share_single_spes(lines: &mut [Line<'_>]) {
 impl Against {
     fn of(self, parameters: &Parameters) -> Option<usize> {
         match self {
-            Self::Block => parameters.block_bytes,
+            Self::Block | Self::Table => parameters.block_bytes,
             Self::Spes => Some(parameters.spes),
             Self::Chains => parameters.chains.map(|chains| chains as usize),
             // Nobody copies meanwhile unless it is said.
@@ -173,7 +184,7 @@ impl Against {
         rest.stride_bytes = None;
         let mut list_bytes = None;
         match self {
-            Self::Block => {
+            Self::Block | Self::Table => {
                 let bytes = rest.block_bytes.take();
                 list_bytes = bytes
                     .zip(rest.list_elements.take())
@@ -192,6 +203,7 @@ impl Against {
     const fn name(self) -> &'static str {
         match self {
             Self::Block => "block size",
+            Self::Table => "table size",
             Self::Spes => "number of SPEs",
             Self::Chains => "chains followed at once",
             Self::Loading => "other SPEs that copy meanwhile",
@@ -200,7 +212,7 @@ impl Against {
 
     fn amount(self, number: usize) -> String {
         match self {
-            Self::Block => size(number),
+            Self::Block | Self::Table => size(number),
             Self::Spes => count(number, "SPE"),
             Self::Chains => count(number, "chain"),
             Self::Loading => format!("{number} loading"),
@@ -210,7 +222,7 @@ impl Against {
     fn axis(self) -> Axis {
         let number: fn(f64) -> String = |number| format!("{number:.0}");
         let (spacing, tick): (_, fn(f64) -> String) = match self {
-            Self::Block => (Spacing::Log2, |bytes| size(bytes as usize)),
+            Self::Block | Self::Table => (Spacing::Log2, |bytes| size(bytes as usize)),
             Self::Spes | Self::Loading => (Spacing::Whole, number),
             Self::Chains => (Spacing::Log2, number),
         };

@@ -42,6 +42,9 @@ const COLUMNS: [Column; 18] = [
     ("outliers", |m| Some(whole(m.outliers))),
 ];
 
+/// Tables with more rows are folded: their curves show them at once.
+const ROWS_MAX: usize = 8;
+
 /// The columns that text fills from the left.
 const LEFT: [&str; 2] = ["between", "buffers"];
 
@@ -64,7 +67,14 @@ pub(super) fn measurements(report: &Report) -> Option<Markup> {
         }
         @for group in groups {
             h3 { code { (group[0].function) } " " span.what { (group[0].function.operation()) } }
-            (grouped(group))
+            @if group.len() > ROWS_MAX {
+                details {
+                    summary { (group.len()) " measurements" }
+                    (grouped(group))
+                }
+            } @else {
+                (grouped(group))
+            }
         }
     })
 }

@@ -1,0 +1,277 @@
+//! Comparisons as a page.
+//!
+//! ```text
+//!        0.8         1        1.25
+//!         │    ├──●──┤          │     each ratio on one logarithmic axis, which is as long as nearly
+//!         │          │       ──●┼─►   all ratios need; what lies beyond it ends in an arrow
+//! ```
+
+use cellworks_stats::figures::plain;
+use maud::{Markup, html};
+
+use super::views::{self, Group, extremes, groups, left_out, summary};
+use super::{Comparison, Ratio, RatioInterval};
+use crate::html::{Page, Part, facts, notice};
+use crate::text::parts_of;
+
+/// The ends that the axis can have: the smallest in which nearly all ratios lie is taken, so that two
+/// days of one computer can be seen to differ as well as two computers.
+const ENDS: [f64; 7] = [1.1, 1.25, 1.5, 2.0, 4.0, 10.0, 100.0];
+/// The share of the ratios that may lie beyond the ends.
+const BEYOND: f64 = 0.05;
+
+/// The size of a drawing of a ratio in its own units, which are about a pixel each.
+const WIDTH: f64 = 240.0;
+const HEIGHT: f64 = 18.0;
+/// Room for arrows at both ends.
+const MARGIN: f64 = 8.0;
+
+/// The comparison as an HTML page that needs no other file and no network.
+pub fn html(comparison: &Comparison) -> String {
+    let heading = views::heading(comparison);
+    let groups: Vec<Group<'_>> = groups(comparison).collect();
+    let axis = Axis::of(comparison);
+    let part = |id, heading, content: Option<Markup>| {
+        content.map(|content| Part {
+            id,
+            heading,
+            content,
+        })
+    };
+    let parts = [
+        part("summary", "Summary", summarized(comparison, &groups, &axis)),
+        part("ratios", "Ratios", Some(ratios(&groups, &axis))),
+        part("not-compared", "Not compared", not_compared(comparison)),
+        part(
+            "circumstances",
+            "Machines and circumstances",
+            Some(circumstances(comparison)),
+        ),
+    ];
+    Page {
+        title: format!("{heading} – cellworks {}", comparison.command),
+        command: &comparison.command,
+        heading: &heading,
+        about: about(comparison),
+        notices: notices(comparison),
+        parts: parts.into_iter().flatten().collect(),
+    }
+    .render()
+}
+
+/// What A and B are.
+fn about(comparison: &Comparison) -> Markup {
+    let compared = &comparison.compared;
+    let other = &comparison.other;
+    let sides = [
+        ("A", &compared.a, &comparison.machine),
+        ("B", &compared.b, &other.machine),
+    ];
+    html! {
+        @for (at, (letter, name, machine)) in sides.into_iter().enumerate() {
+            @if at > 0 { br; }
+            b { (letter) } ": " (name) ", " (machine.name) ", " (parts_of(machine))
+        }
+    }
+}
+
+/// Notes name what may explain differences, and say of each report whether it can be relied upon.
+fn notices(comparison: &Comparison) -> Markup {
+    let is_sound = comparison.trust.trustworthy && comparison.complete;
+    let (kind, heading) = match is_sound {
+        true => ("warning", "What may explain differences"),
+        false => ("doubt", "Not to be relied upon"),
+    };
+    html! { @if !comparison.notes.is_empty() { (notice(kind, heading, &comparison.notes)) } }
+}
+
+fn summarized(comparison: &Comparison, groups: &[Group<'_>], axis: &Axis) -> Option<Markup> {
+    let sentences = summary(&comparison.summary);
+    if sentences.is_empty() {
+        return None;
+    }
+    Some(html! {
+        @for sentence in sentences { p.sentence { (sentence) } }
+        @for (title, extremes) in extremes(groups) {
+            h3 { (title) }
+            div.wide {
+                table {
+                    thead {
+                        tr {
+                            th.left { "measurement" }
+                            th { "A" } th { "B" } th { "B/A" } (axis.heading())
+                        }
+                    }
+                    tbody {
+                        @for extreme in extremes {
+                            tr {
+                                td.left { (extreme.what) }
+                                td { (views::in_unit(extreme.ratio.a, &extreme.ratio.value_unit)) }
+                                td { (views::in_unit(extreme.ratio.b, &extreme.ratio.value_unit)) }
+                                td { (plain(extreme.ratio.value)) }
+                                td { (axis.drawing(extreme.ratio)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn ratios(groups: &[Group<'_>], axis: &Axis) -> Markup {
+    html! {
+        p.note {
+            "A dot is B divided by A; of times, what lies to the right became slower. The line through it \
+             goes from end to end of what the intervals of both medians allow, and has a colour if that \
+             does not include 1: the intervals do not overlap."
+        }
+        @for group in groups {
+            h3 {
+                code { (group.title) }
+                @if !group.common.is_empty() { " " span.what { (group.common) } }
+            }
+            div.wide { (table(group, axis)) }
+        }
+    }
+}
+
+fn table(group: &Group<'_>, axis: &Axis) -> Markup {
+    let lines = group.lines();
+    let (headings, rows) = lines.split_first().expect("there are headings");
+    html! {
+        table {
+            thead { tr { @for heading in headings { th { (heading) } } (axis.heading()) } }
+            tbody {
+                @for (row, ratio) in rows.iter().zip(group.ratios) {
+                    tr { @for cell in row { td { (cell) } } td { (axis.drawing(ratio)) } }
+                }
+            }
+        }
+    }
+}
+
+fn not_compared(comparison: &Comparison) -> Option<Markup> {
+    let lists: Vec<_> = left_out(comparison).collect();
+    (!lists.is_empty()).then(|| {
+        html! {
+            @for (title, left_out) in lists {
+                details open[left_out.len() <= LISTED_MAX] {
+                    summary { (title) ": " (left_out.len()) }
+                    ul { @for what in left_out { li { (what) } } }
+                }
+            }
+        }
+    })
+}
+
+/// Longer lists are folded.
+const LISTED_MAX: usize = 12;
+
+fn circumstances(comparison: &Comparison) -> Markup {
+    let a = facts(&comparison.machine, &comparison.environment);
+    let b = facts(&comparison.other.machine, &comparison.other.environment);
+    let of = |facts: &[(&str, String)], what: &str| {
+        let found = facts.iter().find(|(name, _)| *name == what);
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    let only_in_b = b.iter().filter(|(name, _)| of(&a, name).is_empty());
+    let names = a.iter().chain(only_in_b).map(|(name, _)| *name);
+    html! {
+        div.wide {
+            table.facing {
+                thead { tr { th.left { "" } th.left { "A" } th.left { "B" } } }
+                tbody {
+                    @for name in names {
+                        tr { td.left { (name) } td.left { (of(&a, name)) } td.left { (of(&b, name)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where ratios are, from `1 / end` to `end` by their logarithm.
+struct Axis {
+    end: f64,
+}
+
+impl Axis {
+    fn of(comparison: &Comparison) -> Self {
+        let mut factors: Vec<f64> = comparison
+            .results
+            .iter()
+            .map(|ratio| ratio.value.max(1.0 / ratio.value))
+            .collect();
+        factors.sort_by(f64::total_cmp);
+        let beyond = (factors.len() as f64 * BEYOND) as usize;
+        let needed = factors
+            .len()
+            .checked_sub(1 + beyond)
+            .map_or(1.0, |at| factors[at]);
+        let longest = ENDS[ENDS.len() - 1];
+        let end = ENDS.into_iter().find(|end| *end >= needed);
+        Self {
+            end: end.unwrap_or(longest),
+        }
+    }
+
+    /// From -1 to 1 along the axis; beyond these, off it.
+    fn position(&self, ratio: f64) -> f64 {
+        ratio.ln() / self.end.ln()
+    }
+
+    /// The place on the drawing of what is on the axis, and of the nearest end of what is not.
+    fn place(&self, ratio: f64) -> f64 {
+        let position = self.position(ratio).clamp(-1.0, 1.0);
+        WIDTH / 2.0 + position * (WIDTH / 2.0 - MARGIN)
+    }
+
+    fn heading(&self) -> Markup {
+        html! {
+            th {
+                div.ticks {
+                    span { (plain(1.0 / self.end)) } span { "1" } span { (plain(self.end)) }
+                }
+            }
+        }
+    }
+
+    fn drawing(&self, ratio: &Ratio) -> Markup {
+        let middle = HEIGHT / 2.0;
+        let at = self.place(ratio.value);
+        let position = self.position(ratio.value);
+        let interval = ratio
+            .interval
+            .map(|RatioInterval { low, high }| format!("\n{} to {}", plain(low), plain(high)));
+        let hover = format!(
+            "{} times{}",
+            plain(ratio.value),
+            interval.unwrap_or_default()
+        );
+        html! {
+            svg class={ "ratio " (views::verdict(ratio.verdict)) } viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+                role="img" aria-label=(hover) data-hover=(hover) {
+                @for place in [1.0 / self.end, 1.0, self.end].map(|tick| self.place(tick)) {
+                    line.grid x1=(px(place)) x2=(px(place)) y1="0" y2=(HEIGHT) {}
+                }
+                @if let Some(RatioInterval { low, high }) = ratio.interval {
+                    line.interval x1=(px(self.place(low))) x2=(px(self.place(high)))
+                        y1=(middle) y2=(middle) {}
+                }
+                @if position.abs() > 1.0 {
+                    @let tip = at + MARGIN * position.signum();
+                    polygon points={
+                        (px(tip)) "," (middle) " " (px(at)) "," (middle - 5.0) " " (px(at)) "," (middle + 5.0)
+                    } {}
+                } @else {
+                    circle cx=(px(at)) cy=(middle) r="3.5" {}
+                }
+            }
+        }
+    }
+}
+
+fn px(place: f64) -> String {
+    format!("{place:.1}")
+}
