@@ -36,7 +36,7 @@ pub fn table(comparison: &Comparison) -> String {
         for extreme in extremes {
             let line = format!(
                 "  {:>6} times  {}",
-                plain(extreme.ratio.value),
+                factor(extreme.ratio.value),
                 extreme.what
             );
             text += &wrapped(&line, "                ");
@@ -179,11 +179,11 @@ impl Group<'_> {
     fn row(&self, ratio: &Ratio) -> Vec<String> {
         let interval = ratio
             .interval
-            .map(|interval| format!("{} to {}", plain(interval.low), plain(interval.high)));
+            .map(|interval| format!("{} to {}", factor(interval.low), factor(interval.high)));
         let values = [
             in_unit(ratio.a, &ratio.value_unit),
             in_unit(ratio.b, &ratio.value_unit),
-            plain(ratio.value),
+            factor(ratio.value),
             interval.unwrap_or_default(),
             match ratio.verdict {
                 Verdict::Undecided => String::new(),
@@ -206,6 +206,14 @@ impl Group<'_> {
             true => self.title.clone(),
             false => format!("{} ({})", self.title, varying.join(", ")),
         }
+    }
+}
+
+/// A ratio. Two days of one computer differ by parts of a hundred.
+pub(super) fn factor(ratio: f64) -> String {
+    match ratio {
+        ..10.0 => format!("{ratio:.3}"),
+        _ => plain(ratio),
     }
 }
 
