@@ -12,7 +12,8 @@ use crate::text::{
     WIDTH, bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped,
 };
 
-const HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n";
+pub(crate) const CSV_HEADER: &str =
+    "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n";
 
 /// Between columns.
 const GAP: usize = 2;
@@ -83,7 +84,7 @@ pub fn csv(comparison: &Comparison) -> String {
             ];
             fields.map(|field| quoted(&field)).join(",") + "\n"
         })
-        .fold(HEADER.to_owned(), |text, line| text + &line)
+        .fold(CSV_HEADER.to_owned(), |text, line| text + &line)
 }
 
 /// The ratios of one function, finding or matrix.
