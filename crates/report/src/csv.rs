@@ -136,6 +136,14 @@ mod tests {
     }
 
     #[test]
+    fn headers_are_as_described() {
+        let described = include_str!("../../../docs/csv.md");
+        for header in [HEADER, MATRIX_HEADER, crate::compare::CSV_HEADER] {
+            assert!(described.contains(&format!("```\n{header}```")), "{header}");
+        }
+    }
+
+    #[test]
     fn without_anything_measured_there_is_the_header() {
         let mut report = made_up::bare();
         report.measurements.clear();

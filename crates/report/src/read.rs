@@ -174,9 +174,9 @@ pub fn read(path: &Path) -> Result<Report, ReadError> {
     if report.measurements.is_empty() && report.matrices.is_empty() && report.results.is_empty() {
         return Err(ReadError::NothingMeasured { path: file() });
     }
-    let mut json = serde_json::to_value(report).expect("it was JSON before");
+    let mut json = serde_json::to_value(report).map_err(explain)?;
     show(&mut json);
-    Ok(serde_json::from_value(json).expect("only characters of strings have changed"))
+    serde_json::from_value(json).map_err(explain)
 }
 
 /// Replaces control characters in all strings.

@@ -6,8 +6,14 @@
 //! cargo test -p cellworks-report --features browser --test browser
 //! ```
 //!
-//! The file that `CELLWORKS_REPORT_HTML` names, such as one that `cellworks stats --html` wrote, is
-//! opened as well. Pictures of all go to `target/tmp`.
+//! The files that `CELLWORKS_REPORT_HTML` names, with colons between as in `PATH`, are opened as well:
+//!
+//! ```text
+//! cargo run --release -- stats --html target/report.html
+//! CELLWORKS_REPORT_HTML=$PWD/target/report.html cargo test -p cellworks-report --features browser --test browser
+//! ```
+//!
+//! Pictures of all pages, wide, narrow and dark, go to `target/tmp`.
 
 mod made_up;
 
@@ -17,7 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use cellworks_report::{Report, html};
+use cellworks_report::{Comparison, Report, compare, html};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::Emulation::{
@@ -36,7 +42,7 @@ const NARROW: u32 = 420;
 /// Their height.
 const HEIGHT: u32 = 900;
 
-/// A report in a browser of its own.
+/// A page in a browser of its own.
 struct Opened {
     tab: Arc<Tab>,
     /// What the console said, and which addresses were asked for.
@@ -48,8 +54,12 @@ struct Opened {
 
 impl Opened {
     fn report(name: &str, report: &Report) -> Self {
+        Self::page(name, &html::render(report))
+    }
+
+    fn page(name: &str, html: &str) -> Self {
         let path = output(&format!("{name}.html"));
-        fs::write(&path, html::render(report)).unwrap();
+        fs::write(&path, html).unwrap();
         Self::file(name, &path)
     }
 
@@ -201,6 +211,7 @@ impl Opened {
             ("wide", WIDE, "light"),
             ("dark", WIDE, "dark"),
             ("narrow", NARROW, "light"),
+            ("narrow-dark", NARROW, "dark"),
         ] {
             self.look(width, HEIGHT, preference);
             let place = format!("{} {look}", self.name);
@@ -308,7 +319,7 @@ fn a_report_of_two_cores_can_be_read() {
     assert_eq!(page.text("h1"), "A made-up processor with two cores");
     assert_eq!(
         page.text("#results tbody tr:nth-child(2)"),
-        "copy bandwidth24.6 GB/sblock 64 KB, spes 1"
+        "copy bandwidth24.6 GB/sblock 64 KB, SPEs 1"
     );
     assert_eq!(
         page.text("#measurements table:first-of-type thead"),
@@ -326,10 +337,48 @@ fn a_report_of_two_cores_can_be_read() {
     let curve = "[...document.querySelectorAll('#curves h3')].find((h) => h.textContent.startsWith('dmaget'))\
                  .nextElementSibling.querySelector('polyline:not(.frame)').points.numberOfItems";
     assert_eq!(page.value(curve), 9);
+    // The last point of fetchadd on one variable.
+    let point = ".functions > :last-child .s0 circle:last-of-type";
     assert_eq!(
-        page.hover("#curves .target", 0.5, 0.5),
-        "mkthread, 1 SPE\nppe-spe, Cell 0\nmedian 1.68 us (1.63 us to 1.75 us)\n99 % 2.18 us"
+        page.hover(point, 0.5, 0.5),
+        "fetchadd, 2 SPEs\nshared\nmedian 80.4 ns (78.0 ns to 83.6 ns)\n99 % 105 ns"
     );
+}
+
+#[test]
+fn a_comparison_of_two_days_can_be_read() {
+    let (a, mut b) = (two_cores(), doubtful());
+    for (at, measurement) in b.measurements.iter_mut().enumerate() {
+        // Between half and twice as long, in no order; one is far off.
+        let factor = match at {
+            20 => 40.0,
+            at => 2f64.powf((at * 37 % 100) as f64 / 50.0 - 1.0),
+        };
+        measurement.latency_ns.p50 *= factor;
+        let interval = measurement.median_interval_ns.as_mut().unwrap();
+        interval.low *= factor;
+        interval.high *= factor;
+    }
+    let comparison = Comparison::of(&a, &b, ["monday.json", "tuesday.json"]).unwrap();
+    let page = Opened::page("comparison", &compare::html(&comparison));
+    page.check();
+    assert_eq!(page.text("h1"), "tuesday.json compared with monday.json");
+    assert_eq!(page.text("main > :first-child h2"), "Not to be relied upon");
+    let first = page.text("#summary tbody tr");
+    assert!(first.ends_with("40.0"), "{first}");
+    assert_eq!(page.text("#ratios thead"), "SPEsABB/AintervalB is0.5012.00");
+    assert_eq!(
+        page.hover("#ratios svg", 0.5, 0.5),
+        "0.500 times\n0.466 to 0.536"
+    );
+    // The axis is where the tick that names it stands.
+    let apart = "(() => {
+        const middle = (e) => { const r = e.getBoundingClientRect(); return (r.left + r.right) / 2; };
+        const tick = document.querySelector('#ratios .ticks span:nth-child(2)');
+        const line = document.querySelector('#ratios svg .grid:nth-of-type(2)');
+        return Math.abs(middle(tick) - middle(line));
+    })()";
+    assert!(page.value(apart).as_f64().unwrap() < 2.0);
 }
 
 #[test]
@@ -387,10 +436,12 @@ fn a_matrix_of_576_spes_opens() {
 }
 
 #[test]
-fn a_report_of_nothing_opens_and_so_does_the_file_that_was_named() {
+fn a_report_of_nothing_opens_and_so_do_the_files_that_were_named() {
     Opened::report("nothing", &empty(1, 1)).check();
-    if let Some(path) = env::var_os("CELLWORKS_REPORT_HTML") {
-        Opened::file("named", Path::new(&path)).check();
+    let named = env::var_os("CELLWORKS_REPORT_HTML");
+    for path in named.iter().flat_map(env::split_paths) {
+        let name = path.file_stem().unwrap().display().to_string();
+        Opened::file(&format!("named-{name}"), &path).check();
     }
 }
 

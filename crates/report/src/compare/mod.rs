@@ -19,6 +19,8 @@ use serde_json::Value;
 use crate::{Environment, MachineInfo, Report, SCHEMA_VERSION, Trust};
 
 pub use page::html;
+#[cfg(test)]
+pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
 /// What two reports have in common, as ratios of B to A.

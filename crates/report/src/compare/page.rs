@@ -3,13 +3,13 @@
 //! ```text
 //!        0.8         1        1.25
 //!         │    ├──●──┤          │     each ratio on one logarithmic axis, which is as long as nearly
-//!         │          │       ──●┼─►   all ratios need; what lies beyond it ends in an arrow
+//!         │          │      ────┼─►   all ratios need; what lies beyond it is an arrow
 //! ```
 
 use cellworks_stats::figures::plain;
 use maud::{Markup, html};
 
-use super::views::{self, Group, extremes, groups, left_out, summary};
+use super::views::{self, Group, extremes, factor, groups, left_out, summary};
 use super::{Comparison, Ratio, RatioInterval};
 use crate::html::{Page, Part, facts, notice};
 use crate::text::parts_of;
@@ -30,7 +30,7 @@ const MARGIN: f64 = 8.0;
 pub fn html(comparison: &Comparison) -> String {
     let heading = views::heading(comparison);
     let groups: Vec<Group<'_>> = groups(comparison).collect();
-    let axis = Axis::of(comparison);
+    let axis = Axis::for_most(comparison.results.iter());
     let part = |id, heading, content: Option<Markup>| {
         content.map(|content| Part {
             id,
@@ -39,7 +39,7 @@ pub fn html(comparison: &Comparison) -> String {
         })
     };
     let parts = [
-        part("summary", "Summary", summarized(comparison, &groups, &axis)),
+        part("summary", "Summary", summarized(comparison, &groups)),
         part("ratios", "Ratios", Some(ratios(&groups, &axis))),
         part("not-compared", "Not compared", not_compared(comparison)),
         part(
@@ -85,14 +85,17 @@ fn notices(comparison: &Comparison) -> Markup {
     html! { @if !comparison.notes.is_empty() { (notice(kind, heading, &comparison.notes)) } }
 }
 
-fn summarized(comparison: &Comparison, groups: &[Group<'_>], axis: &Axis) -> Option<Markup> {
+fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
     let sentences = summary(&comparison.summary);
     if sentences.is_empty() {
         return None;
     }
+    let extremes = extremes(groups);
+    // They would lie beyond the axis of the others.
+    let axis = Axis::for_all(extremes.iter().flat_map(|(_, list)| list).map(|e| e.ratio));
     Some(html! {
         @for sentence in sentences { p.sentence { (sentence) } }
-        @for (title, extremes) in extremes(groups) {
+        @for (title, extremes) in extremes {
             h3 { (title) }
             div.wide {
                 table {
@@ -105,10 +108,10 @@ fn summarized(comparison: &Comparison, groups: &[Group<'_>], axis: &Axis) -> Opt
                     tbody {
                         @for extreme in extremes {
                             tr {
-                                td.left { (extreme.what) }
+                                td.left.words { (extreme.what) }
                                 td { (views::in_unit(extreme.ratio.a, &extreme.ratio.value_unit)) }
                                 td { (views::in_unit(extreme.ratio.b, &extreme.ratio.value_unit)) }
-                                td { (plain(extreme.ratio.value)) }
+                                td { (factor(extreme.ratio.value)) }
                                 td { (axis.drawing(extreme.ratio)) }
                             }
                         }
@@ -197,18 +200,23 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(comparison: &Comparison) -> Self {
-        let mut factors: Vec<f64> = comparison
-            .results
-            .iter()
+    /// The axis on which nearly all of these lie.
+    fn for_most<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
+        Self::for_share(ratios, 1.0 - BEYOND)
+    }
+
+    /// The axis on which all of these lie.
+    fn for_all<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
+        Self::for_share(ratios, 1.0)
+    }
+
+    fn for_share<'a>(ratios: impl Iterator<Item = &'a Ratio>, share: f64) -> Self {
+        let mut factors: Vec<f64> = ratios
             .map(|ratio| ratio.value.max(1.0 / ratio.value))
             .collect();
         factors.sort_by(f64::total_cmp);
-        let beyond = (factors.len() as f64 * BEYOND) as usize;
-        let needed = factors
-            .len()
-            .checked_sub(1 + beyond)
-            .map_or(1.0, |at| factors[at]);
+        let within = (factors.len() as f64 * share).ceil() as usize;
+        let needed = within.checked_sub(1).map_or(1.0, |last| factors[last]);
         let longest = ENDS[ENDS.len() - 1];
         let end = ENDS.into_iter().find(|end| *end >= needed);
         Self {
@@ -243,10 +251,10 @@ impl Axis {
         let position = self.position(ratio.value);
         let interval = ratio
             .interval
-            .map(|RatioInterval { low, high }| format!("\n{} to {}", plain(low), plain(high)));
+            .map(|RatioInterval { low, high }| format!("\n{} to {}", factor(low), factor(high)));
         let hover = format!(
             "{} times{}",
-            plain(ratio.value),
+            factor(ratio.value),
             interval.unwrap_or_default()
         );
         html! {

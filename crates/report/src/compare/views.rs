@@ -12,7 +12,8 @@ use crate::text::{
     WIDTH, bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped,
 };
 
-const HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n";
+pub(crate) const CSV_HEADER: &str =
+    "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n";
 
 /// Between columns.
 const GAP: usize = 2;
@@ -36,7 +37,7 @@ pub fn table(comparison: &Comparison) -> String {
         for extreme in extremes {
             let line = format!(
                 "  {:>6} times  {}",
-                plain(extreme.ratio.value),
+                factor(extreme.ratio.value),
                 extreme.what
             );
             text += &wrapped(&line, "                ");
@@ -83,7 +84,7 @@ pub fn csv(comparison: &Comparison) -> String {
             ];
             fields.map(|field| quoted(&field)).join(",") + "\n"
         })
-        .fold(HEADER.to_owned(), |text, line| text + &line)
+        .fold(CSV_HEADER.to_owned(), |text, line| text + &line)
 }
 
 /// The ratios of one function, finding or matrix.
@@ -179,11 +180,11 @@ impl Group<'_> {
     fn row(&self, ratio: &Ratio) -> Vec<String> {
         let interval = ratio
             .interval
-            .map(|interval| format!("{} to {}", plain(interval.low), plain(interval.high)));
+            .map(|interval| format!("{} to {}", factor(interval.low), factor(interval.high)));
         let values = [
             in_unit(ratio.a, &ratio.value_unit),
             in_unit(ratio.b, &ratio.value_unit),
-            plain(ratio.value),
+            factor(ratio.value),
             interval.unwrap_or_default(),
             match ratio.verdict {
                 Verdict::Undecided => String::new(),
@@ -206,6 +207,14 @@ impl Group<'_> {
             true => self.title.clone(),
             false => format!("{} ({})", self.title, varying.join(", ")),
         }
+    }
+}
+
+/// A ratio. Two days of one computer differ by parts of a hundred.
+pub(super) fn factor(ratio: f64) -> String {
+    match ratio {
+        ..10.0 => format!("{ratio:.3}"),
+        _ => plain(ratio),
     }
 }
 
