@@ -10,6 +10,14 @@ use crate::output::{Page, print};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let page = arguments.output.html.as_deref().map(Page::at).transpose()?;
+    for input in [&arguments.a, &arguments.b] {
+        if page.as_ref().is_some_and(|page| page.is(input)) {
+            return Err(Failure::Usage(format!(
+                "--html: the page would replace {}, which is to be compared; name another file",
+                input.display()
+            )));
+        }
+    }
     let (a, b) = (load(&arguments.a)?, load(&arguments.b)?);
     let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
     let comparison = Comparison::of(&a, &b, [&names[0], &names[1]])

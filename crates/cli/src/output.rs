@@ -1,10 +1,13 @@
 //! Where results go: standard output, and files.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write, stdout};
+use std::fs::{File, Permissions};
+use std::io::{self, ErrorKind, Write, stdout};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::builder::styling::{AnsiColor, Style};
+use tempfile::NamedTempFile;
 
 use crate::Failure;
 
@@ -13,12 +16,18 @@ const WARN: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Says on standard error why the command fails.
 pub(crate) fn error(message: &str) {
-    anstream::eprintln!("{}error:{} {message}", BAD.render(), BAD.render_reset());
+    say(BAD, "error:", message);
 }
 
 /// Says on standard error what else somebody should know.
 pub(crate) fn warn(message: &str) {
     anstream::eprintln!("{}warning:{} {message}", WARN.render(), WARN.render_reset());
+}
+
+fn say(style: Style, kind: &str, message: &str) {
+    let (style, reset) = (style.render(), style.render_reset());
+    // Where standard error cannot be written, there is nobody to tell that.
+    let _ = writeln!(anstream::stderr(), "{style}{kind}{reset} {message}");
 }
 
 /// Prints; styles go where the reader is not a terminal or `NO_COLOR` is set.
@@ -33,7 +42,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A file that could be opened for writing before the work began.
+/// A file that can be written when the work is done.
 #[derive(Clone, Debug)]
 pub(crate) struct Page(PathBuf);
 
@@ -41,32 +50,75 @@ impl Page {
     /// Finds out whether the file can be written, so that nobody waits a minute to be told that it
     /// cannot. What is in it stays there until it is replaced.
     pub fn at(path: &Path) -> Result<Self, Failure> {
-        let existed = path.exists();
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(|error| {
-                Failure::Usage(format!(
-                    "--html: {} cannot be written: {error}; name a file in a folder where you may \
-                     write",
-                    path.display()
-                ))
-            })?;
-        if !existed {
-            // Until there is something to say there should be no empty page.
-            let _ = std::fs::remove_file(path);
-        }
-        Ok(Self(path.to_owned()))
+        let refused = |why: &dyn std::fmt::Display| {
+            Failure::Usage(format!(
+                "--html: {} cannot be written: {why}; name a file in a folder where you may write",
+                path.display()
+            ))
+        };
+        let page = match path.canonicalize() {
+            Ok(found) if is_standard_output(&found) => {
+                return Err(refused(&"the result is printed there"));
+            }
+            Ok(found) if found.is_file() => Self(found),
+            Ok(_) => return Err(refused(&"it is not a file")),
+            Err(_) if path.is_symlink() => return Err(refused(&"it is a link to nothing")),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(refused(&error)),
+            Err(_) => Self(path.to_owned()),
+        };
+        page.begin().map_err(|error| refused(&cause(&error)))?;
+        Ok(page)
     }
 
-    /// Writes the page.
+    /// Whether it is this file.
+    pub fn is(&self, path: &Path) -> bool {
+        path.canonicalize().is_ok_and(|path| path == self.0)
+    }
+
+    /// Writes the page; until that has succeeded, what was there before stays.
     pub fn write(&self, html: &str) -> Result<(), Failure> {
-        std::fs::write(&self.0, html).map_err(|error| {
+        let write = || -> io::Result<()> {
+            let mut file = self.begin()?;
+            file.write_all(html.as_bytes())?;
+            file.persist(&self.0)?;
+            Ok(())
+        };
+        write().map_err(|error| {
             Failure::Run(format!(
-                "--html: {} could not be written: {error}; write it to a disk that has room",
-                self.0.display()
+                "--html: {} could not be written: {}; write it to a disk that has room",
+                self.0.display(),
+                cause(&error)
             ))
         })
     }
+
+    /// A file beside it, that takes its place when it is complete.
+    fn begin(&self) -> io::Result<NamedTempFile> {
+        let folder = match self.0.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)
+    }
+}
+
+/// Whether standard output goes to this file.
+fn is_standard_output(path: &Path) -> bool {
+    let printed = stdout().as_fd().try_clone_to_owned().map(File::from);
+    let (Ok(printed), Ok(page)) = (printed.and_then(|file| file.metadata()), path.metadata())
+    else {
+        return false;
+    };
+    (printed.dev(), printed.ino()) == (page.dev(), page.ino())
+}
+
+/// What the system said, without the name of the temporary file, which tempfile adds.
+fn cause(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" at path ")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
             let surroundings = Surroundings::of(host).map_err(|e| run_failed(&e))?;
             let clock_hz = surroundings.highest_clock_hz().unwrap_or(CLOCK_HZ_MAX);
             let limits = Limits {
-                bandwidth_bytes_per_s_max: Some(clock_hz * BYTES_PER_CYCLE),
+                bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE)),
                 ..HOST_LIMITS
             };
             let work = Work::of(&wanted, host.topology(), &limits, arguments)?;
@@ -110,7 +110,9 @@ fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclu
                 let Some(time) = budget.checked_sub(begin.elapsed()) else {
                     return Conclusion::Done;
                 };
-                measurement.set_span(span((time / this * visits).min(EACH)));
+                // Not more than each may take, and first of all: a budget may be of any length.
+                let of_visits = (time / this).min(EACH) * visits;
+                measurement.set_span(span(of_visits.min(EACH)));
             }
             let title = title_of(measurement.plan());
             session.progress().about(title.clone());

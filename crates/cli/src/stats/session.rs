@@ -2,18 +2,18 @@
 //! when somebody presses Ctrl-C. Whatever was finished is printed and saved.
 //!
 //! ```text
-//!   the run:   add, add, add ... ──── conclude(Done) ──┐
+//!   the run:   found, found ... ───── conclude(Done) ──┐
 //!                  │                                   ├─► the first takes what was found: report
 //!   Ctrl-C:    ask the run to stop ── a second later ──┘
-//!                                     conclude(Interrupted)
+//!              again: the process ends at once
 //! ```
 //!
 //! A measurement cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and
 //! concludes in its place if that takes long.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use cellworks_machine::Topology;
 use cellworks_report::{
@@ -21,14 +21,18 @@ use cellworks_report::{
 };
 use cellworks_stats::{Matrix, Measurement, advise, findings};
 
-use crate::Failure;
 use crate::args::{Format, StatsArgs};
 use crate::output::{Page, print, warn};
 use crate::progress::Progress;
 use crate::surroundings::Surroundings;
+use crate::{Failure, exit_code};
 
 /// How long Ctrl-C waits for the present measurement to end.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// A signal so soon after the first is no second wish: some programs pass SIGINT on to a process that
+/// the terminal has sent it too.
+const SAME_PRESS: Duration = Duration::from_millis(300);
 
 /// Intervals of medians that are wider than this share of their medians are wide.
 const WIDE: f64 = 0.2;
@@ -51,9 +55,8 @@ pub(super) enum Conclusion {
 /// A run.
 pub(super) struct Session {
     found: Mutex<Option<Found>>,
-    /// Whether Ctrl-C was pressed.
-    interrupted: AtomicBool,
-    concluded: Condvar,
+    /// When Ctrl-C was pressed first.
+    interrupted: OnceLock<Instant>,
     topology: Topology,
     kind: &'static str,
     surroundings: Surroundings,
@@ -116,8 +119,7 @@ impl Session {
                 not_measured,
                 reasons: Vec::new(),
             })),
-            interrupted: AtomicBool::new(false),
-            concluded: Condvar::new(),
+            interrupted: OnceLock::new(),
             topology: topology.clone(),
             kind,
             surroundings,
@@ -133,7 +135,7 @@ impl Session {
 
     /// Whether the run should end now.
     pub fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        self.interrupted.get().is_some()
     }
 
     /// Why the run should end now, if it should. To be asked between measurements.
@@ -174,25 +176,41 @@ impl Session {
 
     /// Changes what was found, unless the run was concluded meanwhile.
     fn update(&self, change: impl FnOnce(&mut Found)) {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = found.as_mut() {
+        if let Some(found) = self.lock().as_mut() {
             change(found);
         }
     }
 
-    /// What Ctrl-C does, on a thread of its own.
-    fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        // The run concludes itself if it can.
-        let waited = self
-            .concluded
-            .wait_timeout_while(found, GRACE, |found| found.is_some());
-        drop(waited);
-        if let Some(end) = self.take(Conclusion::Interrupted, true) {
-            std::process::exit(crate::exit_code(end).into());
+    fn lock(&self) -> MutexGuard<'_, Option<Found>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What Ctrl-C does, on a thread of its own that must be free for the next one.
+    fn interrupt(self: &Arc<Self>) {
+        if let Some(first) = self.interrupted.get() {
+            if first.elapsed() > SAME_PRESS {
+                self.progress.clear();
+                std::process::exit(exit_code(Err(Failure::Interrupted)).into());
+            }
+            return;
         }
-        // The run has concluded, and ends the process.
+        let _ = self.interrupted.set(Instant::now());
+        let session = Arc::clone(self);
+        std::thread::spawn(move || session.conclude_for_the_run());
+    }
+
+    /// Concludes the run, unless it does so itself in time.
+    fn conclude_for_the_run(&self) {
+        std::thread::sleep(GRACE);
+        // Nothing may be left waiting for a thread that has gone.
+        let end = catch_unwind(AssertUnwindSafe(|| {
+            self.take(Conclusion::Interrupted, true).map(exit_code)
+        }));
+        match end {
+            Ok(None) => {}
+            Ok(Some(code)) => std::process::exit(code.into()),
+            Err(_) => std::process::exit(exit_code(Err(Failure::Interrupted)).into()),
+        }
     }
 
     /// Ends the run: prints and saves what was found.
@@ -210,12 +228,10 @@ impl Session {
     /// Prints and saves what was found, if nobody has done so; `running` if a measurement goes on
     /// meanwhile.
     fn take(&self, conclusion: Conclusion, running: bool) -> Option<Result<(), Failure>> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = found.take()?;
+        // Not held while printing, which may take for ever if nobody reads.
+        let found = self.lock().take()?;
         self.progress.clear();
-        let end = self.finish(taken, conclusion, running);
-        self.concluded.notify_all();
-        Some(end)
+        Some(self.finish(found, conclusion, running))
     }
 
     fn finish(
@@ -242,6 +258,12 @@ impl Session {
             }
         }
         let done = measurements.len() + found.matrices.len();
+        if done == 0 && found.reasons.is_empty() && matches!(conclusion, Conclusion::Done) {
+            return Err(Failure::Usage(
+                "--budget: there was no time to measure anything; give more, such as 30s"
+                    .to_owned(),
+            ));
+        }
         let complete = done == planned && matches!(conclusion, Conclusion::Done);
         let mut reasons = found.reasons;
         if let Conclusion::Spoiled(why) = &conclusion {
@@ -254,7 +276,11 @@ impl Session {
             reasons.extend(disturbances);
             environment
         };
-        reasons.extend(too_wide(&measurements));
+        // An interrupted run has fewer visits than an interval takes.
+        if !matches!(conclusion, Conclusion::Interrupted) {
+            reasons.extend(too_wide(&measurements));
+        }
+        reasons.extend(found.matrices.iter().filter_map(misplaced));
         let results = findings(&measurements);
         let advice = advise(&self.topology, &measurements, &results, &found.matrices);
         let report = Report {
@@ -273,47 +299,72 @@ impl Session {
             results,
             advice,
         };
+        if matches!(conclusion, Conclusion::Interrupted) && !self.quiet {
+            warn(&format!(
+                "interrupted: {done} of {planned} measurements were finished"
+            ));
+        }
+        let end = match conclusion {
+            Conclusion::Interrupted => Err(Failure::Interrupted),
+            Conclusion::Failed(message) => Err(Failure::Run(message)),
+            Conclusion::Done | Conclusion::Spoiled(_) if reasons.is_empty() => Ok(()),
+            Conclusion::Done | Conclusion::Spoiled(_) => Err(Failure::Untrusted(reasons)),
+        };
         let text = match self.format {
             Format::Table => table::render(&report),
             Format::Json => json::render(&report),
             Format::Csv => csv::render(&report),
         };
         let printed = print(&text);
-        if let Some(page) = &self.page {
-            page.write(&html::render(&report))?;
-        }
-        printed?;
-        match conclusion {
-            Conclusion::Interrupted => {
-                if !self.quiet {
-                    warn(&format!(
-                        "interrupted: {done} of {planned} measurements were finished"
-                    ));
-                }
-                Err(Failure::Interrupted)
-            }
-            Conclusion::Failed(message) => Err(Failure::Run(message)),
-            Conclusion::Done | Conclusion::Spoiled(_) if reasons.is_empty() => Ok(()),
-            Conclusion::Done | Conclusion::Spoiled(_) => Err(Failure::Untrusted(reasons)),
+        let saved = match &self.page {
+            Some(page) => page.write(&html::render(&report)),
+            None => Ok(()),
+        };
+        both(both(saved, printed), end)
+    }
+}
+
+/// How a run ends of which one part ended so and the other so. Nobody may miss why it failed, so what
+/// cannot be the end of the process is said here.
+fn both(first: Result<(), Failure>, second: Result<(), Failure>) -> Result<(), Failure> {
+    match (first, second) {
+        (Ok(()), end) | (end, Ok(()) | Err(Failure::ClosedPipe)) => end,
+        (Err(Failure::ClosedPipe), end) => end,
+        (first, second) => {
+            exit_code(second);
+            first
         }
     }
 }
 
-/// Why the numbers cannot be trusted if too many of them would come out differently next time.
-fn too_wide(measurements: &[Measurement]) -> Option<String> {
-    let widths: Vec<f64> = measurements
-        .iter()
-        .filter_map(|one| {
-            let interval = one.median_interval_ns?;
-            Some((interval.high - interval.low) / one.latency_ns.p50)
-        })
-        .collect();
-    let wide = widths.iter().filter(|width| **width > WIDE).count();
-    (wide as f64 > WIDE_SHARE_MAX * widths.len() as f64).then(|| {
+/// Why the times of a matrix cannot be trusted whose data did not lie where they should.
+fn misplaced(matrix: &Matrix) -> Option<String> {
+    let home = matrix.home?;
+    let module = match home.module {
+        Some(module) => format!("memory module {module}"),
+        None => "the memory module nearest to the SPE that sends".to_owned(),
+    };
+    (home.verified == Some(false)).then(|| {
         format!(
-            "{wide} of {} medians are known only to {:.0} % or worse; give them more time with \
+            "the data of a matrix should have been in {module}, and the system has put them \
+             elsewhere; make room there, or choose another module with -m"
+        )
+    })
+}
+
+/// Why the numbers cannot be trusted if too many of them would come out differently next time. Where
+/// a number of iterations was asked for there is one round, and nothing to tell it by.
+fn too_wide(measurements: &[Measurement]) -> Option<String> {
+    let repeated = || measurements.iter().filter(|one| one.rounds > 1);
+    let is_wide = |one: &&Measurement| {
+        one.median_interval_ns
+            .is_none_or(|interval| (interval.high - interval.low) / one.latency_ns.p50 > WIDE)
+    };
+    let (all, wide) = (repeated().count(), repeated().filter(is_wide).count());
+    (wide as f64 > WIDE_SHARE_MAX * all as f64).then(|| {
+        format!(
+            "{wide} of {all} medians are known only to {:.0} % or worse; give them more time with \
              --budget, or stop what disturbs them",
-            widths.len(),
             WIDE * 100.0
         )
     })

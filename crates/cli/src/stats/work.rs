@@ -32,7 +32,9 @@ pub(super) struct Work {
     pub visits: u32,
     /// The time for everything; without, each plan has its own.
     pub budget: Option<Duration>,
-    /// What cannot be done.
+    /// What there is no time for.
+    pub no_time: Vec<String>,
+    /// What the machine does not have.
     pub not_measured: Vec<NotMeasured>,
 }
 
@@ -56,6 +58,7 @@ impl Work {
                     plans: Vec::new(),
                     visits: 1,
                     budget: None,
+                    no_time: Vec::new(),
                     not_measured: Vec::new(),
                 })
             }
@@ -76,14 +79,14 @@ impl Work {
                 Iterations::Within(_) => VISITS,
             },
             budget: None,
+            no_time: Vec::new(),
             not_measured: Vec::new(),
         })
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
         let budget = arguments.budget_of_everything();
-        let mut not_measured = impossible(topology);
-        let mut matrices = Vec::new();
+        let (mut matrices, mut no_time) = (Vec::new(), Vec::new());
         for primitive in [
             Primitive::Mailbox,
             Primitive::Signal,
@@ -97,12 +100,10 @@ impl Work {
             };
             match request.plan(topology, limits) {
                 Ok(plan) => matrices.push((title, plan)),
-                // It is among what is impossible.
-                Err(MatrixRequestError::TooFewSpes { .. }) => {}
-                Err(error) => not_measured.push(NotMeasured {
-                    what: title,
-                    why: error.to_string(),
-                }),
+                Err(MatrixRequestError::Budget { .. }) => no_time.push(title),
+                // The only other one that a request can meet which leaves everything open is that
+                // there is no pair, and that is among what is impossible.
+                Err(_) => {}
             }
         }
         let plans = characterize(topology, limits)
@@ -121,14 +122,17 @@ impl Work {
             plans,
             visits: VISITS,
             budget: Some(budget),
-            not_measured,
+            no_time,
+            not_measured: impossible(topology),
         }
     }
 
-    /// What the steps are, in a few words each: first the matrices, then the plans.
+    /// What the steps are, in a few words each: first the matrices, then the plans, then what there is
+    /// no time for.
     pub fn titles(&self) -> Vec<String> {
         let matrices = self.matrices.iter().map(|(title, _)| title.clone());
-        matrices.chain(self.plans.iter().map(title_of)).collect()
+        let plans = self.plans.iter().map(title_of);
+        matrices.chain(plans).chain(self.no_time.clone()).collect()
     }
 }
 
