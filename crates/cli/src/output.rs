@@ -54,8 +54,9 @@ impl Page {
                 ))
             })?;
         if !existed {
-            // Until there is something to say there should be no empty page.
-            let _ = std::fs::remove_file(path);
+            // Until there is something to say there should be no empty page. A link that leads
+            // to where it will be stays.
+            let _ = path.canonicalize().and_then(std::fs::remove_file);
         }
         Ok(Self(path.to_owned()))
     }

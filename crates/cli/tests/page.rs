@@ -93,6 +93,19 @@ fn a_page_is_replaced_when_there_is_another_one() {
     assert!(run.out.contains("\nmailbox: "), "{}", run.out);
 }
 
+/// A link that leads nowhere yet is a file that does not exist, not one that may go.
+#[cfg(unix)]
+#[test]
+fn a_page_behind_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, page) = (folder.path().join("link"), folder.path().join("page.html"));
+    std::os::unix::fs::symlink(&page, &link).unwrap();
+    assert_eq!(with_page("--matrix mailbox -b 4", &link).code, Some(2));
+    assert!(link.is_symlink() && !page.exists());
+    assert_eq!(with_page("-f mailbox -i 10 --quiet", &link).measured(), "");
+    assert!(link.is_symlink() && page.is_file());
+}
+
 #[test]
 fn wrong_arguments_leave_no_page_and_keep_the_one_that_is_there() {
     let folder = tempfile::tempdir().unwrap();

@@ -69,7 +69,7 @@ impl Run {
         Some(
             reasons
                 .lines()
-                .map(|line| line.strip_prefix("  ").expect("reasons are indented"))
+                .map(|line| line.strip_prefix("  ").expect("a reason is indented"))
                 .collect(),
         )
     }

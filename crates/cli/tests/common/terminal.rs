@@ -52,15 +52,17 @@ pub fn read_all(mut person: File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads until `text` was shown; returns all that was. Fails if the program ends before.
+/// Reads until one of `texts` was shown; returns all that was. Fails if the program ends before.
+///
+/// A bar is not drawn each time that it changes, so one text of many may never be seen.
 #[track_caller]
-pub fn read_until(person: &mut File, text: &str) -> String {
+pub fn read_until(person: &mut File, texts: &[&str]) -> String {
     let mut shown = String::new();
-    while !shown.contains(text) {
+    while !texts.iter().any(|text| shown.contains(text)) {
         let mut buffer = [0; 4096];
         let count = person
             .read(&mut buffer)
-            .unwrap_or_else(|_| panic!("it ended before it showed {text:?}: {shown:?}"));
+            .unwrap_or_else(|_| panic!("it ended before it showed one of {texts:?}: {shown:?}"));
         shown += &String::from_utf8_lossy(&buffer[..count]);
     }
     shown
