@@ -3,37 +3,17 @@
 //! What this computer has is asked once, of the command itself, so that the tests hold with one CPU and with
 //! many, with one NUMA node and with several.
 
+mod common;
+
 use std::sync::LazyLock;
 
-use assert_cmd::Command;
+use common::{list, stats, stats_command};
 use serde_json::Value;
 
-fn cellworks() -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
-    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
-    command
-}
-
-/// Runs `cellworks stats` with these arguments: exit code, standard output, standard error.
-fn stats(arguments: &str) -> (i32, String, String) {
-    let output = cellworks()
-        .arg("stats")
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
-
 /// The JSON that the arguments give.
+#[track_caller]
 fn json(arguments: &str) -> Value {
-    let (code, out, err) = stats(&format!("{arguments} --quiet --format json"));
-    assert_eq!((code, err.as_str()), (0, ""), "{arguments}");
-    serde_json::from_str(&out).unwrap()
+    stats(&format!("{arguments} --quiet --format json")).json()
 }
 
 /// What this computer has.
@@ -111,7 +91,7 @@ fn example(line: &str) {
     };
     let (cell, module) = (value("-c").unwrap_or(0), value("-m"));
     let between_spes = words.contains(&"-s");
-    let (code, out, err) = stats(&format!("{line} --quiet"));
+    let run = stats(&format!("{line} --quiet"));
     let here = &*HERE;
     let expected = if spes > here.spes || (between_spes && here.spes < 2) {
         here.too_many_spes(flag, spes)
@@ -125,7 +105,8 @@ fn example(line: &str) {
         String::new()
     };
     if expected.is_empty() {
-        assert_eq!((code, err.as_str()), (0, ""), "{line}");
+        assert_eq!(run.measured(), "", "{line}");
+        let out = run.out;
         let function = words[1].replace("dmaout", "dmaput");
         assert!(out.contains(&format!("\n{function}: ")), "{line}: {out}");
         assert!(
@@ -133,7 +114,8 @@ fn example(line: &str) {
             "{line}: {out}"
         );
     } else {
-        assert_eq!(code, 2, "{line}: {err}");
+        let err = run.err;
+        assert_eq!(run.code, Some(2), "{line}: {err}");
         assert!(
             err.starts_with(&expected),
             "{line}: {err}\nexpected {expected}"
@@ -189,12 +171,7 @@ fn every_function_prints_a_result_on_every_computer() {
 
 #[track_caller]
 fn refused(arguments: &str, message: &str) {
-    let (code, out, err) = stats(arguments);
-    assert_eq!(
-        (code, out.as_str(), err.as_str()),
-        (2, "", message),
-        "{arguments}"
-    );
+    stats(arguments).refused(message);
 }
 
 #[test]
@@ -472,13 +449,153 @@ fn examples_keep_the_number_of_spes_and_the_form_between_spes() {
     ] {
         let message = format!("error: {flag}: {error}\n  example: cellworks stats {example}\n");
         refused(arguments, &message);
-        let (code, _, err) = stats(&format!("{example} --quiet"));
-        assert_eq!((code, err.as_str()), (0, ""), "{example}");
+        let run = stats(&format!("{example} --quiet"));
+        assert_eq!(run.measured(), "", "{example}");
     }
-    let (_, _, err) = stats("-f mailbox -c 999 -s");
+    let err = stats("-f mailbox -c 999 -s").err;
     assert!(
         err.ends_with("\n  example: cellworks stats -f mailbox -n 2 -s\n"),
         "{err}"
+    );
+}
+
+#[test]
+fn chains_and_loads_that_cannot_be() {
+    for chains in [0, 65] {
+        refused(
+            &format!("-f chase -k {chains}"),
+            &format!(
+                "error: -k: {chains} chains: an SPE follows 1 to 64 at once; use 1\n  \
+                 example: cellworks stats -f chase -k 8\n"
+            ),
+        );
+    }
+    refused(
+        "-f chase -k 8 -b 64",
+        "error: -k: 8 chains through a table of 64 bytes: each starts at another node of 64 bytes; use a \
+         table of 512 or more\n  example: cellworks stats -f chase -k 8 -b 64m\n",
+    );
+    let here = &*HERE;
+    refused(
+        "-f chase --load 10k",
+        &format!(
+            "error: --load: 10000 loading SPEs: {} has {}, and one of them chases; use {}\n  \
+             example: cellworks stats -f chase --load 0\n",
+            here.name,
+            here.spes,
+            Here::range(0, here.spes - 1)
+        ),
+    );
+    for (function, flag, what, why) in [
+        ("mailbox", "-k", "chains", "only chase follows pointers"),
+        (
+            "copy",
+            "--load",
+            "loading SPEs",
+            "only chase follows pointers",
+        ),
+        (
+            "copy",
+            "-s",
+            "form between SPEs",
+            "an SPE works on main memory alone",
+        ),
+    ] {
+        let value = if flag == "-s" { "" } else { "1" };
+        refused(
+            &format!("-f {function} {flag} {value}"),
+            &format!(
+                "error: {flag}: {function} has no {what}: {why}; leave it out\n  \
+                 example: cellworks stats -f {function} -n 1\n"
+            ),
+        );
+    }
+    for flag in ["-k", "--load"] {
+        refused(
+            &format!("{flag} 1"),
+            &format!(
+                "error: {flag} without -f: it belongs to one function, and without -f everything is \
+                 measured; name a function\n  example: cellworks stats -f dmaget -b 1k -i 1000\n"
+            ),
+        );
+    }
+}
+
+#[test]
+fn budgets_that_are_none() {
+    let rule = "a budget is a time with its unit, such as 500ms, 30s or 5m";
+    for (value, why) in [
+        ("0s", "nothing can be measured in no time"),
+        ("nonsense", "expected number at 0"),
+        ("5", "time unit needed, for example 5sec or 5ms"),
+    ] {
+        refused(
+            &format!("--budget {value}"),
+            &format!(
+                "error: invalid value '{value}' for '--budget <TIME>': {why}; {rule}\n\n\
+                 For more information, try '--help'.\n"
+            ),
+        );
+    }
+    refused(
+        "-f mailbox -i 5 --budget 1s",
+        "error: -i 5 with --budget: a number of iterations takes as long as it takes; use one of them\n  \
+         example: cellworks stats -f mailbox -i 5\n",
+    );
+    refused(
+        "--matrix copy --full --budget 1s",
+        "error: --full with --budget: every pair takes as long as it takes; use one of them\n  \
+         example: cellworks stats --matrix copy --full\n",
+    );
+}
+
+#[test]
+fn flags_of_a_matrix_and_of_a_function_do_not_mix() {
+    for (arguments, flag, example) in [
+        ("--polling reads", "--polling", "--polling reads"),
+        (
+            "-f fetchadd --polling reads",
+            "--polling",
+            "--polling reads",
+        ),
+        ("--full", "--full", "--full"),
+        ("--full --budget 1s", "--full", "--full"),
+    ] {
+        refused(
+            arguments,
+            &format!(
+                "error: {flag} without --matrix: it says how a matrix is measured; name what it is of\n  \
+                 example: cellworks stats --matrix atomic {example}\n"
+            ),
+        );
+    }
+    for flags in [
+        "-f mailbox",
+        "--samples",
+        "-n 2",
+        "-N 2",
+        "-i 5",
+        "-w 5",
+        "-l 4",
+        "-t 2k",
+        "-c 0",
+        "-s",
+        "-k 2",
+        "--load 1",
+    ] {
+        let flag = flags.split(' ').next().unwrap();
+        refused(
+            &format!("--matrix signal {flags}"),
+            &format!(
+                "error: {flag} with --matrix: a matrix takes every pair of SPEs as it is; leave {flag} out\n  \
+                 example: cellworks stats --matrix signal\n"
+            ),
+        );
+    }
+    refused(
+        "--matrix telepathy",
+        "error: invalid value 'telepathy' for '--matrix <PRIMITIVE>'\n  \
+         [possible values: mailbox, signal, atomic, copy]\n\nFor more information, try '--help'.\n",
     );
 }
 
@@ -599,11 +716,24 @@ fn json_has_the_documented_fields() {
     );
 }
 
-/// Every field that docs/json.md names is there, and every field that is there is named.
+#[test]
+fn samples_are_there_if_asked_for() {
+    for arguments in ["-f dmaget -b 128 -i 1000", "-f mailbox --budget 50ms"] {
+        let report = json(&format!("{arguments} --samples"));
+        let measurement = &report["measurements"][0];
+        let samples = list(measurement, "samples_ns");
+        assert_eq!(measurement["samples"], samples.len());
+        assert!(samples.iter().all(|ns| ns.as_f64().unwrap() > 0.0));
+        let without = json(arguments);
+        assert!(without["measurements"][0]["samples_ns"].is_null());
+    }
+}
+
 #[test]
 fn csv_has_a_header_and_a_line_for_each_measurement() {
-    let (code, out, _) = stats("-f dmaget -i 5 -b 128 -m 0 --format csv --quiet");
-    assert_eq!(code, 0);
+    let run = stats("-f dmaget -i 5 -b 128 -m 0 --format csv --quiet");
+    assert_eq!(run.measured(), "");
+    let out = run.out;
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(
         lines[0],
@@ -620,26 +750,30 @@ fn csv_has_a_header_and_a_line_for_each_measurement() {
 
 #[test]
 fn a_table_in_a_pipe_has_no_colors_and_no_progress() {
-    let (code, out, err) = stats("-f dmalistget -i 5 --quiet");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let run = stats("-f dmalistget -i 5 --quiet");
+    assert_eq!(run.measured(), "");
+    let out = run.out;
     assert!(!out.contains('\x1b'), "{out}");
     assert!(out.starts_with(&HERE.name), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
-    let forced = cellworks()
-        .args(["stats", "-f", "mailbox", "-i", "5"])
-        .env("CLICOLOR_FORCE", "1")
-        .output();
-    assert!(forced.unwrap().stdout.contains(&0x1b));
-    let mut both = cellworks();
-    both.args(["stats", "-f", "mailbox", "-i", "5"])
-        .env("NO_COLOR", "1");
-    assert!(!both.output().unwrap().stdout.contains(&0x1b));
+    let mut forced = stats_command("-f mailbox -i 5");
+    forced.env("CLICOLOR_FORCE", "1");
+    assert!(forced.output().unwrap().stdout.contains(&0x1b));
+    let mut wrong = stats_command("-f mailbox -i 0");
+    wrong.env("CLICOLOR_FORCE", "1");
+    assert!(wrong.output().unwrap().stderr.contains(&0x1b));
+    for mut both in [forced, wrong] {
+        let output = both.env("NO_COLOR", "1").output().unwrap();
+        let all = [output.stdout, output.stderr].concat();
+        assert!(!all.contains(&0x1b));
+    }
 }
 
 #[test]
 fn help_has_the_flags_and_examples() {
-    let (code, out, _) = stats("--help");
-    assert_eq!(code, 0);
+    let run = stats("--help");
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let out = run.out;
     for flag in [
         "-f",
         "-n",
@@ -652,8 +786,17 @@ fn help_has_the_flags_and_examples() {
         "-c",
         "-m",
         "-s",
+        "-k",
+        "--load",
+        "--matrix",
+        "--polling",
+        "--full",
+        "--budget",
+        "--samples",
         "--machine",
         "--format",
+        "--html",
+        "--quiet",
     ] {
         let is_described = |line: &str| line.split_whitespace().next() == Some(flag);
         assert!(out.lines().any(is_described), "{flag}: {out}");

@@ -1,89 +1,41 @@
 //! What the command does to whoever reads its output: closed pipes, terminals, Ctrl-C.
 #![cfg(target_os = "linux")]
 
+mod common;
+
 use std::fs::File;
-use std::io::Read;
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-fn cellworks(arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
+use common::terminal::{interrupt, read_all, read_until, terminal, wait_for_handler};
+use common::tree::{Shape, Tree};
+use common::{Run, list, stats_command};
+
+fn cellworks(arguments: &str) -> Command {
+    let mut command = stats_command(arguments);
+    command.env("TERM", "xterm");
     command
-        .arg("stats")
-        .args(arguments)
-        .env("TERM", "xterm")
-        .env_remove("NO_COLOR");
-    command
-}
-
-/// Waits until the process handles SIGINT: bit 1 of the mask of caught signals.
-fn wait_for_handler(child: &Child) {
-    let status = format!("/proc/{}/status", child.id());
-    let patience = Instant::now() + Duration::from_secs(60);
-    loop {
-        let text = std::fs::read_to_string(&status).unwrap();
-        let caught = text
-            .lines()
-            .find_map(|line| line.strip_prefix("SigCgt:"))
-            .unwrap();
-        if u64::from_str_radix(caught.trim(), 16).unwrap() & 2 != 0 {
-            return;
-        }
-        assert!(Instant::now() < patience, "no handler for SIGINT: {text}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn interrupt(child: &Child) {
-    // SAFETY: `kill` touches no memory; the child was not waited for, so the id is still its own.
-    let sent = unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
-    assert_eq!(sent, 0);
-}
-
-/// A new terminal: the end that a person sits at, and the end that a program has.
-fn terminal() -> (File, OwnedFd) {
-    let (mut person, mut program) = (-1, -1);
-    let (name, settings, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
-    // SAFETY: both descriptors are valid for writes, and null asks for the defaults of the rest.
-    let made = unsafe { libc::openpty(&raw mut person, &raw mut program, name, settings, size) };
-    assert_eq!(made, 0);
-    // SAFETY: `openpty` made both descriptors, and nobody else has them.
-    unsafe { (File::from_raw_fd(person), OwnedFd::from_raw_fd(program)) }
-}
-
-/// Everything that arrives until nobody has the program's end any more.
-fn read_all(mut person: File) -> String {
-    let mut bytes = Vec::new();
-    let mut buffer = [0; 4096];
-    // A terminal without a program's end reads as an error, EIO, on Linux.
-    while let Ok(count @ 1..) = person.read(&mut buffer) {
-        bytes.extend_from_slice(&buffer[..count]);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let mut child = cellworks(&["-f", "mailbox", "-i", "10"])
+    let mut child = cellworks("-f mailbox -i 10")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let err = String::from_utf8(output.stderr).unwrap();
+    let run = Run::from(child.wait_with_output().unwrap());
+    let warnings = run.measured();
     assert!(
-        err.lines().all(|line| line.starts_with("warning: ")),
-        "{err}"
+        warnings.lines().all(|line| line.starts_with("warning: ")),
+        "{warnings}"
     );
 }
 
 #[test]
 fn a_result_that_cannot_be_written_is_an_error() {
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let output = cellworks(&["-f", "mailbox", "-i", "10", "--quiet"])
+    let output = cellworks("-f mailbox -i 10 --quiet")
         .stdout(full)
         .output()
         .unwrap();
@@ -97,67 +49,159 @@ fn a_result_that_cannot_be_written_is_an_error() {
 
 #[test]
 fn ctrl_c_ends_it_with_130() {
-    let child = cellworks(&["--quiet"])
+    let child = cellworks("--quiet")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     wait_for_handler(&child);
     interrupt(&child);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    assert_eq!((output.stdout.len(), output.stderr.len()), (0, 0));
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
+    for text in ["Not complete", "Not measured", "interrupted"] {
+        assert!(run.out.contains(text), "{text}: {}", run.out);
+    }
 }
 
+/// Everything, interrupted when its first measurements are finished: all of them are printed and on
+/// the page, and what was not measured is named.
 #[test]
-fn a_terminal_shows_progress_and_is_left_clean_by_ctrl_c() {
+fn ctrl_c_in_the_middle_keeps_what_was_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let (json, html) = (folder.path().join("out.json"), folder.path().join("p.html"));
     let (mut person, program) = terminal();
-    let mut command = cellworks(&[]);
-    command.stdout(Stdio::null()).stderr(program);
+    let mut command = cellworks("--format json --html");
+    command
+        .arg(&html)
+        .stdout(File::create(&json).unwrap())
+        .stderr(program);
     let mut child = command.spawn().unwrap();
     drop(command);
-    wait_for_handler(&child);
-    // In the middle of everything, when there is something to clear.
-    let mut shown = String::new();
-    while !shown.contains("mkthread") {
-        let mut buffer = [0; 4096];
-        let count = person
-            .read(&mut buffer)
-            .expect("the command runs until it is interrupted");
-        shown += &String::from_utf8_lossy(&buffer[..count]);
+    // The third function that is measured, or a later one.
+    let mut shown = read_until(&mut person, &["signal, ", "dmaget ", "dmaput "]);
+    interrupt(&child);
+    shown += &read_all(person);
+    let run = Run {
+        code: child.wait().unwrap().code(),
+        out: std::fs::read_to_string(&json).unwrap(),
+        err: String::new(),
+    };
+    assert_eq!(run.code, Some(130));
+    let report = run.report();
+    assert_eq!(report["complete"], false);
+    let measured = list(&report, "measurements");
+    let functions: Vec<_> = measured.iter().map(|one| &one["function"]).collect();
+    assert!(functions.len() >= 2, "{functions:?}");
+    assert_eq!(functions[0], "mkthread");
+    assert!(functions.contains(&&"mailbox".into()), "{functions:?}");
+    let left = list(&report, "not_measured");
+    let interrupted = left.iter().filter(|left| left["why"] == "interrupted");
+    assert!(interrupted.count() > 20, "{left:?}");
+    let page = std::fs::read_to_string(&html).unwrap();
+    for text in ["Not complete", "mkthread", "interrupted"] {
+        assert!(page.contains(text), "{text}");
     }
+
+    assert!(shown.contains("mkthread, 1 SPE"), "{shown:?}");
+    let last = shown.lines().last().unwrap();
+    assert!(
+        last.contains("interrupted: ") && last.contains(" measurements were finished"),
+        "{shown:?}"
+    );
+    is_clean(&shown);
+}
+
+/// A matrix of 2016 pairs has those that were measured before somebody pressed Ctrl-C.
+#[test]
+fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
+    let shape = Shape {
+        sockets: 2,
+        cells: 2,
+        cores: 8,
+        threads: 2,
+    };
+    let tree = Tree::new(shape, "A processor of 64 CPUs");
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("out.json");
+    let (mut person, program) = terminal();
+    let mut command = cellworks("--matrix mailbox --full --format json");
+    command
+        .env("CELLWORKS_FSROOT", tree.root())
+        .stdout(File::create(&json).unwrap())
+        .stderr(program);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    // Once all pairs are counted, at least one was measured.
+    let mut shown = read_until(&mut person, &["/2016 "]);
     interrupt(&child);
     shown += &read_all(person);
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    let run = Run {
+        code: Some(130),
+        out: std::fs::read_to_string(&json).unwrap(),
+        err: String::new(),
+    };
+    let report = run.report();
+    assert_eq!(report["complete"], false);
+    let matrix = &report["matrices"][0];
+    let measured = matrix["pairs_measured"].as_u64().unwrap();
+    assert_eq!(matrix["pairs"], 2016);
+    assert!((1..2016).contains(&measured), "{measured}");
+    let rows = list(matrix, "one_way_ns").iter();
+    let times = rows.flat_map(|row| row.as_array().unwrap());
+    assert_eq!(
+        times.filter(|time| time.is_f64()).count() as u64,
+        2 * measured
+    );
+    is_clean(&shown);
+}
+
+/// Asserts that the bar is gone and the cursor there.
+#[track_caller]
+fn is_clean(shown: &str) {
+    let shown_again = shown.rfind("\x1b[?25h");
     assert!(
-        !shown.contains("\x1b[?25l") || shown.contains("\x1b[?25h"),
+        shown.rfind("\x1b[?25l") <= shown_again,
         "a hidden cursor: {shown:?}"
     );
     let after_clearing = shown.rsplit("\x1b[2K").next().unwrap();
-    assert!(after_clearing.trim().is_empty(), "{shown:?}");
+    let is_message = |line: &str| line.trim().is_empty() || line.contains("warning:");
+    assert!(after_clearing.lines().all(is_message), "{shown:?}");
 }
 
 #[test]
 fn a_terminal_is_left_clean_by_a_run_that_ends() {
     let (person, program) = terminal();
-    let mut command = cellworks(&["-f", "mkthread", "-n", "1"]);
+    let mut command = cellworks("-f mkthread -n 1");
     command.stdout(Stdio::null()).stderr(program);
     let mut child = command.spawn().unwrap();
     drop(command);
     let shown = read_all(person);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(shown.contains("mkthread, 1 SPE"), "{shown:?}");
-    let after_clearing = shown.rsplit("\x1b[2K").next().unwrap();
-    assert!(after_clearing.trim().is_empty(), "{shown:?}");
+    let (bar, after_clearing) = shown.rsplit_once("\x1b[2K").unwrap();
+    let run = Run {
+        code: child.wait().unwrap().code(),
+        out: String::new(),
+        err: anstream::adapter::strip_str(after_clearing)
+            .to_string()
+            .replace('\r', ""),
+    };
+    assert_eq!(run.measured().trim(), "", "{bar:?}");
 }
 
 #[test]
 fn quiet_shows_nothing_on_a_terminal() {
     let (person, program) = terminal();
-    let mut command = cellworks(&["-f", "mkthread", "--quiet"]);
+    let mut command = cellworks("-f mkthread --quiet");
     command.stdout(Stdio::null()).stderr(program);
     let mut child = command.spawn().unwrap();
     drop(command);
-    assert_eq!(read_all(person), "");
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let run = Run {
+        err: anstream::adapter::strip_str(&read_all(person))
+            .to_string()
+            .replace('\r', ""),
+        out: String::new(),
+        code: child.wait().unwrap().code(),
+    };
+    assert_eq!(run.measured(), "");
 }
