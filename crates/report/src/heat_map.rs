@@ -15,17 +15,19 @@ use cellworks_stats::Matrix;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::MachineInfo;
-use crate::scale::{Scale, wants_dark_text};
-use crate::text::{self, WIDTH, bold, figures, matrix_notes, matrix_title, time};
+use crate::scale::{Scale, Unit, wants_dark_text};
+use crate::text::{self, WIDTH, bold, matrix_notes, matrix_title, time};
 
-/// The matrix as coloured cells with numbers in ns, the classes of its pairs as a table, and a legend;
+/// The matrix as coloured cells with numbers, the classes of its pairs as a table, and a legend;
 /// at most 100 columns wide. Colours are ANSI styles of 24 bits.
 ///
 /// `machine` is the one that the matrix was measured on; it names the SPEs.
 pub fn render(matrix: &Matrix, machine: &MachineInfo) -> String {
-    let mut text = format!("{}: one way, in ns\n", bold(&matrix_title(matrix)));
+    let scale = Scale::of(matrix);
+    let unit = scale.map_or("ns", |scale| scale.unit().name);
+    let mut text = format!("{}: one way, in {unit}\n", bold(&matrix_title(matrix)));
     text += &text::wrapped(&matrix_notes(matrix), "");
-    if let Some(scale) = Scale::of(matrix) {
+    if let Some(scale) = scale {
         text += &cells(matrix, machine, &scale);
     }
     if !matrix.classes.is_empty() {
@@ -41,9 +43,10 @@ fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> String {
         block,
         labels,
         medians,
-    } = Grid::that_fits(matrix, machine);
+        unit,
+    } = Grid::that_fits(matrix, machine, scale.unit());
     let label = label_width(&labels);
-    let cell = cell_width(&medians, spes);
+    let cell = cell_width(&medians, spes, unit);
 
     let mut text = format!("\n{:>label$}", "from \\ to");
     for first in (0..spes).step_by(block) {
@@ -60,7 +63,7 @@ fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> String {
                     format!(
                         "{}{:>cell$}{}",
                         style.render(),
-                        figures(*ns),
+                        unit.figures(*ns),
                         style.render_reset()
                     )
                 }
@@ -80,19 +83,21 @@ struct Grid {
     /// What stands in front of each row.
     labels: Vec<String>,
     medians: Vec<Vec<Option<f64>>>,
+    /// Of the numbers in cells.
+    unit: Unit,
 }
 
 impl Grid {
     /// The finest grid that fits; one whose blocks are equal where it is not much coarser.
-    fn that_fits(matrix: &Matrix, machine: &MachineInfo) -> Self {
+    fn that_fits(matrix: &Matrix, machine: &MachineInfo, unit: Unit) -> Self {
         let spes = matrix.one_way_ns.len();
         // Each pair, with the place of each SPE if there is room.
-        let single = Self::of(matrix, 1, |spe, _| text::spe(machine, spe));
+        let single = Self::of(matrix, unit, 1, |spe, _| text::spe(machine, spe));
         if single.fits(spes) {
             return single;
         }
         let named = |block| {
-            Self::of(matrix, block, |first, last| match block {
+            Self::of(matrix, unit, block, |first, last| match block {
                 1 => format!("SPE {first}"),
                 _ => format!("SPE {first}-{last}"),
             })
@@ -113,7 +118,12 @@ impl Grid {
             .unwrap_or(finest)
     }
 
-    fn of(matrix: &Matrix, block: usize, label: impl Fn(usize, usize) -> String) -> Self {
+    fn of(
+        matrix: &Matrix,
+        unit: Unit,
+        block: usize,
+        label: impl Fn(usize, usize) -> String,
+    ) -> Self {
         let spes = matrix.one_way_ns.len();
         let last = |first: usize| (first + block).min(spes) - 1;
         Self {
@@ -123,12 +133,13 @@ impl Grid {
                 .map(|first| label(first, last(first)))
                 .collect(),
             medians: medians(matrix, block),
+            unit,
         }
     }
 
     fn fits(&self, spes: usize) -> bool {
-        let columns =
-            (WIDTH - label_width(&self.labels).min(WIDTH)) / cell_width(&self.medians, spes);
+        let columns = (WIDTH - label_width(&self.labels).min(WIDTH))
+            / cell_width(&self.medians, spes, self.unit);
         // Blocks that hold all SPEs are as coarse as it gets.
         self.labels.len() <= columns.max(1)
     }
@@ -200,9 +211,9 @@ fn label_width(labels: &[String]) -> usize {
 }
 
 /// Room for each number and for the number of each SPE, and a gap in front.
-fn cell_width(grid: &[Vec<Option<f64>>], spes: usize) -> usize {
+fn cell_width(grid: &[Vec<Option<f64>>], spes: usize, unit: Unit) -> usize {
     let times = grid.iter().flatten().flatten();
-    let widest = times.map(|ns| figures(*ns).len()).max().unwrap_or(0);
+    let widest = times.map(|ns| unit.figures(*ns).len()).max().unwrap_or(0);
     widest.max(spes.saturating_sub(1).to_string().len()) + 1
 }
 

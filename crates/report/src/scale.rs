@@ -3,6 +3,8 @@
 use cellworks_stats::Matrix;
 use colorous::{Color, VIRIDIS};
 
+use crate::text::figures;
+
 /// Of all pairs, the share at each end of the scale that may lie outside of it. One pair that was
 /// interrupted would otherwise take all contrast from the rest.
 const OUTSIDE: f64 = 0.005;
@@ -60,9 +62,38 @@ impl Scale {
         VIRIDIS.eval_continuous(position)
     }
 
+    /// The unit of the numbers in cells.
+    pub fn unit(&self) -> Unit {
+        Unit::of(self)
+    }
+
     /// The time in the middle of the colours.
     pub fn middle_ns(&self) -> f64 {
         (self.low_ns * self.high_ns).sqrt()
+    }
+}
+
+/// A unit for the cells of a matrix, which are too narrow to have one each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unit {
+    pub name: &'static str,
+    ns: f64,
+}
+
+impl Unit {
+    /// The unit in which most times of a scale have no more than five digits before the point.
+    fn of(scale: &Scale) -> Self {
+        let (name, ns) = match scale.middle_ns() {
+            ..1e5 => ("ns", 1.0),
+            ..1e8 => ("us", 1e3),
+            _ => ("ms", 1e6),
+        };
+        Self { name, ns }
+    }
+
+    /// A time as a number of this unit, with three figures.
+    pub fn figures(self, ns: f64) -> String {
+        figures(ns / self.ns)
     }
 }
 
@@ -114,6 +145,18 @@ mod tests {
         let scale = Scale::of(&matrix(vec![Some(5.0), Some(5.01)])).unwrap();
         let reds = [5.0, 5.01].map(|ns| i32::from(scale.colour(ns).r));
         assert!(reds[0].abs_diff(reds[1]) < 4, "{reds:?}");
+    }
+
+    #[test]
+    fn long_times_have_a_unit_that_keeps_them_short() {
+        let shown = |ns| {
+            let unit = Scale::of(&matrix(vec![Some(ns)])).unwrap().unit();
+            format!("{} {}", unit.figures(ns), unit.name)
+        };
+        assert_eq!(
+            [44.0, 50_000.0, 6_010_000.0, 2e9].map(shown),
+            ["44.0 ns", "50,000 ns", "6,010 us", "2,000 ms"]
+        );
     }
 
     #[test]

@@ -59,10 +59,12 @@ pub(super) fn figures(report: &Report) -> Option<Markup> {
 
 fn figure(matrix: &Matrix, machine: &MachineInfo) -> Markup {
     let spes = matrix.one_way_ns.len();
+    let scale = Scale::of(matrix);
+    let unit = scale.map_or("ns", |scale| scale.unit().name);
     html! {
-        h3 { (matrix_title(matrix)) span.what { ": one way, in ns" } }
+        h3 { (matrix_title(matrix)) span.what { ": one way, in " (unit) } }
         p.note { (matrix_notes(matrix)) }
-        @match Scale::of(matrix) {
+        @match scale {
             Some(scale) => {
                 figure.heat {
                     @if spes <= NUMBERED_MAX {
@@ -119,7 +121,7 @@ fn cell(from: usize, to: usize, ns: Option<f64>, machine: &MachineInfo, scale: &
     };
     html! {
         td style={ "background:#" (format!("{colour:x}")) ";color:" (ink) }
-            data-hover={ (pair) ": " (time(ns)) } { (text::figures(ns)) }
+            data-hover={ (pair) ": " (time(ns)) } { (scale.unit().figures(ns)) }
     }
 }
 
