@@ -62,8 +62,12 @@ impl Page {
             }
             Ok(found) if found.is_file() => Self(found),
             Ok(_) => return Err(refused(&"it is not a file")),
-            Err(_) if path.is_symlink() => return Err(refused(&"it is a link to nothing")),
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(refused(&error)),
+            // A link to a file that is still to be made; a circle of links is another error.
+            Err(_) if path.is_symlink() => {
+                let target = path.read_link().map_err(|error| refused(&error))?;
+                return Self::at(&folder_of(path).join(target));
+            }
             Err(_) => Self(path.to_owned()),
         };
         page.begin().map_err(|error| refused(&cause(&error)))?;
@@ -94,13 +98,16 @@ impl Page {
 
     /// A file beside it, that takes its place when it is complete.
     fn begin(&self) -> io::Result<NamedTempFile> {
-        let folder = match self.0.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
         tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)
+            .tempfile_in(folder_of(&self.0))
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
     }
 }
 

@@ -66,7 +66,7 @@ fn on_one_cpu_everything_is_measured_that_takes_one_spe() {
     assert_eq!(
         reasons(&report)[..3],
         [
-            "messages, signals and transfers between SPEs",
+            "messages, signals, transfers and matrices between SPEs",
             "shared and private buffers and variables of several SPEs",
             "memory latency under load",
         ]

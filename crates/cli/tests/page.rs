@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use common::{Run, stats_command};
 
@@ -38,10 +39,7 @@ fn a_page_in_a_folder_that_does_not_exist() {
 #[test]
 fn a_page_that_is_a_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let message = format!(
-        "{}Is a directory (os error 21){WHERE}",
-        cannot(folder.path())
-    );
+    let message = format!("{}it is not a file{WHERE}", cannot(folder.path()));
     with_page("", folder.path()).refused(&message);
 }
 
@@ -61,18 +59,83 @@ fn a_page_where_the_user_may_not_write() {
     with_page("", &path).refused(&format!("{}{why}{WHERE}", cannot(&path)));
 }
 
+#[test]
+fn a_page_for_which_there_is_no_place_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let within = folder.path().join("reports");
+    fs::create_dir(&within).unwrap();
+    let path = within.join("page.html");
+    let child = stats_command("-f mailbox --budget 2s --quiet --html")
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    common::terminal::wait_for_handler(&child);
+    fs::remove_dir(&within).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let (out, err) = [output.stdout, output.stderr]
+        .map(|bytes| String::from_utf8(bytes).unwrap())
+        .into();
+    let message = format!(
+        "error: --html: {} could not be written: No such file or directory (os error 2); write it to a \
+         disk that has room\n",
+        path.display()
+    );
+    // The computer may be too busy for the result to be trusted, too.
+    assert!(err.ends_with(&message), "{err}");
+    // What was measured is not lost.
+    assert!(out.contains("\nmailbox: "), "{out}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_page_that_is_no_file() {
+    let run = with_page("-f mailbox -i 10 --quiet", Path::new("/dev/full"));
+    let why = format!("{}it is not a file{WHERE}", cannot(Path::new("/dev/full")));
+    run.refused(&why);
+}
+
+/// The page would be what the table is written over.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_page_on_a_full_disk() {
-    let run = with_page("-f mailbox -i 10 --quiet", Path::new("/dev/full"));
-    assert_eq!(run.code, Some(1));
+fn a_page_where_the_result_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("both");
+    let both = fs::File::create(&path).unwrap();
+    let output = stats_command("-f mailbox -i 10 --quiet --html /dev/stdout")
+        .stdout(both)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
     assert_eq!(
-        run.err,
-        "error: --html: /dev/full could not be written: No space left on device (os error 28); write it \
-         to a disk that has room\n"
+        String::from_utf8(output.stderr).unwrap(),
+        format!(
+            "{}the result is printed there{WHERE}",
+            cannot(Path::new("/dev/stdout"))
+        )
     );
-    // What was measured is not lost.
-    assert!(run.out.contains("\nmailbox: "), "{}", run.out);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "");
+}
+
+#[test]
+fn a_page_that_would_replace_what_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("a.json");
+    fs::write(&input, "{}").unwrap();
+    let run = Run::of(
+        common::cellworks()
+            .arg("compare")
+            .args([&input, &input])
+            .arg("--html")
+            .arg(&input),
+    );
+    run.refused(&format!(
+        "error: --html: the page would replace {}, which is to be compared; name another file\n",
+        input.display()
+    ));
+    assert_eq!(fs::read_to_string(&input).unwrap(), "{}");
 }
 
 #[test]

@@ -40,10 +40,14 @@ fn a_result_that_cannot_be_written_is_an_error() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(
-        String::from_utf8(output.stderr).unwrap(),
-        "error: the result could not be written: No space left on device (os error 28); print it \
-         to a disk that has room\n"
+    let err = String::from_utf8(output.stderr).unwrap();
+    // The computer may be too busy for the result to be trusted, too.
+    assert!(
+        err.ends_with(
+            "error: the result could not be written: No space left on device (os error 28); print \
+             it to a disk that has room\n"
+        ),
+        "{err}"
     );
 }
 

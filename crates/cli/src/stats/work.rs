@@ -11,7 +11,7 @@ use cellworks_stats::{
 
 use super::explain::{explain, explain_matrix};
 use crate::Failure;
-use crate::args::{StatsArgs, Wanted, name_of, span};
+use crate::args::{Format, StatsArgs, Wanted, name_of, span};
 
 /// How often each measurement is visited: often enough for one visit that met the computer in
 /// another state to show.
@@ -87,12 +87,17 @@ impl Work {
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
         let budget = arguments.budget_of_everything();
         let (mut matrices, mut no_time) = (Vec::new(), Vec::new());
-        for primitive in [
-            Primitive::Mailbox,
-            Primitive::Signal,
-            Primitive::Atomic,
-            Primitive::Copy,
-        ] {
+        // CSV has one header, and that is of measurements.
+        let primitives = match arguments.output.format {
+            Format::Csv => [].as_slice(),
+            Format::Table | Format::Json => &[
+                Primitive::Mailbox,
+                Primitive::Signal,
+                Primitive::Atomic,
+                Primitive::Copy,
+            ],
+        };
+        for &primitive in primitives {
             let title = matrix_title(name_of(primitive));
             let request = MatrixRequest {
                 budget: Some(span(EACH_MATRIX.min(budget / MATRIX_PER_BUDGET))),
