@@ -124,26 +124,39 @@ pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     )
 }
 
-/// How much of a matrix was measured, and where its variable or block was, in sentences.
+/// How much of a matrix was measured, how its receivers waited and why so, and where its variable or
+/// block was, in sentences.
 pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
-    let measured = format!(
+    let mut notes = format!(
         "Measured: {} of {} pairs.",
         whole(matrix.pairs_measured),
         whole(matrix.pairs)
     );
-    let Some(home) = matrix.home else {
-        return measured;
+    notes += match matrix.polling {
+        None => "",
+        Some(Polling::Reads) => {
+            " Receivers read until they see the new value, as programs that wait do; \
+             core-to-core-latency tries to swap it instead (--polling compare-and-swap)."
+        }
+        Some(Polling::CompareAndSwap) => {
+            " Receivers try to swap the value until that succeeds, as core-to-core-latency does; \
+             programs that wait read it instead (--polling reads)."
+        }
     };
-    let place = match home.module {
-        Some(module) => format!("in memory module {module}"),
-        None => "in the memory module nearest to the SPE that sends".to_owned(),
-    };
-    let verified = match home.verified {
-        Some(true) => "the machine confirmed it",
-        Some(false) => "but the machine says that it is elsewhere",
-        None => "the machine cannot confirm it",
-    };
-    format!("{measured} The data lay {place}; {verified}.")
+    if let Some(home) = matrix.home {
+        let place = match home.module {
+            Some(module) => format!("in memory module {module}"),
+            None => "in the memory module nearest to the SPE that sends".to_owned(),
+        };
+        notes += &match home.verified {
+            Some(true) => format!(" The data lay {place}; the machine confirmed it."),
+            Some(false) => {
+                format!(" The data should have been {place}, and the machine has them elsewhere.")
+            }
+            None => format!(" The data lay {place}; the machine cannot confirm it."),
+        };
+    }
+    notes
 }
 
 /// An SPE and where it is: `SPE 3 (CPU 5)`.
