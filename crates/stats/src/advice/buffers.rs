@@ -72,7 +72,7 @@ pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize)
         let Some((best, ratio)) = wins().max_by(|a, b| a.1.total_cmp(&b.1)) else {
             continue;
         };
-        // What happens at one size only, amid others, is where its pages happened to lie.
+        // One size amid others may only say where its pages happened to lie.
         let at_an_end = gain(&pairs[0]).or(gain(&pairs[pairs.len() - 1]));
         if wins().count() == 1 && at_an_end.is_none() {
             continue;

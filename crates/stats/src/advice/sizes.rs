@@ -19,7 +19,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Said> 
     let from = sizes
         .iter()
         .position(|(_, rate)| rate.is >= NEARLY_BEST * best.is)?;
-    let clearly_slower = |(_, rate): &Point| matches!(best.beside(*rate), Compared::More(_));
+    let clearly_slower = |(_, rate): &Point| best.beside(*rate).more().is_some();
     let slower_from = sizes[from..].iter().position(clearly_slower);
     let (first, first_rate) = sizes[from];
     let (smallest, largest) = (sizes[0], sizes[sizes.len() - 1]);
@@ -44,7 +44,8 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Said> 
     }
     let after = match (from, slower_from) {
         (0, None) => {
-            return Some(Said {
+            let equal = |(_, rate): &Point| best.beside(*rate) == Compared::Equal;
+            return sizes.iter().all(equal).then(|| Said {
                 before: "Make ".to_owned(),
                 what,
                 after: " of any size".to_owned(),
@@ -90,7 +91,7 @@ pub(super) fn in_and_out(
     if out_bytes < 2 * largest_cache_bytes {
         return None;
     }
-    matches!(in_cache.beside(in_memory), Compared::More(_)).then(|| {
+    in_cache.beside(in_memory).more().map(|_| {
         format!(
             "{what} reach {} with {} in a cache and {} with {} in main memory",
             rate(in_cache),

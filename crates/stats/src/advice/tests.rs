@@ -880,6 +880,8 @@ fn transfers_are_sized_by_what_one_command_moves() {
         ]
     );
     // Nothing is said if it cannot be told whether the smallest are slower.
+    let even = within(put(1 << 10, 58.0), 10.0, 20.0);
+    assert!(on_one_cell(&[even, put(16 << 10, 60.0)]).is_empty());
     let unsure = within(get(16, 4.0), 0.1, 6.0);
     assert!(on_one_cell(&[unsure, get(16 << 10, 6.0)]).is_empty());
 }
@@ -949,4 +951,39 @@ fn every_topic_is_silent_where_intervals_hide_the_difference() {
         let told = texts(advise(&machine(&[8, 8]), m, &[], &[]));
         assert!(told.is_empty(), "{told:?}");
     }
+}
+
+#[test]
+fn a_machine_of_many_cells_is_told_how_far_the_farthest_is() {
+    let mut measurements: Vec<Measurement> = (0..8)
+        .flat_map(|cell| {
+            let far = cell as f64;
+            [
+                exchange(Function::Mailbox, Between::PpeSpe, cell, 150.0 + 40.0 * far),
+                exchange(Function::Mailbox, Between::SpeSpe, cell, 130.0 + 50.0 * far),
+            ]
+        })
+        .collect();
+    for function in [Function::DmaGet, Function::DmaPut] {
+        for module in 0..8 {
+            let ns = 200.0 + 30.0 * module as f64;
+            let mut block = transfer(function, 1, Buffers::Shared, 16 << 10, ns);
+            block.parameters.module = Some(module);
+            measurements.push(block);
+        }
+    }
+    assert_eq!(
+        texts(advise(&machine(&[8; 8]), &measurements, &[], &[])),
+        [
+            "Let SPEs send to each other directly: by mailbox an exchange takes 130 ns, and through the PPE it would \
+             take two exchanges and 300 ns, 2.31 times as long.",
+            "Give what talks to the PPE most to SPEs of Cell 0: by mailbox an exchange with the PPE takes 150 ns \
+             there, and 430 ns in Cell 7, 2.87 times as long.",
+            "Keep SPEs that talk to each other in one Cell: by mailbox an exchange takes 130 ns within Cell 0, and \
+             480 ns between Cells 0 and 7, 3.69 times as long.",
+            "Keep in memory module 0 the data for gets and puts by SPEs of Cell 0: gets of 16 KB take 200 ns there, \
+             and 410 ns in module 7, 2.05 times as long; puts of 16 KB take 200 ns there, and 410 ns in module 7, \
+             2.05 times as long.",
+        ]
+    );
 }
