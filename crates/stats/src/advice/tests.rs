@@ -4,7 +4,7 @@ use cellworks_machine::{CellId, ModuleId, SpeSite};
 use serde_json::json;
 
 use super::*;
-use crate::{Interval, Latency, MatrixClass};
+use crate::{Interval, Latency, MatrixClass, Primitive};
 
 /// A machine with a Cell of so many SPEs, and a memory module, for each number.
 fn machine(spes: &[usize]) -> Topology {
@@ -59,6 +59,14 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
         median_interval_ns: None,
         bandwidth_bytes_per_s: (moved > 0).then_some((moved as f64 * 1e9 / ns) as u64),
         samples_ns: None,
+    }
+}
+
+/// A measurement with an interval of its median.
+fn within(measurement: Measurement, low: f64, high: f64) -> Measurement {
+    Measurement {
+        median_interval_ns: Some(Interval { low, high }),
+        ..measurement
     }
 }
 
@@ -205,8 +213,8 @@ fn a_cell_blade_is_told_what_the_paper_recommends() {
     let expected = [
         (
             "threads",
-            "Starting a program on an SPE costs 1.68 ms, as much as 2,150 mailbox exchanges with the PPE (780 ns \
-             each): start programs once, keep them until the end, and send them their tasks by mailbox.",
+            "Starting a program on an SPE costs 1.68 ms, 2,150 times as long as a mailbox exchange with the PPE \
+             (780 ns): start programs once, keep them until the end, and send them their tasks.",
         ),
         (
             "messages",
@@ -235,35 +243,35 @@ fn a_cell_blade_is_told_what_the_paper_recommends() {
         ),
         (
             "blocks",
-            "Get at least 8 KB at a time: from there on one SPE reaches 90 % of the best bandwidth, 10.9 GB/s \
-             with blocks of 16 KB; blocks of 128 B reach 427 MB/s.",
+            "Make gets of at least 8 KB: gets by one SPE reach 10.2 GB/s with 8 KB (94 % of the best, 10.9 GB/s \
+             with 16 KB), 8.19 GB/s with 4 KB and 427 MB/s with 128 B.",
         ),
         (
             "buffers",
-            "Give each SPE a buffer of its own for gets from main memory by 16 SPEs in blocks of up to 1 KB: \
-             128 B take 300 ns on private buffers, and 2.40 us on a shared one, 8.00 times as long. Larger blocks \
-             take as long either way.",
+            "Give each SPE a buffer of its own for gets by 16 SPEs in blocks of 128 B to 1 KB: gets of 128 B \
+             reach 853 MB/s on a shared buffer and 6.83 GB/s on private ones, 8.00 times as much (larger blocks \
+             are as fast either way).",
         ),
         (
             "lists",
-            "Make the elements of lists no smaller than 256 B: a list that gets 16 KB takes 1.51 us with up to \
-             64 elements and 13.0 us with 1024, 12.0 ns for each further one.",
+            "Make lists of gets from elements of at least 256 B: lists of gets that move 16 KB take 1.51 us with \
+             up to 64 elements and 13.0 us with 1024, 12.0 ns for each further one.",
         ),
         (
             "lists",
-            "Use lists for elements of 1 KB to 4 KB: 16 gets of 1 KB take 1.50 us in a list and 5.28 us one \
+            "Combine gets of 1 KB to 4 KB in a list: 16 gets of 1 KB take 1.50 us in a list and 5.28 us one \
              after the other, 3.52 times as long.",
         ),
         (
             "memory",
-            "Keep what SPEs of Cell 0 get in memory module 0: a block of 16 KB takes 1.50 us there, and 2.10 us \
-             in module 1, 1.40 times as long.",
+            "Keep in memory module 0 the data for gets by SPEs of Cell 0: gets of 16 KB take 1.50 us there, and \
+             2.10 us in module 1, 1.40 times as long.",
         ),
         (
             "atomics",
-            "On a variable that SPEs share, fetchadd takes 111 ns with one SPE and 1.78 us with 16, in \
-             proportion to their number: where each SPE works 17.8 us between two operations, as long as 160 of \
-             them alone, waiting for the variable costs less than 10 %.",
+            "Let 16 SPEs that share a variable work at least 17.8 us between two operations on it, so that these \
+             take less than 10 % of their time: fetchadd takes 111 ns with one SPE and 1.78 us with 16, in \
+             proportion to their number.",
         ),
         (
             "atomics",
@@ -302,27 +310,11 @@ fn a_machine_with_one_spe_is_told_nothing_about_others() {
     assert_eq!(
         texts(advise(&machine(&[1]), &measurements, &[], &[])),
         [
-            "Starting a program on an SPE costs 450 ns, as much as 3.00 mailbox exchanges with the PPE (150 ns \
-             each): start programs once, keep them until the end, and send them their tasks by mailbox.",
+            "Starting a program on an SPE costs 450 ns, 3.00 times as long as a mailbox exchange with the PPE \
+             (150 ns): start programs once, keep them until the end, and send them their tasks.",
             "Between the PPE and an SPE an exchange takes 150 ns by mailbox and 200 ns by signal, 1.33 times as \
              long: use mailboxes unless bits from several senders are to be combined.",
-            "Get at least 1 KB at a time: from there on one SPE reaches 90 % of the best bandwidth, 102 GB/s \
-             with blocks of 1 KB; blocks of 128 B reach 12.8 GB/s.",
-        ]
-    );
-}
-
-#[test]
-fn a_cheap_start_needs_no_lasting_programs() {
-    let told = on_one_cell(&[
-        took(Function::MkThread, parameters(1, Between::PpeSpe), 290.0),
-        exchange(Function::Signal, Between::PpeSpe, 0, 150.0),
-    ]);
-    assert_eq!(
-        told,
-        [
-            "Starting a program on an SPE costs 290 ns, hardly more than the 150 ns of a signal exchange with the \
-             PPE: a task may well be a program of its own."
+            "Make gets of at least 1 KB: gets by one SPE reach 102 GB/s with 1 KB and 12.8 GB/s with 128 B.",
         ]
     );
 }
@@ -371,6 +363,18 @@ fn where_cells_are_equally_near_it_says_so() {
 fn matrices_say_where_neighbours_sit() {
     let matrices = [
         matrix(
+            Primitive::Mailbox,
+            &[
+                ("same core", Some(90.0)),
+                ("same Cell", Some(60.0)),
+                ("across memory modules", Some(150.0)),
+            ],
+        ),
+        matrix(
+            Primitive::Signal,
+            &[("same Cell", Some(50.0)), ("across Cells", Some(100.0))],
+        ),
+        matrix(
             Primitive::Atomic,
             &[
                 ("same core", Some(20.0)),
@@ -389,52 +393,22 @@ fn matrices_say_where_neighbours_sit() {
             Primitive::Mailbox,
             &[("same Cell", Some(50.0)), ("across Cells", None)],
         ),
-        matrix(
-            Primitive::Signal,
-            &[("same Cell", Some(50.0)), ("across Cells", Some(100.0))],
-        ),
-        matrix(
-            Primitive::Mailbox,
-            &[("same core", Some(90.0)), ("same Cell", Some(60.0))],
-        ),
     ];
+    // What the matrices say of SPEs is not said again by their exchanges.
+    let exchanges = [0, 1].map(|cell| {
+        let ns = 100.0 + 300.0 * cell as f64;
+        exchange(Function::Mailbox, Between::SpeSpe, cell, ns)
+    });
     assert_eq!(
-        texts(advise(&machine(&[2, 2]), &[], &[], &matrices)),
+        texts(advise(&machine(&[2, 2]), &exchanges, &[], &matrices)),
         [
-            "Place neighbours by distance, `same core` first: a change of an atomic variable takes 20.0 ns (same \
-             core), 52.0 ns (same Cell) and 210 ns (across Cells) one way, up to 10.5 times as long.",
-            "How far apart neighbours sit makes no difference: a block of 1 MB takes 50.0 us (same Cell) and \
-             51.0 us (across Cells) one way.",
-            "Place neighbours by distance, `same Cell` first: a signal takes 50.0 ns (same Cell) and 100 ns \
-             (across Cells) one way, up to 2.00 times as long.",
-            "Place neighbours by distance, `same Cell` first: a mailbox word takes 90.0 ns (same core) and \
-             60.0 ns (same Cell) one way, up to 1.50 times as long.",
-        ]
-    );
-}
-
-#[test]
-fn blocks_that_outgrow_the_caches_are_too_large() {
-    let put = |bytes, ns| transfer(Function::DmaPut, 1, Buffers::Shared, bytes, ns);
-    let told = on_one_cell(&[
-        put(16, 4.0),
-        put(4 << 10, 68.0),
-        put(16 << 10, 270.0),
-        put(64 << 20, 7e6),
-    ]);
-    assert_eq!(
-        told,
-        [
-            "Put 4 KB to 16 KB at a time: there one SPE reaches 90 % of the best bandwidth, 60.7 GB/s with \
-             blocks of 16 KB; blocks of 64 MB reach 9.59 GB/s."
-        ]
-    );
-    let one = on_one_cell(&[put(16, 4.0), put(4 << 10, 68.0), put(64 << 20, 7e6)]);
-    assert_eq!(
-        one,
-        [
-            "Put 4 KB at a time: there one SPE reaches 90 % of the best bandwidth, 60.2 GB/s with blocks of 4 KB; \
-             blocks of 64 MB reach 9.59 GB/s."
+            "Place SPEs that exchange data in the same Cell: a mailbox word takes 60.0 ns one way there, and 150 ns \
+             across memory modules, 2.50 times as long; a signal takes 50.0 ns one way there, and 100 ns across \
+             Cells, 2.00 times as long.",
+            "Place SPEs that exchange data on the same core: a change of an atomic variable takes 20.0 ns one way \
+             there, and 210 ns across Cells, 10.5 times as long.",
+            "How far apart SPEs sit makes no difference where a block of 1 MB takes 50.0 us to 51.0 us one way at \
+             any distance.",
         ]
     );
 }
@@ -452,56 +426,60 @@ fn copies_are_spread_over_as_many_spes_as_gain_something() {
     assert_eq!(
         told(&[copy(1, 9.5e9), copy(2, 10e9)]),
         [
-            "Let 1 SPE copy large blocks: that reaches 9.50 GB/s with blocks of 64 MB, and more SPEs reach no more \
-             than 10.0 GB/s."
+            "Leave large copies to 1 SPE, as more do not help: with blocks of 64 MB that reaches 9.50 GB/s (95 % of \
+             the best, 10.0 GB/s with 2)."
+        ]
+    );
+    assert_eq!(
+        told(&[copy(1, 8.3e9), copy(2, 7.5e9)]),
+        [
+            "Leave large copies to 1 SPE, as more do not help: with blocks of 64 MB that reaches 8.30 GB/s and 2 \
+             reach 7.50 GB/s."
+        ]
+    );
+    assert_eq!(
+        told(&[copy(1, 8.5e9), copy(2, 13.4e9)]),
+        [
+            "Spread large copies over 2 SPEs: with blocks of 64 MB they reach 13.4 GB/s together and 1 SPE alone reaches \
+             8.50 GB/s."
         ]
     );
     assert_eq!(
         told(&[copy(1, 10e9), copy(2, 20e9), copy(4, 38e9), copy(8, 40e9)]),
         [
-            "Spread copies of large blocks over 4 SPEs: with blocks of 64 MB they reach 38.0 GB/s together, where \
-             1 SPE alone reaches 10.0 GB/s, and the best is 40.0 GB/s with 8."
+            "Spread large copies over 4 SPEs, as more do not help: with blocks of 64 MB they reach 38.0 GB/s together \
+             (95 % of the best, 40.0 GB/s with 8) and 1 SPE alone reaches 10.0 GB/s."
+        ]
+    );
+    assert_eq!(
+        told(&[copy(1, 10e9), copy(2, 20e9), copy(4, 40e9), copy(8, 30e9)]),
+        [
+            "Spread large copies over 4 SPEs, as more do not help: with blocks of 64 MB they reach 40.0 GB/s \
+             together, 1 SPE alone reaches 10.0 GB/s and 8 reach 30.0 GB/s."
         ]
     );
     assert!(told(&[copy(1, 10e9)]).is_empty());
+    // The interval of the copies by one SPE reaches to those by two.
+    let mut alone = transfer(Function::Copy, 1, Buffers::Private, 64 << 20, 6.7e6);
+    alone = within(alone, 4e6, 8e6);
+    let copies = [copy(1, 10e9), copy(2, 15e9)];
+    assert!(advise(&machine(&[2]), &[alone], &copies, &[]).is_empty());
 }
 
 #[test]
 fn private_buffers_may_gain_nothing_or_lose() {
-    let put = |buffers, bytes, ns| transfer(Function::DmaPut, 2, buffers, bytes, ns);
-    let pair = |bytes, shared, private| {
-        [
-            put(Buffers::Shared, bytes, shared),
-            put(Buffers::Private, bytes, private),
-        ]
-    };
     assert_eq!(
         on_one_cell(&[pair(128, 50.0, 49.0), pair(16 << 10, 900.0, 910.0)].concat()),
         [
-            "Private buffers gain nothing over a shared one for puts to main memory by 2 SPEs: 16 KB take 910 ns \
-             and 900 ns."
+            "Private buffers gain nothing over a shared one for puts by 2 SPEs: puts of 16 KB reach 36.0 GB/s on \
+             private buffers and 36.4 GB/s on a shared one."
         ]
     );
     assert_eq!(
         on_one_cell(&[pair(128, 50.0, 49.0), pair(64 << 20, 5e6, 1e7)].concat()),
         [
-            "Let SPEs share a buffer for puts to main memory by 2 SPEs in blocks of 64 MB or more: 64 MB take \
-             5.00 ms on a shared one, and 10.0 ms on private ones, 2.00 times as long."
-        ]
-    );
-    // What the intervals do not tell apart counts as equal, however far the medians are.
-    let mut unsure = pair(64 << 20, 5e6, 1e7);
-    for m in &mut unsure {
-        m.median_interval_ns = Some(Interval {
-            low: 4e6,
-            high: 2e7,
-        });
-    }
-    assert_eq!(
-        on_one_cell(&unsure),
-        [
-            "Private buffers gain nothing over a shared one for puts to main memory by 2 SPEs: 64 MB take 10.0 ms \
-             and 5.00 ms."
+            "Let SPEs share a buffer for puts by 2 SPEs in blocks of 64 MB: puts of 64 MB reach 13.4 GB/s on private \
+             buffers and 26.8 GB/s on a shared one, 2.00 times as much."
         ]
     );
     let mixed = [
@@ -513,10 +491,68 @@ fn private_buffers_may_gain_nothing_or_lose() {
     assert_eq!(
         on_one_cell(&mixed.concat()),
         [
-            "Give each SPE a buffer of its own for puts to main memory by 2 SPEs in blocks of 16 B and 1 KB: 1 KB \
-             take 30.0 ns on private buffers, and 90.0 ns on a shared one, 3.00 times as long. Let SPEs share a \
-             buffer for puts to main memory by 2 SPEs in blocks of 64 MB or more: 64 MB take 5.00 ms on a shared \
-             one, and 10.0 ms on private ones, 2.00 times as long."
+            "Give each SPE a buffer of its own for puts by 2 SPEs in blocks of 16 B and 1 KB: puts of 1 KB reach \
+             22.8 GB/s on a shared buffer and 68.3 GB/s on private ones, 3.00 times as much.",
+            "Let SPEs share a buffer for puts by 2 SPEs in blocks of 64 MB: puts of 64 MB reach 13.4 GB/s on private \
+             buffers and 26.8 GB/s on a shared one, 2.00 times as much.",
+        ]
+    );
+    // A single size amid others that are equal.
+    let lone = [
+        pair(16, 20.0, 20.0),
+        pair(128, 70.0, 50.0),
+        pair(1 << 10, 90.0, 90.0),
+    ];
+    assert!(on_one_cell(&lone.concat()).is_empty());
+}
+
+/// Puts by two SPEs, on a shared buffer and on private ones.
+fn pair(bytes: usize, shared_ns: f64, private_ns: f64) -> [Measurement; 2] {
+    let put = |buffers, ns| transfer(Function::DmaPut, 2, buffers, bytes, ns);
+    [
+        put(Buffers::Shared, shared_ns),
+        put(Buffers::Private, private_ns),
+    ]
+}
+
+#[test]
+fn buffers_that_cannot_be_told_apart_are_not_called_equal() {
+    let unsure = pair(64 << 20, 5e6, 1e7).map(|put| within(put, 4e6, 2e7));
+    assert!(on_one_cell(&unsure).is_empty());
+    // Nor with sizes at which they are equal.
+    let with_equal = [pair(128, 50.0, 49.0), unsure].concat();
+    assert!(on_one_cell(&with_equal).is_empty());
+}
+
+#[test]
+fn buffers_are_compared_by_bandwidth() {
+    // Half of the puts to the shared buffer are slow, which the median does not show.
+    let [mut shared, private] = pair(256 << 10, 7_000.0, 6_800.0);
+    shared.bandwidth_bytes_per_s = Some(28_000_000_000);
+    let told = on_one_cell(&[within(shared.clone(), 6_900.0, 9_000.0), private.clone()]);
+    assert_eq!(
+        told,
+        [
+            "Give each SPE a buffer of its own for puts by 2 SPEs in blocks of 256 KB: puts of 256 KB reach 28.0 GB/s \
+             on a shared buffer and 77.1 GB/s on private ones, 2.75 times as much."
+        ]
+    );
+    // One bandwidth that is far below all its medians may have been a stall.
+    let stalled = within(shared, 6_990.0, 7_010.0);
+    let [_, mut slow] = pair(256 << 10, 7_000.0, 6_800.0);
+    slow.bandwidth_bytes_per_s = Some(50_000_000_000);
+    let slow = within(slow, 6_790.0, 6_810.0);
+    assert!(on_one_cell(&[stalled, slow]).is_empty());
+    // Without bandwidths there are times.
+    let times = pair(128, 90.0, 30.0).map(|put| Measurement {
+        bandwidth_bytes_per_s: None,
+        ..put
+    });
+    assert_eq!(
+        on_one_cell(&times),
+        [
+            "Give each SPE a buffer of its own for puts by 2 SPEs in blocks of 128 B: puts of 128 B take 30.0 ns on \
+             private buffers and 90.0 ns on a shared one, 3.00 times as long."
         ]
     );
 }
@@ -526,7 +562,8 @@ fn lists_may_be_free_or_cost_from_the_first_element() {
     assert_eq!(
         on_one_cell(&[list(1, 800.0), list(1_024, 850.0)]),
         [
-            "A list that gets 16 KB may have any number of elements: it takes 800 ns with 1 and 850 ns with 1024."
+            "Lists of gets that move 16 KB may have any number of elements: lists of gets take 800 ns with 1 and \
+             850 ns with 1024."
         ]
     );
     let get = |bytes, ns| transfer(Function::DmaGet, 1, Buffers::Shared, bytes, ns);
@@ -534,10 +571,51 @@ fn lists_may_be_free_or_cost_from_the_first_element() {
     assert_eq!(
         told,
         [
-            "Make lists of as few elements as the data allow: a list that gets 16 KB takes 800 ns with 1 element \
-             and 2.30 us with 16, 100 ns for each further one.",
-            "A list saves nothing over single gets: 16 gets of 1 KB take 2.30 us in a list and 2.24 us one after \
-             the other.",
+            "Make lists of gets from as few elements as the data allow: lists of gets that move 16 KB take 800 ns \
+             with 1 element and 2.30 us with 16, 100 ns for each further one.",
+            "A list saves nothing over single gets: 16 gets of 1 KB take 2.24 us one after the other and 2.30 us in \
+             a list.",
+        ]
+    );
+    assert!(on_one_cell(&[list(1, 800.0), within(list(1_024, 900.0), 700.0, 2_000.0)]).is_empty());
+}
+
+#[test]
+fn what_holds_for_lists_of_gets_and_of_puts_is_said_once() {
+    let as_put = |m: &Measurement| Measurement {
+        function: match m.function {
+            Function::DmaListGet => Function::DmaListPut,
+            _ => Function::DmaPut,
+        },
+        ..m.clone()
+    };
+    let single = |bytes, ns| {
+        // Without a bandwidth, so that no size is recommended for single commands.
+        Measurement {
+            bandwidth_bytes_per_s: None,
+            ..transfer(Function::DmaGet, 1, Buffers::Shared, bytes, ns)
+        }
+    };
+    let gets = [
+        list(1, 250.0),
+        list(4, 337.0),
+        list(1_024, 18_700.0),
+        single(16, 22.5),
+        single(4 << 10, 63.0),
+    ];
+    let puts: Vec<Measurement> = gets.iter().map(as_put).collect();
+    assert_eq!(
+        on_one_cell(&[&gets[..], &puts].concat()),
+        [
+            "Make lists of gets and puts from as few elements as the data allow: lists of gets that move 16 KB take \
+             250 ns with 1 element and 18.7 us with 1024, 18.0 ns for each further one; lists of puts that move \
+             16 KB take 250 ns with 1 element and 18.7 us with 1024, 18.0 ns for each further one.",
+            "Combine gets and puts of 16 B in a list: 1024 gets of 16 B take 18.7 us in a list and 23.0 us one after \
+             the other, 1.23 times as long; 1024 puts of 16 B take 18.7 us in a list and 23.0 us one after the \
+             other, 1.23 times as long.",
+            "Do not combine gets and puts of 4 KB in a list: 4 gets of 4 KB take 252 ns one after the other and \
+             337 ns in a list, 1.34 times as long; 4 puts of 4 KB take 252 ns one after the other and 337 ns in a \
+             list, 1.34 times as long.",
         ]
     );
 }
@@ -552,8 +630,8 @@ fn modules_that_are_equally_near_make_no_difference() {
     assert_eq!(
         on_one_cell(&[get(0, 100.0), get(1, 104.0)]),
         [
-            "Which memory module holds what SPEs of Cell 0 get makes no difference: a block of 128 B takes 100 ns \
-             to 104 ns."
+            "Which memory module holds the data for gets by SPEs of Cell 0 makes no difference: gets of 128 B take \
+             100 ns to 104 ns."
         ]
     );
 }
@@ -587,12 +665,12 @@ fn what_memory_answers_says_what_to_ask_for_and_when() {
     assert_eq!(
         told(&[&caches[..], &memory, &[misses(10.2, 12)]].concat()),
         [
-            "Work on tiles that fit into a cache: what depends on the datum before takes 1.20 ns in tiles of up to \
-             48 KB, 4.50 ns in tiles of up to 2 MB, and 95.0 ns in main memory.",
-            "Have 12 misses of the caches in flight on each SPE, by as many independent chains of pointers, or by \
-             staging as many blocks ahead: one comes every 9.31 ns then, and one after the other takes 95.0 ns each, \
-             10.2 times as long.",
-            "Ask for data at least 240 ns before it is needed: so long main memory takes while 3 others copy, 2.53 \
+            "Work on tiles that fit into a cache: an access that depends on the one before takes 1.20 ns in tiles of \
+             up to 48 KB, 4.50 ns in tiles of up to 2 MB, and 95.0 ns in main memory.",
+            "Keep up to 12 accesses to main memory under way on each SPE, for instance by following as many \
+             independent chains of pointers: one ends every 9.31 ns then, and one after the other they take 95.0 ns \
+             each, 10.2 times as long.",
+            "Ask for data at least 240 ns before they are needed: so long main memory takes while 3 others copy, 2.53 \
              times as long as the 95.0 ns of an idle machine.",
         ]
     );
@@ -601,13 +679,23 @@ fn what_memory_answers_says_what_to_ask_for_and_when() {
         [
             "Asking main memory for several things at once gains nothing: one after the other takes 100 ns each, \
              and at once 100 ns.",
-            "Ask for data at least 150 ns before it is needed: so long main memory takes while another SPE copies, \
+            "Ask for data at least 150 ns before they are needed: so long main memory takes while another SPE copies, \
              1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
     // Nothing is said without the time of an idle machine, nor of a load that makes no difference.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
+    // Nor of one whose interval is wider than the difference.
+    let loaded = Parameters {
+        block_bytes: Some(1 << 28),
+        chains: Some(1),
+        loading_spes: Some(1),
+        ..parameters(1, Between::MemorySpe)
+    };
+    let loaded = within(took(Function::Chase, loaded, 253.0), 230.0, 397.0);
+    let findings = [latency(0, 179.0), latency(1, 253.0)];
+    assert!(advise(&machine(&[2]), &[loaded], &findings, &[]).is_empty());
 }
 
 #[test]
@@ -633,9 +721,9 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
     assert_eq!(
         told,
         [
-            "On a variable that SPEs share, fetchinc takes 5.00 ns with one SPE and 20.0 ns with 2, 4.00 times as \
-             long: where each SPE works 200 ns between two operations, as long as 40.0 of them alone, waiting for \
-             the variable costs less than 10 %.",
+            "Let 2 SPEs that share a variable work at least 200 ns between two operations on it, so that these take \
+             less than 10 % of their time: fetchinc takes 5.00 ns with one SPE and 20.0 ns with 2, 4.00 times as \
+             long.",
             "Private variables gain nothing: fetchinc by 2 SPEs takes 19.0 ns on them and 20.0 ns on a shared one.",
         ]
     );
@@ -656,15 +744,22 @@ fn waiting_sleeps_or_spins() {
     assert_eq!(
         told(5_000.0),
         [
-            "Sleep only where the wait is longer than 5.00 us: so long it takes to wake an SPE, 33.3 times as \
-             long as a whole mailbox exchange (150 ns) while both sides spin."
+            "Spin where a wait is shorter than 5.00 us, and sleep where it is longer: so long it takes to wake an \
+             SPE, 33.3 times as long as a mailbox exchange while both sides spin (150 ns)."
         ]
     );
     assert_eq!(
         told(150.0),
         [
-            "Waiting may always sleep: waking an SPE takes 150 ns, no longer than a mailbox exchange (150 ns) \
-             while both sides spin."
+            "Waiting may always sleep: waking an SPE takes 150 ns, as long as a mailbox exchange while both sides \
+             spin (150 ns)."
+        ]
+    );
+    assert_eq!(
+        told(100.0),
+        [
+            "Waiting may always sleep: waking an SPE takes 100 ns, less than a mailbox exchange while both sides \
+             spin (150 ns)."
         ]
     );
 }
@@ -682,4 +777,213 @@ fn numbers_that_cannot_be_are_passed_over() {
         list(0x8000, 5.0),
     ];
     assert!(advise(&machine(&[1]), &measurements, &findings, &[]).is_empty());
+}
+
+#[test]
+fn a_start_is_called_short_only_if_it_is() {
+    let told = |start: Measurement| {
+        on_one_cell(&[start, exchange(Function::Signal, Between::PpeSpe, 0, 150.0)])
+    };
+    let started = |ns| took(Function::MkThread, parameters(1, Between::PpeSpe), ns);
+    assert_eq!(
+        told(started(298.0)),
+        [
+            "Starting a program on an SPE costs 298 ns, 1.99 times as long as a signal exchange with the PPE \
+             (150 ns): start programs once, keep them until the end, and send them their tasks."
+        ]
+    );
+    assert_eq!(
+        told(started(160.0)),
+        [
+            "Starting a program on an SPE costs 160 ns, as long as a signal exchange with the PPE (150 ns): each \
+             task may be a program of its own."
+        ]
+    );
+    assert_eq!(
+        told(started(120.0)),
+        [
+            "Starting a program on an SPE costs 120 ns, less than a signal exchange with the PPE (150 ns): each \
+             task may be a program of its own."
+        ]
+    );
+    assert!(told(within(started(298.0), 140.0, 310.0)).is_empty());
+}
+
+#[test]
+fn classes_of_pairs_that_overlap_are_not_told_apart() {
+    let of_far_pairs = |min_ns, max_ns| {
+        let mut matrix = matrix(
+            Primitive::Atomic,
+            &[("same Cell", Some(50.0)), ("across Cells", Some(100.0))],
+        );
+        matrix.classes[1].min_ns = Some(min_ns);
+        matrix.classes[0].max_ns = Some(max_ns);
+        texts(advise(&machine(&[2, 2]), &[], &[], &[matrix]))
+    };
+    // A near pair that was disturbed does not count.
+    assert_eq!(
+        of_far_pairs(80.0, 900.0),
+        [
+            "Place SPEs that exchange data in the same Cell: a change of an atomic variable takes 50.0 ns one way \
+             there, and 100 ns across Cells, 2.00 times as long."
+        ]
+    );
+    assert!(of_far_pairs(45.0, 55.0).is_empty());
+}
+
+#[test]
+fn transfers_are_sized_by_what_one_command_moves() {
+    let block = |function| {
+        move |bytes, gb_per_s| {
+            let ns = bytes as f64 / gb_per_s;
+            transfer(function, 1, Buffers::Shared, bytes, ns)
+        }
+    };
+    let (get, put) = (block(Function::DmaGet), block(Function::DmaPut));
+    assert_eq!(
+        on_one_cell(&[
+            get(16, 0.7),
+            get(4 << 10, 62.2),
+            get(16 << 10, 69.9),
+            get(64 << 20, 90.0),
+            put(16, 4.0),
+            put(4 << 10, 60.2),
+            put(16 << 10, 60.7),
+            put(64 << 20, 9.6),
+        ]),
+        [
+            "Make gets of 16 KB, the most that one command moves: gets by one SPE reach 69.9 GB/s with 16 KB, \
+             62.2 GB/s with 4 KB and 700 MB/s with 16 B.",
+            "Make puts of at least 4 KB: puts by one SPE reach 60.2 GB/s with 4 KB (99 % of the best, 60.7 GB/s \
+             with 16 KB) and 4.00 GB/s with 16 B.",
+        ]
+    );
+    assert_eq!(
+        on_one_cell(&[
+            get(16, 4.0),
+            get(1 << 10, 60.0),
+            get(16 << 10, 10.0),
+            put(16, 3.0),
+            put(1 << 10, 50.0),
+            put(16 << 10, 9.0),
+        ]),
+        [
+            "Make gets and puts of 1 KB: gets by one SPE reach 60.0 GB/s with 1 KB, 4.00 GB/s with 16 B and \
+             10.0 GB/s with 16 KB; puts by one SPE reach 50.0 GB/s with 1 KB, 3.00 GB/s with 16 B and 9.00 GB/s \
+             with 16 KB."
+        ]
+    );
+    assert_eq!(
+        on_one_cell(&[put(1 << 10, 58.0), put(16 << 10, 60.0)]),
+        [
+            "Make puts of any size: puts by one SPE reach 58.0 GB/s with 1 KB and 60.0 GB/s with 16 KB."
+        ]
+    );
+    // Nothing is said if it cannot be told whether the smallest are slower.
+    let even = within(put(1 << 10, 58.0), 10.0, 20.0);
+    assert!(on_one_cell(&[even, put(16 << 10, 60.0)]).is_empty());
+    let unsure = within(get(16, 4.0), 0.1, 6.0);
+    assert!(on_one_cell(&[unsure, get(16 << 10, 6.0)]).is_empty());
+}
+
+#[test]
+fn caches_and_main_memory_have_their_bandwidths() {
+    let findings = [
+        finding("cache_bytes", 4_194_304.0, json!({"level": 1})),
+        finding("cache_latency_ns", 14.6, json!({"level": 1})),
+        finding(
+            "memory_latency_ns",
+            179.0,
+            json!({"table_bytes": 1 << 27, "loading_spes": 0}),
+        ),
+    ];
+    let tiles = |measurements: &[Measurement]| {
+        let advice = advise(&machine(&[1]), measurements, &findings, &[]);
+        texts(advice.into_iter().filter(|a| a.topic == "tiles").collect())
+    };
+    let block = |function, bytes, gb_per_s| {
+        transfer(function, 1, Buffers::Shared, bytes, bytes as f64 / gb_per_s)
+    };
+    use Function::{DmaGet, DmaPut};
+    let latencies = "Work on tiles that fit into a cache: an access that depends on the one before takes 14.6 ns in \
+                     tiles of up to 4 MB, and 179 ns in main memory.";
+    let blocks = [
+        block(DmaGet, 1 << 10, 72.6),
+        block(DmaGet, 64 << 20, 17.0),
+        block(DmaPut, 1 << 10, 67.1),
+        block(DmaPut, 64 << 20, 15.3),
+    ];
+    assert_eq!(
+        tiles(&blocks),
+        [format!(
+            "{latencies} By one SPE, gets reach 72.6 GB/s with 1 KB in a cache and 17.0 GB/s with 64 MB in main \
+             memory, and puts reach 67.1 GB/s with 1 KB in a cache and 15.3 GB/s with 64 MB in main memory."
+        )]
+    );
+    // Nothing from main memory: the largest block ends at what one command moves, or a cache may hold
+    // a part of it.
+    let command = block(DmaGet, 16 << 10, 17.0);
+    let near = block(DmaGet, 6 << 20, 17.0);
+    for largest in [command, near] {
+        assert_eq!(tiles(&[blocks[0].clone(), largest]), [latencies]);
+    }
+}
+
+#[test]
+fn in_proportion_means_within_a_tenth() {
+    let told = |several_ns| {
+        on_one_cell(&[(1, 10.0), (2, several_ns)].map(|(spes, ns)| Measurement {
+            bandwidth_bytes_per_s: None,
+            ..transfer(Function::FetchAdd, spes, Buffers::Shared, 4, ns)
+        }))
+    };
+    assert!(told(21.0)[0].ends_with("and 21.0 ns with 2, in proportion to their number."));
+    assert!(told(26.1)[0].ends_with("and 26.1 ns with 2, 2.61 times as long."));
+    assert!(told(15.0)[0].ends_with("and 15.0 ns with 2, 1.50 times as long."));
+}
+
+#[test]
+fn every_topic_is_silent_where_intervals_hide_the_difference() {
+    for m in &mut [blade(), pair(128, 90.0, 30.0).to_vec()] {
+        for m in m.iter_mut() {
+            *m = within(m.clone(), 1.0, 1e9);
+        }
+        let told = texts(advise(&machine(&[8, 8]), m, &[], &[]));
+        assert!(told.is_empty(), "{told:?}");
+    }
+}
+
+#[test]
+fn a_machine_of_many_cells_is_told_how_far_the_farthest_is() {
+    let mut measurements: Vec<Measurement> = (0..8)
+        .flat_map(|cell| {
+            let far = cell as f64;
+            [
+                exchange(Function::Mailbox, Between::PpeSpe, cell, 150.0 + 40.0 * far),
+                exchange(Function::Mailbox, Between::SpeSpe, cell, 130.0 + 50.0 * far),
+            ]
+        })
+        .collect();
+    for function in [Function::DmaGet, Function::DmaPut] {
+        for module in 0..8 {
+            let ns = 200.0 + 30.0 * module as f64;
+            let mut block = transfer(function, 1, Buffers::Shared, 16 << 10, ns);
+            block.parameters.module = Some(module);
+            measurements.push(block);
+        }
+    }
+    assert_eq!(
+        texts(advise(&machine(&[8; 8]), &measurements, &[], &[])),
+        [
+            "Let SPEs send to each other directly: by mailbox an exchange takes 130 ns, and through the PPE it would \
+             take two exchanges and 300 ns, 2.31 times as long.",
+            "Give what talks to the PPE most to SPEs of Cell 0: by mailbox an exchange with the PPE takes 150 ns \
+             there, and 430 ns in Cell 7, 2.87 times as long.",
+            "Keep SPEs that talk to each other in one Cell: by mailbox an exchange takes 130 ns within Cell 0, and \
+             480 ns between Cells 0 and 7, 3.69 times as long.",
+            "Keep in memory module 0 the data for gets and puts by SPEs of Cell 0: gets of 16 KB take 200 ns there, \
+             and 410 ns in module 7, 2.05 times as long; puts of 16 KB take 200 ns there, and 410 ns in module 7, \
+             2.05 times as long.",
+        ]
+    );
 }

@@ -1,0 +1,121 @@
+//! Private buffers or a shared one.
+
+use super::value::{Compared, Gain, Value};
+use super::words::{Said, range_of};
+use super::{block, rate};
+use crate::Measurement;
+use crate::figures::{plain, size, time};
+
+/// The same blocks moved with a shared buffer and with private ones.
+pub(super) struct Pair {
+    pub block_bytes: usize,
+    shared: Value,
+    private: Value,
+    /// Bandwidths, or else times.
+    are_rates: bool,
+    /// How much better private buffers are.
+    private_is: Compared,
+}
+
+impl Pair {
+    pub(super) fn of(shared: &Measurement, private: &Measurement) -> Option<Self> {
+        let block_bytes = block(shared)?;
+        let rates = Value::bandwidth(shared).zip(Value::bandwidth(private));
+        let are_rates = rates.is_some();
+        let (shared, private) = match rates {
+            Some(rates) => rates,
+            None => (Value::time(shared)?, Value::time(private)?),
+        };
+        Some(Self {
+            block_bytes,
+            shared,
+            private,
+            are_rates,
+            private_is: if are_rates {
+                private.beside(shared)
+            } else {
+                shared.beside(private)
+            },
+        })
+    }
+
+    /// Such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, the smaller number first.
+    fn figures(&self) -> String {
+        let (verb, number): (_, fn(Value) -> String) = if self.are_rates {
+            ("reach", rate)
+        } else {
+            ("take", |value| time(value.is))
+        };
+        let (private, shared) = (number(self.private), number(self.shared));
+        if self.private.is < self.shared.is {
+            format!("{verb} {private} on private buffers and {shared} on a shared one")
+        } else {
+            format!("{verb} {shared} on a shared buffer and {private} on private ones")
+        }
+    }
+}
+
+/// At which sizes private buffers or a shared one are better. The pairs are sorted by size.
+pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize) -> Vec<Said> {
+    let by_several = format!(" by {spes} SPEs");
+    let mut said = Vec::new();
+    let sides: [(&str, Gain<Pair>); 2] = [
+        ("Give each SPE a buffer of its own for ", |pair| {
+            pair.private_is.more()
+        }),
+        ("Let SPEs share a buffer for ", |pair| {
+            pair.private_is.less()
+        }),
+    ];
+    for (before, gain) in sides {
+        let wins = || pairs.iter().filter_map(|pair| Some((pair, gain(pair)?)));
+        let Some((best, ratio)) = wins().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+            continue;
+        };
+        // One size amid others may only say where its pages happened to lie.
+        let at_an_end = gain(&pairs[0]).or(gain(&pairs[pairs.len() - 1]));
+        if wins().count() == 1 && at_an_end.is_none() {
+            continue;
+        }
+        let is_better: Vec<Option<bool>> = pairs
+            .iter()
+            .map(|pair| (pair.private_is != Compared::Unclear).then(|| gain(pair).is_some()))
+            .collect();
+        let sizes = range_of(&is_better, |at| size(pairs[at].block_bytes));
+        let last = is_better.iter().rposition(|better| *better == Some(true));
+        let larger = &pairs[last.map_or(pairs.len(), |last| last + 1)..];
+        let larger_are_equal =
+            !larger.is_empty() && larger.iter().all(|p| p.private_is == Compared::Equal);
+        said.push(Said {
+            before: before.to_owned(),
+            what,
+            after: format!("{by_several} in blocks of {sizes}"),
+            figures: format!(
+                "{what} of {} {}, {} times as {}{}",
+                size(best.block_bytes),
+                best.figures(),
+                plain(ratio),
+                if best.are_rates { "much" } else { "long" },
+                if larger_are_equal {
+                    " (larger blocks are as fast either way)"
+                } else {
+                    ""
+                }
+            ),
+        });
+    }
+    let all_equal = pairs.iter().all(|p| p.private_is == Compared::Equal);
+    if let (true, Some(largest)) = (all_equal, pairs.last()) {
+        said.push(Said {
+            before: "Private buffers gain nothing over a shared one for ".to_owned(),
+            what,
+            after: by_several,
+            figures: format!(
+                "{what} of {} {}",
+                size(largest.block_bytes),
+                largest.figures()
+            ),
+        });
+    }
+    said
+}

@@ -1,0 +1,97 @@
+//! Where SPEs that exchange data should sit, by the classes of matrices.
+
+use super::value::{Compared, Value};
+use super::words::listed;
+use crate::figures::{plain, size, time};
+use crate::{Matrix, MatrixClass, Primitive};
+
+/// Where SPEs that exchange data should sit: a sentence for each distance
+/// that is best for something, and one for what does not depend on the distance.
+pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
+    let mut near_first: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut equal = Vec::new();
+    for matrix in matrices {
+        let classes: Vec<(&str, Value)> = matrix
+            .classes
+            .iter()
+            .filter_map(|class| Some((class.name.as_str(), of_class(class)?)))
+            .collect();
+        if classes.len() < 2 {
+            continue;
+        }
+        let by_time = |a: &&(&str, Value), b: &&(&str, Value)| a.1.is.total_cmp(&b.1.is);
+        let (Some((best, short)), Some((worst, long))) = (
+            classes.iter().min_by(by_time),
+            classes.iter().max_by(by_time),
+        ) else {
+            continue;
+        };
+        let what = match matrix.primitive {
+            Primitive::Mailbox => "a mailbox word".to_owned(),
+            Primitive::Signal => "a signal".to_owned(),
+            Primitive::Atomic => "a change of an atomic variable".to_owned(),
+            Primitive::Copy => match matrix.block_bytes {
+                Some(bytes) => format!("a block of {}", size(bytes)),
+                None => "a block".to_owned(),
+            },
+        };
+        match long.beside(*short) {
+            Compared::More(ratio) => {
+                let figures = format!(
+                    "{what} takes {} one way there, and {} {}, {} times as long",
+                    time(short.is),
+                    time(long.is),
+                    where_pairs_sit(worst),
+                    plain(ratio)
+                );
+                match near_first.iter_mut().find(|(name, _)| name == best) {
+                    Some((_, others)) => others.push(figures),
+                    None => near_first.push((best, vec![figures])),
+                }
+            }
+            Compared::Equal => equal.push(format!(
+                "{what} takes {} to {} one way",
+                time(short.is),
+                time(long.is)
+            )),
+            Compared::Less(_) | Compared::Unclear => {}
+        }
+    }
+    let mut texts: Vec<String> = near_first
+        .into_iter()
+        .map(|(best, figures)| {
+            format!(
+                "Place SPEs that exchange data {}: {}.",
+                where_pairs_sit(best),
+                figures.join("; ")
+            )
+        })
+        .collect();
+    if !equal.is_empty() {
+        texts.push(format!(
+            "How far apart SPEs sit makes no difference where {} at any distance.",
+            listed(&equal)
+        ));
+    }
+    texts
+}
+
+/// The median of a class of pairs. Pairs that were disturbed are slower, so the fastest says how
+/// far down the class goes, and the slowest says nothing.
+fn of_class(class: &MatrixClass) -> Option<Value> {
+    let median = Value::exactly(class.p50_ns?)?;
+    Some(Value {
+        low: class.min_ns.map_or(median.is, |min| min.min(median.is)),
+        ..median
+    })
+}
+
+/// The name of a class of pairs within a sentence.
+fn where_pairs_sit(class: &str) -> String {
+    if class.starts_with("across") {
+        return class.to_owned();
+    }
+    let place = class.strip_prefix("same ").unwrap_or(class);
+    let preposition = if place == "core" { "on" } else { "in" };
+    format!("{preposition} the same {place}")
+}

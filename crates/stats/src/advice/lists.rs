@@ -1,0 +1,134 @@
+//! The overhead of lists, and what they save.
+
+use super::Point;
+use super::value::{Compared, DIFFERS, Gain, Value};
+use super::words::{Said, counted, range_of};
+use crate::figures::{plain, size, time};
+
+/// Up to how many elements a list of the same bytes takes as long; the points are numbers of elements.
+pub(super) fn elements_worth_having(
+    lists: &[Point],
+    bytes: usize,
+    what: &'static str,
+) -> Option<Said> {
+    let ((few, base), (many, longest)) = (*lists.first()?, *lists.last()?);
+    if few == many {
+        return None;
+    }
+    let total = size(bytes);
+    let whole = match longest.beside(base) {
+        Compared::Equal => {
+            return Some(Said {
+                before: "Lists of ".to_owned(),
+                what,
+                after: format!(" that move {total} may have any number of elements"),
+                figures: format!(
+                    "lists of {what} take {} with {few} and {} with {many}",
+                    time(base.is),
+                    time(longest.is)
+                ),
+            });
+        }
+        Compared::More(_) => format!("lists of {what} that move {total} take"),
+        Compared::Less(_) | Compared::Unclear => return None,
+    };
+    let (flat, flat_time) = *lists
+        .iter()
+        .take_while(|(_, value)| value.is < DIFFERS * base.is)
+        .last()?;
+    let each = time((longest.is - flat_time.is) / (many - flat) as f64);
+    let (after, short) = if flat == few {
+        (
+            " from as few elements as the data allow".to_owned(),
+            counted(few, "element"),
+        )
+    } else {
+        (
+            format!(" from elements of at least {}", size(bytes / flat)),
+            format!("up to {flat} elements"),
+        )
+    };
+    Some(Said {
+        before: "Make lists of ".to_owned(),
+        what,
+        after,
+        figures: format!(
+            "{whole} {} with {short} and {} with {many}, {each} for each further one",
+            time(flat_time.is),
+            time(longest.is)
+        ),
+    })
+}
+
+/// The same elements moved by a list and by single commands, one after the other.
+pub(super) struct Gathered {
+    pub elements: usize,
+    pub element_bytes: usize,
+    pub in_list: Value,
+    pub singly: Value,
+}
+
+/// At which sizes of elements a list is faster than single commands, and at which slower. The elements
+/// are sorted by size.
+pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Said> {
+    let mut said = Vec::new();
+    let sides: [(&str, Gain<Gathered>); 2] = [
+        ("Combine ", |g| g.singly.beside(g.in_list).more()),
+        ("Do not combine ", |g| g.singly.beside(g.in_list).less()),
+    ];
+    for (before, gain) in sides {
+        let wins = gathered.iter().filter_map(|g| Some((g, gain(g)?)));
+        let Some((best, ratio)) = wins.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+            continue;
+        };
+        let is_better: Vec<Option<bool>> = gathered
+            .iter()
+            .map(|g| {
+                let unclear = g.singly.beside(g.in_list) == Compared::Unclear;
+                (!unclear).then(|| gain(g).is_some())
+            })
+            .collect();
+        let sizes = range_of(&is_better, |at| size(gathered[at].element_bytes));
+        said.push(Said {
+            before: before.to_owned(),
+            what,
+            after: format!(" of {sizes} in a list"),
+            figures: format!("{}, {} times as long", in_order(best, what), plain(ratio)),
+        });
+    }
+    let all_equal = gathered
+        .iter()
+        .all(|g| g.singly.beside(g.in_list) == Compared::Equal);
+    if let (true, Some(smallest)) = (all_equal, gathered.first()) {
+        said.push(Said {
+            before: "A list saves nothing over single ".to_owned(),
+            what,
+            after: String::new(),
+            figures: in_order(smallest, what),
+        });
+    }
+    said
+}
+
+/// The times of a list and of single commands, the shorter first.
+fn in_order(gathered: &Gathered, what: &str) -> String {
+    let Gathered {
+        elements,
+        element_bytes,
+        in_list,
+        singly,
+    } = gathered;
+    let (first, second) = (
+        format!("{} in a list", time(in_list.is)),
+        format!("{} one after the other", time(singly.is)),
+    );
+    let (first, second) = if in_list.is <= singly.is {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    format!(
+        "{elements} {what} of {} take {first} and {second}",
+        size(*element_bytes)
+    )
+}

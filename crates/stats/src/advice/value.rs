@@ -1,0 +1,203 @@
+//! Whether two numbers differ, as far as their intervals can tell.
+//!
+//! ```text
+//!        10 %  ╭─────╮
+//!   ├──●──┤    ┆  ├──●──┤     apart: by more than 10 %, and the intervals are
+//!                             disjoint and no wider than the difference
+//!   ├────●──────┤
+//!            ├──────●────┤    cannot be told apart: nothing is said
+//!
+//!   ├●┤ ├●┤                   equal: less than 10 % from end to end
+//! ```
+
+use crate::Measurement;
+
+/// Numbers that are less than this factor apart count as equal: nobody should rearrange a program for
+/// less, and two runs may differ by half of it.
+pub(super) const DIFFERS: f64 = 1.1;
+
+/// A time in nanoseconds or a bandwidth in bytes per second, and the interval of its median. Without
+/// an interval both ends are the number itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Value {
+    /// A finite number above 0.
+    pub is: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// What one value is beside another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Compared {
+    /// So many times as much.
+    More(f64),
+    /// The other is so many times as much.
+    Less(f64),
+    /// Less than 10 % apart, even from end to end of their intervals.
+    Equal,
+    /// It could not be told.
+    Unclear,
+}
+
+impl Compared {
+    /// How many times as much it is, if it is more.
+    pub fn more(self) -> Option<f64> {
+        match self {
+            Self::More(ratio) => Some(ratio),
+            _ => None,
+        }
+    }
+
+    /// How many times as much the other is, if this is less.
+    pub fn less(self) -> Option<f64> {
+        match self {
+            Self::Less(ratio) => Some(ratio),
+            _ => None,
+        }
+    }
+}
+
+/// How many times as good one way of doing something is as the other, if it clearly is better.
+pub(super) type Gain<T> = fn(&T) -> Option<f64>;
+
+impl Value {
+    /// A number without an interval; `None` if it is not a finite one above 0.
+    pub fn exactly(is: f64) -> Option<Self> {
+        (is.is_finite() && is > 0.0).then_some(Self {
+            is,
+            low: is,
+            high: is,
+        })
+    }
+
+    /// The median time of an operation.
+    pub fn time(measurement: &Measurement) -> Option<Self> {
+        let exactly = Self::exactly(measurement.latency_ns.p50)?;
+        Some(match measurement.median_interval_ns {
+            Some(interval) => Self {
+                low: interval.low,
+                high: interval.high,
+                ..exactly
+            },
+            None => exactly,
+        })
+    }
+
+    /// The bandwidth of all SPEs together. Its interval is that of the median, as the bandwidth that
+    /// SPEs would have if each block took so long. A bandwidth far outside of it was lowered by a few slow
+    /// blocks; so far it counts as uncertain, because something else may have stopped the SPEs.
+    pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
+        let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
+        let p = &measurement.parameters;
+        let elements = f64::from(p.list_elements.unwrap_or(1));
+        let bytes = p.block_bytes? as f64 * elements * p.spes as f64;
+        Some(match measurement.median_interval_ns {
+            Some(interval) => Self {
+                low: bytes * 1e9 / interval.high,
+                high: bytes * 1e9 / interval.low,
+                ..exactly
+            },
+            None => exactly,
+        })
+    }
+
+    /// So many times this.
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            is: factor * self.is,
+            low: factor * self.low,
+            high: factor * self.high,
+        }
+    }
+
+    /// What this is beside another.
+    pub fn beside(self, other: Self) -> Compared {
+        if self.clearly_above(other) {
+            Compared::More(self.is / other.is)
+        } else if other.clearly_above(self) {
+            Compared::Less(other.is / self.is)
+        } else if self.nearly(other) {
+            Compared::Equal
+        } else {
+            Compared::Unclear
+        }
+    }
+
+    fn clearly_above(self, other: Self) -> bool {
+        let difference = self.is - other.is;
+        self.is >= DIFFERS * other.is
+            && self.low > other.high
+            && self.width() <= difference
+            && other.width() <= difference
+    }
+
+    fn nearly(self, other: Self) -> bool {
+        let ((low, high), (other_low, other_high)) = (self.ends(), other.ends());
+        high < DIFFERS * other_low && other_high < DIFFERS * low
+    }
+
+    fn width(self) -> f64 {
+        let (low, high) = self.ends();
+        high - low
+    }
+
+    /// The ends of the interval, and of the number itself: a bandwidth may lie outside.
+    fn ends(self) -> (f64, f64) {
+        (self.low.min(self.is), self.high.max(self.is))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(is: f64, low: f64, high: f64) -> Value {
+        Value { is, low, high }
+    }
+
+    #[test]
+    fn values_are_apart_by_more_than_a_tenth_and_by_their_intervals() {
+        let hundred = value(100.0, 99.0, 101.0);
+        let exactly = |is| Value::exactly(is).unwrap();
+        assert_eq!(exactly(250.0).beside(exactly(200.0)), Compared::More(1.25));
+        assert_eq!(exactly(200.0).beside(exactly(250.0)), Compared::Less(1.25));
+        assert_eq!(exactly(219.0).beside(exactly(200.0)), Compared::Equal);
+        assert_eq!(
+            value(150.0, 140.0, 160.0).beside(hundred),
+            Compared::More(1.5)
+        );
+        // The intervals overlap.
+        assert_eq!(
+            value(150.0, 100.5, 150.0).beside(hundred),
+            Compared::Unclear
+        );
+        // They do not, but one is wider than the difference.
+        assert_eq!(
+            value(150.0, 140.0, 200.0).beside(hundred),
+            Compared::Unclear
+        );
+        assert_eq!(
+            hundred.beside(value(150.0, 140.0, 200.0)),
+            Compared::Unclear
+        );
+    }
+
+    #[test]
+    fn values_are_equal_only_if_their_ends_are() {
+        let hundred = value(100.0, 99.0, 101.0);
+        assert_eq!(value(105.0, 104.0, 107.0).beside(hundred), Compared::Equal);
+        assert_eq!(
+            value(105.0, 104.0, 110.0).beside(hundred),
+            Compared::Unclear
+        );
+        assert_eq!(value(105.0, 89.0, 106.0).beside(hundred), Compared::Unclear);
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_no_values() {
+        assert_eq!(
+            [0.0, -1.0, f64::NAN, f64::INFINITY].map(Value::exactly),
+            [None; 4]
+        );
+    }
+}

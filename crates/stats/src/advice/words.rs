@@ -1,0 +1,114 @@
+//! Sentences about several things at once.
+
+/// Something to do for gets or for puts, and the figures that say so.
+pub(super) struct Said {
+    /// The sentence before the name of what it is about.
+    pub before: String,
+    /// What it is about, such as `gets`.
+    pub what: &'static str,
+    /// The sentence after it.
+    pub after: String,
+    pub figures: String,
+}
+
+/// A sentence for each thing to do, with all that it is about: what holds for gets and for puts is said
+/// once.
+pub(super) fn together(said: Vec<Said>) -> Vec<String> {
+    let mut groups: Vec<Vec<Said>> = Vec::new();
+    for one in said {
+        let same = groups
+            .iter_mut()
+            .find(|group| (&group[0].before, &group[0].after) == (&one.before, &one.after));
+        match same {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let sentence = |group: Vec<Said>| {
+        let what: Vec<String> = group.iter().map(|one| one.what.to_owned()).collect();
+        let figures: Vec<&str> = group.iter().map(|one| one.figures.as_str()).collect();
+        format!(
+            "{}{}{}: {}.",
+            group[0].before,
+            listed(&what),
+            group[0].after,
+            figures.join("; ")
+        )
+    };
+    groups.into_iter().map(sentence).collect()
+}
+
+/// The places at which something is known to be true, in words: the first and the last if it is nowhere
+/// known to be false between them, or else each.
+///
+/// # Panics
+///
+/// If it is true nowhere.
+pub(super) fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String {
+    let places: Vec<usize> = (0..is_true.len())
+        .filter(|at| is_true[*at] == Some(true))
+        .collect();
+    let (first, last) = (places[0], places[places.len() - 1]);
+    if first == last {
+        name(first)
+    } else if is_true[first..=last].contains(&Some(false)) {
+        listed(&places.into_iter().map(name).collect::<Vec<_>>())
+    } else {
+        format!("{} to {}", name(first), name(last))
+    }
+}
+
+/// Names with commas, and `and` before the last.
+pub(super) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [name] => name.clone(),
+        [names @ .., last] => format!("{} and {last}", names.join(", ")),
+    }
+}
+
+/// `1 SPE`, `2 SPEs`.
+pub(super) fn counted(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_for_both_is_said_once() {
+        let said = |what, after: &str, figures: &str| Said {
+            before: "Make ".to_owned(),
+            what,
+            after: after.to_owned(),
+            figures: figures.to_owned(),
+        };
+        assert_eq!(
+            together(vec![
+                said("gets", " large", "1 ns"),
+                said("puts", " large", "2 ns")
+            ]),
+            ["Make gets and puts large: 1 ns; 2 ns."]
+        );
+        assert_eq!(
+            together(vec![
+                said("gets", " large", "1 ns"),
+                said("puts", " small", "2 ns")
+            ]),
+            ["Make gets large: 1 ns.", "Make puts small: 2 ns."]
+        );
+    }
+
+    #[test]
+    fn ranges_bridge_what_is_unknown_and_not_what_is_false() {
+        let range = |is_true: &[Option<bool>]| range_of(is_true, |at| at.to_string());
+        let (yes, no, unknown) = (Some(true), Some(false), None);
+        assert_eq!(range(&[no, yes, unknown, yes, no]), "1 to 3");
+        assert_eq!(range(&[yes, no, yes, yes]), "0, 2 and 3");
+        assert_eq!(range(&[unknown, yes, unknown]), "1");
+    }
+}
