@@ -307,12 +307,11 @@ impl StatsArgs {
                  {example} --full"
             ));
         }
-        let budget = self.budget.unwrap_or(MATRIX_BUDGET);
         Ok(MatrixRequest {
             polling: self.polling,
             block_bytes: self.block.map(clamp),
             module: self.module.map(ModuleId::new),
-            budget: (!self.full).then(|| span(budget)),
+            budget: (!self.full).then(|| span(self.budget_of_a_matrix())),
             ..MatrixRequest::new(primitive)
         })
     }
@@ -320,6 +319,11 @@ impl StatsArgs {
     /// How long everything may take.
     pub fn budget_of_everything(&self) -> Duration {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
+    }
+
+    /// How long a matrix may take, unless all of it was asked for.
+    pub fn budget_of_a_matrix(&self) -> Duration {
+        self.budget.unwrap_or(MATRIX_BUDGET)
     }
 
     /// The flags that have no meaning without `-f`, and whether they were given.

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
-use cellworks_stats::{Limits, MatrixPlan, MeasureError, Visits, measure_matrix};
+use cellworks_stats::{Limits, MeasureError, Visits, measure_matrix};
 
 use crate::Failure;
 use crate::args::{MachineName, StatsArgs, span};
 use crate::output::Page;
 use crate::surroundings::Surroundings;
 use session::{Conclusion, Session};
-use work::{Work, title_of};
+use work::{MatrixWork, Work, title_of};
 
 /// On this computer blocks go on to 64 MB, well out of its caches.
 const HOST_LIMITS: Limits = Limits {
@@ -82,8 +82,8 @@ fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclu
         ..
     } = work;
     let begin = Instant::now();
-    for (step, (title, plan)) in matrices.iter().enumerate() {
-        if let Err(end) = measure_pairs(machine, step, title, plan, session) {
+    for (step, matrix) in matrices.iter().enumerate() {
+        if let Err(end) = measure_pairs(machine, step, matrix, session) {
             return end;
         }
     }
@@ -132,14 +132,20 @@ fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclu
 fn measure_pairs<M: Machine>(
     machine: &M,
     step: usize,
-    title: &str,
-    plan: &MatrixPlan,
+    work: &MatrixWork,
     session: &Session,
 ) -> Result<(), Conclusion> {
-    session.progress().about(title.to_owned());
+    let MatrixWork {
+        title,
+        plan,
+        budget,
+    } = work;
+    session.progress().about(title.clone());
+    let begin = Instant::now();
     let measured = measure_matrix(machine, plan, &mut |done, all| {
         session.progress().at(done, all);
-        if session.is_interrupted() {
+        let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
+        if is_over || session.is_interrupted() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

@@ -25,8 +25,7 @@ const MATRIX_PER_BUDGET: u32 = 20;
 
 /// What is to be done, in this order.
 pub(super) struct Work {
-    /// Matrices, by what they are called.
-    pub matrices: Vec<(String, MatrixPlan)>,
+    pub matrices: Vec<MatrixWork>,
     pub plans: Vec<Plan>,
     /// How often each plan is visited.
     pub visits: u32,
@@ -36,6 +35,16 @@ pub(super) struct Work {
     pub no_time: Vec<String>,
     /// What the machine does not have.
     pub not_measured: Vec<NotMeasured>,
+}
+
+/// A matrix that is to be measured.
+pub(super) struct MatrixWork {
+    /// What it is called.
+    pub title: String,
+    pub plan: MatrixPlan,
+    /// When it ends whatever is left. The plan keeps to it where each SPE has a CPU; where SPEs take
+    /// turns on CPUs, pairs take far longer than planned.
+    pub budget: Option<Duration>,
 }
 
 impl Work {
@@ -54,7 +63,11 @@ impl Work {
                     .plan(topology, limits)
                     .map_err(|error| Failure::Usage(explain_matrix(&error, request, name)))?;
                 Ok(Self {
-                    matrices: vec![(matrix_title(name), plan)],
+                    matrices: vec![MatrixWork {
+                        title: matrix_title(name),
+                        plan,
+                        budget: (!arguments.full).then(|| arguments.budget_of_a_matrix()),
+                    }],
                     plans: Vec::new(),
                     visits: 1,
                     budget: None,
@@ -99,12 +112,17 @@ impl Work {
         };
         for &primitive in primitives {
             let title = matrix_title(name_of(primitive));
+            let budget = EACH_MATRIX.min(budget / MATRIX_PER_BUDGET);
             let request = MatrixRequest {
-                budget: Some(span(EACH_MATRIX.min(budget / MATRIX_PER_BUDGET))),
+                budget: Some(span(budget)),
                 ..MatrixRequest::new(primitive)
             };
             match request.plan(topology, limits) {
-                Ok(plan) => matrices.push((title, plan)),
+                Ok(plan) => matrices.push(MatrixWork {
+                    title,
+                    plan,
+                    budget: Some(budget),
+                }),
                 Err(MatrixRequestError::Budget { .. }) => no_time.push(title),
                 // The only other one that a request can meet which leaves everything open is that
                 // there is no pair, and that is among what is impossible.
@@ -135,7 +153,7 @@ impl Work {
     /// What the steps are, in a few words each: first the matrices, then the plans, then what there is
     /// no time for.
     pub fn titles(&self) -> Vec<String> {
-        let matrices = self.matrices.iter().map(|(title, _)| title.clone());
+        let matrices = self.matrices.iter().map(|matrix| matrix.title.clone());
         let plans = self.plans.iter().map(title_of);
         matrices.chain(plans).chain(self.no_time.clone()).collect()
     }
