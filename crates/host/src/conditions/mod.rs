@@ -295,7 +295,7 @@ fn boost(source: &Source) -> Result<Option<bool>, CpusError> {
 }
 
 /// `CPU 3`, or `CPUs 0-3,8`.
-fn name_cpus(cpus: &BTreeSet<u32>) -> String {
+pub(crate) fn name_cpus(cpus: &BTreeSet<u32>) -> String {
     let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
     format!("{noun} {}", write_list(cpus))
 }

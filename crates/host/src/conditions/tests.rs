@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cellworks_machine::{Machine, Span, SpeId};
+use cellworks_machine::{Machine, ModuleId, Span, SpeId};
 
 use super::usage::{Look, Periods, Spent, read_periods, read_stat};
 use super::*;
@@ -699,6 +699,43 @@ fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
     for module in topology.modules() {
         host.allocate(module, 4096).unwrap();
     }
+}
+
+#[test]
+fn cells_without_memory_of_their_own_are_named() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    let modules = |tree: &Tree| {
+        let host = host(tree);
+        let topology = host.topology();
+        let nearest = topology.cells().map(|cell| topology.nearest_module(cell));
+        let nearest: Vec<_> = nearest.map(ModuleId::index).collect();
+        // Every module can be allocated on.
+        for module in topology.modules() {
+            host.allocate(module, 4096).unwrap();
+        }
+        let warnings = host.warnings();
+        let about_memory = warnings.iter().filter(|warning| warning.contains("NUMA"));
+        (
+            topology.modules().len(),
+            nearest,
+            about_memory.cloned().collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(modules(&tree), (2, vec![0, 1], vec![]));
+
+    tree.write("proc/self/status", "Mems_allowed_list:\t0\n");
+    let forbidden = "NUMA node 1 has no memory that this process may use (a cpuset, or \
+                     `--cpuset-mems`), so the SPEs of CPUs 14-27,42-55 are next to no memory \
+                     module, and that of node 0 counts as theirs; choose CPUs of node 0 with \
+                     `taskset` where this matters";
+    assert_eq!(modules(&tree), (1, vec![0, 0], vec![forbidden.to_owned()]));
+    tree.remove("proc/self/status");
+
+    tree.node(0, "0-13,28-41", 0, "10 21");
+    let empty = "NUMA node 0 has no memory, so the SPEs of CPUs 0-13,28-41 are next to no memory \
+                 module, and that of node 1 counts as theirs; choose CPUs of node 1 with \
+                 `taskset` where this matters";
+    assert_eq!(modules(&tree), (1, vec![0, 0], vec![empty.to_owned()]));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //!      cache/index*/shared_cpu_list ──► last-level caches    the Cells of the host
 //!      cpu_capacity, cpufreq/ ────────► capacity             hybrid processors
 //!  sys/devices/system/node/nodeN/ ────► memory nodes         NUMA
+//!  proc/self/status ──────────────────► nodes we may use     cpusets
 //!  proc/self/{cgroup,mountinfo} ──────► quota                containers
 //!  proc/cpuinfo ──────────────────────► model name
 //! ```
@@ -371,6 +372,25 @@ impl Cpus {
             )
         });
         order
+    }
+
+    /// The memory nodes of which the process can have memory, as ascending indices in
+    /// [`Cpus::memory_nodes`]; at least one.
+    pub fn usable_nodes(&self) -> impl Iterator<Item = usize> {
+        let nodes = self.memory_nodes.iter().enumerate();
+        nodes.filter(|(_, node)| node.usable).map(|(at, _)| at)
+    }
+
+    /// The usable node whose memory is nearest to the CPUs of `node`: this one if it is usable, and
+    /// of several that are equally near the first. Both are indices in [`Cpus::memory_nodes`].
+    pub fn nearest_usable(&self, node: usize) -> usize {
+        let from = &self.memory_nodes[node];
+        if from.usable {
+            return node;
+        }
+        let distance = |to: &usize| from.distances.get(*to);
+        let nearest = self.usable_nodes().min_by_key(distance);
+        nearest.expect("a node is usable")
     }
 }
 
