@@ -117,6 +117,9 @@ mod tests {
             os_index: os_index as u32,
             package: 0,
             core: os_index % all,
+            core_cpus: [os_index % all, os_index % all + all]
+                .map(|cpu| cpu as u32)
+                .into(),
             sibling_rank: (os_index / all) as u32,
             last_level_cache: os_index % all / cores,
             memory_node: os_index % all / cores,

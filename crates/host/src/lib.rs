@@ -78,7 +78,7 @@ use cellworks_machine::{
     LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, SpeId, Topology, barrier,
 };
 
-pub use conditions::{Clock, Conditions, CpuUsage, Usage, Watch};
+pub use conditions::{Clock, Conditions, CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 use conditions::{CpuTime, name_cpus};
 use cpus::{Cpus, FSROOT, Node, Source};
 pub use cpus::{CpusError, LeftOut, Quota, WhyLeftOut};

@@ -23,7 +23,7 @@ use crate::cpus::list::write_list;
 use crate::cpus::{CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
 pub use clock::Clock;
 pub(crate) use usage::{CpuTime, cpu_time_of_this_thread};
-pub use usage::{CpuUsage, Usage, Watch};
+pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
 /// How long to look at what others do before a run: 20 of the steps in which Linux counts the time
 /// of CPUs.
@@ -52,8 +52,8 @@ pub struct Conditions {
     /// How many threads wanted to run, on average over the last minute and all CPUs of the
     /// computer.
     pub load_average: Option<f64>,
-    /// Who used the CPUs of the host while nothing was measured.
-    pub usage: Option<Usage>,
+    /// Who used the CPUs of the host while nothing was measured, or why that is not known.
+    pub usage: Result<Usage, UsageUnknown>,
     /// The frequency governors of the CPUs of the host, and which CPUs each governs; empty where
     /// the clock frequency is not for Linux to choose, as in most virtual machines.
     pub governors: BTreeMap<String, BTreeSet<u32>>,
@@ -112,6 +112,12 @@ impl Conditions {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.disturbances());
+        if let Err(why) = &self.usage {
+            warnings.push(format!(
+                "it cannot be told whether other programs use the CPUs: {why}; see to it that they \
+                 do not, or measure outside of the container"
+            ));
+        }
         if let Some(load) = self.load_average
             && load > self.cpus_online as f64
         {
@@ -154,9 +160,10 @@ impl Conditions {
     /// told who disturbed them.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
-        usage.map_or(Vec::new(), |usage| {
-            usage.disturbances_in("just before the measurement")
-        })
+        usage.map_or_else(
+            |_| Vec::new(),
+            |usage| usage.disturbances_in("just before the measurement"),
+        )
     }
 
     fn warning_about_the_clock(&self) -> Option<String> {
@@ -209,14 +216,17 @@ impl Host {
     /// [`CpusError`] if a file of the system has a content that makes no sense.
     ///
     /// ```
-    /// use cellworks_host::Host;
+    /// use cellworks_host::{Host, UsageUnknown};
     /// use cellworks_machine::{Machine, SpeId};
     ///
     /// let host = Host::new()?;
     /// let watch = host.watch()?;
     /// host.run(|ppe| ppe.spawn(SpeId::new(0), |_| ()).join().unwrap())?;
-    /// // None: the run was too short to tell.
-    /// let disturbances = watch.read()?.map_or(Vec::new(), |usage| usage.disturbances());
+    /// match watch.read()? {
+    ///     Ok(usage) => println!("disturbed by {:?}", usage.disturbances()),
+    ///     Err(UsageUnknown::TooShort) => println!("too short to tell"),
+    ///     Err(why) => println!("not known: {why}"),
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn watch(&self) -> Result<Watch<'_>, CpusError> {

@@ -85,20 +85,21 @@ fn everything_that_a_computer_tells_is_read() {
     assert_eq!(conditions.highest_clock_hz, Some(3_000_001_000));
     assert_eq!(conditions.boost, Some(true));
     assert_eq!(conditions.clock_source.as_deref(), Some("hpet"));
-    assert_eq!(conditions.usage, None, "there is no /proc/stat");
+    assert_eq!(conditions.usage, Err(UsageUnknown::Hidden));
 
     tree.write("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
     assert_eq!(boost(&tree.source()).unwrap(), Some(false));
 }
 
 #[test]
-fn a_computer_that_tells_nothing_has_no_warnings() {
+fn a_computer_that_tells_nothing_has_no_state() {
     let tree = Tree::empty();
     tree.write("sys/devices/system/cpu/online", "0\n");
     let conditions = host(&tree).conditions().unwrap();
     let expected = Conditions {
         clock: conditions.clock,
         clock_source: None,
+        usage: Err(UsageUnknown::Hidden),
         ..quiet()
     };
     assert_eq!(conditions, expected);
@@ -128,7 +129,7 @@ fn quiet() -> Conditions {
         smt: false,
         quota: None,
         load_average: None,
-        usage: None,
+        usage: Ok(usage_of(&[(0, 0.0, 0.0)])),
         governors: BTreeMap::new(),
         highest_clock_hz: None,
         boost: None,
@@ -199,7 +200,7 @@ fn each_warning_says_what_is_wrong_and_what_to_do() {
     assert!(warning(limited(50_000, &[])).contains(" of 1 CPU, "));
 
     let usage = Conditions {
-        usage: Some(usage_of(&[(0, 0.5, 0.0)])),
+        usage: Ok(usage_of(&[(0, 0.5, 0.0)])),
         ..quiet()
     };
     assert_eq!(
@@ -207,6 +208,40 @@ fn each_warning_says_what_is_wrong_and_what_to_do() {
         "other programs used 50 % of the time of CPU 0 just before the measurement; stop them, or \
          choose other CPUs with `taskset`"
     );
+}
+
+#[test]
+fn what_cannot_be_told_is_warned_of_with_the_cause() {
+    let causes = [
+        (UsageUnknown::TooShort, "less than 100 ms were watched"),
+        (
+            UsageUnknown::Hidden,
+            "/proc/stat is hidden, as in some containers",
+        ),
+        (
+            UsageUnknown::Lacks(set("2-7")),
+            "/proc/stat lacks CPUs 2-7, so it may number the CPUs in its own way, as lxcfs has it \
+             in containers",
+        ),
+        (
+            UsageUnknown::StandsStill,
+            "the times in /proc/stat stand still, as in some sandboxes",
+        ),
+    ];
+    for (why, cause) in causes {
+        let conditions = Conditions {
+            usage: Err(why),
+            ..quiet()
+        };
+        assert_eq!(
+            conditions.warnings(),
+            [format!(
+                "it cannot be told whether other programs use the CPUs: {cause}; see to it that \
+                 they do not, or measure outside of the container"
+            )]
+        );
+        assert_eq!(conditions.disturbances(), [""; 0]);
+    }
 }
 
 #[test]
@@ -250,10 +285,11 @@ fn a_clock_that_is_no_good_is_warned_of() {
 fn second(cpus: &[(u32, u64, u64, u64)]) -> [Look; 2] {
     let before = Look {
         at_ns: 7_000 * MS,
-        cpus: cpus
+        cpus: Ok(cpus
             .iter()
             .map(|&(cpu, ..)| (cpu, Spent::default()))
-            .collect(),
+            .collect()),
+        cores: cpus.iter().map(|&(cpu, ..)| (cpu, [cpu].into())).collect(),
         own_ns: cpus.iter().map(|&(cpu, ..)| (cpu, 0)).collect(),
         process_ns: 0,
         periods: None,
@@ -267,7 +303,7 @@ fn second(cpus: &[(u32, u64, u64, u64)]) -> [Look; 2] {
             stolen_ns: stolen * MS,
             all_ns: 1_000 * MS,
         };
-        after.cpus.insert(cpu, spent);
+        after.cpus.as_mut().unwrap().insert(cpu, spent);
     }
     [before, after]
 }
@@ -294,6 +330,7 @@ fn usage_of(cpus: &[(u32, f64, f64)]) -> Usage {
                 stolen,
             })
             .collect(),
+        siblings: Vec::new(),
     }
 }
 
@@ -396,17 +433,76 @@ fn others_may_use_the_cpus_that_are_not_measured() {
 }
 
 #[test]
+fn a_busy_sibling_of_a_measured_cpu_is_seen() {
+    let busy = [(0, 900), (1, 900), (2, 50), (4, 800), (5, 300), (6, 1_000)];
+    let [mut before, mut after] = second(&busy.map(|(cpu, busy)| (cpu, busy, 0, 0)));
+    // CPU 4 is not the host's, CPU 5 is and was idle, and nothing ran on the core of 2 and 6.
+    before.cores = [(0, "0,4"), (1, "1,5"), (2, "2,6"), (5, "1,5"), (6, "2,6")]
+        .map(|(cpu, core)| (cpu, set(core)))
+        .into();
+    after.own_ns = [(0, 900 * MS), (1, 900 * MS)].into();
+    after.process_ns = 1_800 * MS;
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(shares(&usage), [(0, 0.0, 0.0), (1, 0.0, 0.0)]);
+    let siblings: Vec<_> = usage.siblings.iter().collect();
+    let sibling = |cpu, shares_core_with, by_others| SiblingUsage {
+        cpu,
+        shares_core_with,
+        by_others,
+    };
+    assert_eq!(siblings, [&sibling(4, 0, 0.8), &sibling(5, 1, 0.3)]);
+    assert_eq!(
+        usage.by_others, 0.0,
+        "nobody took time of the measured CPUs"
+    );
+    assert_eq!(
+        usage.disturbances(),
+        [
+            "other programs used up to 80 % of the time of CPUs 4-5, which share cores with CPUs \
+             0-1, during the measurement; stop them, or choose other CPUs with `taskset`"
+        ]
+    );
+
+    // What the process did without a CPU of its own may have been there.
+    after.process_ns += 250 * MS;
+    assert_eq!(
+        before.usage_until(&after).unwrap().disturbances(),
+        [
+            "other programs used 55 % of the time of CPU 4, which shares a core with CPU 0, during \
+             the measurement; stop them, or choose other CPUs with `taskset`"
+        ]
+    );
+
+    // A sibling that is measured too is no stranger's, and one that is offline is idle.
+    after.own_ns.insert(5, 50 * MS);
+    after.process_ns += 50 * MS;
+    after.cpus.as_mut().unwrap().remove(&4);
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!((usage.cpus.len(), usage.siblings), (3, vec![]));
+}
+
+#[test]
+fn siblings_outside_of_the_mask_are_those_of_the_cores() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    let cpus = tree.read("0-2");
+    let host = Host::with_cpus(HostBuilder::default(), tree.source(), cpus).unwrap();
+    let watch = host.watch().unwrap();
+    let cores = ["0,28", "1,29", "2,30"].map(set);
+    assert!(watch.start.cores.values().eq(&cores));
+}
+
+#[test]
 fn a_short_time_takes_more_to_be_sure() {
     let [before, after] = second(&[(0, 1_000, 0, 0)]);
     let until = |ms: u64, idle_ms: u64| {
         let mut after = after.clone();
         after.at_ns = before.at_ns + ms * MS;
-        let spent = after.cpus.get_mut(&0).unwrap();
+        let spent = after.cpus.as_mut().unwrap().get_mut(&0).unwrap();
         spent.all_ns = ms * MS;
         spent.idle_ns = idle_ms * MS;
         before.usage_until(&after)
     };
-    assert_eq!(until(99, 0), None);
+    assert_eq!(until(99, 0), Err(UsageUnknown::TooShort));
     // 40 ms of 200 are 20 %, but only four steps of the system's count.
     assert_eq!(until(200, 160).unwrap().disturbances(), [""; 0]);
     assert_eq!(until(200, 140).unwrap().disturbances().len(), 1);
@@ -433,16 +529,19 @@ fn a_quota_that_was_used_up_disturbs() {
 fn cpus_that_the_system_does_not_show_are_unknown() {
     let [before, mut after] = second(&[(0, 500, 0, 0), (1, 500, 0, 0)]);
     // Went offline.
-    after.cpus.remove(&0);
+    after.cpus.as_mut().unwrap().remove(&0);
     assert_eq!(
         shares(&before.usage_until(&after).unwrap()),
         [(1, 0.5, 0.0)]
     );
     // Sandboxes show figures that never change.
     after.cpus.clone_from(&before.cpus);
-    assert_eq!(before.usage_until(&after), None);
-    after.cpus.clear();
-    assert_eq!(before.usage_until(&after), None);
+    let still = Err(UsageUnknown::StandsStill);
+    assert_eq!(before.usage_until(&after), still);
+    // That nothing is shown is said of a short time too: no time is long enough.
+    after.cpus = Err(UsageUnknown::Hidden);
+    after.at_ns = before.at_ns;
+    assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));
 }
 
 #[test]
@@ -463,14 +562,38 @@ fn times_of_cpus_are_read_from_their_columns() {
         stolen_ns: stolen * tick_ns,
         all_ns: all * tick_ns,
     };
-    assert_eq!(
-        read_stat(&tree.source(), &set("0,12,13")).unwrap(),
-        [(0, spent(9, 13, 8, 36)), (12, spent(40, 0, 0, 100))].into()
-    );
-    assert_eq!(
-        read_stat(&Tree::empty().source(), &set("0")).unwrap(),
-        BTreeMap::new()
-    );
+    let read = |there| read_stat(&tree.source(), &set(there)).unwrap();
+    let expected = [
+        (0, spent(9, 13, 8, 36)),
+        (1, spent(18, 18, 9, 72)),
+        (12, spent(40, 0, 0, 100)),
+    ];
+    assert_eq!(read("0,12"), Ok(expected.into()));
+    assert_eq!(read("0,12-14"), Err(UsageUnknown::Lacks(set("13-14"))));
+    tree.write("proc/stat", "");
+    assert_eq!(read("0"), Err(UsageUnknown::Hidden));
+}
+
+#[test]
+fn times_that_lxcfs_shows_are_those_of_other_cpus() {
+    // A container that may use CPUs 2 and 5 of 8 is shown two, by other numbers.
+    let tree = machines::one_socket(8);
+    tree.write("proc/stat", "cpu0 1 2 3 4\ncpu1 1 2 3 4\n");
+    let lacks = |allowed: &str| {
+        let cpus = tree.read(allowed);
+        let host = Host::with_cpus(HostBuilder::default(), tree.source(), cpus).unwrap();
+        match host.watch().unwrap().read().unwrap() {
+            Err(UsageUnknown::Lacks(cpus)) => write_list(&cpus),
+            other => format!("{other:?}"),
+        }
+    };
+    assert_eq!(lacks("2,5"), "2-7");
+    // `online` may be made up as well, and the host may use only the first of its CPUs.
+    tree.write("sys/devices/system/cpu/online", "0-1\n");
+    assert_eq!(lacks("2,5"), "2,5");
+    assert_eq!(lacks("1-2"), "2");
+    // Where the container has all CPUs, or the first ones, the numbers are right.
+    assert_eq!(lacks("0-1"), "Err(TooShort)");
 }
 
 #[test]

@@ -118,6 +118,8 @@ pub struct Cpu {
     /// Which physical core this hardware thread belongs to. A running number, because the kernel's
     /// `core_id` repeats from package to package and on some processors from die to die.
     pub core: usize,
+    /// All hardware threads of that core, this one included, also those that may not be used.
+    pub core_cpus: BTreeSet<u32>,
     /// How many hardware threads of the same core come before this one, of those that may be used.
     pub sibling_rank: u32,
     /// Which group of CPUs with a common last-level cache this one belongs to: its Cell.

@@ -51,6 +51,7 @@ fn one_cpu_is_one_of_everything() {
         os_index: 0,
         package: 0,
         core: 0,
+        core_cpus: set("0"),
         sibling_rank: 0,
         last_level_cache: 0,
         memory_node: 0,
@@ -100,6 +101,7 @@ fn of_siblings_the_first_allowed_one_is_the_first() {
     let cpus = machines::xeon_e5_2680_v4_twice().read("3,28-31,42");
     assert_eq!(column(&cpus, |cpu| cpu.os_index), [3, 28, 29, 30, 31, 42]);
     assert_eq!(column(&cpus, |cpu| cpu.core), [0, 1, 2, 3, 0, 4]);
+    assert_eq!(list(&cpus.cpus[1].core_cpus), "0,28");
     assert_eq!(column(&cpus, |cpu| cpu.sibling_rank), [0, 0, 0, 0, 1, 0]);
     assert_eq!(spe_order(&cpus), [3, 28, 29, 30, 42, 31]);
 }
