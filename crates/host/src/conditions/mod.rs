@@ -45,8 +45,6 @@ pub struct Conditions {
     pub cpus_online: usize,
     /// The CPUs that the host does not use although the computer has them, in ascending order.
     pub left_out: Vec<LeftOut>,
-    /// Whether cores run several hardware threads at once (SMT).
-    pub smt: bool,
     /// The limit on CPU time that a control group sets, if one does.
     pub quota: Option<Quota>,
     /// How many threads wanted to run, on average over the last minute and all CPUs of the
@@ -59,8 +57,6 @@ pub struct Conditions {
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
-    /// Whether the CPUs may go beyond their nominal clock frequency (turbo, boost).
-    pub boost: Option<bool>,
     /// What Linux counts time by, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock that times are measured with.
@@ -94,13 +90,11 @@ impl Conditions {
         Ok(Self {
             cpus_online: online.map_or(host.cpus.cpus.len(), |online| online.len()),
             left_out: left_out(host),
-            smt: smt(host)?,
             quota: host.cpus.quota.clone(),
             load_average: load_average(source)?,
             usage,
             governors,
             highest_clock_hz: highest_clock_khz.map(|khz| khz.saturating_mul(1_000)),
-            boost: boost(source)?,
             clock_source: files::text(&clock_source)?.map(|name| name.trim().to_owned()),
             clock: Clock::try_out(),
             cpus,
@@ -268,14 +262,6 @@ fn left_out(host: &Host) -> Vec<LeftOut> {
     left_out
 }
 
-/// What the kernel says about SMT; kernels before 4.19 do not.
-fn smt(host: &Host) -> Result<bool, CpusError> {
-    let path = host.source.path("sys/devices/system/cpu/smt/active");
-    let active = files::number::<u8>(&path, "0 or 1")?;
-    let siblings = || host.cpus.cpus.iter().any(|cpu| cpu.sibling_rank > 0);
-    Ok(active.map_or_else(siblings, |active| active != 0))
-}
-
 /// `proc/loadavg` reads `0.32 0.22 0.36 4/98 4553`: of the last 1, 5 and 15 minutes, threads, and
 /// the last process.
 fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
@@ -293,15 +279,6 @@ fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
             "load averages such as \"0.32 0.22 0.36 4/98 4553\"",
         )),
     }
-}
-
-/// Intel's driver for clock frequencies has a file of its own, which says the opposite.
-fn boost(source: &Source) -> Result<Option<bool>, CpusError> {
-    let switch = |path| files::number::<u8>(&source.path(path), "0 or 1");
-    if let Some(off) = switch("sys/devices/system/cpu/intel_pstate/no_turbo")? {
-        return Ok(Some(off == 0));
-    }
-    Ok(switch("sys/devices/system/cpu/cpufreq/boost")?.map(|on| on != 0))
 }
 
 /// `CPU 3`, or `CPUs 0-3,8`.

@@ -29,8 +29,6 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
-    tree.write("sys/devices/system/cpu/smt/active", "0\n");
-    tree.write("sys/devices/system/cpu/cpufreq/boost", "1\n");
     tree.write(
         "sys/devices/system/clocksource/clocksource0/current_clocksource",
         "hpet\n",
@@ -72,7 +70,6 @@ fn everything_that_a_computer_tells_is_read() {
     let mut expected: Vec<_> = (2..=6).map(unpaid).collect();
     expected.push("CPU 7: offline".to_owned());
     assert_eq!(left_out, expected);
-    assert!(!conditions.smt);
     assert_eq!(conditions.quota.as_ref().map(Quota::cpus), Some(2.5));
     assert_eq!(conditions.load_average, Some(7.25));
     let governors = [("performance", "0"), ("powersave", "1")];
@@ -83,12 +80,8 @@ fn everything_that_a_computer_tells_is_read() {
             .into()
     );
     assert_eq!(conditions.highest_clock_hz, Some(3_000_001_000));
-    assert_eq!(conditions.boost, Some(true));
     assert_eq!(conditions.clock_source.as_deref(), Some("hpet"));
     assert_eq!(conditions.usage, Err(UsageUnknown::Hidden));
-
-    tree.write("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
-    assert_eq!(boost(&tree.source()).unwrap(), Some(false));
 }
 
 #[test]
@@ -106,10 +99,21 @@ fn a_computer_that_tells_nothing_has_no_state() {
 }
 
 #[test]
-fn without_the_word_of_the_kernel_siblings_tell_about_smt() {
-    let tree = machines::xeon_e5_2680_v4_twice();
-    assert!(smt(&host(&tree)).unwrap());
-    assert!(!smt(&host(&machines::one_socket(2))).unwrap());
+fn a_driver_that_does_not_answer_tells_nothing() {
+    let tree = computer();
+    let folder = "sys/devices/system/cpu/cpu0/cpufreq";
+    for file in ["scaling_governor", "cpuinfo_max_freq"] {
+        let file = format!("{folder}/{file}");
+        tree.remove(&file);
+        // Linux maps nothing at address 0, and says `EIO` to who reads there.
+        tree.link(&file, "/proc/self/mem");
+    }
+    let conditions = host(&tree).conditions().unwrap();
+    assert_eq!(
+        conditions.governors,
+        [("powersave".to_owned(), set("1"))].into()
+    );
+    assert_eq!(conditions.highest_clock_hz, Some(3_000_001_000));
 }
 
 #[test]
@@ -126,13 +130,11 @@ fn quiet() -> Conditions {
         cpus: BTreeSet::from([0]),
         cpus_online: 1,
         left_out: Vec::new(),
-        smt: false,
         quota: None,
         load_average: None,
         usage: Ok(usage_of(&[(0, 0.0, 0.0)])),
         governors: BTreeMap::new(),
         highest_clock_hz: None,
-        boost: None,
         clock_source: Some("tsc".to_owned()),
         clock: Clock {
             step: Some(Span::from_nanoseconds(20)),
@@ -739,13 +741,6 @@ fn malformed_files_are_named() {
             "cpu0 1 2 3 4 x\n",
             "cpu0 1 2 3 4 x",
             "ticks in at least four columns such as \"cpu0 1520 0 848 91317\"",
-        ),
-        ("sys/devices/system/cpu/smt/active", "on\n", "on", "0 or 1"),
-        (
-            "sys/devices/system/cpu/cpufreq/boost",
-            "yes\n",
-            "yes",
-            "0 or 1",
         ),
         (
             "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",

@@ -785,6 +785,25 @@ fn a_file_that_cannot_be_read_is_named_with_the_reason() {
 }
 
 #[test]
+fn what_drivers_say_in_place_of_a_content_is_no_content() {
+    let is_hidden = |number| files::is_hidden(&io::Error::from_raw_os_error(number));
+    for number in [
+        libc::ENOENT,
+        libc::EACCES,
+        libc::EAGAIN,
+        libc::EBUSY,
+        libc::EINVAL,
+        libc::EIO,
+        libc::ENODEV,
+        libc::ENXIO,
+    ] {
+        assert!(is_hidden(number), "{number}");
+    }
+    assert!(!is_hidden(libc::EISDIR));
+    assert!(!is_hidden(libc::ENOMEM));
+}
+
+#[test]
 fn an_empty_mask_is_refused() {
     assert_eq!(
         message(&machines::one_socket(2), Some("")),
