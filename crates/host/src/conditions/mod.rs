@@ -16,6 +16,7 @@ mod usage;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::Host;
@@ -57,6 +58,15 @@ pub struct Conditions {
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
+    /// A clock frequency in hertz that no CPU of the host goes beyond, to tell figures that cannot be
+    /// by: twice the highest that the system names, because drivers round, and some leave the boost
+    /// out.
+    ///
+    /// `None` if the system does not name one for each CPU. Nor if it is the driver `acpi-cpufreq`
+    /// that names it: that may be the clock without turbo, which processors for notebooks leave four
+    /// times behind (1.1 GHz and 4.7 GHz of a Core i7-10710U). Nor with `CELLWORKS_FSROOT`, because
+    /// programs run on this computer.
+    pub clock_bound_hz: Option<u64>,
     /// What Linux counts time by, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock that times are measured with.
@@ -73,16 +83,21 @@ impl Conditions {
         };
         let cpus = host.used_cpus();
         let mut governors = BTreeMap::<_, BTreeSet<u32>>::new();
-        let mut highest_clock_khz = None;
+        let mut clocks_hz = Vec::new();
         for &cpu in &cpus {
             let folder = source.path(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
-            if let Some(governor) = files::text(&folder.join("scaling_governor"))? {
-                let governor = governor.trim().to_owned();
+            if let Some(governor) = word(&folder.join("scaling_governor"))? {
                 governors.entry(governor).or_default().insert(cpu);
             }
             let khz: Option<u64> =
                 files::number(&folder.join("cpuinfo_max_freq"), "a clock frequency in kHz")?;
-            highest_clock_khz = highest_clock_khz.max(khz);
+            clocks_hz.push(NamedClock {
+                // 0 where the driver does not know.
+                hz: khz
+                    .filter(|&khz| khz > 0)
+                    .map(|khz| khz.saturating_mul(1_000)),
+                driver: word(&folder.join("scaling_driver"))?,
+            });
         }
         let online = files::list(&source.path("sys/devices/system/cpu/online"))?;
         let clock_source =
@@ -94,8 +109,9 @@ impl Conditions {
             load_average: load_average(source)?,
             usage,
             governors,
-            highest_clock_hz: highest_clock_khz.map(|khz| khz.saturating_mul(1_000)),
-            clock_source: files::text(&clock_source)?.map(|name| name.trim().to_owned()),
+            highest_clock_hz: clocks_hz.iter().filter_map(|clock| clock.hz).max(),
+            clock_bound_hz: bound(&clocks_hz).filter(|_| source.is_this_computer()),
+            clock_source: word(&clock_source)?,
             clock: Clock::try_out(),
             cpus,
         })
@@ -260,6 +276,28 @@ fn left_out(host: &Host) -> Vec<LeftOut> {
     let mut left_out: Vec<LeftOut> = cpus.left_out.iter().copied().chain(unpaid).collect();
     left_out.sort_by_key(|left_out| left_out.os_index);
     left_out
+}
+
+/// The content of a file without white space around it, if that leaves anything.
+fn word(path: &Path) -> Result<Option<String>, CpusError> {
+    let word = files::text(path)?.map(|text| text.trim().to_owned());
+    Ok(word.filter(|word| !word.is_empty()))
+}
+
+/// The highest clock frequency of one CPU, and which driver names it.
+struct NamedClock {
+    hz: Option<u64>,
+    driver: Option<String>,
+}
+
+/// See [`Conditions::clock_bound_hz`].
+fn bound(clocks: &[NamedClock]) -> Option<u64> {
+    let highest = |clock: &NamedClock| {
+        let knows_turbo = clock.driver.as_deref() != Some("acpi-cpufreq");
+        clock.hz.filter(|_| knows_turbo)
+    };
+    let each: Option<Vec<u64>> = clocks.iter().map(highest).collect();
+    Some(each?.into_iter().max()?.saturating_mul(2))
 }
 
 /// `proc/loadavg` reads `0.32 0.22 0.36 4/98 4553`: of the last 1, 5 and 15 minutes, threads, and

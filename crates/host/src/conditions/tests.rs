@@ -99,6 +99,47 @@ fn a_computer_that_tells_nothing_has_no_state() {
 }
 
 #[test]
+fn governors_and_clocks_that_say_nothing_are_not_known() {
+    let tree = computer();
+    for cpu in 0..2 {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq");
+        tree.write(format!("{folder}/scaling_governor"), "\n");
+        tree.write(format!("{folder}/cpuinfo_max_freq"), "0\n");
+    }
+    let conditions = host(&tree).conditions().unwrap();
+    assert_eq!(conditions.governors, BTreeMap::new());
+    assert_eq!(conditions.highest_clock_hz, None);
+
+    let most = "sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq";
+    tree.write(most, &format!("{}\n", u64::MAX));
+    let conditions = host(&tree).conditions().unwrap();
+    assert_eq!(conditions.highest_clock_hz, Some(u64::MAX));
+}
+
+#[test]
+fn clocks_bound_figures_where_turbo_is_among_them() {
+    let clock = |hz, driver: Option<&str>| NamedClock {
+        hz,
+        driver: driver.map(str::to_owned),
+    };
+    let pstate = |hz| clock(Some(hz), Some("intel_pstate"));
+    assert_eq!(bound(&[pstate(3_000), pstate(5_000)]), Some(10_000));
+    assert_eq!(bound(&[clock(Some(5_000), None)]), Some(10_000));
+    assert_eq!(bound(&[pstate(u64::MAX)]), Some(u64::MAX));
+    assert_eq!(bound(&[pstate(5_000), clock(None, None)]), None);
+    let without_turbo = clock(Some(1_100), Some("acpi-cpufreq"));
+    assert_eq!(bound(&[pstate(5_000), without_turbo]), None);
+    assert_eq!(bound(&[]), None);
+}
+
+#[test]
+fn the_clock_of_another_computer_bounds_nothing_here() {
+    let conditions = host(&computer()).conditions().unwrap();
+    assert_eq!(conditions.highest_clock_hz, Some(3_000_001_000));
+    assert_eq!(conditions.clock_bound_hz, None);
+}
+
+#[test]
 fn a_driver_that_does_not_answer_tells_nothing() {
     let tree = computer();
     let folder = "sys/devices/system/cpu/cpu0/cpufreq";
@@ -135,6 +176,7 @@ fn quiet() -> Conditions {
         usage: Ok(usage_of(&[(0, 0.0, 0.0)])),
         governors: BTreeMap::new(),
         highest_clock_hz: None,
+        clock_bound_hz: None,
         clock_source: Some("tsc".to_owned()),
         clock: Clock {
             step: Some(Span::from_nanoseconds(20)),
