@@ -11,6 +11,7 @@
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
+use crate::SPES_MAX;
 use crate::cpus::Cpus;
 
 /// Who runs where.
@@ -34,7 +35,7 @@ pub(crate) struct WorkerLayout {
 }
 
 impl Layout {
-    /// Lays out `spes` SPEs; as many as CPUs can run at once, if `None`.
+    /// Lays out `spes` SPEs, at most [`SPES_MAX`]; as many as CPUs can run at once, if `None`.
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>) -> Self {
         let mut order = cpus.spe_order();
         // More OS threads than the quota pays for would only take turns.
@@ -42,7 +43,7 @@ impl Layout {
             .quota
             .as_ref()
             .map_or(usize::MAX, |quota| quota.cpus_floor());
-        order.truncate(paid.max(1));
+        order.truncate(paid.clamp(1, SPES_MAX));
         let first = order[0];
         let cell_of = |at: usize| cpus.cpus[at].last_level_cache;
         let first_cell = order
@@ -225,6 +226,15 @@ mod tests {
         assert_eq!(modules([true, false, true]), (2, vec![0, 0, 1]));
         assert_eq!(modules([false, true, true]), (2, vec![1, 0, 1]));
         assert_eq!(modules([false, false, true]), (1, vec![0, 0, 0]));
+    }
+
+    #[test]
+    fn more_cpus_than_spes_may_be_are_not_used() {
+        let layout = Layout::new(&computer(2, 32_768 / 2), None);
+        assert_eq!(layout.topology.spes().len(), SPES_MAX);
+        assert_eq!(layout.workers.len(), SPES_MAX);
+        let few = Layout::new(&computer(2, 32_768 / 2), Some(3));
+        assert_eq!(few.workers.len(), 3);
     }
 
     #[test]

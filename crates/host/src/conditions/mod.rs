@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Host;
 use crate::cpus::list::write_list;
 use crate::cpus::{CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
+use crate::{Host, SPES_MAX};
 pub use clock::Clock;
 pub(crate) use usage::{CpuTime, cpu_time_of_this_thread};
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
@@ -265,15 +265,21 @@ impl Host {
     }
 }
 
-/// The CPUs that were left out when the CPUs were read, and those that the quota does not pay for.
+/// The CPUs that were left out when the CPUs were read, those that the quota does not pay for, and
+/// those that are too many.
 fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
-    let unpaid = cpus.spe_order().into_iter().skip(paid).map(|at| LeftOut {
+    let order = cpus.spe_order().into_iter().enumerate();
+    let last = order.skip(paid.min(SPES_MAX)).map(|(place, at)| LeftOut {
         os_index: cpus.cpus[at].os_index,
-        why: WhyLeftOut::Quota,
+        why: if place < paid {
+            WhyLeftOut::TooMany
+        } else {
+            WhyLeftOut::Quota
+        },
     });
-    let mut left_out: Vec<LeftOut> = cpus.left_out.iter().copied().chain(unpaid).collect();
+    let mut left_out: Vec<LeftOut> = cpus.left_out.iter().copied().chain(last).collect();
     left_out.sort_by_key(|left_out| left_out.os_index);
     left_out
 }

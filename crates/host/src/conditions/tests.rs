@@ -140,6 +140,20 @@ fn the_clock_of_another_computer_bounds_nothing_here() {
 }
 
 #[test]
+fn cpus_beyond_the_most_that_a_host_uses_are_left_out() {
+    let tree = Tree::empty();
+    tree.write("sys/devices/system/cpu/online", "0-4097\n");
+    let host = host(&tree);
+    assert_eq!(host.topology().spes().len(), 4_096);
+    let left_out: Vec<_> = left_out(&host)
+        .iter()
+        .map(|left_out| format!("CPU {}: {}", left_out.os_index, left_out.why))
+        .collect();
+    let too_many = |cpu| format!("CPU {cpu}: beyond the 4096 CPUs that a host uses at most");
+    assert_eq!(left_out, [4_096, 4_097].map(too_many));
+}
+
+#[test]
 fn a_driver_that_does_not_answer_tells_nothing() {
     let tree = computer();
     let folder = "sys/devices/system/cpu/cpu0/cpufreq";

@@ -41,6 +41,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::SPES_MAX;
 use list::write_list;
 pub use memory::Node;
 pub use quota::Quota;
@@ -157,6 +158,8 @@ pub enum WhyLeftOut {
     /// A control group's quota does not pay for the CPU's time: more threads than it pays for would
     /// only take turns.
     Quota,
+    /// A host has no more SPEs than its other CPUs.
+    TooMany,
 }
 
 /// In a few words, for a list of CPUs.
@@ -166,6 +169,9 @@ impl fmt::Display for WhyLeftOut {
             Self::NotAllowed => "not allowed by `taskset`, a cpuset or the container",
             Self::Offline => "offline",
             Self::Quota => "not paid for by the quota of CPU time",
+            Self::TooMany => {
+                return write!(f, "beyond the {SPES_MAX} CPUs that a host uses at most");
+            }
         })
     }
 }
