@@ -69,7 +69,7 @@ mod words;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
@@ -138,12 +138,20 @@ pub enum HostError {
     /// The CPUs of this computer could not be read.
     #[error("the CPUs of this computer cannot be read: {0}")]
     Cpus(#[from] CpusError),
-    /// The CPUs of another computer could not be read.
+    /// `CELLWORKS_FSROOT` names something that does not hold a computer's files.
     #[error(
-        "the CPUs of the computer in {} cannot be read: {cause}; {FSROOT} has to name the folder \
-         that holds its `sys` and `proc`",
+        "{FSROOT} names {}, {lack}; have it name a folder with the `sys` and `proc` of a computer, \
+         or unset it to use this computer",
         root.display()
     )]
+    NoComputer {
+        /// What the variable names.
+        root: PathBuf,
+        /// What is missing, such as "which does not exist".
+        lack: String,
+    },
+    /// The CPUs of another computer could not be read.
+    #[error("the CPUs of the computer in {} cannot be read: {cause}", root.display())]
     OtherComputer {
         /// The folder that `CELLWORKS_FSROOT` names.
         root: PathBuf,
@@ -261,12 +269,20 @@ impl Host {
     }
 
     fn of(builder: HostBuilder, source: Source) -> Result<Self, HostError> {
+        if !source.is_this_computer() {
+            check_folder(&source.root)?;
+        }
         let cpus = source
             .allowed()
             .and_then(|allowed| cpus::read(&source, allowed.as_ref()));
         match cpus {
             Ok(cpus) => Self::with_cpus(builder, source, cpus),
             Err(cause) if source.is_this_computer() => Err(HostError::Cpus(cause)),
+            Err(CpusError::Unknown { .. }) => Err(HostError::NoComputer {
+                root: source.root,
+                lack: "which has no file `sys/devices/system/cpu/online`, or an empty one"
+                    .to_owned(),
+            }),
             Err(cause) => Err(HostError::OtherComputer {
                 root: source.root,
                 cause,
@@ -349,6 +365,20 @@ impl Host {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
+}
+
+/// Whether there is a folder.
+fn check_folder(root: &Path) -> Result<(), HostError> {
+    let lack = match std::fs::metadata(root) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "which is not a folder".to_owned(),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => "which does not exist".to_owned(),
+        Err(why) => format!("which cannot be looked at: {why}"),
+    };
+    Err(HostError::NoComputer {
+        root: root.to_owned(),
+        lack,
+    })
 }
 
 /// Finds out on which of the usable nodes `place` can place memory: the others are not usable. If it
@@ -434,6 +464,10 @@ unsafe impl Machine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
+        // Memory is this computer's, and the modules are another's.
+        if !self.source.is_this_computer() {
+            return None;
+        }
         let node = node_of(ea.0 as usize).ok()?;
         let index = self.nodes.iter().position(|&os_index| os_index == node)?;
         Some(ModuleId::new(index as u16))

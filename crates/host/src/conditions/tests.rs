@@ -274,7 +274,7 @@ fn what_cannot_be_told_is_warned_of_with_the_cause() {
         (UsageUnknown::TooShort, "less than 100 ms were watched"),
         (
             UsageUnknown::Hidden,
-            "/proc/stat is hidden, as in some containers",
+            "/proc/stat cannot be read, as in some containers",
         ),
         (
             UsageUnknown::Lacks(set("2-7")),
@@ -927,19 +927,52 @@ fn a_cpu_beyond_all_masks_is_one_that_nothing_is_pinned_to() {
 }
 
 #[test]
-fn a_folder_that_holds_no_computer_is_refused() {
+fn memory_of_this_computer_is_at_home_on_no_module_of_another() {
+    let host = host(&machines::xeon_e5_2680_v4_twice());
+    let region = host.allocate(ModuleId::new(1), 4096).unwrap();
+    assert_eq!(host.home_of(region.at(0)), None);
+}
+
+#[test]
+fn what_is_not_a_computer_is_refused_with_what_it_lacks() {
     let tree = Tree::empty();
-    let error = Host::of(HostBuilder::default(), tree.source())
-        .map(drop)
-        .unwrap_err();
-    let root = tree.root();
-    assert_eq!(
-        error.to_string(),
+    tree.write("file", "");
+    let refused = |root: &str| {
+        let source = Source {
+            root: format!("{}{root}", tree.root()).into(),
+        };
+        let result = Host::of(HostBuilder::default(), source).map(drop);
+        result
+            .unwrap_err()
+            .to_string()
+            .replace(tree.root(), "/folder")
+    };
+    let expected = |root: &str, lack: &str| {
         format!(
-            "the CPUs of the computer in {root} cannot be read: \
-             {root}/sys/devices/system/cpu/online cannot be read and no mask of allowed CPUs was \
-             given, so the CPUs are unknown; mount /sys or give a mask; CELLWORKS_FSROOT has to \
-             name the folder that holds its `sys` and `proc`"
+            "CELLWORKS_FSROOT names /folder{root}, {lack}; have it name a folder with the `sys` and \
+             `proc` of a computer, or unset it to use this computer"
         )
+    };
+    assert_eq!(refused("/none"), expected("/none", "which does not exist"));
+    assert_eq!(refused("/file"), expected("/file", "which is not a folder"));
+    assert_eq!(
+        refused("/file/below"),
+        expected(
+            "/file/below",
+            "which cannot be looked at: Not a directory (os error 20)"
+        )
+    );
+    let lack = "which has no file `sys/devices/system/cpu/online`, or an empty one";
+    assert_eq!(refused(""), expected("", lack));
+    tree.write("sys/devices/system/cpu/online", "");
+    assert_eq!(refused(""), expected("", lack));
+
+    tree.write("sys/devices/system/cpu/online", "all\n");
+    assert_eq!(
+        refused(""),
+        "the CPUs of the computer in /folder cannot be read: \
+         /folder/sys/devices/system/cpu/online reads \"all\", but a list of numbers below 65536 \
+         such as \"0-3,8,10-11\" was expected; if a container or emulator provides this file, \
+         correct it there, otherwise report it with the output of `uname -a`"
     );
 }

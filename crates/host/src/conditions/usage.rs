@@ -105,7 +105,7 @@ pub enum UsageUnknown {
     #[error("less than 100 ms were watched")]
     TooShort,
     /// The system does not show the times of CPUs.
-    #[error("/proc/stat is hidden, as in some containers")]
+    #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
     /// These CPUs are there, and the system does not show their times: it may show those of others
     /// under the numbers of the CPUs that it has.
