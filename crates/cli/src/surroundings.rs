@@ -99,6 +99,8 @@ fn in_reports(before: &Conditions) -> cellworks_report::Conditions {
         highest_clock_hz: before.highest_clock_hz,
         clock_step_ns: before.clock.step.map(|step| step.as_nanoseconds_f64()),
         clock_reading_ns: before.clock.reading.as_nanoseconds_f64(),
+        transparent_huge_pages: before.transparent_huge_pages.clone(),
+        memory_available_bytes: before.memory_available_bytes,
         cpus_left_out: before
             .left_out
             .iter()

@@ -92,6 +92,8 @@ fn a_computer_that_tells_nothing_has_no_state() {
     let expected = Conditions {
         clock: conditions.clock,
         clock_source: None,
+        transparent_huge_pages: conditions.transparent_huge_pages.clone(),
+        memory_available_bytes: conditions.memory_available_bytes,
         usage: Err(UsageUnknown::Hidden),
         ..quiet()
     };
@@ -177,6 +179,78 @@ fn this_computer_has_a_state() {
     let conditions = host.conditions().unwrap();
     assert!(conditions.cpus_online >= 1);
     assert_eq!(conditions.cpus, host.used_cpus());
+    assert!(
+        conditions
+            .memory_available_bytes
+            .is_none_or(|bytes| bytes > 1 << 20)
+    );
+}
+
+#[test]
+fn the_choice_of_huge_pages_is_the_word_in_brackets() {
+    let tree = Tree::empty();
+    let choice = || memory::transparent_huge_pages(&tree.source());
+    assert_eq!(choice().unwrap(), None);
+    let file = "sys/kernel/mm/transparent_hugepage/enabled";
+    tree.write(file, "always [madvise] never\n");
+    assert_eq!(choice().unwrap().as_deref(), Some("madvise"));
+    tree.write(file, "always madvise never\n");
+    assert_eq!(
+        message(&tree, choice()),
+        format!(
+            "/{file} reads \"always madvise never\", but a choice such as \"always [madvise] never\" \
+             was expected; {REMEDY}"
+        )
+    );
+}
+
+#[test]
+fn memory_is_what_the_kernel_and_the_groups_leave() {
+    let tree = Tree::empty();
+    let available = || memory::available_bytes(&tree.source()).unwrap();
+    assert_eq!(available(), None);
+    tree.write(
+        "proc/meminfo",
+        "MemTotal: 9000 kB\nMemFree: 9 kB\nMemAvailable:   8000 kB\n",
+    );
+    assert_eq!(available(), Some(8_000 * 1024));
+
+    tree.write("proc/self/cgroup", "5:memory:/old\n0::/pod/main\n");
+    let mounts = "33 31 0:31 / /v1 rw - cgroup cgroup rw,memory\n\
+                  29 23 0:26 / /v2 rw - cgroup2 cgroup2 rw\n";
+    tree.write("proc/self/mountinfo", mounts);
+    tree.write("v2/pod/main/memory.max", "max\n");
+    tree.write("v2/pod/memory.max", "4000000\n");
+    tree.write("v2/pod/memory.current", "3000000\n");
+    assert_eq!(available(), Some(1_000_000));
+    // What was read from files long ago makes room.
+    tree.write(
+        "v2/pod/memory.stat",
+        "anon 7\nfile 2100000\ninactive_file 2000000\n",
+    );
+    assert_eq!(available(), Some(3_000_000));
+
+    tree.write("v1/old/memory.limit_in_bytes", "9223372036854771712\n");
+    tree.write("v1/old/memory.usage_in_bytes", "3000000\n");
+    assert_eq!(available(), Some(3_000_000));
+    tree.write("v1/old/memory.limit_in_bytes", "3500000\n");
+    assert_eq!(available(), Some(500_000));
+    tree.write(
+        "v1/old/memory.stat",
+        "inactive_file 9\ntotal_inactive_file 100000\n",
+    );
+    assert_eq!(available(), Some(600_000));
+    // A limit that was lowered below what is used leaves nothing.
+    tree.write("v1/old/memory.limit_in_bytes", "4096\n");
+    assert_eq!(available(), Some(0));
+
+    tree.write("v2/pod/memory.max", "much\n");
+    assert_eq!(
+        message(&tree, memory::available_bytes(&tree.source())),
+        format!(
+            "/v2/pod/memory.max reads \"much\", but a number of bytes or \"max\" was expected; {REMEDY}"
+        )
+    );
 }
 
 /// A computer of one CPU on which nothing is wrong.
@@ -196,6 +270,8 @@ fn quiet() -> Conditions {
             step: Some(Span::from_nanoseconds(20)),
             reading: Span::from_nanoseconds(28),
         },
+        transparent_huge_pages: None,
+        memory_available_bytes: None,
     }
 }
 
@@ -769,10 +845,11 @@ fn programs_run_on_though_their_cpus_went_away() {
 
 // -------------------------------------------------------------------------------------------- errors
 
+const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
+                      otherwise report it with the output of `uname -a`";
+
 #[test]
 fn malformed_files_are_named() {
-    const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
-                          otherwise report it with the output of `uname -a`";
     let cases = [
         (
             "proc/loadavg",

@@ -25,7 +25,6 @@
 //! `sched_yield` as one, and SPEs that share a CPU with the PPE do that all the time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellworks_machine::Span;
@@ -452,23 +451,11 @@ pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> 
     let Some(text) = files::text(&path)? else {
         return Ok(None);
     };
-    let all = figure(&path, &text, "nr_periods")?;
-    let throttled = figure(&path, &text, "nr_throttled")?;
+    let all = files::figure(&path, &text, "nr_periods")?;
+    let throttled = files::figure(&path, &text, "nr_throttled")?;
     Ok(all
         .zip(throttled)
         .map(|(all, throttled)| Periods { all, throttled }))
-}
-
-fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
-    let mut lines = text.lines();
-    let line = lines.find(|line| line.split_whitespace().next() == Some(name));
-    let number = line.map(|line| {
-        let number = line.split_whitespace().nth(1);
-        number
-            .and_then(|number| number.parse().ok())
-            .ok_or_else(|| files::malformed(path, line, &format!("\"{name}\" and a number")))
-    });
-    number.transpose()
 }
 
 /// The CPU time that the pinned threads of a host used in all of its runs, by seat.

@@ -62,6 +62,19 @@ pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, Cpus
         .map_err(|_| malformed(path, &text, expected))
 }
 
+/// The number behind `name` in a file that has a line for each figure, if it has this one.
+pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.split_whitespace().next() == Some(name));
+    let number = line.map(|line| {
+        let number = line.split_whitespace().nth(1);
+        number
+            .and_then(|number| number.parse().ok())
+            .ok_or_else(|| malformed(path, line, &format!("\"{name}\" and a number")))
+    });
+    number.transpose()
+}
+
 /// The entries of a folder that are called `prefix` and a number, by ascending number; none if the
 /// folder is hidden.
 pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, CpusError> {

@@ -27,6 +27,7 @@
 //! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
 
 pub(crate) mod files;
+pub(crate) mod groups;
 pub(crate) mod list;
 mod memory;
 mod quota;
