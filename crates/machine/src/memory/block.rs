@@ -505,18 +505,21 @@ mod models {
             // From here on, stores take the locked way.
             block.reserve(0, &mut [0; LINE_BYTES], || vec![in_flight.clone()]);
             let other = {
-                let (block, in_flight) = (block.clone(), in_flight.clone());
+                let block = block.clone();
                 thread::spawn(move || {
-                    let swap = AtomicOp::CompareAndSwap {
-                        expected: 0,
-                        new: 2,
-                    };
-                    block.fetch_update(0, swap, &in_flight)
+                    block.fetch_update(0, AtomicOp::Set(1), &InFlight::new());
+                    block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            block.fetch_update(0, AtomicOp::Set(1), &InFlight::new());
-            let reserved = block.reserve(0, &mut [0; LINE_BYTES], Vec::new);
-            if other.join().unwrap() == 1 {
+            // loom does not see the word, and tries other orders only where both threads took the
+            // line. So the thread that it lets go first has to be this one, whose swap then stores.
+            let swap = AtomicOp::CompareAndSwap {
+                expected: 0,
+                new: 2,
+            };
+            let found = block.fetch_update(0, swap, &in_flight);
+            let reserved = other.join().unwrap();
+            if found == 1 {
                 assert!(block.still_reserved(reserved));
             }
         });
