@@ -59,9 +59,9 @@ pub struct Conditions {
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
-    /// A clock frequency in hertz that no CPU of the host goes beyond, to tell figures that cannot be
-    /// by: twice the highest that the system names, because drivers round, and some leave the boost
-    /// out.
+    /// A clock frequency in hertz that no CPU of the host goes beyond, by which to know figures that
+    /// cannot be: twice the highest that the system names, because drivers round, and some leave the
+    /// boost out.
     ///
     /// `None` if the system does not name one for each CPU. Nor if it is the driver `acpi-cpufreq`
     /// that names it: that may be the clock without turbo, which processors for notebooks leave four

@@ -71,7 +71,8 @@ pub struct Usage {
     /// The CPUs on which the host ran the PPE or SPEs meanwhile, in ascending order; all of its CPUs
     /// if it ran none. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
-    /// The other hardware threads of the cores of these CPUs, if not among them, in ascending order.
+    /// The other hardware threads of the cores of these CPUs, as far as they are not among them, in
+    /// ascending order.
     pub siblings: Vec<SiblingUsage>,
 }
 
