@@ -50,7 +50,7 @@ impl Surroundings {
     /// The environment of a run that has just ended, and why it was disturbed, in sentences.
     pub fn after(&self) -> (Environment, Vec<String>) {
         let mut environment = self.meanwhile();
-        let usage = self.watch.read().ok().flatten();
+        let usage = self.watch.read().ok().and_then(Result::ok);
         if let (Some(usage), Some(host)) = (&usage, &mut environment.host) {
             host.busy_during = Some(usage.by_others);
             host.stolen_during = Some(usage.stolen);
@@ -90,7 +90,7 @@ impl Surroundings {
 fn in_reports(before: &Conditions) -> cellworks_report::Conditions {
     cellworks_report::Conditions {
         load_average: before.load_average,
-        busy_before: before.usage.as_ref().map(|usage| usage.by_others),
+        busy_before: before.usage.as_ref().ok().map(|usage| usage.by_others),
         busy_during: None,
         stolen_during: None,
         governors: before.governors.keys().cloned().collect(),
@@ -99,6 +99,8 @@ fn in_reports(before: &Conditions) -> cellworks_report::Conditions {
         highest_clock_hz: before.highest_clock_hz,
         clock_step_ns: before.clock.step.map(|step| step.as_nanoseconds_f64()),
         clock_reading_ns: before.clock.reading.as_nanoseconds_f64(),
+        transparent_huge_pages: before.transparent_huge_pages.clone(),
+        memory_available_bytes: before.memory_available_bytes,
         cpus_left_out: before
             .left_out
             .iter()

@@ -95,10 +95,9 @@ fn a_folder_without_a_computer_ends_the_command() {
     assert_eq!(
         run.err,
         format!(
-            "error: the CPUs of the computer in {root} cannot be read: \
-             {root}/sys/devices/system/cpu/online cannot be read and no mask of allowed CPUs was \
-             given, so the CPUs are unknown; mount /sys or give a mask; CELLWORKS_FSROOT has to \
-             name the folder that holds its `sys` and `proc`\n"
+            "error: CELLWORKS_FSROOT names {root}, which has no file \
+             `sys/devices/system/cpu/online`, or an empty one; have it name a folder with the `sys` \
+             and `proc` of a computer, or unset it to use this computer\n"
         )
     );
 }

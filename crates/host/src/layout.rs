@@ -1,12 +1,17 @@
-//! Which CPU each SPE gets.
+//! Which CPU each SPE gets, and which memory module is next to it.
 //!
 //! SPEs take the CPUs in the order of [`Cpus::spe_order`]: Cell by Cell, SMT siblings last. The
 //! PPE takes the first CPU, and the SPE that would have it comes last among the first hardware
-//! threads of its Cell, because a PPE that talks to SPE 0 should not share a CPU with it. Where there are more SPEs than CPUs, the
-//! SPEs go round again, and those that meet on a CPU share one OS thread.
+//! threads of its Cell, because a PPE that talks to SPE 0 should not share a CPU with it. Where
+//! there are more SPEs than CPUs, the SPEs go round again, and those that meet on a CPU share one OS
+//! thread.
+//!
+//! The modules are the NUMA nodes of which the process can have memory. A Cell on another node has
+//! the nearest of them.
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
+use crate::SPES_MAX;
 use crate::cpus::Cpus;
 
 /// Who runs where.
@@ -30,7 +35,7 @@ pub(crate) struct WorkerLayout {
 }
 
 impl Layout {
-    /// Lays out `spes` SPEs; as many as CPUs can run at once, if `None`.
+    /// Lays out `spes` SPEs, at most [`SPES_MAX`]; as many as CPUs can run at once, if `None`.
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>) -> Self {
         let mut order = cpus.spe_order();
         // More OS threads than the quota pays for would only take turns.
@@ -38,7 +43,7 @@ impl Layout {
             .quota
             .as_ref()
             .map_or(usize::MAX, |quota| quota.cpus_floor());
-        order.truncate(paid.max(1));
+        order.truncate(paid.clamp(1, SPES_MAX));
         let first = order[0];
         let cell_of = |at: usize| cpus.cpus[at].last_level_cache;
         let first_cell = order
@@ -66,13 +71,17 @@ impl Layout {
                 place: format!("CPU {}", cpus.cpus[at].os_index),
             });
         }
+        let modules: Vec<usize> = cpus.usable_nodes().collect();
         let module_of = |cell: &usize| {
             let at = order.iter().find(|&&at| cell_of(at) == *cell);
-            ModuleId::new(cpus.cpus[*at.expect("the cell was met")].memory_node as u16)
+            let own = cpus.cpus[*at.expect("the cell was met")].memory_node;
+            let nearest = cpus.nearest_usable(own);
+            let module = modules.iter().position(|&node| node == nearest);
+            ModuleId::new(module.expect("a usable node is a module") as u16)
         };
         let name = cpus.model_name.clone().unwrap_or_else(|| "host".to_owned());
         let topology = Topology::new(name, cells.iter().map(module_of).collect(), sites)
-            .with_modules(cpus.memory_nodes.len() as u16);
+            .with_modules(modules.len() as u16);
         let workers = order
             .iter()
             .take(spes)
@@ -109,6 +118,9 @@ mod tests {
             os_index: os_index as u32,
             package: 0,
             core: os_index % all,
+            core_cpus: [os_index % all, os_index % all + all]
+                .map(|cpu| cpu as u32)
+                .into(),
             sibling_rank: (os_index / all) as u32,
             last_level_cache: os_index % all / cores,
             memory_node: os_index % all / cores,
@@ -117,6 +129,7 @@ mod tests {
         let node = |os_index: usize| Node {
             os_index: os_index as u32,
             bytes: None,
+            usable: true,
             distances: Vec::new(),
         };
         Cpus {
@@ -194,6 +207,34 @@ mod tests {
         });
         assert_eq!(places(&Layout::new(&computer, None)), ["CPU 1", "CPU 0"]);
         assert_eq!(Layout::new(&computer, Some(4)).workers.len(), 2);
+    }
+
+    #[test]
+    fn only_nodes_with_memory_are_modules_and_the_others_have_the_nearest() {
+        let modules = |usable: [bool; 3]| {
+            let mut computer = computer(3, 1);
+            for (node, usable) in computer.memory_nodes.iter_mut().zip(usable) {
+                node.usable = usable;
+            }
+            computer.memory_nodes[0].distances = vec![10, 32, 21];
+            let layout = Layout::new(&computer, None);
+            let cells = layout.topology.cells();
+            let nearest = cells.map(|cell| layout.topology.nearest_module(cell).index());
+            (layout.topology.modules().len(), nearest.collect::<Vec<_>>())
+        };
+        assert_eq!(modules([true, true, true]), (3, vec![0, 1, 2]));
+        assert_eq!(modules([true, false, true]), (2, vec![0, 0, 1]));
+        assert_eq!(modules([false, true, true]), (2, vec![1, 0, 1]));
+        assert_eq!(modules([false, false, true]), (1, vec![0, 0, 0]));
+    }
+
+    #[test]
+    fn more_cpus_than_spes_may_be_are_not_used() {
+        let layout = Layout::new(&computer(2, 32_768 / 2), None);
+        assert_eq!(layout.topology.spes().len(), SPES_MAX);
+        assert_eq!(layout.workers.len(), SPES_MAX);
+        let few = Layout::new(&computer(2, 32_768 / 2), Some(3));
+        assert_eq!(few.workers.len(), 3);
     }
 
     #[test]

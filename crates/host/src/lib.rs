@@ -10,7 +10,8 @@
 //!   parking: who sleeps, who wakes whom, and whether everybody does
 //! ```
 //!
-//! - A Cell is a group of CPUs with a common last-level cache, a memory module a NUMA node.
+//! - A Cell is a group of CPUs with a common last-level cache, a memory module a NUMA node of which
+//!   the process can have memory.
 //! - Waiting spins for some microseconds, lets other cooperative threads of the core run, then
 //!   parks the OS thread.
 //! - Staging is zero-copy: a view is the memory itself, prefetched. A *strict* host
@@ -67,7 +68,8 @@ mod watchdog;
 mod words;
 mod worker;
 
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
@@ -76,9 +78,9 @@ use cellworks_machine::{
     LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, SpeId, Topology, barrier,
 };
 
-use conditions::CpuTime;
-pub use conditions::{Clock, Conditions, CpuUsage, Usage, Watch};
-use cpus::{Cpus, FSROOT, Source};
+pub use conditions::{Clock, Conditions, CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
+use conditions::{CpuTime, name_cpus};
+use cpus::{Cpus, FSROOT, Node, Source};
 pub use cpus::{CpusError, LeftOut, Quota, WhyLeftOut};
 use layout::Layout;
 use memory::{Pages, node_of};
@@ -110,7 +112,7 @@ pub struct Host {
     /// What the threads of this host used, by seat.
     cpu_time: Arc<CpuTime>,
     layout: Layout,
-    /// The operating system's numbers of the memory modules.
+    /// The operating system's numbers of the memory modules: of the nodes that can be used.
     nodes: Vec<u32>,
     /// Whether regions can be placed: not with one node, nor where the system forbids it.
     places_memory: bool,
@@ -136,12 +138,20 @@ pub enum HostError {
     /// The CPUs of this computer could not be read.
     #[error("the CPUs of this computer cannot be read: {0}")]
     Cpus(#[from] CpusError),
-    /// The CPUs of another computer could not be read.
+    /// `CELLWORKS_FSROOT` names something that does not hold a computer's files.
     #[error(
-        "the CPUs of the computer in {} cannot be read: {cause}; {FSROOT} has to name the folder \
-         that holds its `sys` and `proc`",
+        "{FSROOT} names {}, {lack}; have it name a folder with the `sys` and `proc` of a computer, \
+         or unset it to use this computer",
         root.display()
     )]
+    NoComputer {
+        /// What the variable names.
+        root: PathBuf,
+        /// What is missing, such as "which does not exist".
+        lack: String,
+    },
+    /// The CPUs of another computer could not be read.
+    #[error("the CPUs of the computer in {} cannot be read: {cause}", root.display())]
     OtherComputer {
         /// The folder that `CELLWORKS_FSROOT` names.
         root: PathBuf,
@@ -259,12 +269,20 @@ impl Host {
     }
 
     fn of(builder: HostBuilder, source: Source) -> Result<Self, HostError> {
+        if !source.is_this_computer() {
+            check_folder(&source.root)?;
+        }
         let cpus = source
             .allowed()
             .and_then(|allowed| cpus::read(&source, allowed.as_ref()));
         match cpus {
             Ok(cpus) => Self::with_cpus(builder, source, cpus),
             Err(cause) if source.is_this_computer() => Err(HostError::Cpus(cause)),
+            Err(CpusError::Unknown { .. }) => Err(HostError::NoComputer {
+                root: source.root,
+                lack: "which has no file `sys/devices/system/cpu/online`, or an empty one"
+                    .to_owned(),
+            }),
             Err(cause) => Err(HostError::OtherComputer {
                 root: source.root,
                 cause,
@@ -272,12 +290,23 @@ impl Host {
         }
     }
 
-    fn with_cpus(builder: HostBuilder, source: Source, cpus: Cpus) -> Result<Self, HostError> {
+    fn with_cpus(builder: HostBuilder, source: Source, mut cpus: Cpus) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
         // milliseconds: better here than in somebody's first message.
         barrier::light();
+        let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
+        let mut cannot_place = None;
+        if places_memory {
+            cannot_place = try_nodes(&mut cpus.memory_nodes, |node| {
+                Pages::new(4096, Some(node)).map(drop)
+            });
+            places_memory = cannot_place.is_none() && cpus.usable_nodes().count() > 1;
+        }
         let layout = Layout::new(&cpus, builder.spes);
-        let nodes: Vec<u32> = cpus.memory_nodes.iter().map(|node| node.os_index).collect();
+        let nodes: Vec<u32> = cpus
+            .usable_nodes()
+            .map(|at| cpus.memory_nodes[at].os_index)
+            .collect();
         let space = AddressSpace::new();
         let local_stores =
             layout
@@ -310,9 +339,8 @@ impl Host {
                 break;
             }
         }
-        let mut places_memory = nodes.len() > 1 && source.is_this_computer();
-        if places_memory && let Err(why) = Pages::new(4096, nodes.first().copied()) {
-            places_memory = false;
+        warnings.extend(cells_without_memory(&cpus, &layout));
+        if let Some(why) = cannot_place {
             warnings.push(format!(
                 "memory cannot be placed on NUMA nodes: {why}; it goes where the system puts it, \
                  whatever the memory module"
@@ -337,6 +365,71 @@ impl Host {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
+}
+
+/// Whether there is a folder.
+fn check_folder(root: &Path) -> Result<(), HostError> {
+    let lack = match std::fs::metadata(root) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "which is not a folder".to_owned(),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => "which does not exist".to_owned(),
+        Err(why) => format!("which cannot be looked at: {why}"),
+    };
+    Err(HostError::NoComputer {
+        root: root.to_owned(),
+        lack,
+    })
+}
+
+/// Finds out on which of the usable nodes `place` can place memory: the others are not usable. If it
+/// can on none, all stay as they are, and the error says why.
+fn try_nodes(
+    nodes: &mut [Node],
+    place: impl Fn(u32) -> std::io::Result<()>,
+) -> Option<std::io::Error> {
+    let mut refused = None;
+    let mut placed = Vec::new();
+    for (at, node) in nodes.iter().enumerate().filter(|(_, node)| node.usable) {
+        match place(node.os_index) {
+            Ok(()) => placed.push(at),
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    if placed.is_empty() {
+        return refused;
+    }
+    for (at, node) in nodes.iter_mut().enumerate() {
+        node.usable = placed.contains(&at);
+    }
+    None
+}
+
+/// A sentence for each node that has CPUs of the host, but no memory for it.
+fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
+    let mut cpus_of = BTreeMap::<usize, BTreeSet<u32>>::new();
+    let used: BTreeSet<u32> = layout.workers.iter().map(|worker| worker.cpu).collect();
+    for cpu in cpus.cpus.iter().filter(|cpu| used.contains(&cpu.os_index)) {
+        let of_node = cpus_of.entry(cpu.memory_node).or_default();
+        of_node.insert(cpu.os_index);
+    }
+    cpus_of.retain(|&node, _| !cpus.memory_nodes[node].usable);
+    let sentence = |(node, used): (usize, BTreeSet<u32>)| {
+        let nearest = cpus.memory_nodes[cpus.nearest_usable(node)].os_index;
+        let Node {
+            os_index, bytes, ..
+        } = cpus.memory_nodes[node];
+        let lack = match bytes {
+            Some(0) => "has no memory",
+            _ => "has no memory that this process may use (a cpuset, or `--cpuset-mems`)",
+        };
+        let used = name_cpus(&used);
+        format!(
+            "NUMA node {os_index} {lack}, so the SPEs of {used} are next to no memory module, and \
+             that of node {nearest} counts as theirs; choose CPUs of node {nearest} with `taskset` \
+             where this matters"
+        )
+    };
+    cpus_of.into_iter().map(sentence).collect()
 }
 
 // SAFETY: `run::run` returns only after every worker, and with it every program, has ended, also
@@ -371,6 +464,10 @@ unsafe impl Machine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
+        // Memory is this computer's, and the modules are another's.
+        if !self.source.is_this_computer() {
+            return None;
+        }
         let node = node_of(ea.0 as usize).ok()?;
         let index = self.nodes.iter().position(|&os_index| os_index == node)?;
         Some(ModuleId::new(index as u16))
@@ -388,6 +485,38 @@ unsafe impl Machine for Host {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    fn nodes(usable: &[bool]) -> Vec<Node> {
+        let node = |(os_index, &usable): (u32, &bool)| Node {
+            os_index,
+            bytes: None,
+            usable,
+            distances: Vec::new(),
+        };
+        (0..).zip(usable).map(node).collect()
+    }
+
+    #[test]
+    fn nodes_on_which_nothing_can_be_placed_are_not_usable() {
+        let usable = |nodes: &[Node]| nodes.iter().map(|node| node.usable).collect::<Vec<_>>();
+        let refusing = |refuses: &'static [u32]| {
+            move |node: u32| {
+                assert_ne!(node, 3, "it is not usable");
+                if refuses.contains(&node) {
+                    return Err(std::io::Error::from_raw_os_error(libc::EINVAL));
+                }
+                Ok(())
+            }
+        };
+        let mut some = nodes(&[true, true, true, false]);
+        assert!(try_nodes(&mut some, refusing(&[0, 2])).is_none());
+        assert_eq!(usable(&some), [false, true, false, false]);
+        // A sandbox that forbids it altogether says nothing about the nodes.
+        let mut none = nodes(&[true, true, true, false]);
+        let why = try_nodes(&mut none, refusing(&[0, 1, 2])).unwrap();
+        assert_eq!(why.raw_os_error(), Some(libc::EINVAL));
+        assert_eq!(usable(&none), [true, true, true, false]);
+    }
 
     #[test]
     fn a_host_that_may_not_pin_says_so_and_runs_all_the_same() {

@@ -134,6 +134,10 @@ pub struct Conditions {
     pub clock_step_ns: Option<f64>,
     /// What reading the clock takes, in nanoseconds.
     pub clock_reading_ns: f64,
+    /// When Linux gives ordinary memory in huge pages: `always`, `madvise` or `never`.
+    pub transparent_huge_pages: Option<String>,
+    /// How many bytes of memory programs could have before the run.
+    pub memory_available_bytes: Option<u64>,
     /// The CPUs that were left out.
     pub cpus_left_out: Vec<CpuLeftOut>,
 }

@@ -222,6 +222,8 @@ fn environment() -> Environment {
             highest_clock_hz: None,
             clock_step_ns: Some(1.0),
             clock_reading_ns: 20.5,
+            transparent_huge_pages: Some("madvise".to_owned()),
+            memory_available_bytes: Some(24 << 30),
             cpus_left_out: vec![CpuLeftOut {
                 cpu: 3,
                 why: "it is not in the CPU mask".to_owned(),

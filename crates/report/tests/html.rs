@@ -44,6 +44,17 @@ fn names_are_text_and_not_elements() {
 }
 
 #[test]
+fn the_state_of_memory_is_among_the_circumstances() {
+    let html = html::render(&two_cores());
+    for fact in [
+        "<dt>Huge pages</dt><dd>madvise</dd>",
+        "<dt>Memory available</dt><dd>24.0 GiB</dd>",
+    ] {
+        assert!(html.contains(fact), "{fact}");
+    }
+}
+
+#[test]
 fn doubts_come_before_numbers_and_only_where_there_are_some() {
     let html = html::render(&doubtful());
     let at = |text: &str| {

@@ -7,23 +7,25 @@
 //! ```
 //!
 //! What a computer does not tell is `None`. Files are read below the root of the host's
-//! [`Source`]; the clock is that of the computer that this process runs on.
+//! [`Source`]; clock and memory are those of the computer that this process runs on.
 
 mod clock;
+mod memory;
 mod usage;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
-use crate::Host;
 use crate::cpus::list::write_list;
 use crate::cpus::{CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
+use crate::{Host, SPES_MAX};
 pub use clock::Clock;
 pub(crate) use usage::{CpuTime, cpu_time_of_this_thread};
-pub use usage::{CpuUsage, Usage, Watch};
+pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
 /// How long to look at what others do before a run: 20 of the steps in which Linux counts the time
 /// of CPUs.
@@ -45,26 +47,38 @@ pub struct Conditions {
     pub cpus_online: usize,
     /// The CPUs that the host does not use although the computer has them, in ascending order.
     pub left_out: Vec<LeftOut>,
-    /// Whether cores run several hardware threads at once (SMT).
-    pub smt: bool,
     /// The limit on CPU time that a control group sets, if one does.
     pub quota: Option<Quota>,
     /// How many threads wanted to run, on average over the last minute and all CPUs of the
     /// computer.
     pub load_average: Option<f64>,
-    /// Who used the CPUs of the host while nothing was measured.
-    pub usage: Option<Usage>,
+    /// Who used the CPUs of the host while nothing was measured, or why that is not known.
+    pub usage: Result<Usage, UsageUnknown>,
     /// The frequency governors of the CPUs of the host, and which CPUs each governs; empty where
     /// the clock frequency is not for Linux to choose, as in most virtual machines.
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
-    /// Whether the CPUs may go beyond their nominal clock frequency (turbo, boost).
-    pub boost: Option<bool>,
+    /// A clock frequency in hertz that no CPU of the host goes beyond, by which to know figures that
+    /// cannot be: twice the highest that the system names, because drivers round, and some leave the
+    /// boost out.
+    ///
+    /// `None` if the system does not name one for each CPU. Nor if it is the driver `acpi-cpufreq`
+    /// that names it: that may be the clock without turbo, which processors for notebooks leave four
+    /// times behind (1.1 GHz and 4.7 GHz of a Core i7-10710U). Nor with `CELLWORKS_FSROOT`, because
+    /// programs run on this computer.
+    pub clock_bound_hz: Option<u64>,
     /// What Linux counts time by, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock that times are measured with.
     pub clock: Clock,
+    /// When Linux gives memory in huge pages: `always`, `madvise` (where a program asks for it, as
+    /// regions of 4 MB and more do) or `never`. Of ordinary memory, a program's vectors say, times
+    /// depend on it: a chase through 128 MB took 206 ns a step without and 162 ns with them.
+    pub transparent_huge_pages: Option<String>,
+    /// How many bytes programs could have without anything being swapped out: what Linux estimates
+    /// (`MemAvailable`), or what the limits of control groups leave if that is less.
+    pub memory_available_bytes: Option<u64>,
 }
 
 impl Conditions {
@@ -77,16 +91,21 @@ impl Conditions {
         };
         let cpus = host.used_cpus();
         let mut governors = BTreeMap::<_, BTreeSet<u32>>::new();
-        let mut highest_clock_khz = None;
+        let mut clocks_hz = Vec::new();
         for &cpu in &cpus {
             let folder = source.path(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
-            if let Some(governor) = files::text(&folder.join("scaling_governor"))? {
-                let governor = governor.trim().to_owned();
+            if let Some(governor) = word(&folder.join("scaling_governor"))? {
                 governors.entry(governor).or_default().insert(cpu);
             }
             let khz: Option<u64> =
                 files::number(&folder.join("cpuinfo_max_freq"), "a clock frequency in kHz")?;
-            highest_clock_khz = highest_clock_khz.max(khz);
+            clocks_hz.push(NamedClock {
+                // 0 where the driver does not know.
+                hz: khz
+                    .filter(|&khz| khz > 0)
+                    .map(|khz| khz.saturating_mul(1_000)),
+                driver: word(&folder.join("scaling_driver"))?,
+            });
         }
         let online = files::list(&source.path("sys/devices/system/cpu/online"))?;
         let clock_source =
@@ -94,15 +113,16 @@ impl Conditions {
         Ok(Self {
             cpus_online: online.map_or(host.cpus.cpus.len(), |online| online.len()),
             left_out: left_out(host),
-            smt: smt(host)?,
             quota: host.cpus.quota.clone(),
             load_average: load_average(source)?,
             usage,
             governors,
-            highest_clock_hz: highest_clock_khz.map(|khz| khz.saturating_mul(1_000)),
-            boost: boost(source)?,
-            clock_source: files::text(&clock_source)?.map(|name| name.trim().to_owned()),
+            highest_clock_hz: clocks_hz.iter().filter_map(|clock| clock.hz).max(),
+            clock_bound_hz: bound(&clocks_hz).filter(|_| source.is_this_computer()),
+            clock_source: word(&clock_source)?,
             clock: Clock::try_out(),
+            transparent_huge_pages: memory::transparent_huge_pages(&Source::this_computer())?,
+            memory_available_bytes: memory::available_bytes(&Source::this_computer())?,
             cpus,
         })
     }
@@ -112,6 +132,12 @@ impl Conditions {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.disturbances());
+        if let Err(why) = &self.usage {
+            warnings.push(format!(
+                "it cannot be told whether other programs use the CPUs: {why}; see to it that they \
+                 do not, or measure outside of the container"
+            ));
+        }
         if let Some(load) = self.load_average
             && load > self.cpus_online as f64
         {
@@ -154,9 +180,10 @@ impl Conditions {
     /// told who disturbed them.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
-        usage.map_or(Vec::new(), |usage| {
-            usage.disturbances_in("just before the measurement")
-        })
+        usage.map_or_else(
+            |_| Vec::new(),
+            |usage| usage.disturbances_in("just before the measurement"),
+        )
     }
 
     fn warning_about_the_clock(&self) -> Option<String> {
@@ -209,14 +236,17 @@ impl Host {
     /// [`CpusError`] if a file of the system has a content that makes no sense.
     ///
     /// ```
-    /// use cellworks_host::Host;
+    /// use cellworks_host::{Host, UsageUnknown};
     /// use cellworks_machine::{Machine, SpeId};
     ///
     /// let host = Host::new()?;
     /// let watch = host.watch()?;
     /// host.run(|ppe| ppe.spawn(SpeId::new(0), |_| ()).join().unwrap())?;
-    /// // None: the run was too short to tell.
-    /// let disturbances = watch.read()?.map_or(Vec::new(), |usage| usage.disturbances());
+    /// match watch.read()? {
+    ///     Ok(usage) => println!("disturbed by {:?}", usage.disturbances()),
+    ///     Err(UsageUnknown::TooShort) => println!("too short to tell"),
+    ///     Err(why) => println!("not known: {why}"),
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn watch(&self) -> Result<Watch<'_>, CpusError> {
@@ -245,25 +275,45 @@ impl Host {
     }
 }
 
-/// The CPUs that were left out when the CPUs were read, and those that the quota does not pay for.
+/// The CPUs that were left out when the CPUs were read, those that the quota does not pay for, and
+/// those that are too many.
 fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
-    let unpaid = cpus.spe_order().into_iter().skip(paid).map(|at| LeftOut {
+    let order = cpus.spe_order().into_iter().enumerate();
+    let last = order.skip(paid.min(SPES_MAX)).map(|(place, at)| LeftOut {
         os_index: cpus.cpus[at].os_index,
-        why: WhyLeftOut::Quota,
+        why: if place < paid {
+            WhyLeftOut::TooMany
+        } else {
+            WhyLeftOut::Quota
+        },
     });
-    let mut left_out: Vec<LeftOut> = cpus.left_out.iter().copied().chain(unpaid).collect();
+    let mut left_out: Vec<LeftOut> = cpus.left_out.iter().copied().chain(last).collect();
     left_out.sort_by_key(|left_out| left_out.os_index);
     left_out
 }
 
-/// What the kernel says about SMT; kernels before 4.19 do not.
-fn smt(host: &Host) -> Result<bool, CpusError> {
-    let path = host.source.path("sys/devices/system/cpu/smt/active");
-    let active = files::number::<u8>(&path, "0 or 1")?;
-    let siblings = || host.cpus.cpus.iter().any(|cpu| cpu.sibling_rank > 0);
-    Ok(active.map_or_else(siblings, |active| active != 0))
+/// The content of a file without white space around it, if that leaves anything.
+fn word(path: &Path) -> Result<Option<String>, CpusError> {
+    let word = files::text(path)?.map(|text| text.trim().to_owned());
+    Ok(word.filter(|word| !word.is_empty()))
+}
+
+/// The highest clock frequency of one CPU, and which driver names it.
+struct NamedClock {
+    hz: Option<u64>,
+    driver: Option<String>,
+}
+
+/// See [`Conditions::clock_bound_hz`].
+fn bound(clocks: &[NamedClock]) -> Option<u64> {
+    let highest = |clock: &NamedClock| {
+        let knows_turbo = clock.driver.as_deref() != Some("acpi-cpufreq");
+        clock.hz.filter(|_| knows_turbo)
+    };
+    let each: Option<Vec<u64>> = clocks.iter().map(highest).collect();
+    Some(each?.into_iter().max()?.saturating_mul(2))
 }
 
 /// `proc/loadavg` reads `0.32 0.22 0.36 4/98 4553`: of the last 1, 5 and 15 minutes, threads, and
@@ -285,17 +335,8 @@ fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
     }
 }
 
-/// Intel's driver for clock frequencies has a file of its own, which says the opposite.
-fn boost(source: &Source) -> Result<Option<bool>, CpusError> {
-    let switch = |path| files::number::<u8>(&source.path(path), "0 or 1");
-    if let Some(off) = switch("sys/devices/system/cpu/intel_pstate/no_turbo")? {
-        return Ok(Some(off == 0));
-    }
-    Ok(switch("sys/devices/system/cpu/cpufreq/boost")?.map(|on| on != 0))
-}
-
 /// `CPU 3`, or `CPUs 0-3,8`.
-fn name_cpus(cpus: &BTreeSet<u32>) -> String {
+pub(crate) fn name_cpus(cpus: &BTreeSet<u32>) -> String {
     let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
     format!("{noun} {}", write_list(cpus))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cellworks_machine::{Machine, Span, SpeId};
+use cellworks_machine::{Machine, ModuleId, Span, SpeId};
 
 use super::usage::{Look, Periods, Spent, read_periods, read_stat};
 use super::*;
@@ -29,8 +29,6 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
-    tree.write("sys/devices/system/cpu/smt/active", "0\n");
-    tree.write("sys/devices/system/cpu/cpufreq/boost", "1\n");
     tree.write(
         "sys/devices/system/clocksource/clocksource0/current_clocksource",
         "hpet\n",
@@ -72,7 +70,6 @@ fn everything_that_a_computer_tells_is_read() {
     let mut expected: Vec<_> = (2..=6).map(unpaid).collect();
     expected.push("CPU 7: offline".to_owned());
     assert_eq!(left_out, expected);
-    assert!(!conditions.smt);
     assert_eq!(conditions.quota.as_ref().map(Quota::cpus), Some(2.5));
     assert_eq!(conditions.load_average, Some(7.25));
     let governors = [("performance", "0"), ("powersave", "1")];
@@ -83,32 +80,97 @@ fn everything_that_a_computer_tells_is_read() {
             .into()
     );
     assert_eq!(conditions.highest_clock_hz, Some(3_000_001_000));
-    assert_eq!(conditions.boost, Some(true));
     assert_eq!(conditions.clock_source.as_deref(), Some("hpet"));
-    assert_eq!(conditions.usage, None, "there is no /proc/stat");
-
-    tree.write("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
-    assert_eq!(boost(&tree.source()).unwrap(), Some(false));
+    assert_eq!(conditions.usage, Err(UsageUnknown::Hidden));
 }
 
 #[test]
-fn a_computer_that_tells_nothing_has_no_warnings() {
+fn a_computer_that_tells_nothing_has_no_state() {
     let tree = Tree::empty();
     tree.write("sys/devices/system/cpu/online", "0\n");
     let conditions = host(&tree).conditions().unwrap();
     let expected = Conditions {
         clock: conditions.clock,
         clock_source: None,
+        transparent_huge_pages: conditions.transparent_huge_pages.clone(),
+        memory_available_bytes: conditions.memory_available_bytes,
+        usage: Err(UsageUnknown::Hidden),
         ..quiet()
     };
     assert_eq!(conditions, expected);
 }
 
 #[test]
-fn without_the_word_of_the_kernel_siblings_tell_about_smt() {
-    let tree = machines::xeon_e5_2680_v4_twice();
-    assert!(smt(&host(&tree)).unwrap());
-    assert!(!smt(&host(&machines::one_socket(2))).unwrap());
+fn governors_and_clocks_that_say_nothing_are_not_known() {
+    let tree = computer();
+    for cpu in 0..2 {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq");
+        tree.write(format!("{folder}/scaling_governor"), "\n");
+        tree.write(format!("{folder}/cpuinfo_max_freq"), "0\n");
+    }
+    let conditions = host(&tree).conditions().unwrap();
+    assert_eq!(conditions.governors, BTreeMap::new());
+    assert_eq!(conditions.highest_clock_hz, None);
+
+    let most = "sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq";
+    tree.write(most, &format!("{}\n", u64::MAX));
+    let conditions = host(&tree).conditions().unwrap();
+    assert_eq!(conditions.highest_clock_hz, Some(u64::MAX));
+}
+
+#[test]
+fn clocks_bound_figures_where_turbo_is_among_them() {
+    let clock = |hz, driver: Option<&str>| NamedClock {
+        hz,
+        driver: driver.map(str::to_owned),
+    };
+    let pstate = |hz| clock(Some(hz), Some("intel_pstate"));
+    assert_eq!(bound(&[pstate(3_000), pstate(5_000)]), Some(10_000));
+    assert_eq!(bound(&[clock(Some(5_000), None)]), Some(10_000));
+    assert_eq!(bound(&[pstate(u64::MAX)]), Some(u64::MAX));
+    assert_eq!(bound(&[pstate(5_000), clock(None, None)]), None);
+    let without_turbo = clock(Some(1_100), Some("acpi-cpufreq"));
+    assert_eq!(bound(&[pstate(5_000), without_turbo]), None);
+    assert_eq!(bound(&[]), None);
+}
+
+#[test]
+fn the_clock_of_another_computer_bounds_nothing_here() {
+    let conditions = host(&computer()).conditions().unwrap();
+    assert_eq!(conditions.highest_clock_hz, Some(3_000_001_000));
+    assert_eq!(conditions.clock_bound_hz, None);
+}
+
+#[test]
+fn cpus_beyond_the_most_that_a_host_uses_are_left_out() {
+    let tree = Tree::empty();
+    tree.write("sys/devices/system/cpu/online", "0-4097\n");
+    let host = host(&tree);
+    assert_eq!(host.topology().spes().len(), 4_096);
+    let left_out: Vec<_> = left_out(&host)
+        .iter()
+        .map(|left_out| format!("CPU {}: {}", left_out.os_index, left_out.why))
+        .collect();
+    let too_many = |cpu| format!("CPU {cpu}: beyond the 4096 CPUs that a host uses at most");
+    assert_eq!(left_out, [4_096, 4_097].map(too_many));
+}
+
+#[test]
+fn a_driver_that_does_not_answer_tells_nothing() {
+    let tree = computer();
+    let folder = "sys/devices/system/cpu/cpu0/cpufreq";
+    for file in ["scaling_governor", "cpuinfo_max_freq"] {
+        let file = format!("{folder}/{file}");
+        tree.remove(&file);
+        // Linux maps nothing at address 0, and says `EIO` to who reads there.
+        tree.link(&file, "/proc/self/mem");
+    }
+    let conditions = host(&tree).conditions().unwrap();
+    assert_eq!(
+        conditions.governors,
+        [("powersave".to_owned(), set("1"))].into()
+    );
+    assert_eq!(conditions.highest_clock_hz, Some(3_000_001_000));
 }
 
 #[test]
@@ -117,6 +179,78 @@ fn this_computer_has_a_state() {
     let conditions = host.conditions().unwrap();
     assert!(conditions.cpus_online >= 1);
     assert_eq!(conditions.cpus, host.used_cpus());
+    assert!(
+        conditions
+            .memory_available_bytes
+            .is_none_or(|bytes| bytes > 1 << 20)
+    );
+}
+
+#[test]
+fn the_choice_of_huge_pages_is_the_word_in_brackets() {
+    let tree = Tree::empty();
+    let choice = || memory::transparent_huge_pages(&tree.source());
+    assert_eq!(choice().unwrap(), None);
+    let file = "sys/kernel/mm/transparent_hugepage/enabled";
+    tree.write(file, "always [madvise] never\n");
+    assert_eq!(choice().unwrap().as_deref(), Some("madvise"));
+    tree.write(file, "always madvise never\n");
+    assert_eq!(
+        message(&tree, choice()),
+        format!(
+            "/{file} reads \"always madvise never\", but a choice such as \"always [madvise] never\" \
+             was expected; {REMEDY}"
+        )
+    );
+}
+
+#[test]
+fn memory_is_what_the_kernel_and_the_groups_leave() {
+    let tree = Tree::empty();
+    let available = || memory::available_bytes(&tree.source()).unwrap();
+    assert_eq!(available(), None);
+    tree.write(
+        "proc/meminfo",
+        "MemTotal: 9000 kB\nMemFree: 9 kB\nMemAvailable:   8000 kB\n",
+    );
+    assert_eq!(available(), Some(8_000 * 1024));
+
+    tree.write("proc/self/cgroup", "5:memory:/old\n0::/pod/main\n");
+    let mounts = "33 31 0:31 / /v1 rw - cgroup cgroup rw,memory\n\
+                  29 23 0:26 / /v2 rw - cgroup2 cgroup2 rw\n";
+    tree.write("proc/self/mountinfo", mounts);
+    tree.write("v2/pod/main/memory.max", "max\n");
+    tree.write("v2/pod/memory.max", "4000000\n");
+    tree.write("v2/pod/memory.current", "3000000\n");
+    assert_eq!(available(), Some(1_000_000));
+    // What was read from files long ago makes room.
+    tree.write(
+        "v2/pod/memory.stat",
+        "anon 7\nfile 2100000\ninactive_file 2000000\n",
+    );
+    assert_eq!(available(), Some(3_000_000));
+
+    tree.write("v1/old/memory.limit_in_bytes", "9223372036854771712\n");
+    tree.write("v1/old/memory.usage_in_bytes", "3000000\n");
+    assert_eq!(available(), Some(3_000_000));
+    tree.write("v1/old/memory.limit_in_bytes", "3500000\n");
+    assert_eq!(available(), Some(500_000));
+    tree.write(
+        "v1/old/memory.stat",
+        "inactive_file 9\ntotal_inactive_file 100000\n",
+    );
+    assert_eq!(available(), Some(600_000));
+    // A limit that was lowered below what is used leaves nothing.
+    tree.write("v1/old/memory.limit_in_bytes", "4096\n");
+    assert_eq!(available(), Some(0));
+
+    tree.write("v2/pod/memory.max", "much\n");
+    assert_eq!(
+        message(&tree, memory::available_bytes(&tree.source())),
+        format!(
+            "/v2/pod/memory.max reads \"much\", but a number of bytes or \"max\" was expected; {REMEDY}"
+        )
+    );
 }
 
 /// A computer of one CPU on which nothing is wrong.
@@ -125,18 +259,19 @@ fn quiet() -> Conditions {
         cpus: BTreeSet::from([0]),
         cpus_online: 1,
         left_out: Vec::new(),
-        smt: false,
         quota: None,
         load_average: None,
-        usage: None,
+        usage: Ok(usage_of(&[(0, 0.0, 0.0)])),
         governors: BTreeMap::new(),
         highest_clock_hz: None,
-        boost: None,
+        clock_bound_hz: None,
         clock_source: Some("tsc".to_owned()),
         clock: Clock {
             step: Some(Span::from_nanoseconds(20)),
             reading: Span::from_nanoseconds(28),
         },
+        transparent_huge_pages: None,
+        memory_available_bytes: None,
     }
 }
 
@@ -199,7 +334,7 @@ fn each_warning_says_what_is_wrong_and_what_to_do() {
     assert!(warning(limited(50_000, &[])).contains(" of 1 CPU, "));
 
     let usage = Conditions {
-        usage: Some(usage_of(&[(0, 0.5, 0.0)])),
+        usage: Ok(usage_of(&[(0, 0.5, 0.0)])),
         ..quiet()
     };
     assert_eq!(
@@ -207,6 +342,40 @@ fn each_warning_says_what_is_wrong_and_what_to_do() {
         "other programs used 50 % of the time of CPU 0 just before the measurement; stop them, or \
          choose other CPUs with `taskset`"
     );
+}
+
+#[test]
+fn what_cannot_be_told_is_warned_of_with_the_cause() {
+    let causes = [
+        (UsageUnknown::TooShort, "less than 100 ms were watched"),
+        (
+            UsageUnknown::Hidden,
+            "/proc/stat cannot be read, as in some containers",
+        ),
+        (
+            UsageUnknown::Lacks(set("2-7")),
+            "/proc/stat lacks CPUs 2-7, so it may number the CPUs in its own way, as lxcfs has it \
+             in containers",
+        ),
+        (
+            UsageUnknown::StandsStill,
+            "the times in /proc/stat stand still, as in some sandboxes",
+        ),
+    ];
+    for (why, cause) in causes {
+        let conditions = Conditions {
+            usage: Err(why),
+            ..quiet()
+        };
+        assert_eq!(
+            conditions.warnings(),
+            [format!(
+                "it cannot be told whether other programs use the CPUs: {cause}; see to it that \
+                 they do not, or measure outside of the container"
+            )]
+        );
+        assert_eq!(conditions.disturbances(), [""; 0]);
+    }
 }
 
 #[test]
@@ -250,10 +419,11 @@ fn a_clock_that_is_no_good_is_warned_of() {
 fn second(cpus: &[(u32, u64, u64, u64)]) -> [Look; 2] {
     let before = Look {
         at_ns: 7_000 * MS,
-        cpus: cpus
+        cpus: Ok(cpus
             .iter()
             .map(|&(cpu, ..)| (cpu, Spent::default()))
-            .collect(),
+            .collect()),
+        cores: cpus.iter().map(|&(cpu, ..)| (cpu, [cpu].into())).collect(),
         own_ns: cpus.iter().map(|&(cpu, ..)| (cpu, 0)).collect(),
         process_ns: 0,
         periods: None,
@@ -267,7 +437,7 @@ fn second(cpus: &[(u32, u64, u64, u64)]) -> [Look; 2] {
             stolen_ns: stolen * MS,
             all_ns: 1_000 * MS,
         };
-        after.cpus.insert(cpu, spent);
+        after.cpus.as_mut().unwrap().insert(cpu, spent);
     }
     [before, after]
 }
@@ -294,6 +464,7 @@ fn usage_of(cpus: &[(u32, f64, f64)]) -> Usage {
                 stolen,
             })
             .collect(),
+        siblings: Vec::new(),
     }
 }
 
@@ -396,17 +567,76 @@ fn others_may_use_the_cpus_that_are_not_measured() {
 }
 
 #[test]
+fn a_busy_sibling_of_a_measured_cpu_is_seen() {
+    let busy = [(0, 900), (1, 900), (2, 50), (4, 800), (5, 300), (6, 1_000)];
+    let [mut before, mut after] = second(&busy.map(|(cpu, busy)| (cpu, busy, 0, 0)));
+    // CPU 4 is not the host's, CPU 5 is and was idle, and nothing ran on the core of 2 and 6.
+    before.cores = [(0, "0,4"), (1, "1,5"), (2, "2,6"), (5, "1,5"), (6, "2,6")]
+        .map(|(cpu, core)| (cpu, set(core)))
+        .into();
+    after.own_ns = [(0, 900 * MS), (1, 900 * MS)].into();
+    after.process_ns = 1_800 * MS;
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!(shares(&usage), [(0, 0.0, 0.0), (1, 0.0, 0.0)]);
+    let siblings: Vec<_> = usage.siblings.iter().collect();
+    let sibling = |cpu, shares_core_with, by_others| SiblingUsage {
+        cpu,
+        shares_core_with,
+        by_others,
+    };
+    assert_eq!(siblings, [&sibling(4, 0, 0.8), &sibling(5, 1, 0.3)]);
+    assert_eq!(
+        usage.by_others, 0.0,
+        "nobody took time of the measured CPUs"
+    );
+    assert_eq!(
+        usage.disturbances(),
+        [
+            "other programs used up to 80 % of the time of CPUs 4-5, which share cores with CPUs \
+             0-1, during the measurement; stop them, or choose other CPUs with `taskset`"
+        ]
+    );
+
+    // What the process did without a CPU of its own may have been there.
+    after.process_ns += 250 * MS;
+    assert_eq!(
+        before.usage_until(&after).unwrap().disturbances(),
+        [
+            "other programs used 55 % of the time of CPU 4, which shares a core with CPU 0, during \
+             the measurement; stop them, or choose other CPUs with `taskset`"
+        ]
+    );
+
+    // A sibling that is measured too is no stranger's, and one that is offline is idle.
+    after.own_ns.insert(5, 50 * MS);
+    after.process_ns += 50 * MS;
+    after.cpus.as_mut().unwrap().remove(&4);
+    let usage = before.usage_until(&after).unwrap();
+    assert_eq!((usage.cpus.len(), usage.siblings), (3, vec![]));
+}
+
+#[test]
+fn siblings_outside_of_the_mask_are_those_of_the_cores() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    let cpus = tree.read("0-2");
+    let host = Host::with_cpus(HostBuilder::default(), tree.source(), cpus).unwrap();
+    let watch = host.watch().unwrap();
+    let cores = ["0,28", "1,29", "2,30"].map(set);
+    assert!(watch.start.cores.values().eq(&cores));
+}
+
+#[test]
 fn a_short_time_takes_more_to_be_sure() {
     let [before, after] = second(&[(0, 1_000, 0, 0)]);
     let until = |ms: u64, idle_ms: u64| {
         let mut after = after.clone();
         after.at_ns = before.at_ns + ms * MS;
-        let spent = after.cpus.get_mut(&0).unwrap();
+        let spent = after.cpus.as_mut().unwrap().get_mut(&0).unwrap();
         spent.all_ns = ms * MS;
         spent.idle_ns = idle_ms * MS;
         before.usage_until(&after)
     };
-    assert_eq!(until(99, 0), None);
+    assert_eq!(until(99, 0), Err(UsageUnknown::TooShort));
     // 40 ms of 200 are 20 %, but only four steps of the system's count.
     assert_eq!(until(200, 160).unwrap().disturbances(), [""; 0]);
     assert_eq!(until(200, 140).unwrap().disturbances().len(), 1);
@@ -433,16 +663,19 @@ fn a_quota_that_was_used_up_disturbs() {
 fn cpus_that_the_system_does_not_show_are_unknown() {
     let [before, mut after] = second(&[(0, 500, 0, 0), (1, 500, 0, 0)]);
     // Went offline.
-    after.cpus.remove(&0);
+    after.cpus.as_mut().unwrap().remove(&0);
     assert_eq!(
         shares(&before.usage_until(&after).unwrap()),
         [(1, 0.5, 0.0)]
     );
     // Sandboxes show figures that never change.
     after.cpus.clone_from(&before.cpus);
-    assert_eq!(before.usage_until(&after), None);
-    after.cpus.clear();
-    assert_eq!(before.usage_until(&after), None);
+    let still = Err(UsageUnknown::StandsStill);
+    assert_eq!(before.usage_until(&after), still);
+    // That nothing is shown is said of a short time too: no time is long enough.
+    after.cpus = Err(UsageUnknown::Hidden);
+    after.at_ns = before.at_ns;
+    assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));
 }
 
 #[test]
@@ -463,14 +696,38 @@ fn times_of_cpus_are_read_from_their_columns() {
         stolen_ns: stolen * tick_ns,
         all_ns: all * tick_ns,
     };
-    assert_eq!(
-        read_stat(&tree.source(), &set("0,12,13")).unwrap(),
-        [(0, spent(9, 13, 8, 36)), (12, spent(40, 0, 0, 100))].into()
-    );
-    assert_eq!(
-        read_stat(&Tree::empty().source(), &set("0")).unwrap(),
-        BTreeMap::new()
-    );
+    let read = |there| read_stat(&tree.source(), &set(there)).unwrap();
+    let expected = [
+        (0, spent(9, 13, 8, 36)),
+        (1, spent(18, 18, 9, 72)),
+        (12, spent(40, 0, 0, 100)),
+    ];
+    assert_eq!(read("0,12"), Ok(expected.into()));
+    assert_eq!(read("0,12-14"), Err(UsageUnknown::Lacks(set("13-14"))));
+    tree.write("proc/stat", "");
+    assert_eq!(read("0"), Err(UsageUnknown::Hidden));
+}
+
+#[test]
+fn times_that_lxcfs_shows_are_those_of_other_cpus() {
+    // A container that may use CPUs 2 and 5 of 8 is shown two, by other numbers.
+    let tree = machines::one_socket(8);
+    tree.write("proc/stat", "cpu0 1 2 3 4\ncpu1 1 2 3 4\n");
+    let lacks = |allowed: &str| {
+        let cpus = tree.read(allowed);
+        let host = Host::with_cpus(HostBuilder::default(), tree.source(), cpus).unwrap();
+        match host.watch().unwrap().read().unwrap() {
+            Err(UsageUnknown::Lacks(cpus)) => write_list(&cpus),
+            other => format!("{other:?}"),
+        }
+    };
+    assert_eq!(lacks("2,5"), "2-7");
+    // `online` may be made up as well, and the host may use only the first of its CPUs.
+    tree.write("sys/devices/system/cpu/online", "0-1\n");
+    assert_eq!(lacks("2,5"), "2,5");
+    assert_eq!(lacks("1-2"), "2");
+    // Where the container has all CPUs, or the first ones, the numbers are right.
+    assert_eq!(lacks("0-1"), "Err(TooShort)");
 }
 
 #[test]
@@ -588,10 +845,11 @@ fn programs_run_on_though_their_cpus_went_away() {
 
 // -------------------------------------------------------------------------------------------- errors
 
+const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
+                      otherwise report it with the output of `uname -a`";
+
 #[test]
 fn malformed_files_are_named() {
-    const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
-                          otherwise report it with the output of `uname -a`";
     let cases = [
         (
             "proc/loadavg",
@@ -616,13 +874,6 @@ fn malformed_files_are_named() {
             "cpu0 1 2 3 4 x\n",
             "cpu0 1 2 3 4 x",
             "ticks in at least four columns such as \"cpu0 1520 0 848 91317\"",
-        ),
-        ("sys/devices/system/cpu/smt/active", "on\n", "on", "0 or 1"),
-        (
-            "sys/devices/system/cpu/cpufreq/boost",
-            "yes\n",
-            "yes",
-            "0 or 1",
         ),
         (
             "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
@@ -702,6 +953,43 @@ fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
 }
 
 #[test]
+fn cells_without_memory_of_their_own_are_named() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    let modules = |tree: &Tree| {
+        let host = host(tree);
+        let topology = host.topology();
+        let nearest = topology.cells().map(|cell| topology.nearest_module(cell));
+        let nearest: Vec<_> = nearest.map(ModuleId::index).collect();
+        // Every module can be allocated on.
+        for module in topology.modules() {
+            host.allocate(module, 4096).unwrap();
+        }
+        let warnings = host.warnings();
+        let about_memory = warnings.iter().filter(|warning| warning.contains("NUMA"));
+        (
+            topology.modules().len(),
+            nearest,
+            about_memory.cloned().collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(modules(&tree), (2, vec![0, 1], vec![]));
+
+    tree.write("proc/self/status", "Mems_allowed_list:\t0\n");
+    let forbidden = "NUMA node 1 has no memory that this process may use (a cpuset, or \
+                     `--cpuset-mems`), so the SPEs of CPUs 14-27,42-55 are next to no memory \
+                     module, and that of node 0 counts as theirs; choose CPUs of node 0 with \
+                     `taskset` where this matters";
+    assert_eq!(modules(&tree), (1, vec![0, 0], vec![forbidden.to_owned()]));
+    tree.remove("proc/self/status");
+
+    tree.node(0, "0-13,28-41", 0, "10 21");
+    let empty = "NUMA node 0 has no memory, so the SPEs of CPUs 0-13,28-41 are next to no memory \
+                 module, and that of node 1 counts as theirs; choose CPUs of node 1 with \
+                 `taskset` where this matters";
+    assert_eq!(modules(&tree), (1, vec![0, 0], vec![empty.to_owned()]));
+}
+
+#[test]
 fn a_cpu_beyond_all_masks_is_one_that_nothing_is_pinned_to() {
     let tree = Tree::empty();
     tree.write("sys/devices/system/cpu/online", "5000\n");
@@ -716,19 +1004,52 @@ fn a_cpu_beyond_all_masks_is_one_that_nothing_is_pinned_to() {
 }
 
 #[test]
-fn a_folder_that_holds_no_computer_is_refused() {
+fn memory_of_this_computer_is_at_home_on_no_module_of_another() {
+    let host = host(&machines::xeon_e5_2680_v4_twice());
+    let region = host.allocate(ModuleId::new(1), 4096).unwrap();
+    assert_eq!(host.home_of(region.at(0)), None);
+}
+
+#[test]
+fn what_is_not_a_computer_is_refused_with_what_it_lacks() {
     let tree = Tree::empty();
-    let error = Host::of(HostBuilder::default(), tree.source())
-        .map(drop)
-        .unwrap_err();
-    let root = tree.root();
-    assert_eq!(
-        error.to_string(),
+    tree.write("file", "");
+    let refused = |root: &str| {
+        let source = Source {
+            root: format!("{}{root}", tree.root()).into(),
+        };
+        let result = Host::of(HostBuilder::default(), source).map(drop);
+        result
+            .unwrap_err()
+            .to_string()
+            .replace(tree.root(), "/folder")
+    };
+    let expected = |root: &str, lack: &str| {
         format!(
-            "the CPUs of the computer in {root} cannot be read: \
-             {root}/sys/devices/system/cpu/online cannot be read and no mask of allowed CPUs was \
-             given, so the CPUs are unknown; mount /sys or give a mask; CELLWORKS_FSROOT has to \
-             name the folder that holds its `sys` and `proc`"
+            "CELLWORKS_FSROOT names /folder{root}, {lack}; have it name a folder with the `sys` and \
+             `proc` of a computer, or unset it to use this computer"
         )
+    };
+    assert_eq!(refused("/none"), expected("/none", "which does not exist"));
+    assert_eq!(refused("/file"), expected("/file", "which is not a folder"));
+    assert_eq!(
+        refused("/file/below"),
+        expected(
+            "/file/below",
+            "which cannot be looked at: Not a directory (os error 20)"
+        )
+    );
+    let lack = "which has no file `sys/devices/system/cpu/online`, or an empty one";
+    assert_eq!(refused(""), expected("", lack));
+    tree.write("sys/devices/system/cpu/online", "");
+    assert_eq!(refused(""), expected("", lack));
+
+    tree.write("sys/devices/system/cpu/online", "all\n");
+    assert_eq!(
+        refused(""),
+        "the CPUs of the computer in /folder cannot be read: \
+         /folder/sys/devices/system/cpu/online reads \"all\", but a list of numbers below 65536 \
+         such as \"0-3,8,10-11\" was expected; if a container or emulator provides this file, \
+         correct it there, otherwise report it with the output of `uname -a`"
     );
 }

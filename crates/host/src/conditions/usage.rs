@@ -15,13 +15,16 @@
 //! may have been anywhere, so it excuses every CPU for as much.
 //!
 //! Only CPUs on which own threads ran count: on a large computer, others may use those that were not
-//! measured. Before a run, all count.
+//! measured. Before a run, all count. Their SMT siblings are watched too, also those that the process
+//! may not use: a busy one takes about half of what the core can do, and none of its sibling's time.
+//!
+//! lxcfs shows a container a `/proc/stat` of its own, in which the CPUs of its cpuset are numbered
+//! from 0. A file that lacks a CPU that is there is taken for one of these, and not believed.
 //!
 //! The count of involuntary context switches (`ru_nivcsw`) says nothing here: Linux counts a
 //! `sched_yield` as one, and SPEs that share a CPU with the PPE do that all the time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellworks_machine::Span;
@@ -68,6 +71,9 @@ pub struct Usage {
     /// The CPUs on which the host ran the PPE or SPEs meanwhile, in ascending order; all of its CPUs
     /// if it ran none. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
+    /// The other hardware threads of the cores of these CPUs, as far as they are not among them, in
+    /// ascending order.
+    pub siblings: Vec<SiblingUsage>,
 }
 
 /// Who used one CPU.
@@ -79,6 +85,39 @@ pub struct CpuUsage {
     pub by_others: f64,
     /// The share of its time that the hypervisor gave to others, 0 to 1.
     pub stolen: f64,
+}
+
+/// Who used a CPU that was not measured, but shares a core with one that was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SiblingUsage {
+    /// The operating system's number of the CPU.
+    pub cpu: u32,
+    /// The measured CPU that shares its core; the first, if there are several.
+    pub shares_core_with: u32,
+    /// The share of its time that other programs used at least, 0 to 1.
+    pub by_others: f64,
+}
+
+/// Why it is not known who used the CPUs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UsageUnknown {
+    /// The times of CPUs come in steps of 10 ms, so less than 100 ms tell nothing.
+    #[error("less than 100 ms were watched")]
+    TooShort,
+    /// The system does not show the times of CPUs.
+    #[error("/proc/stat cannot be read, as in some containers")]
+    Hidden,
+    /// These CPUs are there, and the system does not show their times: it may show those of others
+    /// under the numbers of the CPUs that it has.
+    #[error(
+        "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
+         containers",
+        name_cpus(.0)
+    )]
+    Lacks(BTreeSet<u32>),
+    /// Times of CPUs never change.
+    #[error("the times in /proc/stat stand still, as in some sandboxes")]
+    StandsStill,
 }
 
 impl Usage {
@@ -96,6 +135,12 @@ impl Usage {
         if let Some(taken) = self.taken(BY_OTHERS_MAX, self.by_others, |cpu| cpu.by_others) {
             reasons.push(format!(
                 "other programs used {taken} {when}; stop them, or choose other CPUs with \
+                 `taskset`"
+            ));
+        }
+        if let Some(taken) = self.taken_from_siblings() {
+            reasons.push(format!(
+                "other programs used {taken}, {when}; stop them, or choose other CPUs with \
                  `taskset`"
             ));
         }
@@ -120,8 +165,7 @@ impl Usage {
     /// The CPUs that lost more than `most` of their time, and how much; all of them, if together they
     /// lost more and it cannot be told where.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
-        let noticeable = NOTICEABLE_NS as f64 / self.elapsed.as_nanoseconds_f64();
-        let most = most.max(noticeable);
+        let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
         let cpus: BTreeSet<u32> = taken().map(|cpu| cpu.cpu).collect();
         if cpus.is_empty() {
@@ -129,13 +173,38 @@ impl Usage {
             return (of_all > most)
                 .then(|| format!("{} of the time of {}", percent(of_all), name_cpus(&all)));
         }
-        let up_to = if cpus.len() == 1 { "" } else { "up to " };
-        let highest = percent(taken().map(&of).fold(0.0, f64::max));
+        Some(highest_of(taken().map(&of), &cpus))
+    }
+
+    /// The busy siblings, and how much others used of them.
+    fn taken_from_siblings(&self) -> Option<String> {
+        let most = self.noticeable(BY_OTHERS_MAX);
+        let busy = || self.siblings.iter().filter(|cpu| cpu.by_others > most);
+        let cpus: BTreeSet<u32> = busy().map(|cpu| cpu.cpu).collect();
+        let beside: BTreeSet<u32> = busy().map(|cpu| cpu.shares_core_with).collect();
+        let shares = match cpus.len() {
+            0 => return None,
+            1 => "shares a core",
+            _ => "share cores",
+        };
         Some(format!(
-            "{up_to}{highest} of the time of {}",
-            name_cpus(&cpus)
+            "{}, which {shares} with {}",
+            highest_of(busy().map(|cpu| cpu.by_others), &cpus),
+            name_cpus(&beside)
         ))
     }
+
+    /// `share`, or what can be noticed in the time that passed if that is more.
+    fn noticeable(&self, share: f64) -> f64 {
+        share.max(NOTICEABLE_NS as f64 / self.elapsed.as_nanoseconds_f64())
+    }
+}
+
+/// `50 % of the time of CPU 3`, or `up to 50 % of the time of CPUs 3-4`.
+fn highest_of(shares: impl Iterator<Item = f64>, cpus: &BTreeSet<u32>) -> String {
+    let up_to = if cpus.len() == 1 { "" } else { "up to " };
+    let highest = percent(shares.fold(0.0, f64::max));
+    format!("{up_to}{highest} of the time of {}", name_cpus(cpus))
 }
 
 fn percent(share: f64) -> String {
@@ -156,15 +225,15 @@ impl<'h> Watch<'h> {
         })
     }
 
-    /// Who used the CPUs since the watch began; `None` if less than 100 ms have passed or the
-    /// system does not tell. Does not end the watch.
+    /// Who used the CPUs since the watch began, or why that is not known: less than 100 ms have
+    /// passed, or the system does not tell. Does not end the watch.
     ///
     /// Read between runs: a run that goes on has not said yet what its threads used.
     ///
     /// # Errors
     ///
     /// [`CpusError`] if a file of the system has a content that makes no sense.
-    pub fn read(&self) -> Result<Option<Usage>, CpusError> {
+    pub fn read(&self) -> Result<Result<Usage, UsageUnknown>, CpusError> {
         Ok(self.start.usage_until(&Look::at(self.host)?))
     }
 }
@@ -173,8 +242,10 @@ impl<'h> Watch<'h> {
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) at_ns: u64,
-    /// What the system says about each CPU of the host.
-    pub(super) cpus: BTreeMap<u32, Spent>,
+    /// What the system says about each CPU of the computer.
+    pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
+    /// The hardware threads of the core of each CPU that the host uses.
+    pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
     /// The time that threads pinned to each CPU used, in nanoseconds.
     pub(super) own_ns: BTreeMap<u32, u64>,
     /// The time that all threads of the process used, in nanoseconds.
@@ -210,8 +281,16 @@ impl Look {
         for (seat, cpu) in [host.layout.ppe_cpu].into_iter().chain(workers).enumerate() {
             *own_ns.entry(cpu).or_default() += host.cpu_time.of_seat(seat);
         }
+        let online = files::list(&host.source.path("sys/devices/system/cpu/online"))?;
+        let mut there = online.unwrap_or_default();
+        there.extend(host.cpus.cpus.iter().map(|cpu| cpu.os_index));
+        let cpus = host.cpus.cpus.iter();
         Ok(Self {
-            cpus: read_stat(&host.source, &used)?,
+            cpus: read_stat(&host.source, &there)?,
+            cores: cpus
+                .filter(|cpu| used.contains(&cpu.os_index))
+                .map(|cpu| (cpu.os_index, cpu.core_cpus.clone()))
+                .collect(),
             own_ns,
             periods: match &host.cpus.quota {
                 Some(quota) => read_periods(quota)?,
@@ -222,10 +301,12 @@ impl Look {
         })
     }
 
-    pub(super) fn usage_until(&self, end: &Self) -> Option<Usage> {
+    pub(super) fn usage_until(&self, end: &Self) -> Result<Usage, UsageUnknown> {
+        let before = self.cpus.as_ref().map_err(Clone::clone)?;
+        let after = end.cpus.as_ref().map_err(Clone::clone)?;
         let elapsed_ns = end.at_ns.saturating_sub(self.at_ns);
         if elapsed_ns < SHORTEST_NS {
-            return None;
+            return Err(UsageUnknown::TooShort);
         }
         let share = |ns: u64, of: u64| (ns as f64 / of as f64).clamp(0.0, 1.0);
         let own_of = |cpu| {
@@ -236,24 +317,26 @@ impl Look {
         let placed_ns: u64 = self.own_ns.keys().map(|&cpu| own_of(cpu)).sum();
         let anywhere_ns = process_ns.saturating_sub(placed_ns);
 
+        let did = |cpu: u32| {
+            let did = after.get(&cpu)?.since(before.get(&cpu)?);
+            // Sandboxes show a file that never changes.
+            (did.all_ns >= elapsed_ns / 2).then_some(did)
+        };
+        let programs_ns = |did: &Spent| {
+            elapsed_ns.saturating_sub(did.idle_ns + did.interrupts_ns + did.stolen_ns)
+        };
+
+        let is_measured = |cpu: u32| placed_ns == 0 || own_of(cpu) > 0;
+        let measured = || self.cores.keys().copied().filter(|&cpu| is_measured(cpu));
         let mut cpus = Vec::new();
         let (mut programs_all_ns, mut stolen_all_ns) = (0, 0);
-        for (&cpu, before) in &self.cpus {
-            let Some(did) = end.cpus.get(&cpu).map(|after| after.since(before)) else {
+        for cpu in measured() {
+            let Some(did) = did(cpu) else {
                 continue;
             };
-            // Sandboxes show a file that never changes.
-            if did.all_ns < elapsed_ns / 2 {
-                continue;
-            }
-            if placed_ns > 0 && own_of(cpu) == 0 {
-                continue;
-            }
-            let not_programs_ns = did.idle_ns + did.interrupts_ns + did.stolen_ns;
-            let programs_ns = elapsed_ns.saturating_sub(not_programs_ns);
-            programs_all_ns += programs_ns;
+            programs_all_ns += programs_ns(&did);
             stolen_all_ns += did.stolen_ns;
-            let by_others_ns = programs_ns.saturating_sub(own_of(cpu) + anywhere_ns);
+            let by_others_ns = programs_ns(&did).saturating_sub(own_of(cpu) + anywhere_ns);
             cpus.push(CpuUsage {
                 cpu,
                 by_others: share(by_others_ns, elapsed_ns),
@@ -261,20 +344,38 @@ impl Look {
             });
         }
         if cpus.is_empty() {
-            return None;
+            return Err(UsageUnknown::StandsStill);
         }
+        let mut beside = BTreeMap::new();
+        for cpu in measured() {
+            for &sibling in &self.cores[&cpu] {
+                beside.entry(sibling).or_insert(cpu);
+            }
+        }
+        for cpu in measured() {
+            beside.remove(&cpu);
+        }
+        let sibling = |(cpu, shares_core_with)| {
+            let by_others_ns = programs_ns(&did(cpu)?).saturating_sub(anywhere_ns);
+            Some(SiblingUsage {
+                cpu,
+                shares_core_with,
+                by_others: share(by_others_ns, elapsed_ns),
+            })
+        };
         let all_ns = elapsed_ns * cpus.len() as u64;
         let periods = self.periods.zip(end.periods).map(|(before, after)| {
             let all = after.all.saturating_sub(before.all);
             let throttled = after.throttled.saturating_sub(before.throttled);
             share(throttled, all.max(1))
         });
-        Some(Usage {
+        Ok(Usage {
             elapsed: Span::from_nanoseconds(elapsed_ns),
             by_others: share(programs_all_ns.saturating_sub(process_ns), all_ns),
             stolen: share(stolen_all_ns, all_ns),
             throttled: periods,
             cpus,
+            siblings: beside.into_iter().filter_map(sibling).collect(),
         })
     }
 }
@@ -292,20 +393,24 @@ impl Spent {
 }
 
 /// Lines of `proc/stat` read `cpu3 user nice system idle iowait irq softirq steal guest guest_nice`
-/// in ticks; guests are part of user and nice, and old kernels leave out the last ones.
+/// in ticks; guests are part of user and nice, and old kernels leave out the last ones. `there` are
+/// the CPUs that have to be in it.
 pub(super) fn read_stat(
     source: &Source,
-    wanted: &BTreeSet<u32>,
-) -> Result<BTreeMap<u32, Spent>, CpusError> {
+    there: &BTreeSet<u32>,
+) -> Result<Result<BTreeMap<u32, Spent>, UsageUnknown>, CpusError> {
     let path = source.path("proc/stat");
     let ns_per_tick = NS_PER_S / rustix::param::clock_ticks_per_second();
+    let Some(text) = files::text(&path)? else {
+        return Ok(Err(UsageUnknown::Hidden));
+    };
     let mut cpus = BTreeMap::new();
-    for line in files::text(&path)?.unwrap_or_default().lines() {
+    for line in text.lines() {
         let mut words = line.split_whitespace();
         let cpu = words
             .next()
             .and_then(|name| name.strip_prefix("cpu")?.parse().ok());
-        let Some(cpu) = cpu.filter(|cpu| wanted.contains(cpu)) else {
+        let Some(cpu) = cpu else {
             continue;
         };
         let ticks: Option<Vec<u64>> = words.take(8).map(|ticks| ticks.parse().ok()).collect();
@@ -331,7 +436,13 @@ pub(super) fn read_stat(
             },
         );
     }
-    Ok(cpus)
+    let lacking = there.iter().filter(|&cpu| !cpus.contains_key(cpu));
+    let lacking: BTreeSet<u32> = lacking.copied().collect();
+    Ok(if lacking.is_empty() {
+        Ok(cpus)
+    } else {
+        Err(UsageUnknown::Lacks(lacking))
+    })
 }
 
 /// `cpu.stat` has a line for each figure, such as `nr_periods 20`; it lies beside the file that sets
@@ -341,23 +452,11 @@ pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> 
     let Some(text) = files::text(&path)? else {
         return Ok(None);
     };
-    let all = figure(&path, &text, "nr_periods")?;
-    let throttled = figure(&path, &text, "nr_throttled")?;
+    let all = files::figure(&path, &text, "nr_periods")?;
+    let throttled = files::figure(&path, &text, "nr_throttled")?;
     Ok(all
         .zip(throttled)
         .map(|(all, throttled)| Periods { all, throttled }))
-}
-
-fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
-    let mut lines = text.lines();
-    let line = lines.find(|line| line.split_whitespace().next() == Some(name));
-    let number = line.map(|line| {
-        let number = line.split_whitespace().nth(1);
-        number
-            .and_then(|number| number.parse().ok())
-            .ok_or_else(|| files::malformed(path, line, &format!("\"{name}\" and a number")))
-    });
-    number.transpose()
 }
 
 /// The CPU time that the pinned threads of a host used in all of its runs, by seat.

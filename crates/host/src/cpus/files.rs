@@ -20,7 +20,8 @@ impl Source {
     }
 }
 
-/// The content, or `None` if the file is missing, forbidden or empty.
+/// The content, or `None` if the file is missing, forbidden or empty, or what is behind it does not
+/// answer now ([`NO_ANSWER`]).
 ///
 /// Runtimes of containers mask a file by mounting `/dev/null` over it, which then reads as empty;
 /// the kernel's own files end in a newline even where they hold an empty list.
@@ -59,6 +60,19 @@ pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, Cpus
         .parse()
         .map(Some)
         .map_err(|_| malformed(path, &text, expected))
+}
+
+/// The number behind `name` in a file that has a line for each figure, if it has this one.
+pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.split_whitespace().next() == Some(name));
+    let number = line.map(|line| {
+        let number = line.split_whitespace().nth(1);
+        number
+            .and_then(|number| number.parse().ok())
+            .ok_or_else(|| malformed(path, line, &format!("\"{name}\" and a number")))
+    });
+    number.transpose()
 }
 
 /// The entries of a folder that are called `prefix` and a number, by ascending number; none if the
@@ -106,9 +120,25 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
     }
 }
 
-fn is_hidden(cause: &io::Error) -> bool {
-    matches!(
+/// What drivers say in place of a content: `no_turbo` says `EAGAIN` where `intel_pstate` is off, the
+/// files of `cpufreq` say `EBUSY` while nobody governs the CPU, and the others say that a device has
+/// gone or does not work.
+const NO_ANSWER: [i32; 6] = [
+    libc::EAGAIN,
+    libc::EBUSY,
+    libc::EINVAL,
+    libc::EIO,
+    libc::ENODEV,
+    libc::ENXIO,
+];
+
+pub(super) fn is_hidden(cause: &io::Error) -> bool {
+    let is_missing = matches!(
         cause.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
-    )
+    );
+    is_missing
+        || cause
+            .raw_os_error()
+            .is_some_and(|number| NO_ANSWER.contains(&number))
 }

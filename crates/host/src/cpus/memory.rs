@@ -1,8 +1,9 @@
 //! Memory nodes (NUMA).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::list::parse_list;
 use super::{CpusError, Source, files};
 
 /// A memory node: memory, CPUs near it, or both.
@@ -13,6 +14,8 @@ pub struct Node {
     /// How much memory the node has, in bytes; 0 for a node of CPUs only, `None` where that is
     /// unknown.
     pub bytes: Option<u64>,
+    /// Whether this process can have memory of the node: it has some, and the process may use it.
+    pub usable: bool,
     /// How far the CPUs of this node are from the memory of each node, in the order of
     /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes); empty where that is unknown.
     ///
@@ -44,6 +47,7 @@ pub fn read(source: &Source) -> Result<Memory, CpusError> {
         memory.nodes.push(Node {
             os_index: *os_index,
             bytes: total_bytes(&folder.join("meminfo"))?,
+            usable: true,
             distances: distances(&folder.join("distance"), folders.len())?,
         });
     }
@@ -52,10 +56,42 @@ pub fn read(source: &Source) -> Result<Memory, CpusError> {
         memory.nodes.push(Node {
             os_index: 0,
             bytes,
+            usable: true,
             distances: Vec::new(),
         });
     }
+    let allowed = allowed(source)?;
+    let may_use = |node: &Node| {
+        let is_allowed = |allowed: &BTreeSet<u32>| allowed.contains(&node.os_index);
+        node.bytes != Some(0) && allowed.as_ref().is_none_or(is_allowed)
+    };
+    // The process has memory somewhere: files that leave none (made up by a container, or by an
+    // emulator) tell nothing about any node.
+    if memory.nodes.iter().any(may_use) {
+        for node in &mut memory.nodes {
+            node.usable = may_use(node);
+        }
+    }
     Ok(memory)
+}
+
+/// The nodes whose memory the process may use, by the line `Mems_allowed_list:\t0-1` of
+/// `proc/self/status`; a cpuset limits it (`docker run --cpuset-mems`, a batch system).
+fn allowed(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
+    let path = source.path("proc/self/status");
+    let text = files::text(&path)?.unwrap_or_default();
+    let mut lines = text.lines();
+    let Some(list) = lines.find_map(|line| line.strip_prefix("Mems_allowed_list:")) else {
+        return Ok(None);
+    };
+    match parse_list(list) {
+        Some(allowed) => Ok(Some(allowed)),
+        None => Err(files::malformed(
+            &path,
+            list.trim(),
+            "a list of nodes such as \"0-1\"",
+        )),
+    }
 }
 
 /// The total of a `meminfo` file, which reads `Node 0 MemTotal:  4417740 kB` for a node and

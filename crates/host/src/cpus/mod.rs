@@ -9,6 +9,7 @@
 //!      cache/index*/shared_cpu_list ──► last-level caches    the Cells of the host
 //!      cpu_capacity, cpufreq/ ────────► capacity             hybrid processors
 //!  sys/devices/system/node/nodeN/ ────► memory nodes         NUMA
+//!  proc/self/status ──────────────────► nodes we may use     cpusets
 //!  proc/self/{cgroup,mountinfo} ──────► quota                containers
 //!  proc/cpuinfo ──────────────────────► model name
 //! ```
@@ -16,16 +17,17 @@
 //! All paths are below the root of a [`Source`], so that tests read the trees of other computers.
 //!
 //! Containers, emulators and old kernels hide many of these files. A file that is missing, may not
-//! be read or is empty (the way container runtimes mask a file) costs only what it would have told:
-//! without caches, a package is one Cell (or several, if it has several memory nodes); without
-//! `topology`, every CPU is a core; without nodes, memory is one node. A file that is there and
-//! makes no sense is an error: [`CpusError::Malformed`] names it.
+//! be read, is empty (the way container runtimes mask a file) or whose driver does not answer costs
+//! only what it would have told: without caches, a package is one Cell (or several, if it has several
+//! memory nodes); without `topology`, every CPU is a core; without nodes, memory is one node. A file
+//! that is there and makes no sense is an error: [`CpusError::Malformed`] names it.
 //!
 //! The formats are those of the kernel's documents `admin-guide/cputopology.rst`,
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
 //! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
 
 pub(crate) mod files;
+pub(crate) mod groups;
 pub(crate) mod list;
 mod memory;
 mod quota;
@@ -40,6 +42,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::SPES_MAX;
 use list::write_list;
 pub use memory::Node;
 pub use quota::Quota;
@@ -117,6 +120,8 @@ pub struct Cpu {
     /// Which physical core this hardware thread belongs to. A running number, because the kernel's
     /// `core_id` repeats from package to package and on some processors from die to die.
     pub core: usize,
+    /// All hardware threads of that core, this one included, also those that may not be used.
+    pub core_cpus: BTreeSet<u32>,
     /// How many hardware threads of the same core come before this one, of those that may be used.
     pub sibling_rank: u32,
     /// Which group of CPUs with a common last-level cache this one belongs to: its Cell.
@@ -154,6 +159,8 @@ pub enum WhyLeftOut {
     /// A control group's quota does not pay for the CPU's time: more threads than it pays for would
     /// only take turns.
     Quota,
+    /// A host has no more SPEs than its other CPUs.
+    TooMany,
 }
 
 /// In a few words, for a list of CPUs.
@@ -163,6 +170,9 @@ impl fmt::Display for WhyLeftOut {
             Self::NotAllowed => "not allowed by `taskset`, a cpuset or the container",
             Self::Offline => "offline",
             Self::Quota => "not paid for by the quota of CPU time",
+            Self::TooMany => {
+                return write!(f, "beyond the {SPES_MAX} CPUs that a host uses at most");
+            }
         })
     }
 }
@@ -371,6 +381,25 @@ impl Cpus {
             )
         });
         order
+    }
+
+    /// The memory nodes of which the process can have memory, as ascending indices in
+    /// [`Cpus::memory_nodes`]; at least one.
+    pub fn usable_nodes(&self) -> impl Iterator<Item = usize> {
+        let nodes = self.memory_nodes.iter().enumerate();
+        nodes.filter(|(_, node)| node.usable).map(|(at, _)| at)
+    }
+
+    /// The usable node whose memory is nearest to the CPUs of `node`: this one if it is usable, and
+    /// of several that are equally near the first. Both are indices in [`Cpus::memory_nodes`].
+    pub fn nearest_usable(&self, node: usize) -> usize {
+        let from = &self.memory_nodes[node];
+        if from.usable {
+            return node;
+        }
+        let distance = |to: &usize| from.distances.get(*to);
+        let nearest = self.usable_nodes().min_by_key(distance);
+        nearest.expect("a node is usable")
     }
 }
 

@@ -51,6 +51,7 @@ fn one_cpu_is_one_of_everything() {
         os_index: 0,
         package: 0,
         core: 0,
+        core_cpus: set("0"),
         sibling_rank: 0,
         last_level_cache: 0,
         memory_node: 0,
@@ -59,6 +60,7 @@ fn one_cpu_is_one_of_everything() {
     let node = Node {
         os_index: 0,
         bytes: Some(1 << 30),
+        usable: true,
         distances: vec![10],
     };
     assert_eq!(
@@ -99,6 +101,7 @@ fn of_siblings_the_first_allowed_one_is_the_first() {
     let cpus = machines::xeon_e5_2680_v4_twice().read("3,28-31,42");
     assert_eq!(column(&cpus, |cpu| cpu.os_index), [3, 28, 29, 30, 31, 42]);
     assert_eq!(column(&cpus, |cpu| cpu.core), [0, 1, 2, 3, 0, 4]);
+    assert_eq!(list(&cpus.cpus[1].core_cpus), "0,28");
     assert_eq!(column(&cpus, |cpu| cpu.sibling_rank), [0, 0, 0, 0, 1, 0]);
     assert_eq!(spe_order(&cpus), [3, 28, 29, 30, 42, 31]);
 }
@@ -216,6 +219,7 @@ fn without_a_third_level_the_clusters_of_an_m1_are_cells() {
     let node = Node {
         os_index: 0,
         bytes: Some(8 << 30),
+        usable: true,
         distances: vec![],
     };
     assert_eq!(
@@ -287,9 +291,60 @@ fn memory_on_cxl_is_a_node_without_cpus() {
     let cxl = Node {
         os_index: 2,
         bytes: Some(256 << 30),
+        usable: true,
         distances: vec![14, 24, 10],
     };
     assert_eq!(cpus.memory_nodes[2], cxl);
+}
+
+/// The system's numbers of the nodes that can be used, and of the one for each node's CPUs.
+fn usable_nodes(cpus: &Cpus) -> (Vec<u32>, Vec<u32>) {
+    let number = |at: usize| cpus.memory_nodes[at].os_index;
+    let nodes = 0..cpus.memory_nodes.len();
+    (
+        cpus.usable_nodes().map(number).collect(),
+        nodes
+            .map(|node| number(cpus.nearest_usable(node)))
+            .collect(),
+    )
+}
+
+#[test]
+fn a_node_without_memory_has_that_of_the_nearest() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    tree.node(1, "14-27,42-55", 0, "21 10");
+    assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0], vec![0, 0]));
+    tree.node(0, "0-13,28-41", 0, "10 21");
+    tree.node(1, "14-27,42-55", 1, "21 10");
+    assert_eq!(usable_nodes(&tree.read("0-55")), (vec![1], vec![1, 1]));
+    // The second socket is nearer to the first than to the memory of the GPU.
+    let cpus = machines::power9_with_gpu_memory().read("0-15");
+    assert_eq!(usable_nodes(&cpus), (vec![0, 255], vec![0, 0, 255]));
+}
+
+#[test]
+fn memory_that_a_cpuset_forbids_cannot_be_used() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    let status = |list: &str| {
+        let text =
+            format!("Name:\tmain\nMems_allowed:\t00000000,00000001\nMems_allowed_list:\t{list}\n");
+        tree.write("proc/self/status", &text);
+    };
+    status("0");
+    assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0], vec![0, 0]));
+    status("0-1");
+    assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
+    // No process has no memory: such a list was made up.
+    status("7");
+    assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
+    status("none");
+    assert_eq!(
+        message(&tree, Some("0")),
+        format!(
+            "/proc/self/status reads \"none\", but a list of nodes such as \"0-1\" was \
+             expected; {REMEDY}"
+        ),
+    );
 }
 
 // ---------------------------------------------------------------------------- who is left out, why
@@ -530,6 +585,7 @@ fn an_empty_tree_and_a_mask_are_plain_cpus() {
         [Node {
             os_index: 0,
             bytes: None,
+            usable: true,
             distances: vec![]
         }]
     );
@@ -726,6 +782,25 @@ fn a_file_that_cannot_be_read_is_named_with_the_reason() {
         "cannot read /sys/devices/system/cpu/online: Is a directory (os error 21); \
          try again, and if it stays, look for messages of the kernel (`dmesg`)"
     );
+}
+
+#[test]
+fn what_drivers_say_in_place_of_a_content_is_no_content() {
+    let is_hidden = |number| files::is_hidden(&io::Error::from_raw_os_error(number));
+    for number in [
+        libc::ENOENT,
+        libc::EACCES,
+        libc::EAGAIN,
+        libc::EBUSY,
+        libc::EINVAL,
+        libc::EIO,
+        libc::ENODEV,
+        libc::ENXIO,
+    ] {
+        assert!(is_hidden(number), "{number}");
+    }
+    assert!(!is_hidden(libc::EISDIR));
+    assert!(!is_hidden(libc::ENOMEM));
 }
 
 #[test]

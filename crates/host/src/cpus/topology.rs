@@ -75,12 +75,14 @@ pub fn read(
                 memory_node,
             },
         };
+        let core_cpus = core.clone();
         let core = cores.number(core);
         let seen = threads_seen.entry(core).or_default();
         cpus.push(Cpu {
             os_index,
             package,
             core,
+            core_cpus,
             sibling_rank: *seen,
             last_level_cache: cells.number(cell),
             memory_node,

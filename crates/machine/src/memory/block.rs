@@ -231,8 +231,13 @@ impl Block {
                 let line = offset / LINE_BYTES;
                 let version = self.lock(line);
                 let before = word.load(Ordering::Relaxed);
-                word.store(op.apply(before), Ordering::Relaxed);
-                self.unlock(line, version);
+                if op.stores(before) {
+                    word.store(op.apply(before), Ordering::Relaxed);
+                    self.unlock(line, version);
+                } else {
+                    // The word has changed since the first look.
+                    self.unlock_unchanged(line, version);
+                }
                 before
             },
         )
@@ -372,6 +377,11 @@ impl Block {
     fn unlock(&self, line: usize, version: u64) {
         self.versions[line].store(version + 2, Ordering::Release);
     }
+
+    /// Unlocks a line in which nothing was stored, so that reservations on it go on.
+    fn unlock_unchanged(&self, line: usize, version: u64) {
+        self.versions[line].store(version, Ordering::Release);
+    }
 }
 
 #[cfg(not(loom))]
@@ -484,6 +494,34 @@ mod models {
             add_one(&block, &[in_flight]);
             other.join().unwrap();
             assert_eq!(block.load_u32(0), 2);
+        });
+    }
+
+    #[test]
+    fn a_compare_and_swap_that_fails_late_ends_no_reservation() {
+        loom::model(|| {
+            let block = std::sync::Arc::new(line());
+            let in_flight = std::sync::Arc::new(InFlight::new());
+            // From here on, stores take the locked way.
+            block.reserve(0, &mut [0; LINE_BYTES], || vec![in_flight.clone()]);
+            let other = {
+                let block = block.clone();
+                thread::spawn(move || {
+                    block.fetch_update(0, AtomicOp::Set(1), &InFlight::new());
+                    block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
+                })
+            };
+            // loom does not see the word, and tries other orders only where both threads took the
+            // line. So the thread that it lets go first has to be this one, whose swap then stores.
+            let swap = AtomicOp::CompareAndSwap {
+                expected: 0,
+                new: 2,
+            };
+            let found = block.fetch_update(0, swap, &in_flight);
+            let reserved = other.join().unwrap();
+            if found == 1 {
+                assert!(block.still_reserved(reserved));
+            }
         });
     }
 

@@ -187,6 +187,12 @@ fn conditions(host: &Conditions) -> Vec<(&'static str, String)> {
         ),
         ("Smallest step of the clock", host.clock_step_ns.map(time)),
         ("Reading the clock", Some(time(host.clock_reading_ns))),
+        ("Huge pages", host.transparent_huge_pages.clone()),
+        (
+            "Memory available",
+            host.memory_available_bytes
+                .map(|bytes| format!("{} GiB", figures(bytes as f64 / f64::from(1 << 30)))),
+        ),
         ("Left out", (!left_out.is_empty()).then_some(left_out)),
     ];
     rows.into_iter()

@@ -291,6 +291,8 @@ pub fn two_cores() -> Report {
         highest_clock_hz: None,
         clock_step_ns: Some(1.0),
         clock_reading_ns: 19.4,
+        transparent_huge_pages: Some("madvise".to_owned()),
+        memory_available_bytes: Some(24 << 30),
         cpus_left_out: vec![CpuLeftOut {
             cpu: 2,
             why: "it shares its core with CPU 0".to_owned(),

@@ -36,6 +36,11 @@ impl Tree {
         fs::write(path, content).unwrap();
     }
 
+    /// Makes `path` a link to `target`, a file of this computer.
+    pub fn link(&self, path: impl AsRef<Path>, target: &str) {
+        std::os::unix::fs::symlink(target, self.folder.path().join(path)).unwrap();
+    }
+
     /// Removes a file or a folder, which must exist.
     pub fn remove(&self, path: impl AsRef<Path>) {
         let path = self.folder.path().join(path);
