@@ -28,8 +28,11 @@ pub struct Measurement {
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// Where the median would be found again with a probability of at least 95 %, by the medians
-    /// of the rounds; `None` if there were fewer than six, which is too few to say so.
+    /// Where the median is, by the medians of the rounds; `None` if there were fewer than six, which
+    /// is too few to say so. By order statistics it would be there with a probability of at least 95 %
+    /// if the rounds were independent of each other. Those of one visit are not, so the interval is
+    /// widened to hold the median of each visit; after a single visit nothing shows what its rounds have
+    /// in common.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
     /// to the last end of each; `None` if the function moves no blocks.

@@ -19,6 +19,7 @@ use crate::Function;
 use crate::error::{RequestError, Unused};
 use crate::function::{Channel, Kind};
 use crate::report::{Between, Buffers, Parameters};
+use crate::sample::Visited;
 
 /// A measurement as somebody asks for it, in the terms of CellStats' flags (section 3.1).
 ///
@@ -138,8 +139,8 @@ pub struct Plan {
 pub(crate) struct Pace {
     pub warm_up: Option<u32>,
     pub timed: Timed,
-    /// The medians of rounds that were measured in earlier visits.
-    pub earlier: Vec<Span>,
+    /// What was measured in earlier visits.
+    pub earlier: Visited,
     /// Whether there will be another visit.
     pub more_visits: bool,
 }

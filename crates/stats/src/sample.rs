@@ -11,8 +11,10 @@
 //! add up to the whole loop.
 //!
 //! Samples of one loop have much in common: where its lines lived, the clock rate of that moment. So
-//! they cannot say how far the median would be off next time. The medians of several rounds can:
-//! how far they lie apart shows drift that the samples of one loop hide.
+//! they cannot say how far the median would be off next time. The medians of several rounds say more:
+//! how far they lie apart shows drift that the samples of one loop hide. But rounds of one visit have
+//! something in common as well: where memory came to lie, who else used the computer. Only visits
+//! can tell, and so the interval of the median holds the median of each.
 
 use cellworks_machine::{Span, Time};
 
@@ -83,13 +85,16 @@ pub(crate) struct TimedLoop {
     operating: Span,
     /// The time of one iteration, in each batch.
     samples: Vec<Span>,
+    /// The median sample.
+    median: Span,
 }
 
 impl RoundTimes {
     /// The times of several SPEs as one. With an even number of them, the median is the mean of the
     /// two in the middle.
     ///
-    /// The median of all their samples would be better, but the PPE does not have them yet.
+    /// The median of all their samples would say a little more, but the PPE, which decides by it
+    /// whether there is another round, does not have them.
     pub fn of_all(times: &[Self]) -> Self {
         let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
         medians.sort_unstable();
@@ -166,10 +171,7 @@ impl Stopwatch {
         operate: impl FnMut() -> Result<(), E>,
     ) -> Result<RoundTimes, E> {
         let timed = self.timed_loop(round.iterations, now, operate)?;
-        let times = RoundTimes {
-            took: timed.end.since(timed.start),
-            median: timed.median(),
-        };
+        let times = timed.times();
         if round.counts {
             self.kept.push(timed);
         }
@@ -239,6 +241,7 @@ impl Stopwatch {
             end: before,
             iterations,
             operating,
+            median: median(&mut samples.clone()).unwrap_or_default(),
             samples,
         })
     }
@@ -256,13 +259,17 @@ impl TimedLoop {
             end: start + operating,
             iterations: u32::try_from(samples.len()).unwrap_or(u32::MAX),
             operating,
+            median: median(&mut samples.clone()).unwrap_or_default(),
             samples,
         }
     }
 
-    /// The median sample: the time of one iteration.
-    fn median(&self) -> Span {
-        median(&mut self.samples.clone()).unwrap_or_default()
+    /// What the loop says about whether there will be another round.
+    pub fn times(&self) -> RoundTimes {
+        RoundTimes {
+            took: self.end.since(self.start),
+            median: self.median,
+        }
     }
 }
 
@@ -290,7 +297,8 @@ pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
 }
 
 /// The ranks, counted from 1, of the values between which the median of what they were drawn from
-/// lies with a probability of at least 95 %; `None` for fewer than [`ROUNDS_MIN`] values.
+/// lies with a probability of at least 95 % if they were drawn independently of each other; `None`
+/// for fewer than [`ROUNDS_MIN`] values.
 ///
 /// Each value falls below the median with a probability of 1/2, whatever their distribution is. So
 /// how many do is binomial, and the median lies outside of the values of ranks `k` and `n + 1 - k`
@@ -312,22 +320,45 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
     Some((below, n + 1 - below))
 }
 
-/// The interval of the median, from the medians of all rounds so far; `None` if they are too few.
-fn interval(medians: &mut [Span]) -> Option<(Span, Span)> {
-    let (low, high) = median_ranks(medians.len())?;
-    medians.sort_unstable();
-    Some((medians[low - 1], medians[high - 1]))
+/// The medians of the rounds of each visit, in order: what the interval of the median is made of.
+pub(crate) type Visited = Vec<Vec<Span>>;
+
+/// The medians of the rounds of one visit, from the loops of each processor, all of which have as
+/// many: those on which it was decided whether there would be another round.
+pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
+    let of_round = |round: usize| {
+        let times: Vec<_> = loops.iter().map(|all| all[round].times()).collect();
+        RoundTimes::of_all(&times).median
+    };
+    (0..loops[0].len()).map(of_round).collect()
 }
 
-/// Whether the rounds with these medians are enough to know the median; `None` if they are too few
-/// to say so.
+/// The interval of the median; `None` if there are too few rounds.
+///
+/// By the ranks of all rounds alone, a visit of many rounds would outvote the others. They differ in
+/// what rounds of one visit have in common, and what the next visit finds is one of these states. So the
+/// interval is widened to hold the median of each visit.
+fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
+    let mut rounds = visited.concat();
+    let (low, high) = median_ranks(rounds.len())?;
+    rounds.sort_unstable();
+    let visits = visited
+        .iter()
+        .filter_map(|visit| median(&mut visit.clone()));
+    Some(
+        visits.fold((rounds[low - 1], rounds[high - 1]), |(low, high), visit| {
+            (low.min(visit), high.max(visit))
+        }),
+    )
+}
+
+/// Whether these rounds are enough to know the median; `None` if they are too few to say so.
 ///
 /// Asked after every round, it sometimes says so too early, when rounds agree by chance: the 95 % are
 /// those of a number of rounds that was fixed before.
-pub(crate) fn is_narrow(medians: &[Span]) -> Option<bool> {
-    let mut sorted = medians.to_vec();
-    let (low, high) = interval(&mut sorted)?;
-    let median = median(&mut sorted)?;
+pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
+    let (low, high) = interval(visited)?;
+    let median = median(&mut visited.concat())?;
     Some((high - low).times(NARROW_PER_MEDIAN) <= median)
 }
 
@@ -372,20 +403,10 @@ impl<'a> Samples<'a> {
         (latency, outliers)
     }
 
-    /// The median of each round, in order.
-    pub fn medians(&self) -> Vec<Span> {
-        let median_of_round = |round: usize| {
-            let loops = self.loops.iter().map(|all| &all[round]);
-            let mut samples: Vec<Span> = loops.flat_map(|one| one.samples.clone()).collect();
-            median(&mut samples)
-        };
-        (0..self.rounds()).filter_map(median_of_round).collect()
-    }
-
-    /// The interval of the median, by the medians of the rounds. It is widened to hold `p50`, the
-    /// median of all samples, which may differ from the medians' own.
-    pub fn median_interval(&self, p50: f64) -> Option<Interval> {
-        let (low, high) = interval(&mut self.medians())?;
+    /// The interval of the median, by the medians of the rounds of each visit. It is widened to hold
+    /// `p50`, the median of all samples, which may differ from the medians' own.
+    pub fn median_interval(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
+        let (low, high) = interval(visited)?;
         Some(Interval {
             low: self.operation_ns(low).min(p50),
             high: self.operation_ns(high).max(p50),
@@ -500,7 +521,8 @@ mod tests {
                 max: 10.0
             }
         );
-        assert_eq!(Samples::of(&loops, 4).median_interval(10.0), None);
+        let visited = [round_medians(&loops)];
+        assert_eq!(Samples::of(&loops, 4).median_interval(&visited, 10.0), None);
     }
 
     #[test]
@@ -567,17 +589,33 @@ mod tests {
         let loops = [medians.map(|median| round(median, median)).to_vec()];
         let interval = |loops: &[Vec<TimedLoop>], operations, p50| {
             Samples::of(loops, operations)
-                .median_interval(p50)
+                .median_interval(&[round_medians(loops)], p50)
                 .map(|interval| (interval.low, interval.high))
         };
         assert_eq!(interval(&loops, 1, 26.0), Some((20.0, 30.0)));
         assert_eq!(interval(&loops, 2, 13.0), Some((10.0, 15.0)));
         assert_eq!(interval(&loops, 1, 33.0), Some((20.0, 33.0)));
         assert_eq!(interval(&[loops[0][..5].to_vec()], 1, 26.0), None);
-        // A round of two SPEs has the median of all samples: 16, 18, 20, 22, 80 and 82, and so on.
+        // A round of two SPEs has the mean of their medians: 21, 23, and so on.
         let slower = medians.map(|median| round(median, median + 2)).to_vec();
         let both = [slower, loops[0].clone()];
-        assert_eq!(interval(&both, 1, 26.0), Some((20.0, 30.0)));
+        assert_eq!(interval(&both, 1, 26.0), Some((21.0, 31.0)));
+    }
+
+    #[test]
+    fn the_interval_holds_the_median_of_each_visit() {
+        let visited = |visits: &[&[u64]]| -> Visited {
+            let spans = |rounds: &&[u64]| rounds.iter().copied().map(ns).collect();
+            visits.iter().map(spans).collect()
+        };
+        let last = [1_010; 13];
+        // By ranks alone the last visit would have the interval for itself: the 5th to the 13th of 17.
+        let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
+        assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
+        assert_eq!(is_narrow(&disagreeing), Some(false));
+        let agreeing = visited(&[&[1_000, 1_400], &[1_005, 1_005], &last]);
+        assert_eq!(interval(&agreeing), Some((ns(1_000), ns(1_010))));
+        assert_eq!(is_narrow(&agreeing), Some(true));
     }
 
     #[test]
@@ -598,10 +636,10 @@ mod tests {
 
     #[test]
     fn narrow_is_a_hundredth_of_the_median() {
-        let medians = |last| [1_000, 1_000, 1_000, 1_000, 1_000, last].map(ns);
-        assert_eq!(is_narrow(&medians(1_010)), Some(true));
-        assert_eq!(is_narrow(&medians(1_011)), Some(false));
-        assert_eq!(is_narrow(&medians(1_000)[..5]), None);
+        let rounds = |last| [1_000, 1_000, 1_000, 1_000, 1_000, last].map(ns).to_vec();
+        assert_eq!(is_narrow(&[rounds(1_010)]), Some(true));
+        assert_eq!(is_narrow(&[rounds(1_011)]), Some(false));
+        assert_eq!(is_narrow(&[rounds(1_000)[..5].to_vec()]), None);
     }
 
     /// A clock that goes on with each reading, and by what an operation takes, and shows multiples

@@ -267,17 +267,19 @@ fn repeat<E>(
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
 ) -> Result<(), E> {
     let mut all = Rate::default();
-    let mut medians = pace.earlier.clone();
+    let mut visited = pace.earlier.clone();
+    let this_visit = visited.len();
+    visited.push(Vec::new());
     loop {
         let (iterations, counts) = (rate.fitting(of_round), true);
         let times = round(Round { iterations, counts })?;
-        medians.push(times.median);
+        visited[this_visit].push(times.median);
         all.iterations += u64::from(iterations);
         all.took += times.took;
-        let here = medians.len() - pace.earlier.len();
-        let is_over = all.took >= span || medians.len() >= ROUNDS_MAX;
-        let is_known = is_narrow(&medians).is_some_and(|narrow| narrow || is_over);
-        if here >= ROUNDS_PER_VISIT && (pace.more_visits || is_known) {
+        let rounds: usize = visited.iter().map(Vec::len).sum();
+        let is_over = all.took >= span || rounds >= ROUNDS_MAX;
+        let is_known = is_narrow(&visited).is_some_and(|narrow| narrow || is_over);
+        if visited[this_visit].len() >= ROUNDS_PER_VISIT && (pace.more_visits || is_known) {
             return Ok(());
         }
         rate = all;
@@ -329,9 +331,13 @@ mod tests {
 
     /// An operation that always takes 100 ns.
     fn steady(round: Round, _: usize) -> RoundTimes {
+        always(100, round)
+    }
+
+    fn always(each_ns: u64, round: Round) -> RoundTimes {
         RoundTimes {
-            took: ns(100 * u64::from(round.iterations)),
-            median: ns(100),
+            took: ns(each_ns * u64::from(round.iterations)),
+            median: ns(each_ns),
         }
     }
 
@@ -378,20 +384,26 @@ mod tests {
 
     #[test]
     fn visits_have_two_rounds_and_the_last_as_many_as_it_takes() {
-        let counted_in = |earlier: &[u64], more_visits| {
+        let counted_in = |earlier: &[[u64; 2]], more_visits, each_ns| {
             let pace = Pace {
                 warm_up: None,
                 timed: Timed::Within(ns(120 * MS)),
-                earlier: earlier.iter().copied().map(ns).collect(),
+                earlier: earlier.iter().map(|visit| visit.map(ns).to_vec()).collect(),
                 more_visits,
             };
-            counted(&conducted_in(&pace, steady)).len()
+            let rounds = conducted_in(&pace, |round, _| always(each_ns, round));
+            counted(&rounds).len()
         };
-        assert_eq!(counted_in(&[], true), 2);
-        assert_eq!(counted_in(&[300, 400, 500], true), 2);
-        assert_eq!(counted_in(&[100, 100, 100, 100], false), 2);
-        // Two visits that saw the machine in another state are not outvoted by one that did not.
-        assert_eq!(counted_in(&[140, 140, 140, 140], false), 12);
+        assert_eq!(counted_in(&[], true, 100), 2);
+        assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
+        assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
+        // Two visits that saw the machine in another state are not outvoted by one that did not,
+        // however many rounds it has.
+        let different = [[140, 140], [140, 140]];
+        assert_eq!(counted_in(&different, false, 100), 12);
+        // Rounds of 101 ns an iteration fall short of 10 ms, so that there is time for one more.
+        assert_eq!(counted_in(&different, false, 101), 13);
+        assert_eq!(counted_in(&different, false, 60), 13);
     }
 
     #[test]

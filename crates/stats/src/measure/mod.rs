@@ -40,7 +40,7 @@ use cellworks_machine::{Machine, Mfc, ModuleId, Span, Spe};
 use crate::error::{Impossible, MeasureError, SpeError};
 use crate::report::Measurement;
 use crate::request::{Plan, Task};
-use crate::sample::{Samples, TimedLoop};
+use crate::sample::{Samples, TimedLoop, round_medians};
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
 ///
@@ -61,8 +61,11 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
 ///
 /// What changes slowly, such as who else uses the computer and where memory came to lie, is the same
 /// for all rounds of one visit, and none of them can tell. So a caller who has many plans visits
-/// each of them, and then all of them again: each visit is a run of its own with memory of its own,
-/// and the interval of the median says how far apart they were.
+/// each of them, and then all of them again: each visit is a run of its own with memory of its own.
+///
+/// The interval of the median is that of the rounds of all visits, widened to hold the median of each
+/// visit. The rounds alone would give an interval with a probability of 95 % only if they were
+/// independent of each other, and those of one visit are not.
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -123,12 +126,12 @@ impl Visits {
     ) -> Result<Measurement, MeasureError> {
         self.plan.pace.more_visits = more;
         let visit = run(machine, &self.plan)?;
+        self.plan.pace.earlier.push(round_medians(&visit.loops));
         let outcome = match self.outcome.take() {
             None => visit,
             Some(earlier) => earlier.and(visit),
         };
         let outcome = self.outcome.insert(outcome);
-        self.plan.pace.earlier = Samples::of(&outcome.loops, 1).medians();
         summarize(&self.plan, outcome)
     }
 }
@@ -153,7 +156,7 @@ fn run<M: Machine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
     }
 }
 
-/// What the loops say, unless it cannot be true.
+/// What the loops of all visits say, unless it cannot be true.
 fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
     let samples = Samples::of(&outcome.loops, outcome.operations_per_iteration);
     let (latency_ns, outliers) = samples.latency();
@@ -165,7 +168,7 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         samples: samples.count(),
         outliers,
         latency_ns,
-        median_interval_ns: samples.median_interval(latency_ns.p50),
+        median_interval_ns: samples.median_interval(&plan.pace.earlier, latency_ns.p50),
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
     };
@@ -338,8 +341,15 @@ mod tests {
         }
     }
 
+    /// What one visit says.
+    fn summary(mut plan: Plan, rounds_ns: &[&[u64]]) -> Result<Measurement, MeasureError> {
+        let outcome = outcome(rounds_ns);
+        plan.pace.earlier = vec![round_medians(&outcome.loops)];
+        summarize(&plan, &outcome)
+    }
+
     fn refusal(function: Function, rounds_ns: &[&[u64]]) -> String {
-        let refused = summarize(&plan(function, false), &outcome(rounds_ns)).unwrap_err();
+        let refused = summary(plan(function, false), rounds_ns).unwrap_err();
         assert!(matches!(refused, MeasureError::Impossible(_)), "{refused}");
         refused.to_string()
     }
@@ -347,7 +357,7 @@ mod tests {
     #[test]
     fn all_rounds_are_summarized_and_samples_are_there_on_request() {
         let rounds: [&[u64]; 6] = [&[200, 300], &[250], &[251], &[252], &[253], &[254]];
-        let summary = |keep| summarize(&plan(Function::DmaGet, keep), &outcome(&rounds)).unwrap();
+        let summary = |keep| summary(plan(Function::DmaGet, keep), &rounds).unwrap();
         let measurement = summary(true);
         assert_eq!((measurement.iterations, measurement.rounds), (7, 6));
         assert_eq!((measurement.samples, measurement.outliers), (14, 4));
@@ -390,17 +400,16 @@ mod tests {
              can move 20000000000 at the very most; look at the clock source of the machine, and at \
              its hypervisor if it has one; if they are right, please report this"
         );
-        let fitting = summarize(&plan(Function::DmaPut, false), &outcome(&[&[102]])).unwrap();
+        let fitting = summary(plan(Function::DmaPut, false), &[&[102]]).unwrap();
         assert_eq!(fitting.bandwidth_bytes_per_s, Some(19_883_495_145));
         let mut unlimited = plan(Function::DmaPut, false);
         unlimited.bandwidth_bytes_per_s_max = None;
-        assert!(summarize(&unlimited, &outcome(fast)).is_ok());
+        assert!(summary(unlimited, fast).is_ok());
     }
 
     #[test]
     fn times_out_of_order_and_times_that_are_no_numbers_are_refused() {
-        let possible =
-            summarize(&plan(Function::Mailbox, false), &outcome(&[&[500, 600]])).unwrap();
+        let possible = summary(plan(Function::Mailbox, false), &[&[500, 600]]).unwrap();
         assert_eq!(check_times(&possible), Ok(()));
 
         let mut out_of_order = possible.clone();
