@@ -20,8 +20,12 @@ use cellworks_machine::{Span, Time};
 
 use crate::report::{Interval, Latency};
 
-/// The most samples that a loop gives.
+/// The most samples that the loops of a round give together, as long as no loop gives fewer than
+/// [`SAMPLES_MIN`]: samples are kept until the last round, and there may be hundreds of SPEs.
 const SAMPLES_MAX: u32 = 1_000;
+
+/// How many samples each loop of a round may give, however many loops there are: enough for its median.
+const SAMPLES_MIN: u32 = 20;
 
 /// A batch lasts at least this many readings of the clock, and as many of the clock's smallest
 /// steps: neither is then more than 2 % of it.
@@ -60,6 +64,8 @@ pub(crate) struct RoundTimes {
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     clock: Clock,
+    /// The most samples of a loop.
+    samples_max: u32,
     /// How long an iteration took in the last loop.
     iteration: Option<Span>,
     kept: Vec<TimedLoop>,
@@ -150,10 +156,12 @@ impl Clock {
 }
 
 impl Stopwatch {
-    /// A stopwatch by this clock; finds out what reading it costs, at most 10,000 readings long.
-    pub fn new(now: impl Fn() -> Time) -> Self {
+    /// A stopwatch by this clock, one of `stopwatches` that time loops at once; finds out what reading
+    /// the clock costs, at most 10,000 readings long.
+    pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
+            samples_max: (SAMPLES_MAX / stopwatches.max(1)).max(SAMPLES_MIN),
             iteration: None,
             kept: Vec::new(),
         }
@@ -185,7 +193,7 @@ impl Stopwatch {
 
     /// How many iterations a batch has in a loop of `iterations`.
     fn batch(&self, iterations: u32) -> u32 {
-        let by_count = iterations.div_ceil(SAMPLES_MAX).max(1);
+        let by_count = iterations.div_ceil(self.samples_max).max(1);
         let Some(iteration) = self.iteration else {
             return by_count;
         };
@@ -693,7 +701,7 @@ mod tests {
     #[test]
     fn a_coarse_clock_is_read_until_it_steps_and_batches_last_fifty_steps() {
         let clock = MadeUp::new(25, 1_000);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         let calibrated = stopwatch.clock;
         assert_eq!((calibrated.reading, calibrated.step), (ns(25), ns(1_000)));
         // At first nothing is known of the operation, and batches grow until they are long enough.
@@ -713,7 +721,7 @@ mod tests {
     #[test]
     fn a_clock_that_costs_nothing_is_not_waited_for() {
         let clock = MadeUp::new(0, 1);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         assert_eq!(stopwatch.clock, Clock::default());
         let timed = clock.timed_loop(&mut stopwatch, 500, 7);
         assert_eq!(timed.samples, vec![ns(7); 500]);
@@ -722,7 +730,7 @@ mod tests {
     #[test]
     fn samples_are_without_readings_of_the_clock() {
         let clock = MadeUp::new(10, 1);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         for iterations in [1_000, 10_000, 10_000] {
             let timed = clock.timed_loop(&mut stopwatch, iterations, 5);
             assert!(timed.samples.iter().all(|sample| *sample == ns(5)));
@@ -735,7 +743,7 @@ mod tests {
     #[test]
     fn an_operation_shorter_than_a_reading_varies_is_0_and_not_below() {
         let clock = MadeUp::new(10, 1);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         let fast = MadeUp::new(4, 1);
         let timed = fast.timed_loop(&mut stopwatch, 1, 5);
         assert_eq!(timed.samples, [Span::default()]);
@@ -744,7 +752,7 @@ mod tests {
     #[test]
     fn only_rounds_that_count_are_kept() {
         let clock = MadeUp::new(10, 1);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         for (iterations, counts) in [(3, false), (200, true), (4, false), (300, true)] {
             let round = Round { iterations, counts };
             let Ok(times) = stopwatch.time(round, || clock.read(), || clock.operate(5));
@@ -757,18 +765,21 @@ mod tests {
     }
 
     #[test]
-    fn there_are_at_most_a_thousand_samples() {
-        let slow = Stopwatch {
-            clock: Clock::default(),
-            iteration: Some(ns(1_000_000)),
-            kept: Vec::new(),
-        };
-        for iterations in [1, 2, 999, 1_000, 1_001, 1_999, 123_456, u32::MAX] {
-            assert!(
-                iterations.div_ceil(slow.batch(iterations)) <= 1_000,
-                "{iterations}"
-            );
+    fn all_loops_of_a_round_give_about_a_thousand_samples() {
+        let clock = MadeUp::new(0, 1);
+        for (stopwatches, most) in [(1, 1_000), (2, 500), (32, 31), (576, 20)] {
+            for iterations in [1, 2, 19, 20, 21, 999, 1_000, 1_001, 1_999, 123_456] {
+                let mut stopwatch = Stopwatch::new(stopwatches, || clock.read());
+                let samples = clock
+                    .timed_loop(&mut stopwatch, iterations, 1)
+                    .samples
+                    .len() as u32;
+                assert!(samples <= most, "{samples} of {iterations}");
+                assert!(
+                    samples >= iterations.min(most / 2),
+                    "{samples} of {iterations}"
+                );
+            }
         }
-        assert_eq!(slow.batch(1_000), 1);
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn measure<M: Machine>(
 ) -> Result<Outcome, MeasureError> {
     let blocks = (0..task.spes.len()).map(|position| ControlBlock {
         position: position as u32,
+        spes: task.spes.len() as u32,
         ..ControlBlock::default()
     });
     let region = control_blocks(machine, plan.module, blocks)?;

@@ -2,9 +2,9 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Handle, Machine, Ppe, Span, Spe};
+use cellworks_machine::{Handle, Machine, Ppe, Span, Spe, Time};
 
-use super::{ControlBlock, receive};
+use super::{ControlBlock, receive, wait_until};
 use crate::error::{MeasureError, SpeError};
 use crate::request::{Pace, Timed};
 use crate::sample::{ROUNDS_MIN, Round, RoundTimes, Stopwatch, TimedLoop, is_narrow};
@@ -22,6 +22,12 @@ const END: u32 = 0;
 const WARM_UP: u32 = 1;
 /// In the inbound mailbox: the loop whose iterations follow counts.
 const COUNTS: u32 = 2;
+
+/// How long an SPE that sleeps takes to wake up.
+const WAKE_UP_NS: u64 = 50_000;
+
+/// How long the PPE takes to tell one SPE that sleeps about a round: it has to wake it.
+const TELLING_NS: u64 = 5_000;
 
 /// How long a warm-up lasts of which nobody said how long it should be.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
@@ -62,32 +68,52 @@ pub(super) fn work<S: Spe, W: Work<S>>(
     control_block: EffectiveAddress,
     set_up: impl FnOnce(&S, ControlBlock) -> Result<W, SpeError>,
 ) -> WorkResult<W::Left> {
-    let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
+    let set_up = receive(spe, control_block).and_then(|block| {
+        let stopwatch = Stopwatch::new(block.spes, || spe.now());
+        Ok((set_up(spe, block)?, stopwatch))
+    });
     // Whoever fails says so, or the PPE would wait for its report for ever.
-    let or_report = |failure| {
-        tell(FAILED);
-        failure
-    };
-    let mut work = receive(spe, control_block)
-        .and_then(|block| set_up(spe, block))
-        .map_err(or_report)?;
-    let mut stopwatch = Stopwatch::new(|| spe.now());
+    let (mut work, mut stopwatch) = set_up.inspect_err(|_| report_failure(spe))?;
+    obey(spe, |round| {
+        stopwatch.time(round, || spe.now(), || work.operate(spe))
+    })?;
+    Ok((stopwatch.into_rounds(), work.finish(spe)?))
+}
+
+/// Does the rounds that the PPE asks for, until there are no more.
+pub(super) fn obey<S: Spe>(
+    spe: &S,
+    mut do_round: impl FnMut(Round) -> Result<RoundTimes, SpeError>,
+) -> Result<(), SpeError> {
+    let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
     tell(READY);
     loop {
         let counts = match spe.read_in_mbox() {
-            END => return Ok((stopwatch.into_rounds(), work.finish(spe)?)),
+            END => return Ok(()),
             kind => kind == COUNTS,
         };
         let iterations = spe.read_in_mbox();
-        let round = Round { iterations, counts };
-        let times = stopwatch
-            .time(round, || spe.now(), || work.operate(spe))
-            .map_err(or_report)?;
+        let start = time_of([(); 2].map(|()| spe.read_in_mbox()));
+        wait_until(start, || spe.now(), || spe.yield_now());
+        let times = do_round(Round { iterations, counts }).inspect_err(|_| report_failure(spe))?;
         tell(DONE);
         for word in words(times.took).into_iter().chain(words(times.median)) {
             tell(word);
         }
     }
+}
+
+fn report_failure<S: Spe>(spe: &S) {
+    spe.write_out_mbox(Outbound::Plain, FAILED);
+}
+
+/// A time in a run as two mailbox words, upper half first: as far as [`words`] go.
+pub(super) fn words_of(time: Time) -> [u32; 2] {
+    words(time.since(Time::default()))
+}
+
+pub(super) fn time_of(words: [u32; 2]) -> Time {
+    Time::default() + span_of(words)
 }
 
 /// A span as two mailbox words, upper half first: femtoseconds, as far as 64 bits go, which is five
@@ -138,9 +164,9 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
             return Err(Stopped);
         }
         let kind = if round.counts { COUNTS } else { WARM_UP };
-        // The second word opens the gate, so that all find the first one there.
-        for word in [kind, round.iterations] {
-            for member in &self.members {
+        let [upper, lower] = words_of(self.ppe.now() + until_all_know(self.members.len()));
+        for member in &self.members {
+            for word in [kind, round.iterations, upper, lower] {
                 self.ppe.write_in_mbox(member.handle.spe(), word);
             }
         }
@@ -172,6 +198,14 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
             .map(|member| join(member.handle))
             .collect();
         results.into_iter().collect()
+    }
+}
+
+/// How long it takes until so many SPEs know about a round. One alone has nobody to wait for.
+fn until_all_know(spes: usize) -> Span {
+    match spes {
+        0..=1 => Span::default(),
+        _ => Span::from_nanoseconds(WAKE_UP_NS + TELLING_NS * spes as u64),
     }
 }
 
@@ -290,6 +324,10 @@ fn repeat<E>(
 mod tests {
     use std::convert::Infallible;
 
+    use cellworks_host::Host;
+    use cellworks_machine::ModuleId;
+
+    use super::super::control_blocks;
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -433,6 +471,52 @@ mod tests {
             assert!(rounds.len() <= 20, "{rounds:?}");
             let iterations: u64 = rounds.iter().map(|round| u64::from(round.iterations)).sum();
             assert!(iterations <= 100 * u64::from(STANDSTILL_ITERATIONS));
+        }
+    }
+
+    /// Counts its operations.
+    struct Counter(u32);
+
+    impl<S: Spe> Work<S> for Counter {
+        type Left = u32;
+
+        fn operate(&mut self, _: &S) -> Result<(), SpeError> {
+            self.0 += 1;
+            Ok(())
+        }
+
+        fn finish(self, _: &S) -> Result<u32, SpeError> {
+            Ok(self.0)
+        }
+    }
+
+    #[test]
+    fn nobody_starts_before_all_know() {
+        let host = Host::builder().spes(5).build().unwrap();
+        let block = ControlBlock::default();
+        let region = control_blocks(&host, ModuleId::new(0), [block].into_iter()).unwrap();
+        let (starts, results) = host
+            .run(|ppe| {
+                let program = |spe| {
+                    let block = region.at(0);
+                    ppe.spawn(spe, move |spe| work(spe, block, |_, _| Ok(Counter(0))))
+                };
+                let programs = host.topology().spes().map(program).collect();
+                let mut crew = Crew::gather(ppe, programs);
+                let starts = [100, 200].map(|iterations| {
+                    let start = ppe.now() + until_all_know(5);
+                    let counts = true;
+                    crew.round(Round { iterations, counts }).unwrap();
+                    start
+                });
+                (starts, crew.dismiss().unwrap())
+            })
+            .unwrap();
+        for (rounds, operations) in results {
+            assert_eq!((rounds.len(), operations), (2, 300));
+            for (round, start) in rounds.iter().zip(starts) {
+                assert!(round.start >= start, "{round:?} before {start:?}");
+            }
         }
     }
 

@@ -85,7 +85,7 @@ fn by_ppe<M: Machine>(
     channel: Channel,
     partners: &[SpeId],
 ) -> Result<Vec<TimedLoop>, MeasureError> {
-    let mut stopwatch = Stopwatch::new(|| ppe.now());
+    let mut stopwatch = Stopwatch::new(1, || ppe.now());
     let mut word = 0;
     let mut exchange_with_each = || {
         for partner in partners {

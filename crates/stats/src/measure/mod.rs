@@ -8,7 +8,9 @@
 //!
 //!   a round:
 //!   WARM_UP or COUNTS ─── inbound mailbox ────► whether to keep the round
-//!   n iterations      ─── inbound mailbox ────► a timed loop of n: the start gate
+//!   n iterations      ─── inbound mailbox ────► how long the loop is
+//!   start, two words  ─── inbound mailbox ────► waits until then: the start gate
+//!                                               a timed loop of n
 //!   waits for all     ◄── outbound mailbox ──── DONE, how long the loop took, its median sample
 //!     ... again until warm, then until the medians agree or the time is spent
 //!
@@ -16,8 +18,12 @@
 //!   joins, verifies; refuses results that cannot be true
 //! ```
 //!
-//! Warming up and measuring run the same code, and every round starts with all SPEs waiting at the
-//! gate, so that they overlap. Two things differ from the paper. Times are points on the clock that
+//! Warming up and measuring run the same code. All loops of a round start at the same time on the
+//! clock of the run, which lies so far ahead that every SPE has been told by then; one that comes late,
+//! because it shares its CPU, starts at once. If a word opened the gate instead, the first of
+//! hundreds of SPEs would have run alone before the last one was woken.
+//!
+//! Two things differ from the paper. Times are points on the clock that
 //! all SPEs of a run share, not ticks of each one's decrementer, because aggregate bandwidth needs
 //! the first start and the last end. And the samples come back as the program's result, because
 //! mailbox words cannot hold them.
@@ -35,7 +41,7 @@ mod wake_up;
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{Machine, Mfc, ModuleId, Span, Spe};
+use cellworks_machine::{Machine, Mfc, ModuleId, Span, Spe, Time};
 
 use crate::error::{Impossible, MeasureError, SpeError};
 use crate::report::Measurement;
@@ -255,12 +261,30 @@ struct ControlBlock {
     buffer: u32,
     /// The SPE's position among those that work.
     position: u32,
+    /// How many SPEs work; 0 if it is alone.
+    spes: u32,
     /// A DMA command moves a multiple of 16 bytes.
-    padding: [u32; 2],
+    padding: u32,
 }
 
 /// The distance between control blocks: each has lines of its own.
 const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
+
+/// A clock that has not moved in so many readings stands still.
+const STANDSTILL_READINGS: u32 = 1 << 20;
+
+/// Lets others run until `until`, which may be past. It returns as well when the clock stands still:
+/// what is measured by it will be refused, which is better than to wait for ever.
+fn wait_until(until: Time, now: impl Fn() -> Time, yield_now: impl Fn()) {
+    let mut seen = now();
+    let mut still = 0;
+    while seen < until && still < STANDSTILL_READINGS {
+        yield_now();
+        let time = now();
+        still = if time > seen { 0 } else { still + 1 };
+        seen = time;
+    }
+}
 
 /// The tag group of all measured transfers.
 const TAG: Tag = Tag::of::<0>();
@@ -373,6 +397,25 @@ mod tests {
         let without = summary(false);
         assert_eq!(without.samples_ns, None);
         assert_eq!(without.latency_ns, measurement.latency_ns);
+    }
+
+    #[test]
+    fn waiting_ends_at_the_time_or_when_the_clock_stands_still() {
+        let clock = std::cell::Cell::new(5);
+        let yields = std::cell::Cell::new(0);
+        let at = Time::from_femtoseconds;
+        let wait = |until, step| {
+            yields.set(0);
+            let tick = || {
+                yields.set(yields.get() + 1);
+                clock.set(clock.get() + step);
+            };
+            wait_until(at(until), || at(clock.get()), tick);
+            (clock.get(), yields.get())
+        };
+        assert_eq!(wait(4, 1), (5, 0), "it is past");
+        assert_eq!(wait(8, 2), (9, 2));
+        assert_eq!(wait(20, 0), (9, STANDSTILL_READINGS));
     }
 
     #[test]

@@ -67,6 +67,7 @@ fn run<'scope, M: Machine>(
         size,
         list_elements,
         buffer: task.layout.buffer_of(position) as u32,
+        spes: task.spes.len() as u32,
         ..ControlBlock::default()
     });
     let region = control_blocks(machine, plan.module, blocks)?;
