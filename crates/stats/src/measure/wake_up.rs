@@ -41,7 +41,12 @@ pub(super) fn measure<M: Machine>(
     let loops = machine.run(|ppe| {
         let handles: Vec<_> = partners
             .iter()
-            .map(|partner| ppe.spawn(*partner, move |spe| Ok(sleep(spe, sender))))
+            .map(|partner| {
+                ppe.spawn(*partner, move |spe| {
+                    sleep(spe, sender);
+                    Ok(())
+                })
+            })
             .collect();
         for partner in partners {
             ppe.read_out_mbox(*partner, Outbound::Plain);
