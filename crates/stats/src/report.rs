@@ -35,7 +35,9 @@ pub struct Measurement {
     /// in common.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
-    /// to the last end of each; `None` if the function moves no blocks.
+    /// to the last end of each; `None` if the function moves no blocks. All SPEs move equally much, so
+    /// where some are slower than others, as cores of two kinds are, they decide: the others wait for
+    /// them, and could have moved more.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// All samples in the order in which they were taken, those of each SPE after those of the one
     /// before; `None` unless asked for.
@@ -149,7 +151,8 @@ pub struct Matrix {
     /// The bytes that are copied.
     pub block_bytes: Option<usize>,
     /// The time in nanoseconds from SPE to SPE: a row for each that sends, a column for each that
-    /// receives. `None` on the diagonal and for pairs that were not measured.
+    /// receives. `None` on the diagonal, for pairs that were not measured, and where the clock is too
+    /// coarse to see the time.
     pub one_way_ns: Vec<Vec<Option<f64>>>,
     /// How many pairs the machine has.
     pub pairs: usize,

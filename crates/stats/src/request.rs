@@ -25,6 +25,10 @@ use crate::sample::Visited;
 ///
 /// `None` leaves the choice to [`plan`](Self::plan).
 ///
+/// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions then
+/// take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the load instead
+/// of competing with it for memory, and a [`Function::WakeUp`] waits until the sender gives up the CPU.
+///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
 /// use cellworks_stats::{Count, Function, Limits, Request};

@@ -31,6 +31,10 @@ const SAMPLES_MIN: u32 = 20;
 /// steps: neither is then more than 2 % of it.
 const BATCH_PER_CLOCK: u128 = 50;
 
+/// A clock that did not move during so many iterations stands still: the result will be refused,
+/// and there is no use in waiting for it.
+pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
+
 /// The fewest rounds that have an interval. Six medians lie on the same side of what they would have in
 /// the long run with a probability of 3.1 %, five with one of 6.3 %.
 pub(crate) const ROUNDS_MIN: usize = 6;
@@ -74,9 +78,9 @@ pub(crate) struct Stopwatch {
 /// What is known of the clock. All is 0 if it was not seen to move, as on a simulated machine where
 /// reading it takes no time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Clock {
+pub(crate) struct Clock {
     /// What a reading costs.
-    reading: Span,
+    pub reading: Span,
     /// The smallest difference between two readings that is not 0.
     step: Span,
 }
@@ -120,7 +124,7 @@ impl RoundTimes {
 impl Clock {
     /// Reads the clock until it is known what that costs: the median of many steps, each divided by
     /// the readings that it took, so that neither an interrupt nor a coarse clock spoils it.
-    fn calibrate(now: impl Fn() -> Time) -> Self {
+    pub fn calibrate(now: impl Fn() -> Time) -> Self {
         /// An odd number has one in the middle.
         const STEPS: usize = 101;
         /// A clock that stands still must not be waited for.
@@ -150,7 +154,7 @@ impl Clock {
     }
 
     /// How long a batch has to be at least.
-    fn shortest_batch(self) -> Span {
+    pub fn shortest_batch(self) -> Span {
         self.reading.max(self.step).times(BATCH_PER_CLOCK)
     }
 }
@@ -448,6 +452,10 @@ impl<'a> Samples<'a> {
 
     /// Bytes a second, if each iteration moves `bytes`: of every round the time from the first start
     /// to the last end. `None` if nothing moves, or the clock does not.
+    ///
+    /// This is what was seen to happen, though unequal SPEs do not overlap all the time. What they could
+    /// do if all were busy would have to be estimated from each one's rate, which is too high for those
+    /// that share a CPU.
     pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
         let mut elapsed = Span::default();
         for round in 0..self.rounds() {

@@ -63,7 +63,7 @@ impl Blocks {
         let from = EffectiveAddress::from_halves(eah, eal);
         let number = std::cell::Cell::new(WHERE);
         rounds.operations(
-            spe,
+            || spe.now(),
             command.span,
             || {
                 number.set(number.get() + 1);

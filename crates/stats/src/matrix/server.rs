@@ -12,6 +12,7 @@ use super::variable::{Reads, Swaps, Variable};
 use super::words::{Mailbox, Signal, Words};
 use crate::error::{SpeError, Untrusted};
 use crate::report::Polling;
+use crate::sample::Clock;
 
 /// In the outbound mailbox: the SPE has done what it was told, and waits for what comes next.
 const DONE: u32 = 1;
@@ -39,7 +40,7 @@ pub(super) trait Sides<S: Spe> {
 /// What SPEs measured.
 #[derive(Debug, Default)]
 pub(super) struct Served {
-    /// Who took the time with whom, and how long one way took.
+    /// Who took the time with whom, and how long one way took, unless the clock saw no time.
     pub one_way: Vec<(SpeId, SpeId, Span)>,
     /// The SPEs that sent blocks, and where these are.
     pub blocks: Vec<(SpeId, EffectiveAddress)>,
@@ -64,17 +65,20 @@ fn obey<S: Spe>(spe: &S, sides: Result<impl Sides<S>, SpeError>) -> Result<Serve
     };
     let mut sides = sides.map_err(or_report)?;
     let mut served = Served::default();
+    // Most SPEs take the time of many pairs, and some of none.
+    let mut clock = None;
     spe.write_out_mbox(Outbound::Plain, DONE);
     while let Some(command) = Command::receive(spe) {
         match command.role {
             Role::Answer => sides.answer(spe, &command).map_err(or_report)?,
             Role::Time => {
-                let mut rounds = Rounds::new(spe);
-                let median = sides
-                    .time(spe, &command, &mut rounds)
-                    .and_then(|()| Ok(rounds.median()?))
-                    .map_err(or_report)?;
-                served.one_way.push((spe.id(), command.partner, median));
+                let clock = *clock.get_or_insert_with(|| Clock::calibrate(|| spe.now()));
+                let mut rounds = Rounds::new(clock);
+                sides.time(spe, &command, &mut rounds).map_err(or_report)?;
+                let one_way = rounds.median();
+                served
+                    .one_way
+                    .extend(one_way.map(|median| (spe.id(), command.partner, median)));
             }
         }
         spe.write_out_mbox(Outbound::Plain, DONE);

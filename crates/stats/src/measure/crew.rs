@@ -7,7 +7,9 @@ use cellworks_machine::{Handle, Machine, Ppe, Span, Spe, Time};
 use super::{ControlBlock, receive, wait_until};
 use crate::error::{MeasureError, SpeError};
 use crate::request::{Pace, Timed};
-use crate::sample::{ROUNDS_MIN, Round, RoundTimes, Stopwatch, TimedLoop, is_narrow};
+use crate::sample::{
+    ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
+};
 
 /// In the outbound mailbox: the SPE has its control block and waits for what comes next.
 pub(super) const READY: u32 = 1;
@@ -42,10 +44,6 @@ const ROUNDS_PER_VISIT: usize = 2;
 
 /// The most rounds, which bounds their samples in memory: more only begin if rounds get ever shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
-
-/// A clock that did not move during so many iterations stands still: the result will be refused,
-/// and there is no use in waiting for it.
-const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
 /// The operation that an SPE repeats.
 pub(super) trait Work<S: Spe> {

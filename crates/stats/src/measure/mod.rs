@@ -73,6 +73,9 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
 /// visit. The rounds alone would give an interval with a probability of 95 % only if they were
 /// independent of each other, and those of one visit are not.
 ///
+/// What is the same in all visits, such as SPEs that share a CPU ([`Request`](crate::Request)), no
+/// interval shows.
+///
 /// ```
 /// use cellworks_host::Host;
 /// use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
