@@ -6,8 +6,9 @@ use cellworks_machine::{LocalBuffer, Mfc, Spe, SpeId};
 
 use super::command::Command;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides, check};
+use super::server::{STOP, Sides};
 use crate::error::{SpeError, Untrusted};
+use crate::program::check;
 
 const TAG: Tag = Tag::of::<0>();
 

@@ -40,6 +40,7 @@ use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{Distance, Machine, ModuleId, SpeId, Topology};
 
 use crate::error::MeasureError;
+use crate::program::Stopped;
 use crate::report::{Home, Matrix, MatrixClass};
 use crew::Crew;
 pub use error::MatrixRequestError;
@@ -95,7 +96,7 @@ fn conduct<M: Machine>(
     topology: &Topology,
     variables: &Variables,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-) -> Result<(), crew::Stopped> {
+) -> Result<(), Stopped> {
     let pairs = plan.pairs();
     let start = crew.now();
     for (done, &(a, b)) in pairs.iter().enumerate() {

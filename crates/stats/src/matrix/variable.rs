@@ -23,8 +23,9 @@ use super::LINES;
 use super::command::Command;
 use super::request::divided;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides, check};
+use super::server::{STOP, Sides};
 use crate::error::SpeError;
+use crate::program::check;
 
 /// Two sides that change a variable in turns.
 pub(super) struct Variable<L>(pub L);

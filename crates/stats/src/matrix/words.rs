@@ -4,8 +4,9 @@ use cellworks_machine::{SignalRegister, Spe, SpeId};
 
 use super::command::Command;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides, check};
+use super::server::{STOP, Sides};
 use crate::error::SpeError;
+use crate::program::check;
 
 /// Two sides that exchange words.
 pub(super) struct Words<W>(pub W);

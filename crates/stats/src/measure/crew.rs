@@ -6,6 +6,7 @@ use cellworks_machine::{Handle, Machine, Ppe, Span, Spe, Time};
 
 use super::{ControlBlock, receive, wait_until};
 use crate::error::{MeasureError, SpeError};
+use crate::program::{FAILED, Stopped, join};
 use crate::request::{Pace, Timed};
 use crate::sample::{
     ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
@@ -15,8 +16,6 @@ use crate::sample::{
 pub(super) const READY: u32 = 1;
 /// In the outbound mailbox: the loop is done, and its times follow.
 const DONE: u32 = 2;
-/// In the outbound mailbox: the SPE's program has failed, and its result says why.
-pub(super) const FAILED: u32 = u32::MAX;
 
 /// In the inbound mailbox: there are no more loops.
 const END: u32 = 0;
@@ -136,10 +135,6 @@ struct Member<'scope, M: Machine, L> {
     failed: bool,
 }
 
-/// Some SPE has failed; [`Crew::dismiss`] says which, and why.
-#[derive(Debug)]
-pub(super) struct Stopped;
-
 impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
     /// Waits until every program has its control block, or has failed.
     pub fn gather(
@@ -204,17 +199,6 @@ fn until_all_know(spes: usize) -> Span {
     match spes {
         0..=1 => Span::default(),
         _ => Span::from_nanoseconds(WAKE_UP_NS + TELLING_NS * spes as u64),
-    }
-}
-
-/// Waits for a program; its panic goes on here.
-pub(super) fn join<T, M: Machine>(
-    handle: Handle<'_, Result<T, SpeError>, M>,
-) -> Result<T, MeasureError> {
-    let spe = handle.spe();
-    match handle.join() {
-        Ok(result) => result.map_err(|source| MeasureError::OnSpe { spe, source }),
-        Err(payload) => std::panic::resume_unwind(payload),
     }
 }
 

@@ -19,10 +19,11 @@
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{Machine, Span, Spe, SpeId, Time};
 
-use super::crew::{Crew, READY, conduct, join, obey, time_of, words_of};
-use super::exchange::{STOP, check, next};
+use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
+use super::exchange::{STOP, next};
 use super::{Outcome, wait_until};
 use crate::error::{MeasureError, Untrusted};
+use crate::program::{check, join};
 use crate::request::Plan;
 use crate::sample::{Round, RoundTimes, TimedLoop};
 
