@@ -15,6 +15,7 @@ use cellworks_stats::{Function, Iterations, Limits, Plan, Request, measure};
 
 const REPETITIONS: usize = 15;
 const BLOCK_BYTES: [usize; 6] = [16 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
+const HALF_PAGE_BYTES: usize = 2048;
 /// How long each system copies blocks of one size, in one repetition.
 const EACH: Duration = Duration::from_millis(150);
 
@@ -70,8 +71,13 @@ fn copy(host: &Host, bytes: usize) -> f64 {
 fn memcpy(host: &Host, bytes: usize) -> f64 {
     host.run(|ppe| {
         let program = ppe.spawn(SpeId::new(0), |spe| {
-            let from = vec![1_u64; bytes / 8];
-            let mut to = vec![0_u64; bytes / 8];
+            // Half a page beyond whole pages, as `copy` has them: with a distance of a few bytes loads wait
+            // for stores to the same place in another page. The sizes of blocks are whole pages.
+            let words = bytes / 8;
+            let mut memory = vec![1_u64; words + HALF_PAGE_BYTES / 8 + words];
+            let (from, rest) = memory.split_at_mut(words);
+            let to = &mut rest[HALF_PAGE_BYTES / 8..];
+            to.fill(0);
             let mut times_ns = Vec::new();
             let begin = Instant::now();
             while begin.elapsed() < EACH {
@@ -80,12 +86,12 @@ fn memcpy(host: &Host, bytes: usize) -> f64 {
                 let start = spe.now();
                 for _ in 0..repeat {
                     let (to, from) = (to.as_mut_ptr().cast::<c_void>(), from.as_ptr().cast());
-                    // SAFETY: both vectors have `bytes` bytes, and do not overlap.
+                    // SAFETY: both slices have `bytes` bytes, and do not overlap.
                     unsafe { libc::memcpy(black_box(to), black_box(from), bytes) };
                 }
                 times_ns.push(spe.now().since(start).as_nanoseconds_f64() / repeat as f64);
             }
-            assert_eq!(black_box(&to), &from);
+            assert_eq!(black_box(&*to), &*from);
             bytes as f64 / median(&mut times_ns)
         });
         program.join().expect("the program copies")

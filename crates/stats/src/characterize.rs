@@ -4,7 +4,7 @@ use cellworks_machine::{CellId, Span, Topology};
 
 use crate::{Count, Function, Iterations, Limits, Request};
 
-/// How long each timed loop is meant to take: about a hundred of them stay well under a minute.
+/// How long the rounds of a measurement may take together.
 const EACH: Span = Span::from_nanoseconds(100_000_000);
 
 /// Private buffers of all SPEs together are measured up to this size, so that preparing them does not
@@ -44,8 +44,8 @@ const COPY_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// Below this size copies by all SPEs say nothing that copies by one do not: each has its own cache.
-const COPY_BY_ALL_BYTES_MIN: usize = 1 << 20;
+/// The largest block that several SPEs copy: source and target are more than the largest caches hold.
+const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
 /// The sizes of tables of pointers: powers of two and, because there are caches of 48 KB, what is half
 /// way to the next; from less than the smallest cache to more than most of the largest.
@@ -58,7 +58,7 @@ const MEMORY_TABLE_BYTES: usize = 128 << 20;
 /// Numbers of chains: cores have 10 to 48 misses of their first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
-/// Numbers of SPEs on one variable, besides all.
+/// Numbers of SPEs that contend for a variable or for the memory, besides all.
 const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 
 /// The measurements that describe a machine, as requests that [`Request::plan`] accepts for it:
@@ -73,14 +73,16 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// - atomic operations by one SPE, by all on one variable, and by all on private variables;
 ///   `fetchadd` on one variable also by numbers of SPEs between one and all, as a curve;
 /// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;
-/// - copies of 1 KB to 64 MB by one SPE, and of 1 MB to 64 MB by all, as far as there is memory;
+/// - copies of 1 KB to 64 MB by one SPE, as far as there is memory; and of blocks of one size by the
+///   same numbers of SPEs, as a curve: the largest power of two up to 64 MB of which all SPEs
+///   together have room for two each;
 /// - chasing pointers through tables of 4 KB to 256 MB, where caches show as steps; with 1 to 48 chains
 ///   through a table of 128 MB, which shows how many misses are under way at once; and through the
 ///   same table while all other SPEs load the memory.
 ///
-/// Each loop is meant to take 0.1 s after a warm-up.
-///
-/// On a computer with two cores they take about 30 seconds.
+/// The rounds of each may take 0.1 s, and end before that when they agree; a warm-up and preparing the
+/// memory come on top. It is 100 to 300 measurements, so who has less time gives the plans another
+/// one ([`Plan::set_span`](crate::Plan::set_span)).
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let request = |function| Request {
@@ -176,15 +178,12 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
             ..request(function)
         }));
     }
-    let contenders = CONTENDERS
-        .into_iter()
-        .filter(|spes| (2..all).contains(spes));
-    requests.extend(contenders.map(|spes| Request {
+    requests.extend(some_of(all).map(|spes| Request {
         spes: Count::Shared(spes),
         ..request(Function::FetchAdd)
     }));
     requests.extend(wake_ups(topology, &request(Function::WakeUp)));
-    requests.extend(copies(all, &request(Function::Copy)));
+    requests.extend(copies(all, limits, &request(Function::Copy)));
     requests.extend(chases(all, &request(Function::Chase)));
     // What the machine does not have: larger blocks, Cells without SPEs, a second SPE.
     requests.retain(|request| request.plan(topology, limits).is_ok());
@@ -206,20 +205,31 @@ fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     cells.flat_map(of_cell).collect()
 }
 
-fn copies(all: usize, request: &Request) -> Vec<Request> {
+/// Numbers of SPEs between one and all.
+fn some_of(all: usize) -> impl Iterator<Item = usize> {
+    let is_some = move |spes: &usize| (2..all).contains(spes);
+    CONTENDERS.into_iter().filter(is_some)
+}
+
+fn copies(all: usize, limits: &Limits, request: &Request) -> Vec<Request> {
     let copy = |spes, bytes| Request {
         spes,
         block_bytes: Some(bytes),
         ..request.clone()
     };
-    let by_one = COPY_BYTES
-        .into_iter()
-        .map(|bytes| copy(Count::Shared(1), bytes));
-    let by_all = COPY_BYTES
-        .into_iter()
-        .filter(|bytes| all > 1 && *bytes >= COPY_BY_ALL_BYTES_MIN)
-        .map(|bytes| copy(Count::Private(all), bytes));
-    by_one.chain(by_all).collect()
+    // Each SPE has a source and a target.
+    let room = limits.memory_bytes_max / (2 * all);
+    let fitting = room.min(COPY_BY_SEVERAL_BYTES_MAX).checked_ilog2();
+    let of_several = fitting.map_or(0, |log2| 1 << log2);
+    let mut sizes = COPY_BYTES.to_vec();
+    if all > 1 && !sizes.contains(&of_several) {
+        sizes.push(of_several);
+        sizes.sort_unstable();
+    }
+    let by_one = sizes.into_iter().map(|bytes| copy(Count::Shared(1), bytes));
+    let several = some_of(all).chain((all > 1).then_some(all));
+    let by_several = several.map(|spes| copy(Count::Private(spes), of_several));
+    by_one.chain(by_several).collect()
 }
 
 fn chases(all: usize, request: &Request) -> Vec<Request> {

@@ -30,17 +30,20 @@ const SAME: f64 = 1.05;
 /// |---|---|---|---|
 /// | `cache_bytes` | bytes | `level` | `chase` by one chain, by size of table: the largest that a cache holds, but for misses of up to 55 %; level 1 is the smallest cache that shows |
 /// | `cache_latency_ns` | ns | `level` | the median of the tables that only this cache holds |
-/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` by one chain, idle and for each number of loading SPEs, through the largest table for which there is a load, or the largest of all if there is none |
-/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` by one chain and by several through the largest such table, if it is larger than the caches: the latency of a miss divided by the shortest time for one, rounded to a tenth, and the fewest chains that come within 5 % of that |
-/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` of the largest blocks, for each number of SPEs |
+/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` by one chain, idle and for each number of loading SPEs, through the largest table beyond the caches for which there is a load, or the largest of all if there is none |
+/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` by one chain and by several through the largest such table, if it is beyond the caches: the latency of a miss divided by the shortest time for one, rounded to a tenth, and the fewest chains that come within 5 % of that |
+/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy`, for each number of SPEs that copied blocks of one size: the size of which there are most numbers, and of such sizes the largest |
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | each `wakeup` |
 ///
 /// All times are medians. Cache sizes are those that a program sees: what others keep in a shared
 /// cache, or a hypervisor withholds, is missing, and so is a cache that is less than 1.6 times as slow
 /// as the one before. A cache shows if at least two tables fit into it that do not fit into the one
 /// before, and two do not fit into it.
+///
+/// A table is beyond the caches if caches show, and its time is that of the tables which none of them
+/// holds any part of. A cache that holds more than the largest table looks like memory.
 pub fn findings(measurements: &[Measurement]) -> Vec<Finding> {
-    let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
+    let mut chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = Vec::new();
     let curve = by_size(&chases);
     let caches = caches(&curve);
@@ -54,9 +57,11 @@ pub fn findings(measurements: &[Measurement]) -> Vec<Finding> {
         ));
         findings.push(finding("cache_latency_ns", cache.latency_ns, "ns", level));
     }
-    findings.extend(memory_latency(&chases));
-    let cached_bytes = caches.last().map_or(0, |cache| cache.bytes);
-    findings.extend(misses_in_flight(&chases, cached_bytes));
+    if let Some(beyond_caches) = beyond_caches(&curve) {
+        chases.retain(|chase| chase.table_bytes >= beyond_caches);
+        findings.extend(memory_latency(&chases));
+        findings.extend(misses_in_flight(&chases));
+    }
     findings.extend(copy_bandwidth(measurements));
     findings.extend(measurements.iter().filter_map(wake_up));
     findings
@@ -149,6 +154,13 @@ fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
     levels.windows(2).map(cache).collect()
 }
 
+/// The smallest table that is beyond the last cache, with all its nodes; `None` if no cache shows.
+fn beyond_caches(curve: &[(usize, f64)]) -> Option<usize> {
+    let levels = levels(curve, &without_peaks(curve));
+    let last = levels.last().filter(|_| levels.len() > 1)?;
+    Some(curve[*last.start()].0)
+}
+
 /// The tables, by their indices, that are level: neighbours in the result are a step apart.
 fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     let rises = |at: usize| {
@@ -215,13 +227,12 @@ fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
         .collect()
 }
 
-fn misses_in_flight(chases: &[Chase], cached_bytes: usize) -> Option<Finding> {
+fn misses_in_flight(chases: &[Chase]) -> Option<Finding> {
     let idle = || chases.iter().filter(|chase| chase.loading_spes == 0);
     let table_bytes = idle()
         .filter(|chase| chase.chains > 1)
         .map(|chase| chase.table_bytes)
-        .max()
-        .filter(|bytes| *bytes > cached_bytes)?;
+        .max()?;
     let of_table = || idle().filter(|chase| chase.table_bytes == table_bytes);
     let one = of_table().find(|chase| chase.chains == 1)?.ns;
     let best = of_table().map(|chase| chase.ns).fold(one, f64::min);
@@ -237,19 +248,26 @@ fn misses_in_flight(chases: &[Chase], cached_bytes: usize) -> Option<Finding> {
     Some(finding("misses_in_flight", misses, "misses", parameters))
 }
 
-/// Of the largest blocks, by each number of SPEs.
+/// By each number of SPEs, of blocks of one size, so that they compare.
 fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
-    let mut largest = BTreeMap::new();
+    let mut by_size: BTreeMap<usize, BTreeMap<usize, u64>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|m| m.function == Function::Copy) {
         let parameters = &measurement.parameters;
         if let (Some(bytes), Some(bandwidth)) =
             (parameters.block_bytes, measurement.bandwidth_bytes_per_s)
         {
-            let known = largest.entry(parameters.spes).or_insert((bytes, bandwidth));
-            *known = (*known).max((bytes, bandwidth));
+            let of_size = by_size.entry(bytes).or_default();
+            let known = of_size.entry(parameters.spes).or_default();
+            *known = bandwidth.max(*known);
         }
     }
-    let bandwidth = |(spes, (bytes, bandwidth)): (usize, (usize, u64))| {
+    let most = by_size
+        .into_iter()
+        .max_by_key(|(bytes, by_spes)| (by_spes.len(), *bytes));
+    let Some((bytes, by_spes)) = most else {
+        return Vec::new();
+    };
+    let bandwidth = |(spes, bandwidth): (usize, u64)| {
         let parameters = [("spes", spes.into()), ("block_bytes", bytes.into())];
         finding(
             "copy_bandwidth_bytes_per_s",
@@ -258,7 +276,7 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
             parameters,
         )
     };
-    largest.into_iter().map(bandwidth).collect()
+    by_spes.into_iter().map(bandwidth).collect()
 }
 
 fn wake_up(measurement: &Measurement) -> Option<Finding> {
@@ -511,9 +529,8 @@ mod tests {
             (24, 9.0),
             (32, 9.6),
         ];
-        let mut measurements = times
-            .map(|(chains, ns)| chase(128 * MB, chains, 0, ns))
-            .to_vec();
+        let by_chains = times.map(|(chains, ns)| chase(128 * MB, chains, 0, ns));
+        let measurements = [by_chains.to_vec(), one_cache()].concat();
         let expected = found(
             "misses_in_flight",
             10.0,
@@ -521,41 +538,90 @@ mod tests {
             json!({ "table_bytes": 128 * MB, "chains": 10 }),
         );
         assert!(findings(&measurements).contains(&expected));
-        // Nothing is missed in a table that fits into a cache.
-        measurements.extend([64, 128, 192].map(|mb| chase(mb * MB, 1, 0, 20.0)));
-        measurements.extend([256, 512].map(|mb| chase(mb * MB, 1, 0, 90.0)));
-        let found = findings(&measurements);
-        assert!(found.iter().any(|finding| finding.name == "cache_bytes"));
-        assert!(
-            found
-                .iter()
-                .all(|finding| finding.name != "misses_in_flight")
+    }
+
+    /// A cache of 32 MB, and memory.
+    fn one_cache() -> Vec<Measurement> {
+        let times = [(16, 14.0), (32, 14.0), (64, 80.0), (96, 90.0)];
+        times.map(|(mb, ns)| chase(mb * MB, 1, 0, ns)).to_vec()
+    }
+
+    #[test]
+    fn nothing_is_said_about_memory_by_tables_that_caches_hold() {
+        let of_memory = |measurements: &[Measurement]| {
+            let mut found = findings(measurements);
+            found.retain(|finding| {
+                ["memory_latency_ns", "misses_in_flight"].contains(&&*finding.name)
+            });
+            found.len()
+        };
+        let measured = |tables: &[(usize, f64)]| -> Vec<Measurement> {
+            let table = |(mb, ns): &(usize, f64)| chase(mb * MB, 1, 0, *ns);
+            let chains = chase(128 * MB, 8, 0, 3.0);
+            let load = chase(128 * MB, 1, 7, 30.0);
+            tables.iter().map(table).chain([chains, load]).collect()
+        };
+        // 128 MB are in the cache, all or in part, and larger tables are not.
+        let in_cache = [
+            (32, 14.0),
+            (64, 14.0),
+            (128, 14.0),
+            (192, 80.0),
+            (256, 85.0),
+        ];
+        let in_part = [
+            (32, 14.0),
+            (64, 14.0),
+            (128, 40.0),
+            (192, 80.0),
+            (256, 85.0),
+        ];
+        for tables in [in_cache, in_part] {
+            let found = findings(&measured(&tables));
+            let latency = json!({ "table_bytes": 256 * MB, "loading_spes": 0 });
+            assert!(found.contains(&found_memory(85.0, latency)), "{found:?}");
+            assert_eq!(of_memory(&measured(&tables)), 1);
+        }
+        // No table is beyond the cache, or none shows which it is.
+        assert_eq!(
+            of_memory(&measured(&[(64, 14.0), (128, 14.0), (256, 80.0)])),
+            0
         );
+        assert_eq!(
+            of_memory(&measured(&[(64, 14.0), (128, 14.0), (256, 14.0)])),
+            0
+        );
+        assert_eq!(of_memory(&measured(&[(128, 90.0)])), 0);
+    }
+
+    fn found_memory(ns: f64, parameters: serde_json::Value) -> Finding {
+        found("memory_latency_ns", ns, "ns", parameters)
     }
 
     #[test]
     fn memory_latency_is_of_one_table_idle_and_under_each_load() {
         let latency = |ns, bytes: usize, loading: usize| {
             let parameters = json!({ "table_bytes": bytes, "loading_spes": loading });
-            found("memory_latency_ns", ns, "ns", parameters)
+            found_memory(ns, parameters)
         };
-        let mut measurements = vec![
+        let mut measurements = one_cache();
+        measurements.extend([
             chase(128 * MB, 1, 0, 90.0),
             chase(256 * MB, 1, 0, 100.0),
             chase(256 * MB, 8, 0, 12.0),
-        ];
-        let idle = &findings(&measurements)[0];
+        ]);
+        let idle = &findings(&measurements)[2];
         assert_eq!(*idle, latency(100.0, 256 * MB, 0));
         measurements.extend([chase(128 * MB, 1, 3, 200.0), chase(128 * MB, 1, 7, 300.0)]);
         let expected = [(90.0, 0), (200.0, 3), (300.0, 7)];
         assert_eq!(
-            findings(&measurements)[..3],
+            findings(&measurements)[2..5],
             expected.map(|(ns, loading)| latency(ns, 128 * MB, loading))
         );
     }
 
     #[test]
-    fn copies_of_the_largest_blocks_and_every_wake_up_are_findings() {
+    fn copies_of_one_size_by_most_numbers_of_spes_and_every_wake_up_are_findings() {
         let copy = |spes, bytes, bandwidth| {
             let mut copy = measurement(Function::Copy, 1.0);
             copy.parameters.spes = spes;
@@ -570,17 +636,19 @@ mod tests {
         let measurements = [
             copy(1, KB, 90_000_000_000),
             copy(1, 64 * MB, 9_000_000_000),
-            copy(2, 64 * MB, 16_000_000_000),
+            copy(1, 2 * MB, 12_000_000_000),
+            copy(2, 2 * MB, 16_000_000_000),
             copy(2, MB, 60_000_000_000),
+            copy(1, MB, 30_000_000_000),
             wake_up,
         ];
         let bandwidth = |spes: usize, value| {
-            let parameters = json!({ "spes": spes, "block_bytes": 64 * MB });
+            let parameters = json!({ "spes": spes, "block_bytes": 2 * MB });
             found("copy_bandwidth_bytes_per_s", value, "bytes/s", parameters)
         };
         let parameters = json!({ "between": "spe-spe", "cell": 1, "spes": 2 });
         let expected = [
-            bandwidth(1, 9e9),
+            bandwidth(1, 12e9),
             bandwidth(2, 16e9),
             found("wake_up_ns", 6_300.0, "ns", parameters),
         ];

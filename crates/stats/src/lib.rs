@@ -23,9 +23,11 @@ mod findings;
 mod function;
 mod matrix;
 mod measure;
+mod program;
 mod report;
 mod request;
 mod sample;
+mod shuffle;
 
 pub use advice::advise;
 pub use characterize::characterize;

@@ -28,11 +28,16 @@ pub struct Measurement {
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// Where the median would be found again with a probability of at least 95 %, by the medians
-    /// of the rounds; `None` if there were fewer than six, which is too few to say so.
+    /// Where the median is, by the medians of the rounds; `None` if there were fewer than six, which
+    /// is too few to say so. By order statistics it would be there with a probability of at least 95 %
+    /// if the rounds were independent of each other. Those of one visit are not, so the interval is
+    /// widened to hold the median of each visit; after a single visit nothing shows what its rounds have
+    /// in common.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
-    /// to the last end of each; `None` if the function moves no blocks.
+    /// to the last end of each; `None` if the function moves no blocks. All SPEs move equally much, so
+    /// where some are slower than others, as cores of two kinds are, they decide: the others wait for
+    /// them, and could have moved more.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// All samples in the order in which they were taken, those of each SPE after those of the one
     /// before; `None` unless asked for.
@@ -146,7 +151,8 @@ pub struct Matrix {
     /// The bytes that are copied.
     pub block_bytes: Option<usize>,
     /// The time in nanoseconds from SPE to SPE: a row for each that sends, a column for each that
-    /// receives. `None` on the diagonal and for pairs that were not measured.
+    /// receives. `None` on the diagonal, for pairs that were not measured, and where the clock is too
+    /// coarse to see the time.
     pub one_way_ns: Vec<Vec<Option<f64>>>,
     /// How many pairs the machine has.
     pub pairs: usize,

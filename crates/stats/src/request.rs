@@ -19,10 +19,15 @@ use crate::Function;
 use crate::error::{RequestError, Unused};
 use crate::function::{Channel, Kind};
 use crate::report::{Between, Buffers, Parameters};
+use crate::sample::Visited;
 
 /// A measurement as somebody asks for it, in the terms of CellStats' flags (section 3.1).
 ///
 /// `None` leaves the choice to [`plan`](Self::plan).
+///
+/// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions then
+/// take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the load instead
+/// of competing with it for memory, and a [`Function::WakeUp`] waits until the sender gives up the CPU.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -138,8 +143,8 @@ pub struct Plan {
 pub(crate) struct Pace {
     pub warm_up: Option<u32>,
     pub timed: Timed,
-    /// The medians of rounds that were measured in earlier visits.
-    pub earlier: Vec<Span>,
+    /// What was measured in earlier visits.
+    pub earlier: Visited,
     /// Whether there will be another visit.
     pub more_visits: bool,
 }

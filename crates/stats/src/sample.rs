@@ -11,19 +11,29 @@
 //! add up to the whole loop.
 //!
 //! Samples of one loop have much in common: where its lines lived, the clock rate of that moment. So
-//! they cannot say how far the median would be off next time. The medians of several rounds can:
-//! how far they lie apart shows drift that the samples of one loop hide.
+//! they cannot say how far the median would be off next time. The medians of several rounds say more:
+//! how far they lie apart shows drift that the samples of one loop hide. But rounds of one visit have
+//! something in common as well: where memory came to lie, who else used the computer. Only visits
+//! can tell, and so the interval of the median holds the median of each.
 
 use cellworks_machine::{Span, Time};
 
 use crate::report::{Interval, Latency};
 
-/// The most samples that a loop gives.
+/// The most samples that the loops of a round give together, as long as no loop gives fewer than
+/// [`SAMPLES_MIN`]: samples are kept until the last round, and there may be hundreds of SPEs.
 const SAMPLES_MAX: u32 = 1_000;
+
+/// How many samples each loop of a round may give, however many loops there are: enough for its median.
+const SAMPLES_MIN: u32 = 20;
 
 /// A batch lasts at least this many readings of the clock, and as many of the clock's smallest
 /// steps: neither is then more than 2 % of it.
 const BATCH_PER_CLOCK: u128 = 50;
+
+/// A clock that did not move during so many iterations stands still: the result will be refused,
+/// and there is no use in waiting for it.
+pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
 /// The fewest rounds that have an interval. Six medians lie on the same side of what they would have in
 /// the long run with a probability of 3.1 %, five with one of 6.3 %.
@@ -58,6 +68,8 @@ pub(crate) struct RoundTimes {
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     clock: Clock,
+    /// The most samples of a loop.
+    samples_max: u32,
     /// How long an iteration took in the last loop.
     iteration: Option<Span>,
     kept: Vec<TimedLoop>,
@@ -66,9 +78,9 @@ pub(crate) struct Stopwatch {
 /// What is known of the clock. All is 0 if it was not seen to move, as on a simulated machine where
 /// reading it takes no time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Clock {
+pub(crate) struct Clock {
     /// What a reading costs.
-    reading: Span,
+    pub reading: Span,
     /// The smallest difference between two readings that is not 0.
     step: Span,
 }
@@ -83,13 +95,16 @@ pub(crate) struct TimedLoop {
     operating: Span,
     /// The time of one iteration, in each batch.
     samples: Vec<Span>,
+    /// The median sample.
+    median: Span,
 }
 
 impl RoundTimes {
     /// The times of several SPEs as one. With an even number of them, the median is the mean of the
     /// two in the middle.
     ///
-    /// The median of all their samples would be better, but the PPE does not have them yet.
+    /// The median of all their samples would say a little more, but the PPE, which decides by it
+    /// whether there is another round, does not have them.
     pub fn of_all(times: &[Self]) -> Self {
         let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
         medians.sort_unstable();
@@ -109,7 +124,7 @@ impl RoundTimes {
 impl Clock {
     /// Reads the clock until it is known what that costs: the median of many steps, each divided by
     /// the readings that it took, so that neither an interrupt nor a coarse clock spoils it.
-    fn calibrate(now: impl Fn() -> Time) -> Self {
+    pub fn calibrate(now: impl Fn() -> Time) -> Self {
         /// An odd number has one in the middle.
         const STEPS: usize = 101;
         /// A clock that stands still must not be waited for.
@@ -139,16 +154,18 @@ impl Clock {
     }
 
     /// How long a batch has to be at least.
-    fn shortest_batch(self) -> Span {
+    pub fn shortest_batch(self) -> Span {
         self.reading.max(self.step).times(BATCH_PER_CLOCK)
     }
 }
 
 impl Stopwatch {
-    /// A stopwatch by this clock; finds out what reading it costs, at most 10,000 readings long.
-    pub fn new(now: impl Fn() -> Time) -> Self {
+    /// A stopwatch by this clock, one of `stopwatches` that time loops at once; finds out what reading
+    /// the clock costs, at most 10,000 readings long.
+    pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
+            samples_max: (SAMPLES_MAX / stopwatches.max(1)).max(SAMPLES_MIN),
             iteration: None,
             kept: Vec::new(),
         }
@@ -166,10 +183,7 @@ impl Stopwatch {
         operate: impl FnMut() -> Result<(), E>,
     ) -> Result<RoundTimes, E> {
         let timed = self.timed_loop(round.iterations, now, operate)?;
-        let times = RoundTimes {
-            took: timed.end.since(timed.start),
-            median: timed.median(),
-        };
+        let times = timed.times();
         if round.counts {
             self.kept.push(timed);
         }
@@ -183,7 +197,7 @@ impl Stopwatch {
 
     /// How many iterations a batch has in a loop of `iterations`.
     fn batch(&self, iterations: u32) -> u32 {
-        let by_count = iterations.div_ceil(SAMPLES_MAX).max(1);
+        let by_count = iterations.div_ceil(self.samples_max).max(1);
         let Some(iteration) = self.iteration else {
             return by_count;
         };
@@ -239,6 +253,7 @@ impl Stopwatch {
             end: before,
             iterations,
             operating,
+            median: median(&mut samples.clone()).unwrap_or_default(),
             samples,
         })
     }
@@ -256,13 +271,17 @@ impl TimedLoop {
             end: start + operating,
             iterations: u32::try_from(samples.len()).unwrap_or(u32::MAX),
             operating,
+            median: median(&mut samples.clone()).unwrap_or_default(),
             samples,
         }
     }
 
-    /// The median sample: the time of one iteration.
-    fn median(&self) -> Span {
-        median(&mut self.samples.clone()).unwrap_or_default()
+    /// What the loop says about whether there will be another round.
+    pub fn times(&self) -> RoundTimes {
+        RoundTimes {
+            took: self.end.since(self.start),
+            median: self.median,
+        }
     }
 }
 
@@ -290,7 +309,8 @@ pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
 }
 
 /// The ranks, counted from 1, of the values between which the median of what they were drawn from
-/// lies with a probability of at least 95 %; `None` for fewer than [`ROUNDS_MIN`] values.
+/// lies with a probability of at least 95 % if they were drawn independently of each other; `None`
+/// for fewer than [`ROUNDS_MIN`] values.
 ///
 /// Each value falls below the median with a probability of 1/2, whatever their distribution is. So
 /// how many do is binomial, and the median lies outside of the values of ranks `k` and `n + 1 - k`
@@ -312,22 +332,45 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
     Some((below, n + 1 - below))
 }
 
-/// The interval of the median, from the medians of all rounds so far; `None` if they are too few.
-fn interval(medians: &mut [Span]) -> Option<(Span, Span)> {
-    let (low, high) = median_ranks(medians.len())?;
-    medians.sort_unstable();
-    Some((medians[low - 1], medians[high - 1]))
+/// The medians of the rounds of each visit, in order: what the interval of the median is made of.
+pub(crate) type Visited = Vec<Vec<Span>>;
+
+/// The medians of the rounds of one visit, from the loops of each processor, all of which have as
+/// many: those on which it was decided whether there would be another round.
+pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
+    let of_round = |round: usize| {
+        let times: Vec<_> = loops.iter().map(|all| all[round].times()).collect();
+        RoundTimes::of_all(&times).median
+    };
+    (0..loops[0].len()).map(of_round).collect()
 }
 
-/// Whether the rounds with these medians are enough to know the median; `None` if they are too few
-/// to say so.
+/// The interval of the median; `None` if there are too few rounds.
+///
+/// By the ranks of all rounds alone, a visit of many rounds would outvote the others. They differ in
+/// what rounds of one visit have in common, and what the next visit finds is one of these states. So the
+/// interval is widened to hold the median of each visit.
+fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
+    let mut rounds = visited.concat();
+    let (low, high) = median_ranks(rounds.len())?;
+    rounds.sort_unstable();
+    let visits = visited
+        .iter()
+        .filter_map(|visit| median(&mut visit.clone()));
+    Some(
+        visits.fold((rounds[low - 1], rounds[high - 1]), |(low, high), visit| {
+            (low.min(visit), high.max(visit))
+        }),
+    )
+}
+
+/// Whether these rounds are enough to know the median; `None` if they are too few to say so.
 ///
 /// Asked after every round, it sometimes says so too early, when rounds agree by chance: the 95 % are
 /// those of a number of rounds that was fixed before.
-pub(crate) fn is_narrow(medians: &[Span]) -> Option<bool> {
-    let mut sorted = medians.to_vec();
-    let (low, high) = interval(&mut sorted)?;
-    let median = median(&mut sorted)?;
+pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
+    let (low, high) = interval(visited)?;
+    let median = median(&mut visited.concat())?;
     Some((high - low).times(NARROW_PER_MEDIAN) <= median)
 }
 
@@ -372,20 +415,10 @@ impl<'a> Samples<'a> {
         (latency, outliers)
     }
 
-    /// The median of each round, in order.
-    pub fn medians(&self) -> Vec<Span> {
-        let median_of_round = |round: usize| {
-            let loops = self.loops.iter().map(|all| &all[round]);
-            let mut samples: Vec<Span> = loops.flat_map(|one| one.samples.clone()).collect();
-            median(&mut samples)
-        };
-        (0..self.rounds()).filter_map(median_of_round).collect()
-    }
-
-    /// The interval of the median, by the medians of the rounds. It is widened to hold `p50`, the
-    /// median of all samples, which may differ from the medians' own.
-    pub fn median_interval(&self, p50: f64) -> Option<Interval> {
-        let (low, high) = interval(&mut self.medians())?;
+    /// The interval of the median, by the medians of the rounds of each visit. It is widened to hold
+    /// `p50`, the median of all samples, which may differ from the medians' own.
+    pub fn median_interval(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
+        let (low, high) = interval(visited)?;
         Some(Interval {
             low: self.operation_ns(low).min(p50),
             high: self.operation_ns(high).max(p50),
@@ -419,6 +452,10 @@ impl<'a> Samples<'a> {
 
     /// Bytes a second, if each iteration moves `bytes`: of every round the time from the first start
     /// to the last end. `None` if nothing moves, or the clock does not.
+    ///
+    /// This is what was seen to happen, though unequal SPEs do not overlap all the time. What they could
+    /// do if all were busy would have to be estimated from each one's rate, which is too high for those
+    /// that share a CPU.
     pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
         let mut elapsed = Span::default();
         for round in 0..self.rounds() {
@@ -500,7 +537,8 @@ mod tests {
                 max: 10.0
             }
         );
-        assert_eq!(Samples::of(&loops, 4).median_interval(10.0), None);
+        let visited = [round_medians(&loops)];
+        assert_eq!(Samples::of(&loops, 4).median_interval(&visited, 10.0), None);
     }
 
     #[test]
@@ -567,17 +605,33 @@ mod tests {
         let loops = [medians.map(|median| round(median, median)).to_vec()];
         let interval = |loops: &[Vec<TimedLoop>], operations, p50| {
             Samples::of(loops, operations)
-                .median_interval(p50)
+                .median_interval(&[round_medians(loops)], p50)
                 .map(|interval| (interval.low, interval.high))
         };
         assert_eq!(interval(&loops, 1, 26.0), Some((20.0, 30.0)));
         assert_eq!(interval(&loops, 2, 13.0), Some((10.0, 15.0)));
         assert_eq!(interval(&loops, 1, 33.0), Some((20.0, 33.0)));
         assert_eq!(interval(&[loops[0][..5].to_vec()], 1, 26.0), None);
-        // A round of two SPEs has the median of all samples: 16, 18, 20, 22, 80 and 82, and so on.
+        // A round of two SPEs has the mean of their medians: 21, 23, and so on.
         let slower = medians.map(|median| round(median, median + 2)).to_vec();
         let both = [slower, loops[0].clone()];
-        assert_eq!(interval(&both, 1, 26.0), Some((20.0, 30.0)));
+        assert_eq!(interval(&both, 1, 26.0), Some((21.0, 31.0)));
+    }
+
+    #[test]
+    fn the_interval_holds_the_median_of_each_visit() {
+        let visited = |visits: &[&[u64]]| -> Visited {
+            let spans = |rounds: &&[u64]| rounds.iter().copied().map(ns).collect();
+            visits.iter().map(spans).collect()
+        };
+        let last = [1_010; 13];
+        // By ranks alone the last visit would have the interval for itself: the 5th to the 13th of 17.
+        let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
+        assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
+        assert_eq!(is_narrow(&disagreeing), Some(false));
+        let agreeing = visited(&[&[1_000, 1_400], &[1_005, 1_005], &last]);
+        assert_eq!(interval(&agreeing), Some((ns(1_000), ns(1_010))));
+        assert_eq!(is_narrow(&agreeing), Some(true));
     }
 
     #[test]
@@ -598,10 +652,10 @@ mod tests {
 
     #[test]
     fn narrow_is_a_hundredth_of_the_median() {
-        let medians = |last| [1_000, 1_000, 1_000, 1_000, 1_000, last].map(ns);
-        assert_eq!(is_narrow(&medians(1_010)), Some(true));
-        assert_eq!(is_narrow(&medians(1_011)), Some(false));
-        assert_eq!(is_narrow(&medians(1_000)[..5]), None);
+        let rounds = |last| [1_000, 1_000, 1_000, 1_000, 1_000, last].map(ns).to_vec();
+        assert_eq!(is_narrow(&[rounds(1_010)]), Some(true));
+        assert_eq!(is_narrow(&[rounds(1_011)]), Some(false));
+        assert_eq!(is_narrow(&[rounds(1_000)[..5].to_vec()]), None);
     }
 
     /// A clock that goes on with each reading, and by what an operation takes, and shows multiples
@@ -655,7 +709,7 @@ mod tests {
     #[test]
     fn a_coarse_clock_is_read_until_it_steps_and_batches_last_fifty_steps() {
         let clock = MadeUp::new(25, 1_000);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         let calibrated = stopwatch.clock;
         assert_eq!((calibrated.reading, calibrated.step), (ns(25), ns(1_000)));
         // At first nothing is known of the operation, and batches grow until they are long enough.
@@ -675,7 +729,7 @@ mod tests {
     #[test]
     fn a_clock_that_costs_nothing_is_not_waited_for() {
         let clock = MadeUp::new(0, 1);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         assert_eq!(stopwatch.clock, Clock::default());
         let timed = clock.timed_loop(&mut stopwatch, 500, 7);
         assert_eq!(timed.samples, vec![ns(7); 500]);
@@ -684,7 +738,7 @@ mod tests {
     #[test]
     fn samples_are_without_readings_of_the_clock() {
         let clock = MadeUp::new(10, 1);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         for iterations in [1_000, 10_000, 10_000] {
             let timed = clock.timed_loop(&mut stopwatch, iterations, 5);
             assert!(timed.samples.iter().all(|sample| *sample == ns(5)));
@@ -697,7 +751,7 @@ mod tests {
     #[test]
     fn an_operation_shorter_than_a_reading_varies_is_0_and_not_below() {
         let clock = MadeUp::new(10, 1);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         let fast = MadeUp::new(4, 1);
         let timed = fast.timed_loop(&mut stopwatch, 1, 5);
         assert_eq!(timed.samples, [Span::default()]);
@@ -706,7 +760,7 @@ mod tests {
     #[test]
     fn only_rounds_that_count_are_kept() {
         let clock = MadeUp::new(10, 1);
-        let mut stopwatch = Stopwatch::new(|| clock.read());
+        let mut stopwatch = Stopwatch::new(1, || clock.read());
         for (iterations, counts) in [(3, false), (200, true), (4, false), (300, true)] {
             let round = Round { iterations, counts };
             let Ok(times) = stopwatch.time(round, || clock.read(), || clock.operate(5));
@@ -719,18 +773,21 @@ mod tests {
     }
 
     #[test]
-    fn there_are_at_most_a_thousand_samples() {
-        let slow = Stopwatch {
-            clock: Clock::default(),
-            iteration: Some(ns(1_000_000)),
-            kept: Vec::new(),
-        };
-        for iterations in [1, 2, 999, 1_000, 1_001, 1_999, 123_456, u32::MAX] {
-            assert!(
-                iterations.div_ceil(slow.batch(iterations)) <= 1_000,
-                "{iterations}"
-            );
+    fn all_loops_of_a_round_give_about_a_thousand_samples() {
+        let clock = MadeUp::new(0, 1);
+        for (stopwatches, most) in [(1, 1_000), (2, 500), (32, 31), (576, 20)] {
+            for iterations in [1, 2, 19, 20, 21, 999, 1_000, 1_001, 1_999, 123_456] {
+                let mut stopwatch = Stopwatch::new(stopwatches, || clock.read());
+                let samples = clock
+                    .timed_loop(&mut stopwatch, iterations, 1)
+                    .samples
+                    .len() as u32;
+                assert!(samples <= most, "{samples} of {iterations}");
+                assert!(
+                    samples >= iterations.min(most / 2),
+                    "{samples} of {iterations}"
+                );
+            }
         }
-        assert_eq!(slow.batch(1_000), 1);
     }
 }

@@ -1,6 +1,8 @@
 //! The functions that the paper does not have, measured on this computer: that they end, count,
 //! verify, and take some time; on one SPE and on several, which may share a CPU.
 
+use std::time::Instant;
+
 use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span};
 use cellworks_stats::{
@@ -22,12 +24,31 @@ const STRICT: Limits = Limits {
     ..LIMITS
 };
 
-fn few(function: Function) -> Request {
+fn times(iterations: u64, function: Function) -> Request {
     Request {
-        iterations: Iterations::Exactly(6),
+        iterations: Iterations::Exactly(iterations),
         warm_up: Some(2),
         ..Request::new(function)
     }
+}
+
+/// Few wake-ups, which take a millisecond each.
+fn few(function: Function) -> Request {
+    times(6, function)
+}
+
+/// Enough copies of so many bytes that they take longer than to read a slow clock.
+fn copies(bytes: usize) -> Request {
+    let iterations = ((1 << 20) / bytes).clamp(6, 4_096);
+    Request {
+        block_bytes: Some(bytes),
+        ..times(iterations as u64, Function::Copy)
+    }
+}
+
+/// Walks of 1,024 nodes each.
+fn walks() -> Request {
+    times(12, Function::Chase)
 }
 
 /// A host, and one whose programs see local stores, each with its limits.
@@ -44,7 +65,10 @@ fn measured((host, limits): &(Host, Limits), request: &Request) -> Measurement {
     let measurement = measure(host, &plan).unwrap_or_else(|error| panic!("{request:?}: {error}"));
     assert_eq!(measurement.function, request.function);
     assert_eq!(&measurement.parameters, plan.parameters());
-    assert_eq!(measurement.iterations, 6, "{request:?}");
+    assert_eq!(
+        request.iterations,
+        Iterations::Exactly(measurement.iterations)
+    );
     let latency = measurement.latency_ns;
     assert!(
         0.0 < latency.min && latency.min <= latency.p50,
@@ -86,27 +110,47 @@ fn spe_0_wakes_the_others() {
 
 #[test]
 fn the_time_that_a_partner_sleeps_is_not_part_of_a_wake_up() {
-    // It is part of the time that was asked for: 1 ms for each.
-    let host = hosts(1).into_iter().next().unwrap().0;
+    const WAKE_UPS: u64 = 100;
+    for between_spes in [false, true] {
+        let host = Host::builder().spes(2).build().unwrap();
+        let request = Request {
+            spes: Count::Shared(if between_spes { 2 } else { 1 }),
+            between_spes,
+            warm_up: Some(0),
+            keep_samples: true,
+            ..times(WAKE_UPS, Function::WakeUp)
+        };
+        let plan = request.plan(host.topology(), &LIMITS).unwrap();
+        let start = Instant::now();
+        let measurement = measure(&host, &plan).unwrap();
+        let elapsed_ns = start.elapsed().as_nanos() as f64;
+        let awake_ns: f64 = measurement.samples_ns.unwrap().iter().sum();
+        let asleep_ns = WAKE_UPS as f64 * 1e6;
+        assert!(
+            awake_ns + asleep_ns <= elapsed_ns,
+            "{awake_ns} ns of {elapsed_ns} ns"
+        );
+    }
+}
+
+/// The sleep is part of the time that was asked for: a millisecond of each iteration.
+#[test]
+fn wake_ups_that_do_not_agree_end_with_the_time() {
+    let host = Host::builder().spes(1).build().unwrap();
     let request = Request {
         iterations: Iterations::Within(Span::from_nanoseconds(8_000_000)),
-        warm_up: None,
         ..Request::new(Function::WakeUp)
     };
     let plan = request.plan(host.topology(), &LIMITS).unwrap();
     let measurement = measure(&host, &plan).unwrap();
-    assert!((5..=8).contains(&measurement.samples), "{measurement:?}");
+    assert!((6..=8).contains(&measurement.samples), "{measurement:?}");
 }
 
 #[test]
 fn copies_of_any_size_that_is_a_multiple_of_16() {
     for host in hosts(1) {
         for bytes in [16, 48, 1_024, 16_384, 16_400, 100_000, 1 << 20] {
-            let request = Request {
-                block_bytes: Some(bytes),
-                ..few(Function::Copy)
-            };
-            let measurement = measured(&host, &request);
+            let measurement = measured(&host, &copies(bytes));
             assert_eq!(measurement.parameters.block_bytes, Some(bytes));
             assert!(measurement.bandwidth_bytes_per_s.is_some(), "{bytes}");
         }
@@ -118,8 +162,7 @@ fn several_spes_copy_blocks_of_their_own() {
     for host in hosts(3) {
         let request = Request {
             spes: Count::Private(3),
-            block_bytes: Some(40_000),
-            ..few(Function::Copy)
+            ..copies(40_000)
         };
         let measurement = measured(&host, &request);
         assert_eq!(measurement.parameters.buffers, Some(Buffers::Private));
@@ -140,7 +183,7 @@ fn one_chain_and_many_through_tables_of_one_node_and_of_many() {
             let request = Request {
                 block_bytes: Some(bytes),
                 chains,
-                ..few(Function::Chase)
+                ..walks()
             };
             let measurement = measured(&host, &request);
             assert_eq!(measurement.parameters.chains, chains.or(Some(1)));
@@ -156,7 +199,7 @@ fn others_load_the_memory_until_the_chase_is_over() {
             let request = Request {
                 block_bytes: Some(64 << 10),
                 loading_spes: Some(loading),
-                ..few(Function::Chase)
+                ..walks()
             };
             let measurement = measured(&host, &request);
             assert_eq!(measurement.parameters.loading_spes, Some(loading));
@@ -172,14 +215,11 @@ fn a_local_store_without_room_for_a_tile_is_an_error_and_no_hang() {
         .local_store_bytes(16 << 10)
         .build()
         .unwrap();
-    let copy = Request {
-        block_bytes: Some(32 << 10),
-        ..few(Function::Copy)
-    };
+    let copy = copies(32 << 10);
     let chase = Request {
         block_bytes: Some(4 << 10),
         loading_spes: Some(1),
-        ..few(Function::Chase)
+        ..walks()
     };
     for (request, on) in [(copy, "SPE 0: "), (chase, "SPE 1: ")] {
         let plan = request.plan(host.topology(), &STRICT).unwrap();

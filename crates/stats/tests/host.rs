@@ -5,7 +5,7 @@ use cellworks_host::Host;
 use cellworks_machine::{CellId, LOCAL_STORE_BYTES, Machine, ModuleId, Span};
 use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, MeasureError, Measurement, Request,
-    characterize, measure,
+    Visits, characterize, measure,
 };
 
 const LIMITS: Limits = Limits {
@@ -28,12 +28,23 @@ fn host(spes: usize) -> Host {
     Host::builder().spes(spes).build().unwrap()
 }
 
+/// How often what is short is repeated: it takes longer than to read a slow clock.
+const OFTEN: u64 = 3_000;
+
 /// A request for few iterations.
 fn few(function: Function) -> Request {
     Request {
-        iterations: Iterations::Exactly(37),
+        iterations: Iterations::Exactly(OFTEN),
         warm_up: Some(3),
         ..Request::new(function)
+    }
+}
+
+/// A request for very few iterations of what takes long.
+fn very_few(function: Function) -> Request {
+    Request {
+        iterations: Iterations::Exactly(37),
+        ..few(function)
     }
 }
 
@@ -79,7 +90,7 @@ fn every_function_by_one_spe_and_by_three() {
                 (measurement.function, measurement.parameters.spes),
                 (function, spes)
             );
-            assert_eq!((measurement.iterations, measurement.rounds), (37, 1));
+            assert_eq!((measurement.iterations, measurement.rounds), (OFTEN, 1));
             assert_eq!(measurement.median_interval_ns, None);
             assert_eq!(measurement.samples_ns, None);
             assert_eq!(
@@ -142,7 +153,7 @@ fn the_papers_examples_in_cell_0() {
         let parameters = &measurement.parameters;
         assert_eq!(parameters.spes, request.spes.number(), "{request:?}");
         assert_eq!(parameters.stride_bytes, request.stride_bytes, "{request:?}");
-        assert_eq!(measurement.iterations, 37, "{request:?}");
+        assert_eq!(measurement.iterations, OFTEN, "{request:?}");
     }
 }
 
@@ -200,15 +211,13 @@ fn every_legal_size_of_a_block() {
             1 << 20,
             (1 << 20) + 32,
         ] {
-            let spes = Count::Private(2);
-            measured(
-                &host,
-                &Request {
-                    block_bytes: Some(bytes),
-                    spes,
-                    ..few(function)
-                },
-            );
+            let repeated = if bytes < 1 << 10 { few } else { very_few };
+            let request = Request {
+                block_bytes: Some(bytes),
+                spes: Count::Private(2),
+                ..repeated(function)
+            };
+            measured(&host, &request);
         }
     }
 }
@@ -232,7 +241,7 @@ fn lists_of_small_and_of_many_elements() {
                 &Request {
                     list_elements,
                     block_bytes,
-                    ..few(function)
+                    ..very_few(function)
                 },
             );
             assert_eq!(measurement.parameters.list_elements, Some(elements));
@@ -292,6 +301,48 @@ fn a_time_is_spent_in_rounds_and_their_samples_are_there_on_request() {
         assert_eq!(kept.len(), measurement.samples);
         let fastest = kept.iter().copied().fold(f64::INFINITY, f64::min);
         assert_eq!(fastest, measurement.latency_ns.min);
+    }
+}
+
+/// By the PPE, by SPEs that are timed together, and by wake-ups, which are timed one by one.
+#[test]
+fn visits_add_up_and_the_last_one_has_an_interval() {
+    let host = host(2);
+    for (function, spes) in [
+        (Function::Mailbox, Count::Shared(2)),
+        (Function::DmaGet, Count::Private(2)),
+        (Function::WakeUp, Count::Shared(2)),
+    ] {
+        let request = Request {
+            spes,
+            iterations: Iterations::Within(Span::from_nanoseconds(6_000_000)),
+            warm_up: Some(1),
+            ..Request::new(function)
+        };
+        let mut visits = Visits::of(request.plan(host.topology(), &LIMITS).unwrap());
+        let mut before = 0;
+        for (more, rounds) in [(true, 2..=2), (true, 4..=4), (false, 6..=24)] {
+            let visit = visits.visit(&host, more).unwrap();
+            assert!(rounds.contains(&visit.rounds), "{visit:?}");
+            assert!(visit.iterations > before, "{visit:?}");
+            before = visit.iterations;
+            let interval = visit.median_interval_ns;
+            assert_eq!(interval.is_some(), visit.rounds >= 6, "{visit:?}");
+            let p50 = visit.latency_ns.p50;
+            assert!(interval.is_none_or(|i| (i.low..=i.high).contains(&p50)));
+        }
+    }
+}
+
+#[test]
+fn each_visit_does_all_of_exact_iterations() {
+    let host = host(1);
+    let plan = few(Function::FetchAdd).plan(host.topology(), &LIMITS);
+    let mut visits = Visits::of(plan.unwrap());
+    for (more, visit) in [(true, 1), (true, 2), (false, 3)] {
+        let measurement = visits.visit(&host, more).unwrap();
+        let (iterations, rounds) = (measurement.iterations, measurement.rounds);
+        assert_eq!((iterations, rounds), (visit * OFTEN, visit as u32));
     }
 }
 
@@ -372,7 +423,7 @@ fn everything_that_characterizes_this_computer_can_be_planned() {
         measured(
             &host,
             &Request {
-                iterations: Iterations::Exactly(10),
+                iterations: Iterations::Exactly(100),
                 ..request.clone()
             },
         );

@@ -66,7 +66,8 @@ fn a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes() {
     let plan = plan(&topology, &within(Primitive::Copy, five_minutes));
     assert!(plan.takes() <= five_minutes, "{}", plan.takes());
     assert!(plan.takes() > milliseconds(299_000), "{}", plan.takes());
-    assert_eq!(plan.pairs().len(), 150_000);
+    // 2 ms to measure each, and 0.2 ms to hand it over.
+    assert_eq!(plan.pairs().len(), 136_363);
 }
 
 #[test]
@@ -97,7 +98,7 @@ fn a_minute_on_576_cpus_covers_every_class_and_every_pair_of_cells() {
     assert_eq!(different.len(), pairs.len(), "a pair comes twice");
     assert!(pairs.iter().all(|(a, b)| a != b));
 
-    // The others are spread evenly: each SPE has its share, 104 of 30,000 pairs, more or less.
+    // The others are spread evenly: each SPE has its share, 95 of 27,272 pairs, more or less.
     let each = count(pairs.iter().flat_map(|&(a, b)| [a, b]));
     assert_eq!(each.len(), 576);
     assert!(each.values().all(|pairs| (50..160).contains(pairs)));
@@ -124,16 +125,19 @@ fn all_pairs_are_measured_if_they_fit_or_no_budget_was_given() {
     let topology = two_sockets();
     let all = plan(&topology, &MatrixRequest::new(Primitive::Mailbox));
     assert_eq!(all.pairs().len(), 576 * 575 / 2);
-    assert_eq!(all.takes(), milliseconds(576 * 575 / 2 * 15));
-    let enough = within(Primitive::Mailbox, milliseconds(332_000));
+    assert_eq!(
+        all.takes(),
+        Span::from_nanoseconds(576 * 575 / 2 * 15_200_000)
+    );
+    let enough = within(Primitive::Mailbox, milliseconds(365_000));
     assert_eq!(plan(&topology, &enough).pairs().len(), 576 * 575 / 2);
 }
 
 #[test]
 fn a_short_budget_measures_some_pairs_at_each_distance_and_each_of_them_shorter() {
     let topology = two_sockets();
-    let short = plan(&topology, &within(Primitive::Mailbox, milliseconds(18)));
-    assert_eq!((short.pairs().len(), short.takes()), (36, milliseconds(18)));
+    let short = plan(&topology, &within(Primitive::Mailbox, milliseconds(27)));
+    assert_eq!((short.pairs().len(), short.takes()), (36, milliseconds(27)));
 }
 
 #[test]
@@ -216,7 +220,7 @@ fn what_cannot_be_measured_is_refused() {
         (
             &sockets,
             within(Primitive::Mailbox, Span::default()),
-            "a budget of 0.0 ns: measuring some pairs at each distance takes 14.40 ms; use that or \
+            "a budget of 0.0 ns: measuring some pairs at each distance takes 21.60 ms; use that or \
              more",
         ),
     ];
@@ -362,8 +366,8 @@ fn the_variable_is_placed_where_it_was_asked_for() {
 fn a_sampled_matrix_says_what_it_measured_and_what_not() {
     let host = Host::builder().spes(64).build().unwrap();
     let matrix = measured(&host, &within(Primitive::Atomic, milliseconds(100)));
-    assert_eq!((matrix.pairs, matrix.pairs_measured), (64 * 63 / 2, 50));
-    assert_eq!(cells(&matrix).len(), 100);
+    assert_eq!((matrix.pairs, matrix.pairs_measured), (64 * 63 / 2, 45));
+    assert_eq!(cells(&matrix).len(), 90);
     for class in &matrix.classes {
         assert!(class.pairs_measured >= class.pairs.min(9), "{class:?}");
     }
@@ -406,7 +410,7 @@ fn a_local_store_that_is_too_small_is_named_and_nobody_waits_for_ever() {
 fn a_plan_for_another_machine_is_refused() {
     let plan = plan(
         &two_sockets(),
-        &within(Primitive::Mailbox, milliseconds(20)),
+        &within(Primitive::Mailbox, milliseconds(40)),
     );
     let host = Host::builder().spes(2).build().unwrap();
     let _ = measure_matrix(&host, &plan, &mut |_, _| ControlFlow::Continue(()));

@@ -605,11 +605,11 @@ fn characterizing_covers_what_the_paper_does_not_have() {
     let copies: Vec<_> = of(Function::Copy)
         .filter_map(|r| Some((r.spes, r.block_bytes? >> 10)))
         .collect();
-    let by_one = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536].map(|kb| (Count::Shared(1), kb));
-    assert_eq!(copies[..9], by_one);
     // The blade has 256 MB in all, for 16 SPEs and two blocks each.
-    let by_all = [1_024, 4_096].map(|kb| (Count::Private(16), kb));
-    assert_eq!(copies[9..], by_all);
+    let by_one = [1, 4, 16, 64, 256, 1_024, 4_096, 8_192, 16_384, 65_536];
+    assert_eq!(copies[..10], by_one.map(|kb| (Count::Shared(1), kb)));
+    let by_several = [2, 3, 4, 6, 8, 12, 16].map(|spes| (Count::Private(spes), 8_192));
+    assert_eq!(copies[10..], by_several);
     let chases = |wanted: &dyn Fn(u32, usize) -> bool| -> Vec<usize> {
         let fitting = of(Function::Chase)
             .filter(|r| wanted(r.chains.unwrap_or(1), r.loading_spes.unwrap_or(0)));
@@ -656,7 +656,34 @@ fn a_large_machine_is_characterized_by_100_to_300_measurements() {
         memory_bytes_max: 4 << 30,
         ..CELL
     };
-    // Each is meant to take 0.1 s and seldom takes 0.2 s, so they are done in under a minute.
     let requests = characterize(&large, &limits).len();
     assert!((100..300).contains(&requests), "{requests}");
+}
+
+/// However many SPEs there are, all numbers of them copy blocks of one size, one of them included.
+#[test]
+fn copies_by_every_number_of_spes_have_one_size_that_fits() {
+    for (spes, memory_bytes_max, bytes) in [
+        (2, 1 << 30, 64 << 20),
+        (2, 64 << 20, 16 << 20),
+        (32, 4 << 30, 64 << 20),
+        (32, 256 << 20, 4 << 20),
+        (192, 4 << 30, 8 << 20),
+        (576, 4 << 30, 2 << 20),
+        (576, 64 << 20, 32 << 10),
+    ] {
+        let limits = Limits {
+            memory_bytes_max,
+            ..CELL
+        };
+        let requests = characterize(&single(spes), &limits);
+        let of_size = requests
+            .iter()
+            .filter(|r| r.function == Function::Copy && r.block_bytes == Some(bytes));
+        let numbers: Vec<usize> = of_size.map(|r| r.spes.number()).collect();
+        let curve = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
+        let below = curve.into_iter().filter(|number| *number < spes);
+        let expected: Vec<usize> = below.chain([spes]).collect();
+        assert_eq!(numbers, expected, "{spes} SPEs, {memory_bytes_max} bytes");
+    }
 }

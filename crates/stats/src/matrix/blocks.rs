@@ -6,8 +6,9 @@ use cellworks_machine::{LocalBuffer, Mfc, Spe, SpeId};
 
 use super::command::Command;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides, check};
+use super::server::{STOP, Sides};
 use crate::error::{SpeError, Untrusted};
+use crate::program::check;
 
 const TAG: Tag = Tag::of::<0>();
 
@@ -63,7 +64,7 @@ impl Blocks {
         let from = EffectiveAddress::from_halves(eah, eal);
         let number = std::cell::Cell::new(WHERE);
         rounds.operations(
-            spe,
+            || spe.now(),
             command.span,
             || {
                 number.set(number.get() + 1);

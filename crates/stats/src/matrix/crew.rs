@@ -6,8 +6,9 @@ use cellworks_machine::{Handle, Machine, Ppe, Span, SpeId, Time};
 
 use super::command::{Command, Role};
 use super::request::{Carrier, MatrixPlan};
-use super::server::{FAILED, Served, serve};
+use super::server::{Served, serve};
 use crate::error::{MeasureError, SpeError};
+use crate::program::{FAILED, Stopped, join};
 
 /// The SPEs of a plan, each with a program that waits for commands.
 pub(super) struct Crew<'scope, 'env, M: Machine> {
@@ -20,10 +21,6 @@ struct Member<'scope, M: Machine> {
     handle: Handle<'scope, Result<Served, SpeError>, M>,
     failed: bool,
 }
-
-/// Some SPE has failed; [`Crew::dismiss`] says which, and why.
-#[derive(Debug)]
-pub(super) struct Stopped;
 
 impl<'scope, 'env, M: Machine> Crew<'scope, 'env, M> {
     /// Starts the programs, and waits until each is ready or has failed.
@@ -110,16 +107,5 @@ impl<'scope, 'env, M: Machine> Crew<'scope, 'env, M> {
             all.blocks.extend(served.blocks);
         }
         Ok(all)
-    }
-}
-
-/// Waits for a program; its panic goes on here.
-fn join<M: Machine>(
-    handle: Handle<'_, Result<Served, SpeError>, M>,
-) -> Result<Served, MeasureError> {
-    let spe = handle.spe();
-    match handle.join() {
-        Ok(result) => result.map_err(|source| MeasureError::OnSpe { spe, source }),
-        Err(payload) => std::panic::resume_unwind(payload),
     }
 }

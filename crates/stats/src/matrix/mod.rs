@@ -40,10 +40,11 @@ use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{Distance, Machine, ModuleId, SpeId, Topology};
 
 use crate::error::MeasureError;
+use crate::program::Stopped;
 use crate::report::{Home, Matrix, MatrixClass};
 use crew::Crew;
 pub use error::MatrixRequestError;
-use request::{Carrier, PAIR_SPAN_MIN};
+use request::{Carrier, HAND_OVER, PAIR_SPAN_MIN};
 pub use request::{MatrixPlan, MatrixRequest};
 use server::Served;
 
@@ -55,7 +56,8 @@ const LINES: usize = 8;
 /// Measures the pairs of a plan on the machine for which it was made.
 ///
 /// After each pair it calls `progress` with how many pairs are done and how many there are, and
-/// goes on if that says so; after a break the matrix has what was measured until then.
+/// goes on if that says so; after a break the matrix has what was measured until then. A pair whose
+/// transfers are shorter than the steps of the clock has no time.
 ///
 /// # Errors
 ///
@@ -94,13 +96,14 @@ fn conduct<M: Machine>(
     topology: &Topology,
     variables: &Variables,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-) -> Result<(), crew::Stopped> {
+) -> Result<(), Stopped> {
     let pairs = plan.pairs();
     let start = crew.now();
     for (done, &(a, b)) in pairs.iter().enumerate() {
-        // Handing a pair over takes time, too: later pairs make up for it.
+        // Later pairs make up for those that took longer than planned.
         let left = plan.takes() - crew.now().since(start);
-        let span = request::divided(left, pairs.len() - done).clamp(PAIR_SPAN_MIN, plan.pair_span);
+        let span = request::divided(left, pairs.len() - done) - HAND_OVER;
+        let span = span.clamp(PAIR_SPAN_MIN, plan.pair_span);
         let directions = plan.directions(topology, a, b);
         let each = request::divided(span, directions.len());
         for &(from, to) in &directions {
@@ -156,7 +159,8 @@ fn matrix<M: Machine>(
             one_way_ns[to.index()][from.index()] = Some(span.as_nanoseconds_f64());
         }
     }
-    // After a break there are pairs that were planned and not measured.
+    // After a break there are pairs that were planned and not measured, and by a coarse clock pairs
+    // of which it saw no time.
     let measured = |a: SpeId, b: SpeId| {
         let there = one_way_ns[a.index()][b.index()]?;
         Some([there, one_way_ns[b.index()][a.index()]?])

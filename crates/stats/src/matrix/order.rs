@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use cellworks_machine::{Distance, SpeId, Topology};
 
+use crate::shuffle::shuffle;
+
 /// How many pairs at each distance come first: enough for a median that one odd pair does not move.
 const PER_DISTANCE: usize = 9;
 /// How many pairs of each combination of memory modules and distance come next.
 const PER_COMBINATION: usize = 3;
-
-/// The shuffle's seed: any number, but the same for the same plan.
-const SEED: u64 = 0x0043_656c_6c42_4521;
 
 /// The pairs of a machine, each once.
 pub(super) struct Ordered {
@@ -78,21 +77,4 @@ fn pick<K: Ord>(
 fn sorted<T: Ord>(mut both: [T; 2]) -> [T; 2] {
     both.sort_unstable();
     both
-}
-
-/// A shuffle (Fisher and Yates) by a generator (SplitMix64: Steele, Lea, Flood: *Fast splittable
-/// pseudorandom number generators*) that is the same everywhere.
-fn shuffle<T>(items: &mut [T]) {
-    let mut state = SEED;
-    let mut next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    };
-    for last in (1..items.len()).rev() {
-        // The upper half of a product falls evenly enough on few numbers.
-        let at = (u128::from(next()) * (last as u128 + 1)) >> 64;
-        items.swap(last, at as usize);
-    }
 }

@@ -1,13 +1,10 @@
 //! Rounds: what an SPE times, often enough for a median.
 
-use cellworks_machine::{Span, Spe};
+use cellworks_machine::{Span, Time};
 
 use super::request::divided;
-use crate::error::{SpeError, Untrusted};
-
-/// A round lasts at least this many times as long as reading the clock, which is then under 2 % of
-/// it.
-const ROUND_PER_CLOCK_READING: u128 = 50;
+use crate::error::SpeError;
+use crate::sample::{Clock, STANDSTILL_ITERATIONS, median};
 
 /// How long a round lasts when there is time: so short that few are hit when the operating system
 /// takes the CPU away.
@@ -21,7 +18,7 @@ const ROUNDS: usize = 16;
 
 /// Takes the time of one pair.
 pub(super) struct Rounds {
-    clock_reading: Span,
+    clock: Clock,
     /// How many exchanges a round has.
     count: u32,
     /// The time of one way, in each round.
@@ -29,42 +26,32 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Finds out what reading the clock costs: in the fastest of several loops, so that none which
-    /// was interrupted is taken for the clock's.
-    pub fn new<S: Spe>(spe: &S) -> Self {
-        const LOOPS: usize = 8;
-        const READINGS: usize = 16;
-        let reading = || {
-            let start = spe.now();
-            let end = (0..READINGS).fold(start, |_, _| spe.now());
-            divided(end.since(start), READINGS)
-        };
-        let readings = (0..LOOPS).map(|_| reading());
+    pub fn new(clock: Clock) -> Self {
         Self {
-            clock_reading: readings.min().unwrap_or_default(),
+            clock,
             count: 1,
             one_way: Vec::new(),
         }
     }
 
     /// Does rounds of exchanges for as long as `span`. One way is half an exchange.
-    pub fn exchanges<S: Spe>(
+    pub fn exchanges(
         &mut self,
-        spe: &S,
+        now: impl Fn() -> Time,
         span: Span,
         mut exchange: impl FnMut() -> Result<(), SpeError>,
     ) -> Result<(), SpeError> {
-        let least = self.clock_reading.as_femtoseconds() * ROUND_PER_CLOCK_READING;
+        let least = self.clock.shortest_batch().as_femtoseconds();
         // Twice the least, so that a round that is faster than the one before counts as well.
         let round = divided(span, ROUNDS).min(ROUND).as_femtoseconds();
         let round = round.max(2 * least).max(1);
-        self.repeat(spe, span, |rounds| {
+        self.repeat(&now, span, |rounds| {
             let count = rounds.count;
-            let start = spe.now();
+            let start = now();
             for _ in 0..count {
                 exchange()?;
             }
-            let took = (spe.now().since(start) - rounds.clock_reading).as_femtoseconds();
+            let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
             // A round that was interrupted says little about the next.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
@@ -76,89 +63,133 @@ impl Rounds {
 
     /// Times `operate` alone, again and again for as long as `span`; `before` and `after` each are
     /// not timed.
-    pub fn operations<S: Spe>(
+    pub fn operations(
         &mut self,
-        spe: &S,
+        now: impl Fn() -> Time,
         span: Span,
         mut before: impl FnMut() -> Result<(), SpeError>,
         mut operate: impl FnMut() -> Result<(), SpeError>,
         mut after: impl FnMut() -> Result<(), SpeError>,
     ) -> Result<(), SpeError> {
-        self.repeat(spe, span, |rounds| {
+        self.repeat(&now, span, |rounds| {
             before()?;
-            let start = spe.now();
+            let start = now();
             operate()?;
-            let took = spe.now().since(start);
+            let took = now().since(start);
             after()?;
-            Ok(Some(took - rounds.clock_reading))
+            Ok(Some(took - rounds.clock.reading))
         })
     }
 
     /// Repeats a round, which says what one way took if it counts, at least once. The first eighth of
-    /// the time is for warming up.
-    fn repeat<S: Spe>(
+    /// the time is for warming up. If the clock stands still the rounds end, too.
+    fn repeat(
         &mut self,
-        spe: &S,
+        now: impl Fn() -> Time,
         span: Span,
         mut round: impl FnMut(&mut Self) -> Result<Option<Span>, SpeError>,
     ) -> Result<(), SpeError> {
-        let start = spe.now();
+        let start = now();
         let warm = start + divided(span, 8);
         let end = start + span;
+        let mut seen = start;
+        // How much was done since the clock has moved.
+        let mut done = 0_u32;
         loop {
-            let is_warm = spe.now() >= warm;
+            let is_warm = seen >= warm;
+            done = done.saturating_add(self.count);
             if let Some(one_way) = round(self)?
                 && is_warm
             {
                 self.one_way.push(one_way);
             }
-            if spe.now() >= end && self.one_way.len() >= ROUNDS_MIN {
+            let time = now();
+            if time > seen {
+                (seen, done) = (time, 0);
+            }
+            let is_enough = seen >= end && self.one_way.len() >= ROUNDS_MIN;
+            if is_enough || done >= STANDSTILL_ITERATIONS {
                 return Ok(());
             }
         }
     }
 
-    /// The median of all rounds.
-    pub fn median(mut self) -> Result<Span, Untrusted> {
-        self.one_way.sort_unstable();
-        let median = self.one_way[self.one_way.len() / 2];
-        if median == Span::default() {
-            return Err(Untrusted::new(format!(
-                "half of {} transfers took no longer than reading the clock",
-                self.one_way.len()
-            )));
-        }
-        Ok(median)
+    /// The median of all rounds; `None` if the clock did not see one way take any time.
+    pub fn median(mut self) -> Option<Span> {
+        median(&mut self.one_way).filter(|median| *median > Span::default())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    fn ns(ns: u64) -> Span {
+        Span::from_nanoseconds(ns)
+    }
 
     fn of_ns(one_way: &[u64]) -> Rounds {
         Rounds {
-            clock_reading: Span::from_nanoseconds(20),
-            count: 1,
-            one_way: one_way
-                .iter()
-                .map(|&ns| Span::from_nanoseconds(ns))
-                .collect(),
+            one_way: one_way.iter().copied().map(ns).collect(),
+            ..Rounds::new(Clock::default())
         }
     }
 
     #[test]
     fn one_interrupted_round_does_not_move_the_median() {
         let rounds = of_ns(&[51, 4_000_000, 50, 52, 49]);
-        assert_eq!(rounds.median(), Ok(Span::from_nanoseconds(51)));
+        assert_eq!(rounds.median(), Some(ns(51)));
     }
 
     #[test]
-    fn what_takes_no_time_is_refused() {
-        assert_eq!(
-            of_ns(&[0, 40, 0]).median().unwrap_err().to_string(),
-            "the measurement cannot be trusted: half of 3 transfers took no longer than reading \
-             the clock; the machine is at fault, please report it"
-        );
+    fn what_takes_no_time_has_no_median() {
+        assert_eq!(of_ns(&[0, 40, 0]).median(), None);
+        assert_eq!(of_ns(&[]).median(), None);
+    }
+
+    /// The medians of exchanges that take 200 ns and of transfers that take 100 ns, by a clock of such
+    /// steps that takes 25 ns to read.
+    fn medians(step_ns: u64) -> [Option<Span>; 2] {
+        let elapsed = Cell::new(0);
+        let pass = |ns| elapsed.set(elapsed.get() + ns);
+        let now = || {
+            pass(25);
+            Time::default() + ns(elapsed.get() / step_ns * step_ns)
+        };
+        let span = ns(5_000_000);
+        let clock = Clock::calibrate(now);
+        let mut exchanges = Rounds::new(clock);
+        let exchange = || {
+            pass(200);
+            Ok(())
+        };
+        exchanges.exchanges(now, span, exchange).unwrap();
+        let mut transfers = Rounds::new(clock);
+        let transfer = || {
+            pass(100);
+            Ok(())
+        };
+        let [before, after] = [|| Ok(()); 2];
+        transfers
+            .operations(now, span, before, transfer, after)
+            .unwrap();
+        [exchanges.median(), transfers.median()]
+    }
+
+    #[test]
+    fn a_coarse_clock_takes_the_time_of_long_rounds_and_refuses_short_transfers() {
+        let [exchange, transfer] = medians(1_000);
+        let one_way = exchange.unwrap();
+        assert!((ns(98)..=ns(102)).contains(&one_way), "{one_way}");
+        assert_eq!(transfer, None);
+        let fine = medians(1);
+        assert_eq!(fine.map(|median| median.is_some()), [true, true]);
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_is_not_waited_for() {
+        assert_eq!(medians(u64::MAX), [None, None]);
     }
 }

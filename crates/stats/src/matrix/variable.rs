@@ -23,8 +23,9 @@ use super::LINES;
 use super::command::Command;
 use super::request::divided;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides, check};
+use super::server::{STOP, Sides};
 use crate::error::SpeError;
+use crate::program::check;
 
 /// Two sides that change a variable in turns.
 pub(super) struct Variable<L>(pub L);
@@ -60,9 +61,10 @@ impl<S: Spe, L: Line<S>> Sides<S> for Variable<L> {
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let end = spe.now() + command.span;
         let mut outcome = Ok(());
-        for (at, line) in lines(command).enumerate() {
+        let lines = lines(command);
+        for (left, line) in (1..=lines.len()).rev().zip(lines) {
             // If one line took longer than its share, others make up for it.
-            let span = divided(end.since(spe.now()), LINES - at);
+            let span = divided(end.since(spe.now()), left);
             outcome = outcome.and_then(|()| self.0.time(spe, command.partner, line, span, rounds));
             spe.fetch_update(line, AtomicOp::Set(STOP))?;
         }
@@ -74,10 +76,16 @@ impl<S: Spe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// Where the variable is, one line after the other.
-fn lines(command: &Command) -> impl Iterator<Item = EffectiveAddress> {
+/// How long the variable stays in a line at least: twice as long as an SPE takes to wake up, which may
+/// be part of the first line's time.
+const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
+
+/// Where the variable is, one line after the other: as many as there is time for.
+fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
     let first = command.variable;
-    (0..LINES).map(move |line| first + (line * LINE_BYTES) as u64)
+    let fitting = command.span.as_femtoseconds() / LINE_SPAN_MIN.as_femtoseconds();
+    let lines = usize::try_from(fitting).unwrap_or(LINES).clamp(1, LINES);
+    (0..lines).map(move |line| first + (line * LINE_BYTES) as u64)
 }
 
 /// The word at `ea` once it is another than `known`.
@@ -108,14 +116,18 @@ impl<S: Spe> Line<S> for Reads {
         rounds: &mut Rounds,
     ) -> Result<(), SpeError> {
         let mut word = 0;
-        rounds.exchanges(spe, span, || {
-            word += 1;
-            spe.fetch_update(line, AtomicOp::Set(word))?;
-            let reply = read_change(spe, line, word)?;
-            check(partner, word + 1, reply)?;
-            word = reply;
-            Ok(())
-        })
+        rounds.exchanges(
+            || spe.now(),
+            span,
+            || {
+                word += 1;
+                spe.fetch_update(line, AtomicOp::Set(word))?;
+                let reply = read_change(spe, line, word)?;
+                check(partner, word + 1, reply)?;
+                word = reply;
+                Ok(())
+            },
+        )
     }
 
     fn answer(&self, spe: &S, line: EffectiveAddress) -> Result<(), SpeError> {
@@ -158,11 +170,15 @@ impl<S: Spe> Line<S> for Swaps {
     ) -> Result<(), SpeError> {
         let mut word = 0;
         // A swap that succeeds receives the last reply and sends the next word.
-        rounds.exchanges(spe, span, || {
-            check(partner, word, swap(spe, line, word)?)?;
-            word += 2;
-            Ok(())
-        })?;
+        rounds.exchanges(
+            || spe.now(),
+            span,
+            || {
+                check(partner, word, swap(spe, line, word)?)?;
+                word += 2;
+                Ok(())
+            },
+        )?;
         // The last reply must not overwrite what comes next.
         let reply = read_change(spe, line, word - 1)?;
         Ok(check(partner, word, reply)?)
@@ -176,6 +192,29 @@ impl<S: Spe> Line<S> for Swaps {
                 return Ok(());
             }
             word = if found == word { word + 2 } else { found };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::SpeId;
+
+    use super::super::command::Role;
+    use super::*;
+
+    #[test]
+    fn a_short_time_is_shared_by_few_lines() {
+        for (us, expected) in [(20, 1), (100, 1), (200, 2), (799, 7), (800, 8), (15_000, 8)] {
+            let command = Command {
+                role: Role::Time,
+                partner: SpeId::new(1),
+                variable: EffectiveAddress(0x1000),
+                span: Span::from_nanoseconds(us * 1_000),
+            };
+            let lines: Vec<_> = lines(&command).map(|line| line.0).collect();
+            let apart = (0x1000..).step_by(LINE_BYTES).take(expected);
+            assert_eq!(lines, apart.collect::<Vec<u64>>(), "{us} us");
         }
     }
 }

@@ -4,8 +4,9 @@ use cellworks_machine::{SignalRegister, Spe, SpeId};
 
 use super::command::Command;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides, check};
+use super::server::{STOP, Sides};
 use crate::error::SpeError;
+use crate::program::check;
 
 /// Two sides that exchange words.
 pub(super) struct Words<W>(pub W);
@@ -52,11 +53,15 @@ impl<S: Spe, W: Way<S>> Sides<S> for Words<W> {
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let partner = command.partner;
         let mut word = 0;
-        let outcome = rounds.exchanges(spe, command.span, || {
-            word += 1;
-            self.0.send(spe, partner, word);
-            Ok(check(partner, word, self.0.receive(spe))?)
-        });
+        let outcome = rounds.exchanges(
+            || spe.now(),
+            command.span,
+            || {
+                word += 1;
+                self.0.send(spe, partner, word);
+                Ok(check(partner, word, self.0.receive(spe))?)
+            },
+        );
         self.0.send(spe, partner, STOP);
         outcome
     }

@@ -28,6 +28,7 @@ pub(super) fn measure<M: Machine>(
         ea: variables.at(layout.offset(position)).0,
         size: task.words as u32,
         position: position as u32,
+        spes: task.spes.len() as u32,
         ..ControlBlock::default()
     });
     let region = control_blocks(machine, plan.module, blocks)?;

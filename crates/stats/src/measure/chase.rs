@@ -35,10 +35,12 @@ use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{Machine, Spe, SpeId};
 
 use super::copy::Copier;
-use super::crew::{Crew, READY, Work, WorkResult, conduct, join, work};
+use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
 use super::{ControlBlock, Outcome, control_blocks};
 use crate::error::{MeasureError, SpeError, Untrusted};
+use crate::program::join;
 use crate::request::{ChaseTask, CopyTask, NODE_BYTES, Plan};
+use crate::shuffle::shuffle;
 
 /// How many nodes of each chain an iteration visits: enough that beginning and ending it cost
 /// little beside nodes in the first cache.
@@ -290,16 +292,8 @@ impl<S: Spe> Work<S> for Staging {
 /// The numbers below `count` in an order that is the same each time.
 fn random_order(count: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..count).collect();
-    // Marsaglia's xorshift64, and the shuffle of Fisher and Yates. The order may be any, so the
-    // cycle is any of all cycles.
-    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
-    for left in (1..count).rev() {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let below = (u128::from(random) * (left as u128 + 1)) >> 64;
-        order.swap(left, below as usize);
-    }
+    // It may be any order, so the cycle is any of all cycles.
+    shuffle(&mut order);
     order
 }
 

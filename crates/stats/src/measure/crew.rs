@@ -2,19 +2,20 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Handle, Machine, Ppe, Span, Spe};
+use cellworks_machine::{Handle, Machine, Ppe, Span, Spe, Time};
 
-use super::{ControlBlock, receive};
+use super::{ControlBlock, receive, wait_until};
 use crate::error::{MeasureError, SpeError};
+use crate::program::{FAILED, Stopped, join};
 use crate::request::{Pace, Timed};
-use crate::sample::{ROUNDS_MIN, Round, RoundTimes, Stopwatch, TimedLoop, is_narrow};
+use crate::sample::{
+    ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
+};
 
 /// In the outbound mailbox: the SPE has its control block and waits for what comes next.
 pub(super) const READY: u32 = 1;
 /// In the outbound mailbox: the loop is done, and its times follow.
 const DONE: u32 = 2;
-/// In the outbound mailbox: the SPE's program has failed, and its result says why.
-pub(super) const FAILED: u32 = u32::MAX;
 
 /// In the inbound mailbox: there are no more loops.
 const END: u32 = 0;
@@ -22,6 +23,12 @@ const END: u32 = 0;
 const WARM_UP: u32 = 1;
 /// In the inbound mailbox: the loop whose iterations follow counts.
 const COUNTS: u32 = 2;
+
+/// How long an SPE that sleeps takes to wake up.
+const WAKE_UP_NS: u64 = 50_000;
+
+/// How long the PPE takes to tell one SPE that sleeps about a round: it has to wake it.
+const TELLING_NS: u64 = 5_000;
 
 /// How long a warm-up lasts of which nobody said how long it should be.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
@@ -36,10 +43,6 @@ const ROUNDS_PER_VISIT: usize = 2;
 
 /// The most rounds, which bounds their samples in memory: more only begin if rounds get ever shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
-
-/// A clock that did not move during so many iterations stands still: the result will be refused,
-/// and there is no use in waiting for it.
-const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
 /// The operation that an SPE repeats.
 pub(super) trait Work<S: Spe> {
@@ -62,32 +65,52 @@ pub(super) fn work<S: Spe, W: Work<S>>(
     control_block: EffectiveAddress,
     set_up: impl FnOnce(&S, ControlBlock) -> Result<W, SpeError>,
 ) -> WorkResult<W::Left> {
-    let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
+    let set_up = receive(spe, control_block).and_then(|block| {
+        let stopwatch = Stopwatch::new(block.spes, || spe.now());
+        Ok((set_up(spe, block)?, stopwatch))
+    });
     // Whoever fails says so, or the PPE would wait for its report for ever.
-    let or_report = |failure| {
-        tell(FAILED);
-        failure
-    };
-    let mut work = receive(spe, control_block)
-        .and_then(|block| set_up(spe, block))
-        .map_err(or_report)?;
-    let mut stopwatch = Stopwatch::new(|| spe.now());
+    let (mut work, mut stopwatch) = set_up.inspect_err(|_| report_failure(spe))?;
+    obey(spe, |round| {
+        stopwatch.time(round, || spe.now(), || work.operate(spe))
+    })?;
+    Ok((stopwatch.into_rounds(), work.finish(spe)?))
+}
+
+/// Does the rounds that the PPE asks for, until there are no more.
+pub(super) fn obey<S: Spe>(
+    spe: &S,
+    mut do_round: impl FnMut(Round) -> Result<RoundTimes, SpeError>,
+) -> Result<(), SpeError> {
+    let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
     tell(READY);
     loop {
         let counts = match spe.read_in_mbox() {
-            END => return Ok((stopwatch.into_rounds(), work.finish(spe)?)),
+            END => return Ok(()),
             kind => kind == COUNTS,
         };
         let iterations = spe.read_in_mbox();
-        let round = Round { iterations, counts };
-        let times = stopwatch
-            .time(round, || spe.now(), || work.operate(spe))
-            .map_err(or_report)?;
+        let start = time_of([(); 2].map(|()| spe.read_in_mbox()));
+        wait_until(start, || spe.now(), || spe.yield_now());
+        let times = do_round(Round { iterations, counts }).inspect_err(|_| report_failure(spe))?;
         tell(DONE);
         for word in words(times.took).into_iter().chain(words(times.median)) {
             tell(word);
         }
     }
+}
+
+fn report_failure<S: Spe>(spe: &S) {
+    spe.write_out_mbox(Outbound::Plain, FAILED);
+}
+
+/// A time in a run as two mailbox words, upper half first: as far as [`words`] go.
+pub(super) fn words_of(time: Time) -> [u32; 2] {
+    words(time.since(Time::default()))
+}
+
+pub(super) fn time_of(words: [u32; 2]) -> Time {
+    Time::default() + span_of(words)
 }
 
 /// A span as two mailbox words, upper half first: femtoseconds, as far as 64 bits go, which is five
@@ -112,10 +135,6 @@ struct Member<'scope, M: Machine, L> {
     failed: bool,
 }
 
-/// Some SPE has failed; [`Crew::dismiss`] says which, and why.
-#[derive(Debug)]
-pub(super) struct Stopped;
-
 impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
     /// Waits until every program has its control block, or has failed.
     pub fn gather(
@@ -138,9 +157,9 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
             return Err(Stopped);
         }
         let kind = if round.counts { COUNTS } else { WARM_UP };
-        // The second word opens the gate, so that all find the first one there.
-        for word in [kind, round.iterations] {
-            for member in &self.members {
+        let [upper, lower] = words_of(self.ppe.now() + until_all_know(self.members.len()));
+        for member in &self.members {
+            for word in [kind, round.iterations, upper, lower] {
                 self.ppe.write_in_mbox(member.handle.spe(), word);
             }
         }
@@ -175,14 +194,11 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
     }
 }
 
-/// Waits for a program; its panic goes on here.
-pub(super) fn join<T, M: Machine>(
-    handle: Handle<'_, Result<T, SpeError>, M>,
-) -> Result<T, MeasureError> {
-    let spe = handle.spe();
-    match handle.join() {
-        Ok(result) => result.map_err(|source| MeasureError::OnSpe { spe, source }),
-        Err(payload) => std::panic::resume_unwind(payload),
+/// How long it takes until so many SPEs know about a round. One alone has nobody to wait for.
+fn until_all_know(spes: usize) -> Span {
+    match spes {
+        0..=1 => Span::default(),
+        _ => Span::from_nanoseconds(WAKE_UP_NS + TELLING_NS * spes as u64),
     }
 }
 
@@ -267,17 +283,19 @@ fn repeat<E>(
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
 ) -> Result<(), E> {
     let mut all = Rate::default();
-    let mut medians = pace.earlier.clone();
+    let mut visited = pace.earlier.clone();
+    let this_visit = visited.len();
+    visited.push(Vec::new());
     loop {
         let (iterations, counts) = (rate.fitting(of_round), true);
         let times = round(Round { iterations, counts })?;
-        medians.push(times.median);
+        visited[this_visit].push(times.median);
         all.iterations += u64::from(iterations);
         all.took += times.took;
-        let here = medians.len() - pace.earlier.len();
-        let is_over = all.took >= span || medians.len() >= ROUNDS_MAX;
-        let is_known = is_narrow(&medians).is_some_and(|narrow| narrow || is_over);
-        if here >= ROUNDS_PER_VISIT && (pace.more_visits || is_known) {
+        let rounds: usize = visited.iter().map(Vec::len).sum();
+        let is_over = all.took >= span || rounds >= ROUNDS_MAX;
+        let is_known = is_narrow(&visited).is_some_and(|narrow| narrow || is_over);
+        if visited[this_visit].len() >= ROUNDS_PER_VISIT && (pace.more_visits || is_known) {
             return Ok(());
         }
         rate = all;
@@ -288,6 +306,10 @@ fn repeat<E>(
 mod tests {
     use std::convert::Infallible;
 
+    use cellworks_host::Host;
+    use cellworks_machine::ModuleId;
+
+    use super::super::control_blocks;
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -329,9 +351,13 @@ mod tests {
 
     /// An operation that always takes 100 ns.
     fn steady(round: Round, _: usize) -> RoundTimes {
+        always(100, round)
+    }
+
+    fn always(each_ns: u64, round: Round) -> RoundTimes {
         RoundTimes {
-            took: ns(100 * u64::from(round.iterations)),
-            median: ns(100),
+            took: ns(each_ns * u64::from(round.iterations)),
+            median: ns(each_ns),
         }
     }
 
@@ -378,20 +404,26 @@ mod tests {
 
     #[test]
     fn visits_have_two_rounds_and_the_last_as_many_as_it_takes() {
-        let counted_in = |earlier: &[u64], more_visits| {
+        let counted_in = |earlier: &[[u64; 2]], more_visits, each_ns| {
             let pace = Pace {
                 warm_up: None,
                 timed: Timed::Within(ns(120 * MS)),
-                earlier: earlier.iter().copied().map(ns).collect(),
+                earlier: earlier.iter().map(|visit| visit.map(ns).to_vec()).collect(),
                 more_visits,
             };
-            counted(&conducted_in(&pace, steady)).len()
+            let rounds = conducted_in(&pace, |round, _| always(each_ns, round));
+            counted(&rounds).len()
         };
-        assert_eq!(counted_in(&[], true), 2);
-        assert_eq!(counted_in(&[300, 400, 500], true), 2);
-        assert_eq!(counted_in(&[100, 100, 100, 100], false), 2);
-        // Two visits that saw the machine in another state are not outvoted by one that did not.
-        assert_eq!(counted_in(&[140, 140, 140, 140], false), 12);
+        assert_eq!(counted_in(&[], true, 100), 2);
+        assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
+        assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
+        // Two visits that saw the machine in another state are not outvoted by one that did not,
+        // however many rounds it has.
+        let different = [[140, 140], [140, 140]];
+        assert_eq!(counted_in(&different, false, 100), 12);
+        // Rounds of 101 ns an iteration fall short of 10 ms, so that there is time for one more.
+        assert_eq!(counted_in(&different, false, 101), 13);
+        assert_eq!(counted_in(&different, false, 60), 13);
     }
 
     #[test]
@@ -421,6 +453,52 @@ mod tests {
             assert!(rounds.len() <= 20, "{rounds:?}");
             let iterations: u64 = rounds.iter().map(|round| u64::from(round.iterations)).sum();
             assert!(iterations <= 100 * u64::from(STANDSTILL_ITERATIONS));
+        }
+    }
+
+    /// Counts its operations.
+    struct Counter(u32);
+
+    impl<S: Spe> Work<S> for Counter {
+        type Left = u32;
+
+        fn operate(&mut self, _: &S) -> Result<(), SpeError> {
+            self.0 += 1;
+            Ok(())
+        }
+
+        fn finish(self, _: &S) -> Result<u32, SpeError> {
+            Ok(self.0)
+        }
+    }
+
+    #[test]
+    fn nobody_starts_before_all_know() {
+        let host = Host::builder().spes(5).build().unwrap();
+        let block = ControlBlock::default();
+        let region = control_blocks(&host, ModuleId::new(0), [block].into_iter()).unwrap();
+        let (starts, results) = host
+            .run(|ppe| {
+                let program = |spe| {
+                    let block = region.at(0);
+                    ppe.spawn(spe, move |spe| work(spe, block, |_, _| Ok(Counter(0))))
+                };
+                let programs = host.topology().spes().map(program).collect();
+                let mut crew = Crew::gather(ppe, programs);
+                let starts = [100, 200].map(|iterations| {
+                    let start = ppe.now() + until_all_know(5);
+                    let counts = true;
+                    crew.round(Round { iterations, counts }).unwrap();
+                    start
+                });
+                (starts, crew.dismiss().unwrap())
+            })
+            .unwrap();
+        for (rounds, operations) in results {
+            assert_eq!((rounds.len(), operations), (2, 300));
+            for (round, start) in rounds.iter().zip(starts) {
+                assert!(round.start >= start, "{round:?} before {start:?}");
+            }
         }
     }
 

@@ -8,7 +8,9 @@
 //!
 //!   a round:
 //!   WARM_UP or COUNTS ─── inbound mailbox ────► whether to keep the round
-//!   n iterations      ─── inbound mailbox ────► a timed loop of n: the start gate
+//!   n iterations      ─── inbound mailbox ────► how long the loop is
+//!   start, two words  ─── inbound mailbox ────► waits until then: the start gate
+//!                                               a timed loop of n
 //!   waits for all     ◄── outbound mailbox ──── DONE, how long the loop took, its median sample
 //!     ... again until warm, then until the medians agree or the time is spent
 //!
@@ -16,8 +18,12 @@
 //!   joins, verifies; refuses results that cannot be true
 //! ```
 //!
-//! Warming up and measuring run the same code, and every round starts with all SPEs waiting at the
-//! gate, so that they overlap. Two things differ from the paper. Times are points on the clock that
+//! Warming up and measuring run the same code. All loops of a round start at the same time on the
+//! clock of the run, which lies so far ahead that every SPE has been told by then; one that comes late,
+//! because it shares its CPU, starts at once. If a word opened the gate instead, the first of
+//! hundreds of SPEs would have run alone before the last one was woken.
+//!
+//! Two things differ from the paper. Times are points on the clock that
 //! all SPEs of a run share, not ticks of each one's decrementer, because aggregate bandwidth needs
 //! the first start and the last end. And the samples come back as the program's result, because
 //! mailbox words cannot hold them.
@@ -35,12 +41,12 @@ mod wake_up;
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{Machine, Mfc, ModuleId, Span, Spe};
+use cellworks_machine::{Machine, Mfc, ModuleId, Span, Spe, Time};
 
 use crate::error::{Impossible, MeasureError, SpeError};
 use crate::report::Measurement;
 use crate::request::{Plan, Task};
-use crate::sample::{Samples, TimedLoop};
+use crate::sample::{Samples, TimedLoop, round_medians};
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
 ///
@@ -61,8 +67,14 @@ pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, Meas
 ///
 /// What changes slowly, such as who else uses the computer and where memory came to lie, is the same
 /// for all rounds of one visit, and none of them can tell. So a caller who has many plans visits
-/// each of them, and then all of them again: each visit is a run of its own with memory of its own,
-/// and the interval of the median says how far apart they were.
+/// each of them, and then all of them again: each visit is a run of its own with memory of its own.
+///
+/// The interval of the median is that of the rounds of all visits, widened to hold the median of each
+/// visit. The rounds alone would give an interval with a probability of 95 % only if they were
+/// independent of each other, and those of one visit are not.
+///
+/// What is the same in all visits, such as SPEs that share a CPU ([`Request`](crate::Request)), no
+/// interval shows.
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -123,12 +135,12 @@ impl Visits {
     ) -> Result<Measurement, MeasureError> {
         self.plan.pace.more_visits = more;
         let visit = run(machine, &self.plan)?;
+        self.plan.pace.earlier.push(round_medians(&visit.loops));
         let outcome = match self.outcome.take() {
             None => visit,
             Some(earlier) => earlier.and(visit),
         };
         let outcome = self.outcome.insert(outcome);
-        self.plan.pace.earlier = Samples::of(&outcome.loops, 1).medians();
         summarize(&self.plan, outcome)
     }
 }
@@ -153,7 +165,7 @@ fn run<M: Machine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
     }
 }
 
-/// What the loops say, unless it cannot be true.
+/// What the loops of all visits say, unless it cannot be true.
 fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
     let samples = Samples::of(&outcome.loops, outcome.operations_per_iteration);
     let (latency_ns, outliers) = samples.latency();
@@ -165,7 +177,7 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         samples: samples.count(),
         outliers,
         latency_ns,
-        median_interval_ns: samples.median_interval(latency_ns.p50),
+        median_interval_ns: samples.median_interval(&plan.pace.earlier, latency_ns.p50),
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
     };
@@ -252,12 +264,30 @@ struct ControlBlock {
     buffer: u32,
     /// The SPE's position among those that work.
     position: u32,
+    /// How many SPEs work; 0 if it is alone.
+    spes: u32,
     /// A DMA command moves a multiple of 16 bytes.
-    padding: [u32; 2],
+    padding: u32,
 }
 
 /// The distance between control blocks: each has lines of its own.
 const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
+
+/// A clock that has not moved in so many readings stands still.
+const STANDSTILL_READINGS: u32 = 1 << 20;
+
+/// Lets others run until `until`, which may be past. It returns as well when the clock stands still:
+/// what is measured by it will be refused, which is better than to wait for ever.
+fn wait_until(until: Time, now: impl Fn() -> Time, yield_now: impl Fn()) {
+    let mut seen = now();
+    let mut still = 0;
+    while seen < until && still < STANDSTILL_READINGS {
+        yield_now();
+        let time = now();
+        still = if time > seen { 0 } else { still + 1 };
+        seen = time;
+    }
+}
 
 /// The tag group of all measured transfers.
 const TAG: Tag = Tag::of::<0>();
@@ -338,8 +368,15 @@ mod tests {
         }
     }
 
+    /// What one visit says.
+    fn summary(mut plan: Plan, rounds_ns: &[&[u64]]) -> Result<Measurement, MeasureError> {
+        let outcome = outcome(rounds_ns);
+        plan.pace.earlier = vec![round_medians(&outcome.loops)];
+        summarize(&plan, &outcome)
+    }
+
     fn refusal(function: Function, rounds_ns: &[&[u64]]) -> String {
-        let refused = summarize(&plan(function, false), &outcome(rounds_ns)).unwrap_err();
+        let refused = summary(plan(function, false), rounds_ns).unwrap_err();
         assert!(matches!(refused, MeasureError::Impossible(_)), "{refused}");
         refused.to_string()
     }
@@ -347,7 +384,7 @@ mod tests {
     #[test]
     fn all_rounds_are_summarized_and_samples_are_there_on_request() {
         let rounds: [&[u64]; 6] = [&[200, 300], &[250], &[251], &[252], &[253], &[254]];
-        let summary = |keep| summarize(&plan(Function::DmaGet, keep), &outcome(&rounds)).unwrap();
+        let summary = |keep| summary(plan(Function::DmaGet, keep), &rounds).unwrap();
         let measurement = summary(true);
         assert_eq!((measurement.iterations, measurement.rounds), (7, 6));
         assert_eq!((measurement.samples, measurement.outliers), (14, 4));
@@ -363,6 +400,25 @@ mod tests {
         let without = summary(false);
         assert_eq!(without.samples_ns, None);
         assert_eq!(without.latency_ns, measurement.latency_ns);
+    }
+
+    #[test]
+    fn waiting_ends_at_the_time_or_when_the_clock_stands_still() {
+        let clock = std::cell::Cell::new(5);
+        let yields = std::cell::Cell::new(0);
+        let at = Time::from_femtoseconds;
+        let wait = |until, step| {
+            yields.set(0);
+            let tick = || {
+                yields.set(yields.get() + 1);
+                clock.set(clock.get() + step);
+            };
+            wait_until(at(until), || at(clock.get()), tick);
+            (clock.get(), yields.get())
+        };
+        assert_eq!(wait(4, 1), (5, 0), "it is past");
+        assert_eq!(wait(8, 2), (9, 2));
+        assert_eq!(wait(20, 0), (9, STANDSTILL_READINGS));
     }
 
     #[test]
@@ -390,17 +446,16 @@ mod tests {
              can move 20000000000 at the very most; look at the clock source of the machine, and at \
              its hypervisor if it has one; if they are right, please report this"
         );
-        let fitting = summarize(&plan(Function::DmaPut, false), &outcome(&[&[102]])).unwrap();
+        let fitting = summary(plan(Function::DmaPut, false), &[&[102]]).unwrap();
         assert_eq!(fitting.bandwidth_bytes_per_s, Some(19_883_495_145));
         let mut unlimited = plan(Function::DmaPut, false);
         unlimited.bandwidth_bytes_per_s_max = None;
-        assert!(summarize(&unlimited, &outcome(fast)).is_ok());
+        assert!(summary(unlimited, fast).is_ok());
     }
 
     #[test]
     fn times_out_of_order_and_times_that_are_no_numbers_are_refused() {
-        let possible =
-            summarize(&plan(Function::Mailbox, false), &outcome(&[&[500, 600]])).unwrap();
+        let possible = summary(plan(Function::Mailbox, false), &[&[500, 600]]).unwrap();
         assert_eq!(check_times(&possible), Ok(()));
 
         let mut out_of_order = possible.clone();

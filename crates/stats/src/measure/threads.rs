@@ -17,7 +17,7 @@ pub(super) fn measure<M: Machine>(
     spes: &[SpeId],
 ) -> Result<Outcome, MeasureError> {
     let rounds = machine.run(|ppe| {
-        let mut stopwatch = Stopwatch::new(|| ppe.now());
+        let mut stopwatch = Stopwatch::new(1, || ppe.now());
         let mut programs = Vec::with_capacity(spes.len());
         let mut start_and_join = || {
             programs.extend(spes.iter().map(|spe| ppe.spawn(*spe, |_| ())));

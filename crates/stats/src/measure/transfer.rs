@@ -17,10 +17,11 @@ use cellworks_machine::mfc::{
 };
 use cellworks_machine::{LocalBuffer, LocalStore, Machine, Mfc, Ppe, Spe, SpeId};
 
-use super::crew::{Crew, Work, conduct, join, work};
+use super::crew::{Crew, Work, conduct, work};
 use super::pattern::Pattern;
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, TAG, control_blocks};
 use crate::error::{MeasureError, SpeError};
+use crate::program::join;
 use crate::request::{Layout, Plan, Shape, TransferTask, WINDOW_BYTES};
 use crate::sample::TimedLoop;
 
@@ -67,6 +68,7 @@ fn run<'scope, M: Machine>(
         size,
         list_elements,
         buffer: task.layout.buffer_of(position) as u32,
+        spes: task.spes.len() as u32,
         ..ControlBlock::default()
     });
     let region = control_blocks(machine, plan.module, blocks)?;

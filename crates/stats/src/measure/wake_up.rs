@@ -9,20 +9,23 @@
 //!   word ─────────── inbound mailbox ───────────►  wakes and has the word
 //!                                                  takes the time: woken
 //!   compares         ◄─── word, by mailbox ──────  replies
+//!   woken - sent     ◄─── woken, two words ──────
 //! ```
 //!
 //! A sample is woken - sent, both on the clock that a run has in common. The rest of an iteration is
-//! not part of it.
+//! not part of it. An SPE that shares its CPU with the sender is not woken by the word, but by the
+//! sender's going to sleep: what is measured then is the scheduler.
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::{Machine, Ppe, Span, Spe, SpeId, Time};
+use cellworks_machine::{Machine, Span, Spe, SpeId, Time};
 
-use super::crew::{Crew, READY, Work, conduct, join, work};
-use super::exchange::{STOP, check, next};
-use super::{ControlBlock, Outcome, control_blocks};
-use crate::error::{MeasureError, SpeError, Untrusted};
+use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
+use super::exchange::{STOP, next};
+use super::{Outcome, wait_until};
+use crate::error::{MeasureError, Untrusted};
+use crate::program::{check, join};
 use crate::request::Plan;
-use crate::sample::{Round, RoundTimes, TimedLoop, median};
+use crate::sample::{Round, RoundTimes, TimedLoop};
 
 /// How long a partner is left alone. It is asleep by then: nobody spins for longer than being woken
 /// takes, which is some ten microseconds.
@@ -36,76 +39,118 @@ pub(super) fn measure<M: Machine>(
     partners: &[SpeId],
 ) -> Result<Outcome, MeasureError> {
     let sender = between_spes.then_some(SpeId::new(0));
-    let region = control_blocks(machine, plan.module, [ControlBlock::default()].into_iter())?;
-    let (sent, woken) = machine.run(|ppe| {
+    let loops = machine.run(|ppe| {
         let handles: Vec<_> = partners
             .iter()
-            .map(|partner| ppe.spawn(*partner, move |spe| Ok(sleep(spe, sender))))
+            .map(|partner| {
+                ppe.spawn(*partner, move |spe| {
+                    sleep(spe, sender);
+                    Ok(())
+                })
+            })
             .collect();
         for partner in partners {
             ppe.read_out_mbox(*partner, Outbound::Plain);
         }
-        let sent = match sender {
-            None => by_ppe(ppe, plan, partners),
+        let loops = match sender {
+            None => {
+                let mut waker = Waker::new(partners);
+                let exchange = |partner, word| {
+                    ppe.write_in_mbox(partner, word);
+                    [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
+                };
+                // The partner may have to share the PPE's CPU until it sleeps.
+                let yield_now = std::thread::yield_now;
+                conduct(&plan.pace, |round| {
+                    waker.round(round, || ppe.now(), yield_now, exchange)
+                })
+                .map(|()| waker.loops)
+                .map_err(MeasureError::from)
+            }
             Some(sender) => {
-                let block = region.at(0);
                 let program = ppe.spawn(sender, move |spe| {
-                    work(spe, block, |_, _| Ok(Sender::new(partners)))
+                    let mut waker = Waker::new(partners);
+                    let exchange = |partner, word| {
+                        spe.write_in_mbox_of(partner, word);
+                        [(); 3].map(|()| spe.read_in_mbox())
+                    };
+                    obey(spe, |round| {
+                        Ok(waker.round(round, || spe.now(), || spe.yield_now(), exchange)?)
+                    })?;
+                    Ok((Vec::new(), waker.loops))
                 });
                 let mut crew = Crew::gather(ppe, vec![program]);
                 // Whoever stopped the crew is named by `dismiss`.
                 let _ = conduct(&plan.pace, |round| crew.round(round));
-                crew.dismiss().map(|mut results| {
-                    let (rounds, times) = results.swap_remove(0);
-                    let rounds = rounds.iter().map(|round| round.iterations).collect();
-                    Sent { times, rounds }
-                })
+                crew.dismiss().map(|mut results| results.swap_remove(0).1)
             }
         };
         for partner in partners {
             ppe.write_in_mbox(*partner, STOP);
         }
-        let woken: Vec<_> = handles.into_iter().map(join).collect();
-        let woken = woken.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok::<_, MeasureError>((sent?, woken))
+        let slept: Vec<_> = handles.into_iter().map(join).collect();
+        slept.into_iter().collect::<Result<(), _>>()?;
+        loops
     })??;
     Ok(Outcome {
-        loops: pair(&sent, &woken, partners)?,
+        loops,
         operations_per_iteration: 1,
         bytes_per_iteration: 0,
     })
 }
 
-/// When words were sent, in turn to each partner, and how many iterations each round had that counts:
-/// these were the last.
-struct Sent {
-    times: Vec<Time>,
-    rounds: Vec<u32>,
+/// The sender's side.
+struct Waker<'a> {
+    partners: &'a [SpeId],
+    word: u32,
+    /// The rounds of each partner that count.
+    loops: Vec<Vec<TimedLoop>>,
 }
 
-/// The rounds of each partner that count.
-fn pair(
-    sent: &Sent,
-    woken: &[Vec<Time>],
-    partners: &[SpeId],
-) -> Result<Vec<Vec<TimedLoop>>, Untrusted> {
-    let counted: u32 = sent.rounds.iter().sum();
-    let rounds_of = |(position, partner): (usize, &SpeId)| {
-        let sent_to = sent.times[position..].iter().step_by(partners.len());
-        let warm_up = woken[position].len() - counted as usize;
-        let mut pairs = sent_to.zip(&woken[position]).skip(warm_up);
-        let one_round = |iterations: &u32| {
-            let pairs: Vec<_> = pairs.by_ref().take(*iterations as usize).collect();
-            let start = pairs.first().map_or(Time::default(), |(sent, _)| **sent);
-            let samples = pairs
-                .into_iter()
-                .map(|(sent, woken)| one_way(*partner, *sent, *woken))
-                .collect::<Result<_, _>>()?;
-            Ok(TimedLoop::of_samples(start, samples))
-        };
-        sent.rounds.iter().map(one_round).collect()
-    };
-    partners.iter().enumerate().map(rounds_of).collect()
+impl<'a> Waker<'a> {
+    fn new(partners: &'a [SpeId]) -> Self {
+        Self {
+            partners,
+            word: 0,
+            loops: partners.iter().map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// Wakes each partner so often. `exchange` sends a word to a partner and returns its three. The
+    /// time that it took has the sleep in it, and the median has not.
+    fn round(
+        &mut self,
+        round: Round,
+        now: impl Fn() -> Time,
+        yield_now: impl Fn(),
+        exchange: impl Fn(SpeId, u32) -> [u32; 3],
+    ) -> Result<RoundTimes, Untrusted> {
+        let start = now();
+        let mut samples = vec![Vec::new(); self.partners.len()];
+        for _ in 0..round.iterations {
+            for (partner, samples) in self.partners.iter().zip(&mut samples) {
+                wait_until(now() + SLEEP, &now, &yield_now);
+                self.word = next(self.word);
+                let sent = now();
+                let [reply, upper, lower] = exchange(*partner, self.word);
+                check(*partner, self.word, reply)?;
+                samples.push(one_way(*partner, sent, time_of([upper, lower]))?);
+            }
+        }
+        let took = now().since(start);
+        let timed = samples
+            .into_iter()
+            .map(|samples| TimedLoop::of_samples(start, samples));
+        let timed: Vec<_> = timed.collect();
+        let times: Vec<_> = timed.iter().map(TimedLoop::times).collect();
+        if round.counts {
+            for (loops, timed) in self.loops.iter_mut().zip(timed) {
+                loops.push(timed);
+            }
+        }
+        let median = RoundTimes::of_all(&times).median;
+        Ok(RoundTimes { took, median })
+    }
 }
 
 fn one_way(partner: SpeId, sent: Time, woken: Time) -> Result<Span, Untrusted> {
@@ -118,104 +163,30 @@ fn one_way(partner: SpeId, sent: Time, woken: Time) -> Result<Span, Untrusted> {
     Ok(woken.since(sent))
 }
 
-fn by_ppe<M: Machine>(
-    ppe: &Ppe<'_, '_, M>,
-    plan: &Plan,
-    partners: &[SpeId],
-) -> Result<Sent, MeasureError> {
-    let mut sent = Sent {
-        times: Vec::new(),
-        rounds: Vec::new(),
-    };
-    let mut word = 0;
-    conduct(&plan.pace, |Round { iterations, counts }| {
-        let start = ppe.now();
-        let mut answered = Vec::new();
-        for partner in (0..iterations).flat_map(|_| partners) {
-            let alone = ppe.now();
-            while ppe.now().since(alone) < SLEEP {
-                // The partner may have to share the PPE's CPU until it sleeps.
-                std::thread::yield_now();
-            }
-            word = next(word);
-            let before = ppe.now();
-            ppe.write_in_mbox(*partner, word);
-            check(*partner, word, ppe.read_out_mbox(*partner, Outbound::Plain))?;
-            answered.push(ppe.now().since(before));
-            sent.times.push(before);
-        }
-        if counts {
-            sent.rounds.push(iterations);
-        }
-        Ok::<_, Untrusted>(RoundTimes {
-            took: ppe.now().since(start),
-            // The answer comes so soon after the wake-up that one is as steady as the other.
-            median: median(&mut answered).unwrap_or_default(),
-        })
-    })?;
-    Ok(sent)
-}
-
-/// SPE 0 in the place of the PPE.
-struct Sender<'a> {
-    partners: &'a [SpeId],
-    word: u32,
-    sent: Vec<Time>,
-}
-
-impl<'a> Sender<'a> {
-    fn new(partners: &'a [SpeId]) -> Self {
-        Self {
-            partners,
-            word: 0,
-            sent: Vec::new(),
-        }
-    }
-}
-
-impl<S: Spe> Work<S> for Sender<'_> {
-    type Left = Vec<Time>;
-
-    fn operate(&mut self, spe: &S) -> Result<(), SpeError> {
-        for partner in self.partners {
-            let alone = spe.now();
-            while spe.now().since(alone) < SLEEP {
-                spe.yield_now();
-            }
-            self.word = next(self.word);
-            self.sent.push(spe.now());
-            spe.write_in_mbox_of(*partner, self.word);
-            check(*partner, self.word, spe.read_in_mbox())?;
-        }
-        Ok(())
-    }
-
-    fn finish(self, _: &S) -> Result<Vec<Time>, SpeError> {
-        Ok(self.sent)
-    }
-}
-
-/// The program of a partner: returns when it had each word, all of which it sends back.
-fn sleep<S: Spe>(spe: &S, sender: Option<SpeId>) -> Vec<Time> {
-    let mut woken = Vec::new();
+/// The program of a partner: replies to each word with that word and the time when it had it.
+fn sleep<S: Spe>(spe: &S, sender: Option<SpeId>) {
     spe.write_out_mbox(Outbound::Plain, READY);
     loop {
         let word = spe.read_in_mbox();
-        let now = spe.now();
+        let [upper, lower] = words_of(spe.now());
         if word == STOP {
-            return woken;
+            return;
         }
-        woken.push(now);
-        match sender {
-            None => spe.write_out_mbox(Outbound::Plain, word),
-            Some(sender) => spe.write_in_mbox_of(sender, word),
+        for reply in [word, upper, lower] {
+            match sender {
+                None => spe.write_out_mbox(Outbound::Plain, reply),
+                Some(sender) => spe.write_in_mbox_of(sender, reply),
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::sample::round_medians;
 
     const SPES: [SpeId; 2] = [SpeId::new(3), SpeId::new(4)];
 
@@ -224,31 +195,35 @@ mod tests {
     }
 
     #[test]
-    fn each_partner_has_rounds_of_its_own_without_the_warm_up() {
-        let sent = Sent {
-            times: [100, 200, 300, 400, 500, 600, 700, 800].map(at).to_vec(),
-            rounds: vec![1, 2],
+    fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
+        let clock_ns = Cell::new(0);
+        // SPE 3 wakes after 10 us, 20 us, 30 us and so on, SPE 4 after 2 us more; replies take 300 us.
+        let exchange = |partner: SpeId, word: u32| {
+            let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
+            let woken = at(clock_ns.get() + us * 1_000);
+            clock_ns.set(clock_ns.get() + us * 1_000 + 300_000);
+            let [upper, lower] = words_of(woken);
+            [word, upper, lower]
         };
-        let woken = [
-            [199, 307, 509, 711].map(at).to_vec(),
-            [299, 411, 613, 820].map(at).to_vec(),
-        ];
-        let rounds = pair(&sent, &woken, &SPES).unwrap();
-        let seen: Vec<Vec<_>> = rounds
-            .iter()
-            .map(|rounds| {
-                let seen = |one: &TimedLoop| (one.start, one.iterations, one.end.since(one.start));
-                rounds.iter().map(seen).collect()
-            })
-            .collect();
+        let mut waker = Waker::new(&SPES);
+        let mut round = |iterations, counts| {
+            let tick = || clock_ns.set(clock_ns.get() + 100_000);
+            let now = || at(clock_ns.get());
+            let round = Round { iterations, counts };
+            waker.round(round, now, tick, exchange).unwrap()
+        };
         let ns = Span::from_nanoseconds;
-        assert_eq!(
-            seen,
-            [
-                vec![(at(300), 1, ns(7)), (at(500), 2, ns(20))],
-                vec![(at(400), 1, ns(11)), (at(600), 2, ns(33))],
-            ]
-        );
+        let warm_up = round(1, false);
+        assert_eq!(warm_up.took, ns(2 * 1_300_000 + 10_000 + 12_000));
+        let medians = [round(3, true), round(1, true)].map(|times| times.median);
+        assert_eq!(medians, [ns(31_000), ns(51_000)]);
+        // The interval of the next visit is compared with these, so they must be the same.
+        assert_eq!(round_medians(&waker.loops), medians);
+        let iterations = waker.loops.iter().map(|loops| {
+            let iterations = loops.iter().map(|one| one.iterations);
+            iterations.collect::<Vec<_>>()
+        });
+        assert_eq!(iterations.collect::<Vec<_>>(), [[3, 1], [3, 1]]);
     }
 
     #[test]

@@ -1,0 +1,21 @@
+//! A random order that is the same each time and everywhere.
+
+/// The generator's seed: any number, but always the same.
+const SEED: u64 = 0x0043_656c_6c42_4521;
+
+/// A shuffle (Fisher and Yates) by a generator (SplitMix64: Steele, Lea, Flood: *Fast splittable
+/// pseudorandom number generators*).
+pub(crate) fn shuffle<T>(items: &mut [T]) {
+    let mut state = SEED;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    };
+    for last in (1..items.len()).rev() {
+        // The upper half of a product falls evenly enough on few numbers.
+        let at = (u128::from(next()) * (last as u128 + 1)) >> 64;
+        items.swap(last, at as usize);
+    }
+}
