@@ -37,9 +37,14 @@ impl Surroundings {
         warnings
     }
 
-    /// The highest clock rate of the CPUs, if the system says what it is.
-    pub fn highest_clock_hz(&self) -> Option<u64> {
-        self.before.highest_clock_hz
+    /// A clock rate that the CPUs do not exceed, if the system says so.
+    pub fn clock_bound_hz(&self) -> Option<u64> {
+        self.before.clock_bound_hz
+    }
+
+    /// The memory that is free for use, in bytes, if the system says so.
+    pub fn memory_available_bytes(&self) -> Option<u64> {
+        self.before.memory_available_bytes
     }
 
     /// Why it makes no sense to go on, if it does not. To be asked between measurements.

@@ -174,7 +174,7 @@ fn matrices_that_cannot_be() {
     let refused = |flags: &str, message: &str| stats_on(&tree, flags).refused(message);
     refused(
         "--matrix mailbox --budget 1ms",
-        "error: --budget: a budget of 1.00 ms: measuring some pairs at each distance takes 14.40 ms; use \
+        "error: --budget: a budget of 1.00 ms: measuring some pairs at each distance takes 21.60 ms; use \
          that or more\n  example: cellworks stats --matrix mailbox\n",
     );
     refused(

@@ -47,11 +47,7 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
             // What cannot be done is said before anybody waits.
             Work::of(&wanted, host.topology(), &HOST_LIMITS, arguments)?;
             let surroundings = Surroundings::of(host).map_err(|e| run_failed(&e))?;
-            let clock_hz = surroundings.highest_clock_hz().unwrap_or(CLOCK_HZ_MAX);
-            let limits = Limits {
-                bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE)),
-                ..HOST_LIMITS
-            };
+            let limits = limits_of(&surroundings);
             let work = Work::of(&wanted, host.topology(), &limits, arguments)?;
             let session = Session::begin(
                 host.topology(),
@@ -64,6 +60,21 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
             );
             carry_out(host, work, &session)
         }
+    }
+}
+
+/// What this computer allows in its present state.
+fn limits_of(surroundings: &Surroundings) -> Limits {
+    let clock_hz = surroundings.clock_bound_hz().unwrap_or(CLOCK_HZ_MAX);
+    // The other half is for what is measured beside, and for everybody else.
+    let memory = surroundings.memory_available_bytes().map(|bytes| bytes / 2);
+    let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    Limits {
+        memory_bytes_max: memory.map_or(HOST_LIMITS.memory_bytes_max, |bytes| {
+            bytes.min(HOST_LIMITS.memory_bytes_max)
+        }),
+        bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE)),
+        ..HOST_LIMITS
     }
 }
 

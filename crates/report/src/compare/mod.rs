@@ -118,8 +118,8 @@ pub struct Ratio {
     pub b: f64,
     /// The unit of both values, such as `ns`.
     pub value_unit: String,
-    /// Where the ratio would be found again, from the ends of the intervals of both medians; both hold at
-    /// once with a probability of at least 90 %. `None` if one of them has no interval.
+    /// From the least to the most that the ratio is if both medians are in their intervals. `None` if
+    /// one of them has no interval.
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,

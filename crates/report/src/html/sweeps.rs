@@ -74,8 +74,8 @@ pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
     }
     Some(html! {
         p.note {
-            "Times are medians; bars are the intervals in which these would be found again with a \
-             probability of 95 %."
+            "Times are medians. Bars hold the median of each visit, and 95 % of the medians to come \
+             if rounds were independent of each other."
         }
         div.functions {
             @for Curves { function, charts } in curves {

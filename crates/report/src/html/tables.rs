@@ -62,8 +62,9 @@ pub(super) fn measurements(report: &Report) -> Option<Markup> {
         .chunk_by(|a, b| a.function == b.function);
     Some(html! {
         p.note {
-            "Times are those of one operation. ± is half the width of the interval in which the \
-             median would be found again with a probability of 95 %."
+            "Times are those of one operation. ± is half the width of the interval of the median: it \
+             holds the median of each visit, and 95 % of those to come if rounds were independent \
+             of each other."
         }
         @for group in groups {
             h3 { code { (group[0].function) } " " span.what { (group[0].function.operation()) } }
