@@ -37,8 +37,9 @@ const SAME_PRESS: Duration = Duration::from_millis(300);
 /// Intervals of medians that are wider than this share of their medians are wide.
 const WIDE: f64 = 0.2;
 
-/// From this share of wide intervals on, a run is not trustworthy.
-const WIDE_SHARE_MAX: f64 = 0.25;
+/// From this share of wide intervals on, a run is not trustworthy: the measurement in the middle is
+/// wide then. On an idle virtual machine that shares its cores with others, up to a third are.
+const WIDE_SHARE_MAX: f64 = 0.5;
 
 /// Why a run ends.
 pub(super) enum Conclusion {
