@@ -113,6 +113,7 @@ impl Run {
 }
 
 /// One instruction, or a locked step where somebody holds a reservation.
+#[inline]
 pub(crate) fn fetch_update(
     translation: &Translation,
     ea: EffectiveAddress,

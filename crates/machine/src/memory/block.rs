@@ -222,25 +222,33 @@ impl Block {
                     .compare_exchange(expected, new, Ordering::AcqRel, Ordering::Acquire)
                     .unwrap_or_else(|found| found),
             },
-            || {
-                // What stores nothing must not end reservations.
-                let found = word.load(Ordering::Acquire);
-                if !op.stores(found) {
-                    return found;
-                }
-                let line = offset / LINE_BYTES;
-                let version = self.lock(line);
-                let before = word.load(Ordering::Relaxed);
-                if op.stores(before) {
-                    word.store(op.apply(before), Ordering::Relaxed);
-                    self.unlock(line, version);
-                } else {
-                    // The word has changed since the first look.
-                    self.unlock_unchanged(line, version);
-                }
-                before
-            },
+            || self.fetch_update_locked(offset, op),
         )
+    }
+
+    /// The same where somebody holds or held a reservation. Apart, so that the usual way stays small:
+    /// a locked instruction waits for every store before it, also for those that a large function
+    /// spills to its stack.
+    #[cold]
+    #[inline(never)]
+    fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {
+        let word = self.word(offset);
+        // What stores nothing must not end reservations.
+        let found = word.load(Ordering::Acquire);
+        if !op.stores(found) {
+            return found;
+        }
+        let line = offset / LINE_BYTES;
+        let version = self.lock(line);
+        let before = word.load(Ordering::Relaxed);
+        if op.stores(before) {
+            word.store(op.apply(before), Ordering::Relaxed);
+            self.unlock(line, version);
+        } else {
+            // The word has changed since the first look.
+            self.unlock_unchanged(line, version);
+        }
+        before
     }
 
     /// Reads a line and reserves it. `all` are the stores in flight of every processor.
