@@ -35,8 +35,8 @@ const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
 /// How long a matrix takes at the most.
 const MATRIX_BUDGET: Duration = Duration::from_secs(120);
 
-const EXAMPLES: &str = "\
-Counts (-i, -w, -l, -n, -N) take k for 1,000 and m for 1,000,000; sizes (-b, -t) take k for 1,024
+const AFTER_HELP: &str = "\
+Counts (-i, -w, -l, -n, -N, -k, --load) take k for 1,000 and m for 1,000,000; sizes (-b, -t) take k for 1,024
 and m for 1,048,576.
 
 Examples:
@@ -58,7 +58,7 @@ trustworthy, 130 interrupted.";
 ///
 /// Without -f it measures everything.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct StatsArgs {
     /// What to measure
     #[arg(short = 'f', value_name = "FUNCTION", value_parser = function_parser())]
@@ -80,8 +80,9 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'w', value_name = "WARM-UP", value_parser = count, allow_negative_numbers = true)]
     pub warm_up: Option<u64>,
 
-    /// Bytes in a block, in an element of a list, or in a variable
-    /// [default: 1k for dmaget and dmaput, 64 for lists, 4 for variables]
+    /// Bytes in a block, in an element of a list, in a variable, or in the table of `chase`
+    /// [default: 1k for dmaget, dmaput and copy, 64 for lists, 4 for variables, 64m for chase, 16k for
+    /// --matrix copy]
     #[arg(short = 'b', value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub block: Option<u64>,
 
@@ -135,7 +136,7 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub budget: Option<Duration>,
 
-    /// All samples, in JSON
+    /// All samples, in JSON only
     #[arg(long)]
     pub samples: bool,
 
@@ -211,7 +212,7 @@ pub(crate) enum Format {
     Table,
     /// One object, described in docs/json.md
     Json,
-    /// A header, and a line for each measurement
+    /// A header and lines for a spreadsheet, described in docs/csv.md
     Csv,
 }
 
@@ -256,6 +257,12 @@ impl StatsArgs {
             (Some(shared), None) => Count::Shared(clamp(shared)),
             (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
         };
+        if self.samples && !matches!(self.output.format, Format::Json) {
+            return Err(format!(
+                "--samples without --format json: samples are in JSON only\n  example: cellworks \
+                 stats -f {function} --samples --format json"
+            ));
+        }
         let usual = Request::new(function);
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
@@ -326,7 +333,8 @@ impl StatsArgs {
         self.budget.unwrap_or(MATRIX_BUDGET)
     }
 
-    /// The flags that have no meaning without `-f`, and whether they were given.
+    /// The flags that have no meaning when everything is measured, and whether they were given; a
+    /// matrix takes `-b` and `-m` of them.
     fn of_one_function(&self) -> [(bool, &'static str); 12] {
         [
             (self.shared.is_some(), "-n"),

@@ -20,8 +20,7 @@ enum Failure {
     Usage(String),
     /// The run failed: exit code 1.
     Run(String),
-    /// Everything was measured and printed, but it cannot be relied upon, for these reasons: exit
-    /// code 3.
+    /// What was measured was printed, but it cannot be relied upon, for these reasons: exit code 3.
     Untrusted(Vec<String>),
     /// Somebody pressed Ctrl-C: what a shell reports for a program that SIGINT ended, 128 + 2.
     Interrupted,

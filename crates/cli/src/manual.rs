@@ -29,7 +29,10 @@ pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
         })?,
     };
     let mut text = Vec::new();
-    clap_mangen::Man::new(wanted.clone())
+    // The page would show flags without their values otherwise.
+    let usage = wanted.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_owned();
+    clap_mangen::Man::new(wanted.clone().override_usage(usage))
         .render(&mut text)
         .map_err(|error| Failure::Run(format!("the page could not be made: {error}")))?;
     print(&String::from_utf8_lossy(&text))

@@ -21,7 +21,7 @@ pub(crate) fn error(message: &str) {
 
 /// Says on standard error what else somebody should know.
 pub(crate) fn warn(message: &str) {
-    anstream::eprintln!("{}warning:{} {message}", WARN.render(), WARN.render_reset());
+    say(WARN, "warning:", message);
 }
 
 fn say(style: Style, kind: &str, message: &str) {

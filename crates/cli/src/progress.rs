@@ -44,10 +44,3 @@ impl Progress {
         self.0.finish_and_clear();
     }
 }
-
-/// However the run ends, the bar goes.
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}

@@ -69,6 +69,8 @@ fn manual_pages_have_the_subcommands_and_flags() {
     for text in ["dmalistput", "Exit codes", "trustworthy"] {
         assert!(page.contains(text), "{text}: {page}");
     }
+    // What stands for the value of a flag is in the synopsis, too.
+    assert!(page.contains("cellworks stats\\fR [OPTIONS]"), "{page}");
     let page = printed(&["man", "compare"]);
     assert!(page.contains("A.json") && page.contains("B.json"), "{page}");
 }

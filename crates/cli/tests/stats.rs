@@ -320,6 +320,11 @@ fn contradictory_flags() {
         "error: -b without -f: it belongs to one function, and without -f everything is measured; name a \
          function\n  example: cellworks stats -f dmaget -b 1k -i 1000\n",
     );
+    refused(
+        "-f dmaget --samples",
+        "error: --samples without --format json: samples are in JSON only\n  \
+         example: cellworks stats -f dmaget --samples --format json\n",
+    );
     let word = "it carries one word of 4 bytes, and no buffer";
     let lists = "only dmalistget and dmalistput move lists";
     let empty = "its program is empty";

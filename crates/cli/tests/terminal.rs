@@ -51,6 +51,17 @@ fn a_result_that_cannot_be_written_is_an_error() {
     );
 }
 
+/// There is nobody to warn then, and that is no reason not to measure.
+#[test]
+fn warnings_that_cannot_be_written_change_nothing() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = cellworks("-f mailbox -i 10").stderr(full).output().unwrap();
+    // A busy computer makes it 3.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.contains("\nmailbox: "), "{out}");
+}
+
 #[test]
 fn ctrl_c_ends_it_with_130() {
     let child = cellworks("--quiet")

@@ -15,8 +15,7 @@ const MATRIX_HEADER: &str =
 
 /// The report as CSV. A spreadsheet has one header, so a report with matrices and no measurements, as
 /// `stats --matrix` makes it, is a line for each measured pair. Any other is a line for each
-/// measurement, and matrices that stand beside measurements are left out: no command makes such a
-/// report, and JSON has it all.
+/// measurement, and matrices that stand beside measurements are left out: JSON and HTML have them.
 pub fn render(report: &Report) -> String {
     let (header, lines): (_, Vec<String>) =
         if report.measurements.is_empty() && !report.matrices.is_empty() {

@@ -202,7 +202,7 @@ fn medians(matrix: &Matrix, block: usize) -> Vec<Vec<Option<f64>>> {
 
 fn median(mut times: Vec<f64>) -> Option<f64> {
     times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied()
+    times.get(times.len().checked_sub(1)? / 2).copied()
 }
 
 fn label_width(labels: &[String]) -> usize {

@@ -39,6 +39,10 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
     let Parameters {
         spes,
         block_bytes,
+        cell,
+        module,
+        between,
+        buffers,
         chains,
         loading_spes,
         ..
@@ -47,9 +51,20 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
     let chains = chains.map(|chains| format!(", {}", count(chains as usize, "chain")));
     let loading = loading_spes.filter(|loading| *loading > 0);
     let loading = loading.map(|loading| format!(", {} loading", count(loading, "SPE")));
+    // What is usual is not said.
+    let private = buffers.filter(|buffers| *spes > 1 && *buffers == Buffers::Private);
+    let private = private.map(|_| ", private".to_owned());
+    let between = (*between == Between::SpeSpe).then(|| ", between SPEs".to_owned());
+    let cell = (*cell > 0).then(|| format!(", Cell {cell}"));
+    let module = module.filter(|module| *module > 0);
+    let module = module.map(|module| format!(", module {module}"));
     let parts = [
         block,
         Some(format!(", {}", count(*spes, "SPE"))),
+        private,
+        between,
+        cell,
+        module,
         chains,
         loading,
     ];
@@ -322,9 +337,9 @@ mod tests {
         assert_eq!(
             titles,
             [
-                "mailbox, 2 SPEs",
+                "mailbox, 2 SPEs, between SPEs",
                 "dmaget 1 KB, 1 SPE",
-                "dmalistget 1 KB, 2 SPEs, 4 chains, 1 SPE loading"
+                "dmalistget 1 KB, 2 SPEs, private, 4 chains, 1 SPE loading"
             ]
         );
         let parameters = Parameters {
@@ -333,7 +348,7 @@ mod tests {
         };
         assert_eq!(
             title(Function::DmaListGet, &parameters),
-            "dmalistget 1 KB, 2 SPEs, 4 chains"
+            "dmalistget 1 KB, 2 SPEs, private, 4 chains"
         );
     }
 

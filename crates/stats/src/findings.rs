@@ -21,7 +21,7 @@ const STEP_IN_ALL: f64 = 1.6;
 const MISSED_MAX: f64 = 0.55;
 
 /// Times within so much of each other are the same.
-const SAME: f64 = 1.05;
+const SAME_RATIO_MAX: f64 = 1.05;
 
 /// Quantities that follow from several measurements, such as those of
 /// [`characterize`](crate::characterize). What cannot be said from these measurements is left out.
@@ -31,7 +31,7 @@ const SAME: f64 = 1.05;
 /// | `cache_bytes` | bytes | `level` | `chase` by one chain, by size of table: the largest that a cache holds, but for misses of up to 55 %; level 1 is the smallest cache that shows |
 /// | `cache_latency_ns` | ns | `level` | the median of the tables that only this cache holds |
 /// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` by one chain, idle and for each number of loading SPEs, through the largest table beyond the caches for which there is a load, or the largest of all if there is none |
-/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` by one chain and by several through the largest such table, if it is beyond the caches: the latency of a miss divided by the shortest time for one, rounded to a tenth, and the fewest chains that come within 5 % of that |
+/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` by one chain and by several through the largest such table, if it is beyond the caches: the latency of a miss divided by the shortest time for one, rounded to a tenth, which as a ratio of times may be a little more than `chains`, and the fewest chains that come within 5 % of that |
 /// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy`, for each number of SPEs that copied blocks of one size: the size of which there are most numbers, and of such sizes the largest |
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | each `wakeup` |
 ///
@@ -237,7 +237,7 @@ fn misses_in_flight(chases: &[Chase]) -> Option<Finding> {
     let one = of_table().find(|chase| chase.chains == 1)?.ns;
     let best = of_table().map(|chase| chase.ns).fold(one, f64::min);
     let chains = of_table()
-        .filter(|chase| chase.ns <= best * SAME)
+        .filter(|chase| chase.ns <= best * SAME_RATIO_MAX)
         .map(|chase| chase.chains)
         .min()?;
     let misses = (one / best * 10.0).round() / 10.0;

@@ -18,7 +18,8 @@ use crate::surroundings::Surroundings;
 use session::{Conclusion, Session};
 use work::{MatrixWork, Work, title_of};
 
-/// On this computer blocks go on to 64 MB, well out of its caches.
+/// What this computer allows in any state: DMA blocks of up to 64 MB, well out of its caches, and 4 GB
+/// for the buffers of one measurement, so that preparing them takes seconds at most.
 const HOST_LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -27,8 +28,8 @@ const HOST_LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The widest store instructions move so many bytes a cycle.
-const BYTES_PER_CYCLE: u64 = 64;
+/// No processor stores more bytes in a cycle.
+const BYTES_PER_CYCLE_MAX: u64 = 64;
 
 /// The clock rate that no processor reaches, where the system does not say what this one does.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
                 arguments,
                 page,
             );
-            carry_out(host, work, &session)
+            session.conclude(measure_all(host, work, &session))
         }
     }
 }
@@ -73,13 +74,9 @@ fn limits_of(surroundings: &Surroundings) -> Limits {
         memory_bytes_max: memory.map_or(HOST_LIMITS.memory_bytes_max, |bytes| {
             bytes.min(HOST_LIMITS.memory_bytes_max)
         }),
-        bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE)),
+        bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE_MAX)),
         ..HOST_LIMITS
     }
-}
-
-fn carry_out<M: Machine>(machine: &M, work: Work, session: &Session) -> Result<(), Failure> {
-    session.conclude(measure_all(machine, work, session))
 }
 
 /// Measures the matrices. Then visits each plan in turn, and all of them again: so each is measured
@@ -121,7 +118,7 @@ fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclu
                 let Some(time) = budget.checked_sub(begin.elapsed()) else {
                     return Conclusion::Done;
                 };
-                // Not more than each may take, and first of all: a budget may be of any length.
+                // Capped before it is multiplied, because a long budget would overflow.
                 let of_visits = (time / this).min(EACH) * visits;
                 measurement.set_span(span(of_visits.min(EACH)));
             }

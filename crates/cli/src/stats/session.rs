@@ -55,6 +55,7 @@ pub(super) enum Conclusion {
 
 /// A run.
 pub(super) struct Session {
+    /// `None` once the run was concluded.
     found: Mutex<Option<Found>>,
     /// When Ctrl-C was pressed first.
     interrupted: OnceLock<Instant>,
@@ -362,9 +363,13 @@ fn too_wide(measurements: &[Measurement]) -> Option<String> {
             .is_none_or(|interval| (interval.high - interval.low) / one.latency_ns.p50 > WIDE)
     };
     let (all, wide) = (repeated().count(), repeated().filter(is_wide).count());
+    let medians = match all {
+        1 => "the median is".to_owned(),
+        _ => format!("{wide} of {all} medians are"),
+    };
     (wide as f64 > WIDE_SHARE_MAX * all as f64).then(|| {
         format!(
-            "{wide} of {all} medians are known only to {:.0} % or worse; give them more time with \
+            "{medians} known only to {:.0} % or worse; give them more time with \
              --budget, or stop what disturbs them",
             WIDE * 100.0
         )

@@ -42,7 +42,7 @@ pub(super) struct MatrixWork {
     /// What it is called.
     pub title: String,
     pub plan: MatrixPlan,
-    /// When it ends whatever is left. The plan keeps to it where each SPE has a CPU; where SPEs take
+    /// It ends after this time, whatever is left to measure. The plan keeps to it where each SPE has a CPU; where SPEs take
     /// turns on CPUs, pairs take far longer than planned.
     pub budget: Option<Duration>,
 }
@@ -101,9 +101,10 @@ impl Work {
         let budget = arguments.budget_of_everything();
         let (mut matrices, mut no_time) = (Vec::new(), Vec::new());
         // CSV has one header, and that is of measurements.
-        let primitives = match arguments.output.format {
-            Format::Csv => [].as_slice(),
-            Format::Table | Format::Json => &[
+        let csv_alone = matches!(arguments.output.format, Format::Csv);
+        let primitives = match csv_alone && arguments.output.html.is_none() {
+            true => [].as_slice(),
+            false => &[
                 Primitive::Mailbox,
                 Primitive::Signal,
                 Primitive::Atomic,
@@ -124,9 +125,9 @@ impl Work {
                     budget: Some(budget),
                 }),
                 Err(MatrixRequestError::Budget { .. }) => no_time.push(title),
-                // The only other one that a request can meet which leaves everything open is that
-                // there is no pair, and that is among what is impossible.
-                Err(_) => {}
+                // It is among what is impossible.
+                Err(MatrixRequestError::TooFewSpes { .. }) => {}
+                Err(error) => unreachable!("what leaves everything open can be planned: {error}"),
             }
         }
         let plans = characterize(topology, limits)

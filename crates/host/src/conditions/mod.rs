@@ -73,8 +73,8 @@ pub struct Conditions {
     /// The clock that times are measured with.
     pub clock: Clock,
     /// When Linux gives memory in huge pages: `always`, `madvise` (where a program asks for it, as
-    /// regions of 4 MB and more do) or `never`. Of ordinary memory, a program's vectors say, times
-    /// depend on it: a chase through 128 MB took 206 ns a step without and 162 ns with them.
+    /// regions of 4 MB and more do) or `never`. It changes the times of ordinary memory, such as a
+    /// program's vectors: a chase through 128 MB took 206 ns a step without and 162 ns with them.
     pub transparent_huge_pages: Option<String>,
     /// How many bytes programs could have without anything being swapped out: what Linux estimates
     /// (`MemAvailable`), or what the limits of control groups leave if that is less.

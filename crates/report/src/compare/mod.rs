@@ -532,7 +532,7 @@ fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
             notes.push(format!("{name} is not trustworthy: {reasons}."));
         }
         if !report.complete {
-            notes.push(format!("{name} is not complete: its run was interrupted."));
+            notes.push(format!("{name} is not complete: its run ended early."));
         }
     }
     notes

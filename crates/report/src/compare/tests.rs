@@ -241,7 +241,7 @@ fn notes_say_what_may_explain_the_difference() {
             "Versions of cellworks differ: 0.1.0 in mon.json, 0.2.0 in tue.json.",
             "tue.json was measured by a debug build, whose times mean little.",
             "tue.json is not trustworthy: others used 80 % of the CPUs; end them.",
-            "tue.json is not complete: its run was interrupted.",
+            "tue.json is not complete: its run ended early.",
         ]
     );
     assert_eq!(
@@ -309,12 +309,12 @@ Half of the ratios are within 22.3 % of 1, all within 50.0 %.
 B is slower beyond both intervals in 1, faster beyond both in 1; in 2 they overlap, or one is not
   known.
 An interval tells of one run; on another day the same computer may be in another state.
-tue.json is not complete: its run was interrupted.
+tue.json is not complete: its run ended early.
 
-Slowed down most
+Slowed down most, of those beyond both intervals
    1.250 times  mailbox
 
-Sped up most
+Sped up most, of those beyond both intervals
    0.500 times  dmaput
 
 mailbox (between=spe-spe, cell=0, spes=2)
@@ -472,7 +472,7 @@ fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
     assert_eq!(wide, None, "{plain}");
     assert!(
         plain.contains(
-            "Slowed down most\n    50.0 times  dmaget (block 40 KB, Cell 0, chains 39, list 1039, loading \
+            "Slowed down most, of those beyond both intervals\n    50.0 times  dmaget (block 40 KB, Cell 0, chains 39, list 1039, loading \
              SPEs 139, module 4, SPEs\n"
         ),
         "{plain}"

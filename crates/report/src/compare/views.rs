@@ -256,8 +256,14 @@ pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extre
         found
     };
     [
-        ("Slowed down most", of(Verdict::Slower)),
-        ("Sped up most", of(Verdict::Faster)),
+        (
+            "Slowed down most, of those beyond both intervals",
+            of(Verdict::Slower),
+        ),
+        (
+            "Sped up most, of those beyond both intervals",
+            of(Verdict::Faster),
+        ),
     ]
     .into_iter()
     .filter(|(_, extremes)| !extremes.is_empty())

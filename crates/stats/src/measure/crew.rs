@@ -24,10 +24,12 @@ const WARM_UP: u32 = 1;
 /// In the inbound mailbox: the loop whose iterations follow counts.
 const COUNTS: u32 = 2;
 
-/// How long an SPE that sleeps takes to wake up.
+/// How long an SPE that sleeps takes to wake up: twice the median of `wakeup` on a virtual machine
+/// (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
-/// How long the PPE takes to tell one SPE that sleeps about a round: it has to wake it.
+/// How long the PPE takes to tell one SPE that sleeps about a round: it has to wake it, and a system
+/// call that does so takes 2 to 3 us.
 const TELLING_NS: u64 = 5_000;
 
 /// How long a warm-up lasts of which nobody said how long it should be.
@@ -104,11 +106,12 @@ fn report_failure<S: Spe>(spe: &S) {
     spe.write_out_mbox(Outbound::Plain, FAILED);
 }
 
-/// A time in a run as two mailbox words, upper half first: as far as [`words`] go.
+/// A time in a run as two mailbox words, upper half first; saturates as [`words`] does.
 pub(super) fn words_of(time: Time) -> [u32; 2] {
     words(time.since(Time::default()))
 }
 
+/// The time that [`words_of`] made of it.
 pub(super) fn time_of(words: [u32; 2]) -> Time {
     Time::default() + span_of(words)
 }

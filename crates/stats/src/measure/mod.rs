@@ -23,10 +23,9 @@
 //! because it shares its CPU, starts at once. If a word opened the gate instead, the first of
 //! hundreds of SPEs would have run alone before the last one was woken.
 //!
-//! Two things differ from the paper. Times are points on the clock that
-//! all SPEs of a run share, not ticks of each one's decrementer, because aggregate bandwidth needs
-//! the first start and the last end. And the samples come back as the program's result, because
-//! mailbox words cannot hold them.
+//! Two things differ from the paper. Times are points on the clock that all SPEs of a run share, not
+//! ticks of each one's decrementer, because aggregate bandwidth needs the first start and the last
+//! end. And the samples come back as the program's result, because mailbox words cannot hold them.
 
 mod atomic;
 mod chase;
