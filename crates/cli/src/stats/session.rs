@@ -236,19 +236,52 @@ impl Session {
         Some(self.finish(found, conclusion, running))
     }
 
-    fn finish(
-        &self,
-        mut found: Found,
-        conclusion: Conclusion,
-        running: bool,
-    ) -> Result<(), Failure> {
-        let why = match &conclusion {
+    /// Prints and saves what was found, and says how the run ends.
+    fn finish(&self, found: Found, conclusion: Conclusion, running: bool) -> Result<(), Failure> {
+        let planned = found.steps.len();
+        let report = self.report(found, &conclusion, running);
+        let done = report.measurements.len() + report.matrices.len();
+        let reasons = report.trust.reasons.clone();
+        let is_done = matches!(conclusion, Conclusion::Done);
+        if is_done && done == 0 && reasons.is_empty() {
+            return Err(Failure::Usage(
+                "--budget: there was no time to measure anything; give more, such as 30s"
+                    .to_owned(),
+            ));
+        }
+        if matches!(conclusion, Conclusion::Interrupted) && !self.quiet {
+            warn(&format!(
+                "interrupted: {done} of {planned} measurements were finished"
+            ));
+        }
+        let text = match self.format {
+            Format::Table => table::render(&report),
+            Format::Json => json::render(&report),
+            Format::Csv => csv::render(&report),
+        };
+        let printed = print(&text);
+        let saved = match &self.page {
+            Some(page) => page.write(&html::render(&report)),
+            None => Ok(()),
+        };
+        let end = match conclusion {
+            Conclusion::Interrupted => Err(Failure::Interrupted),
+            Conclusion::Failed(message) => Err(Failure::Run(message)),
+            Conclusion::Done | Conclusion::Spoiled(_) if reasons.is_empty() => Ok(()),
+            Conclusion::Done | Conclusion::Spoiled(_) => Err(Failure::Untrusted(reasons)),
+        };
+        both(both(saved, printed), end)
+    }
+
+    /// What was found, and whether it can be trusted.
+    fn report(&self, mut found: Found, conclusion: &Conclusion, running: bool) -> Report {
+        let why = match conclusion {
             Conclusion::Done => "the budget was spent before; give more with --budget",
             Conclusion::Interrupted => "interrupted",
             Conclusion::Spoiled(_) | Conclusion::Failed(_) => "the run ended before",
         };
-        let mut measurements = Vec::new();
         let planned = found.steps.len();
+        let mut measurements = Vec::new();
         for Step { title, state } in found.steps {
             match state {
                 State::Measured(measurement) => measurements.push(*measurement),
@@ -260,22 +293,18 @@ impl Session {
             }
         }
         let done = measurements.len() + found.matrices.len();
-        if done == 0 && found.reasons.is_empty() && matches!(conclusion, Conclusion::Done) {
-            return Err(Failure::Usage(
-                "--budget: there was no time to measure anything; give more, such as 30s"
-                    .to_owned(),
-            ));
-        }
-        let complete = done == planned && matches!(conclusion, Conclusion::Done);
         let mut reasons = found.reasons;
-        if let Conclusion::Spoiled(why) = &conclusion {
+        if let Conclusion::Spoiled(why) = conclusion {
             reasons.push(why.clone());
         }
         let environment = if running {
             self.surroundings.meanwhile()
         } else {
             let (environment, disturbances) = self.surroundings.after();
-            reasons.extend(disturbances);
+            // Where nothing was measured, nothing was disturbed.
+            if done > 0 {
+                reasons.extend(disturbances);
+            }
             environment
         };
         // An interrupted run has fewer visits than an interval takes.
@@ -285,44 +314,22 @@ impl Session {
         reasons.extend(found.matrices.iter().filter_map(misplaced));
         let results = findings(&measurements);
         let advice = advise(&self.topology, &measurements, &results, &found.matrices);
-        let report = Report {
+        Report {
             schema_version: SCHEMA_VERSION,
             machine: MachineInfo::of(&self.topology, self.kind),
             environment,
             command: "stats".to_owned(),
             trust: Trust {
                 trustworthy: reasons.is_empty(),
-                reasons: reasons.clone(),
+                reasons,
             },
-            complete,
+            complete: done == planned && matches!(conclusion, Conclusion::Done),
             not_measured: found.not_measured,
             measurements,
             matrices: found.matrices,
             results,
             advice,
-        };
-        if matches!(conclusion, Conclusion::Interrupted) && !self.quiet {
-            warn(&format!(
-                "interrupted: {done} of {planned} measurements were finished"
-            ));
         }
-        let end = match conclusion {
-            Conclusion::Interrupted => Err(Failure::Interrupted),
-            Conclusion::Failed(message) => Err(Failure::Run(message)),
-            Conclusion::Done | Conclusion::Spoiled(_) if reasons.is_empty() => Ok(()),
-            Conclusion::Done | Conclusion::Spoiled(_) => Err(Failure::Untrusted(reasons)),
-        };
-        let text = match self.format {
-            Format::Table => table::render(&report),
-            Format::Json => json::render(&report),
-            Format::Csv => csv::render(&report),
-        };
-        let printed = print(&text);
-        let saved = match &self.page {
-            Some(page) => page.write(&html::render(&report)),
-            None => Ok(()),
-        };
-        both(both(saved, printed), end)
     }
 }
 
