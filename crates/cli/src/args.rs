@@ -293,7 +293,7 @@ impl StatsArgs {
     }
 
     fn matrix(&self, primitive: Primitive) -> Result<MatrixRequest, String> {
-        let example = format!("example: cellworks stats --matrix {}", name_of(primitive));
+        let example = format!("example: cellworks stats --matrix {}", primitive.name());
         let foreign = [(self.function.is_some(), "-f"), (self.samples, "--samples")];
         let foreign = first_given(&foreign).or_else(|| {
             let given = self.of_one_function().into_iter();
@@ -373,47 +373,19 @@ fn clamp_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// The primitives that a matrix can be of, by name.
-const PRIMITIVES: [(Primitive, &str, &str); 4] = [
-    (
-        Primitive::Mailbox,
-        "mailbox",
-        "a word in the inbound mailbox",
-    ),
-    (Primitive::Signal, "signal", "a signal"),
-    (Primitive::Atomic, "atomic", "a variable in main memory"),
-    (
-        Primitive::Copy,
-        "copy",
-        "a block that one SPE wrote and the other gets",
-    ),
-];
-
-pub(crate) fn name_of(primitive: Primitive) -> &'static str {
-    let (_, name, _) = PRIMITIVES
-        .iter()
-        .find(|(candidate, ..)| *candidate == primitive)
-        .expect("every primitive is in the list");
-    name
-}
-
 fn primitive_parser() -> impl TypedValueParser<Value = Primitive> {
-    PossibleValuesParser::new(PRIMITIVES.map(|(_, name, help)| PossibleValue::new(name).help(help)))
-        .map(|name| {
-            PRIMITIVES
-                .iter()
-                .find_map(|(primitive, candidate, _)| (*candidate == name).then_some(*primitive))
-                .expect("clap lets only names of primitives pass")
-        })
+    let value = |one: Primitive| PossibleValue::new(one.name()).help(one.carrier());
+    PossibleValuesParser::new(Primitive::ALL.map(value)).map(|name| {
+        let named = Primitive::ALL.into_iter().find(|one| one.name() == name);
+        named.expect("clap lets only names of primitives pass")
+    })
 }
 
 fn polling_parser() -> impl TypedValueParser<Value = Polling> {
-    let reads = PossibleValue::new("reads").help("read until it has changed, then write");
-    let swap = PossibleValue::new("compare-and-swap")
-        .help("try to replace it until that succeeds, as the tool core-to-core-latency does");
-    PossibleValuesParser::new([reads, swap]).map(|name| match name.as_str() {
-        "reads" => Polling::Reads,
-        _ => Polling::CompareAndSwap,
+    let value = |one: Polling| PossibleValue::new(one.name()).help(one.way());
+    PossibleValuesParser::new(Polling::ALL.map(value)).map(|name| {
+        let named = Polling::ALL.into_iter().find(|one| one.name() == name);
+        named.expect("clap lets only names of ways of polling pass")
     })
 }
 

@@ -1,9 +1,9 @@
 //! CSV: a header, and a line for each measurement or for each measured pair of a matrix. docs/csv.md
 //! describes the columns.
 
-use cellworks_stats::{Matrix, Measurement};
+use cellworks_stats::{Matrix, Measurement, Polling};
 
-use crate::text::{between, buffers, polling, primitive};
+use crate::text::{between, buffers};
 use crate::{MachineInfo, Report};
 
 const HEADER: &str = "function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,\
@@ -44,8 +44,8 @@ fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String>
     let of_row = move |(from, row): (usize, &Vec<Option<f64>>)| {
         let line = |(to, ns): (usize, &Option<f64>)| {
             let fields = [
-                primitive(matrix.primitive).to_owned(),
-                or_empty(matrix.polling.map(polling)),
+                matrix.primitive.name().to_owned(),
+                or_empty(matrix.polling.map(Polling::name)),
                 or_empty(matrix.block_bytes),
                 from.to_string(),
                 to.to_string(),

@@ -90,22 +90,6 @@ pub(crate) const fn buffers(buffers: Buffers) -> &'static str {
     }
 }
 
-pub(crate) const fn primitive(primitive: Primitive) -> &'static str {
-    match primitive {
-        Primitive::Mailbox => "mailbox",
-        Primitive::Signal => "signal",
-        Primitive::Atomic => "atomic",
-        Primitive::Copy => "copy",
-    }
-}
-
-pub(crate) const fn polling(polling: Polling) -> &'static str {
-    match polling {
-        Polling::Reads => "reads",
-        Polling::CompareAndSwap => "compare-and-swap",
-    }
-}
-
 /// What a machine is made of: `64 SPEs, 1 Cell, 2 memory modules`.
 pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     format!(
@@ -124,14 +108,14 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     let carrier = match matrix.primitive {
         Primitive::Atomic => "atomic variable",
-        other => primitive(other),
+        other => other.name(),
     };
     let block = matrix
         .block_bytes
         .map(|bytes| format!(" of {}", size(bytes)));
     let polling = matrix
         .polling
-        .map(|by| format!(", polled by {}", polling(by)));
+        .map(|by| format!(", polled by {}", by.name()));
     format!(
         "From SPE to SPE by {carrier}{}{}",
         block.unwrap_or_default(),

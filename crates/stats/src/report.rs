@@ -189,6 +189,67 @@ pub enum Polling {
     CompareAndSwap,
 }
 
+impl Primitive {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Mailbox, Self::Signal, Self::Atomic, Self::Copy];
+
+    /// Its name, as in JSON.
+    ///
+    /// ```
+    /// use cellworks_stats::Primitive;
+    /// assert_eq!(Primitive::ALL.map(Primitive::name), ["mailbox", "signal", "atomic", "copy"]);
+    /// assert_eq!(serde_json::to_value(Primitive::Copy).unwrap(), Primitive::Copy.name());
+    /// ```
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mailbox => "mailbox",
+            Self::Signal => "signal",
+            Self::Atomic => "atomic",
+            Self::Copy => "copy",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn carrier(self) -> &'static str {
+        match self {
+            Self::Mailbox => "a word in the inbound mailbox",
+            Self::Signal => "a signal",
+            Self::Atomic => "a variable in main memory",
+            Self::Copy => "a block that one SPE wrote and the other gets",
+        }
+    }
+}
+
+impl Polling {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Reads, Self::CompareAndSwap];
+
+    /// Its name, as in JSON.
+    ///
+    /// ```
+    /// use cellworks_stats::Polling;
+    /// for polling in Polling::ALL {
+    ///     assert_eq!(serde_json::to_value(polling).unwrap(), polling.name());
+    /// }
+    /// ```
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::CompareAndSwap => "compare-and-swap",
+        }
+    }
+
+    /// What a receiver does, in a few words.
+    pub const fn way(self) -> &'static str {
+        match self {
+            Self::Reads => "read until it has changed, then write",
+            Self::CompareAndSwap => {
+                "try to replace it until that succeeds, as the tool core-to-core-latency does"
+            }
+        }
+    }
+}
+
 /// Pairs of SPEs that are equally far apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatrixClass {

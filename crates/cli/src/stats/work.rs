@@ -11,7 +11,7 @@ use cellworks_stats::{
 
 use super::explain::{explain, explain_matrix};
 use crate::Failure;
-use crate::args::{Format, StatsArgs, Wanted, name_of, span};
+use crate::args::{Format, StatsArgs, Wanted, span};
 
 /// How often each measurement is visited: often enough for one visit that met the computer in
 /// another state to show.
@@ -58,7 +58,7 @@ impl Work {
         match wanted {
             Wanted::One(request) => Self::one(request, topology, limits),
             Wanted::Matrix(request) => {
-                let name = name_of(request.primitive);
+                let name = request.primitive.name();
                 let plan = request
                     .plan(topology, limits)
                     .map_err(|error| Failure::Usage(explain_matrix(&error, request, name)))?;
@@ -104,15 +104,10 @@ impl Work {
         let csv_alone = matches!(arguments.output.format, Format::Csv);
         let primitives = match csv_alone && arguments.output.html.is_none() {
             true => [].as_slice(),
-            false => &[
-                Primitive::Mailbox,
-                Primitive::Signal,
-                Primitive::Atomic,
-                Primitive::Copy,
-            ],
+            false => &Primitive::ALL,
         };
         for &primitive in primitives {
-            let title = matrix_title(name_of(primitive));
+            let title = matrix_title(primitive.name());
             let budget = EACH_MATRIX.min(budget / MATRIX_PER_BUDGET);
             let request = MatrixRequest {
                 budget: Some(span(budget)),
