@@ -18,8 +18,8 @@ use crate::surroundings::Surroundings;
 use session::{Conclusion, Session};
 use work::{MatrixWork, Work, title_of};
 
-/// What this computer allows in any state: DMA blocks of up to 64 MB, well out of its caches, and 4 GB
-/// for the buffers of one measurement, so that preparing them takes seconds at most.
+/// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in the
+/// caches is seen too, and 4 GB for the buffers of one measurement.
 const HOST_LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -28,7 +28,7 @@ const HOST_LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// No processor stores more bytes in a cycle.
+/// One store a cycle of the widest registers that there are, 512 bits.
 const BYTES_PER_CYCLE_MAX: u64 = 64;
 
 /// The clock rate that no processor reaches, where the system does not say what this one does.

@@ -38,7 +38,7 @@ const SAME_PRESS: Duration = Duration::from_millis(300);
 const WIDE: f64 = 0.2;
 
 /// From this share of wide intervals on, a run is not trustworthy: the measurement in the middle is
-/// wide then. On an idle virtual machine that shares its cores with others, up to a third are.
+/// wide then. On an idle virtual machine that probably shares its cores with others, 18 to 28 % were.
 const WIDE_SHARE_MAX: f64 = 0.5;
 
 /// Why a run ends.

@@ -101,11 +101,9 @@ impl Work {
         let budget = arguments.budget_of_everything();
         let (mut matrices, mut no_time) = (Vec::new(), Vec::new());
         // CSV has one header, and that is of measurements.
-        let csv_alone = matches!(arguments.output.format, Format::Csv);
-        let primitives = match csv_alone && arguments.output.html.is_none() {
-            true => [].as_slice(),
-            false => &Primitive::ALL,
-        };
+        let only_csv =
+            matches!(arguments.output.format, Format::Csv) && arguments.output.html.is_none();
+        let primitives: &[Primitive] = if only_csv { &[] } else { &Primitive::ALL };
         for &primitive in primitives {
             let title = matrix_title(primitive.name());
             let budget = EACH_MATRIX.min(budget / MATRIX_PER_BUDGET);

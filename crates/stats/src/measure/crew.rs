@@ -28,8 +28,8 @@ const COUNTS: u32 = 2;
 /// (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
-/// How long the PPE takes to tell one SPE that sleeps about a round: it has to wake it, and a system
-/// call that does so takes 2 to 3 us.
+/// How long the PPE takes to tell one SPE that sleeps about a round: it has to wake it. An
+/// estimate: an SPE that is told later starts at once.
 const TELLING_NS: u64 = 5_000;
 
 /// How long a warm-up lasts of which nobody said how long it should be.
