@@ -1,0 +1,313 @@
+//! What a simulated machine is made of and how long everything takes: a TOML file with a source for
+//! every number.
+//!
+//! Every parameter is a [`Quantity`]: a whole number, whose unit ends the key's name, with its source
+//! and how sure it is. There are no numbers of a machine anywhere else.
+
+mod builtin;
+
+use serde::{Deserialize, Serialize};
+
+/// A parameter: a number, where it comes from, and how sure it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantity {
+    /// The number; its unit ends the name of its key.
+    pub value: u64,
+    /// Where it comes from.
+    pub source: String,
+    /// How sure it is.
+    pub sure: Certainty,
+    /// The published number that it was fitted to, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fitted_to: Option<String>,
+}
+
+/// How sure a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// A named source says it.
+    Stated,
+    /// It follows from stated facts by arithmetic.
+    Derived,
+    /// Recalled, or from a weak source.
+    Uncertain,
+    /// Chosen so that a published number comes out; `fitted_to` says which.
+    Fitted,
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// What the command calls it: lower-case letters, digits and dashes.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// Clocks.
+    pub clock: Clock,
+    /// The chips, `[[cell]]`, from Cell 0 on.
+    #[serde(rename = "cell")]
+    pub cells: Vec<Cell>,
+    /// The memory modules, `[[memory]]`, from module 0 on.
+    #[serde(rename = "memory")]
+    pub modules: Vec<MemoryModule>,
+    /// What carries data between the elements of a Cell.
+    pub interconnect: Interconnect,
+    /// What carries commands.
+    pub command: CommandBus,
+    /// What connects two Cells; needed when there are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
+    /// The Memory Flow Controller of each SPE.
+    pub mfc: Mfc,
+    /// The local store of each SPE.
+    pub local_store: LocalStore,
+    /// The registers that other processors reach: mailboxes and signals.
+    pub registers: Registers,
+    /// The atomic unit of each SPE.
+    pub atomic: Atomic,
+    /// The SPUs.
+    pub spu: Spu,
+    /// The PPE.
+    pub ppe: Ppe,
+}
+
+/// Clocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clock {
+    /// The SPUs and the PPE. "Cycles" elsewhere are cycles of this clock.
+    pub spu_hz: Quantity,
+    /// The bus. "Bus cycles" elsewhere are cycles of this clock.
+    pub bus_hz: Quantity,
+    /// The decrementers.
+    pub timebase_hz: Quantity,
+}
+
+/// One chip.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// The physical numbers of the SPEs that programs may use, in the order of their ids. SPEs of
+    /// Cell 0 get the first ids, those of Cell 1 the next.
+    pub spes: Vec<u16>,
+    /// The memory module that is nearest.
+    pub nearest_module: u16,
+}
+
+/// A memory controller and its memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryModule {
+    /// The Cell whose interconnect it is attached to.
+    pub cell: u16,
+    /// On a mesh, its column and row; elsewhere nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tile: Option<[u16; 2]>,
+    /// How much memory, in bytes.
+    pub bytes: Quantity,
+    /// What its data pins carry, reads and writes together, in bytes a second.
+    pub bytes_per_s: Quantity,
+    /// From the command's arrival at the controller to the data at the bus, for a read of an idle
+    /// bank.
+    pub access_ps: Quantity,
+    /// Banks, to which lines are dealt out in turn.
+    pub banks: Quantity,
+    /// How long a bank is busy with a read.
+    pub bank_read_ps: Quantity,
+    /// How long a bank is busy with a write.
+    pub bank_write_ps: Quantity,
+    /// What the data pins lose when a read follows a write, or a write a read.
+    pub turnaround_ps: Quantity,
+    /// Writes are collected until there are so many, or nothing else is to do, to save turnarounds.
+    pub write_batch_lines: Quantity,
+    /// The shortest write that is not a read, a change and a write.
+    pub whole_write_bytes: Quantity,
+    /// How often the memory is refreshed.
+    pub refresh_interval_ps: Quantity,
+    /// For how long it is not available then.
+    pub refresh_ps: Quantity,
+}
+
+/// What carries data between the elements of a Cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Interconnect {
+    /// Rings, as the Element Interconnect Bus has them.
+    Rings(Rings),
+    /// A mesh of tiles, routed first along the row and then along the column.
+    Mesh(Mesh),
+    /// Every element reaches every other in the same time.
+    Crossbar(Crossbar),
+    /// A measured one-way time for each pair of SPEs.
+    Matrix(Matrix),
+}
+
+/// Data rings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rings {
+    /// The elements of a Cell in ring order: `PPE`, `SPE0` to `SPE7`, `MIC`, `IOIF0`, `IOIF1`. The
+    /// link to the other Cell is at `IOIF0`.
+    pub elements: Vec<String>,
+    /// Where the order of the elements comes from.
+    pub elements_source: String,
+    /// Rings that run in the order of the elements.
+    pub clockwise: Quantity,
+    /// Rings that run against it.
+    pub counterclockwise: Quantity,
+    /// How long a packet of up to 128 bytes holds a segment, and the ports at its ends.
+    pub packet_bus_cycles: Quantity,
+    /// How long a packet takes from one element to the next.
+    pub hop_bus_cycles: Quantity,
+    /// The shortest time between the starts of two packets on one ring.
+    pub start_interval_bus_cycles: Quantity,
+    /// The longest way that a packet may take.
+    pub hops_max: Quantity,
+}
+
+/// A mesh of tiles, numbered along the rows. SPE number n is on tile n.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mesh {
+    /// Tiles in a row.
+    pub columns: Quantity,
+    /// Tiles in a column.
+    pub rows: Quantity,
+    /// The column and row of the PPE.
+    pub ppe_tile: [u16; 2],
+    /// How long the head of a packet takes from one tile to the next.
+    pub hop_ps: Quantity,
+    /// What a link between two tiles carries, in bytes a second, each way.
+    pub link_bytes_per_s: Quantity,
+}
+
+/// A crossbar.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Crossbar {
+    /// How long the head of a packet takes from one element to any other.
+    pub latency_ps: Quantity,
+    /// What the port of an element carries, in bytes a second, each way.
+    pub port_bytes_per_s: Quantity,
+}
+
+/// Measured one-way times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Matrix {
+    /// The one-way time from SPE to SPE, in picoseconds: as many rows and columns as there are SPEs.
+    pub one_way_ps: Vec<Vec<u64>>,
+    /// Where the times come from.
+    pub one_way_source: String,
+    /// From an SPE to memory or the PPE, and back, each way.
+    pub to_memory_ps: Quantity,
+    /// What the port of an element carries, in bytes a second, each way.
+    pub port_bytes_per_s: Quantity,
+}
+
+/// What carries commands: every bus request is a command first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandBus {
+    /// From a command to the combined response of all who snoop, within one Cell.
+    pub phase_bus_cycles: Quantity,
+    /// The shortest time between two commands in one Cell.
+    pub interval_bus_cycles: Quantity,
+    /// The shortest time between two coherent commands where several Cells snoop them.
+    pub coherent_interval_bus_cycles: Quantity,
+}
+
+/// The link between two Cells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// From the one Cell's interconnect to the other's.
+    pub latency_ps: Quantity,
+    /// What it carries each way, in bytes a second.
+    pub bytes_per_s: Quantity,
+    /// What goes with each packet of data, in bytes.
+    pub packet_overhead_bytes: Quantity,
+    /// What a command or a response takes, in bytes.
+    pub command_bytes: Quantity,
+}
+
+/// A Memory Flow Controller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mfc {
+    /// Bus requests that may be under way at once.
+    pub outstanding_requests: Quantity,
+    /// The channel writes that issue a command, on the SPU.
+    pub issue_cycles: Quantity,
+    /// From the last channel write to the first bus request: queue, translation, unrolling.
+    pub start_cycles: Quantity,
+    /// The shortest time between two bus requests of one MFC.
+    pub request_interval_bus_cycles: Quantity,
+    /// Fetching and starting an element of a list.
+    pub list_element_cycles: Quantity,
+}
+
+/// A local store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalStore {
+    /// Its size, in bytes.
+    pub bytes: Quantity,
+    /// From the request for a line to its first byte at the bus.
+    pub read_cycles: Quantity,
+    /// From the last byte off the bus until the line is there, and its MFC has been told.
+    pub write_cycles: Quantity,
+}
+
+/// Registers that other processors reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registers {
+    /// From the request for a register to its word at the bus.
+    pub read_cycles: Quantity,
+    /// From the word off the bus until the SPU can see it.
+    pub write_cycles: Quantity,
+}
+
+/// An atomic unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Atomic {
+    /// Lines in its cache.
+    pub cache_lines: Quantity,
+    /// `getllar` or `putllc` on a line that it has, without the channel writes.
+    pub hit_cycles: Quantity,
+}
+
+/// An SPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spu {
+    /// Reading or writing a channel.
+    pub channel_cycles: Quantity,
+    /// Switching from one cooperative thread to another.
+    pub switch_cycles: Quantity,
+}
+
+/// A PPE.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ppe {
+    /// A store to a register of an SPE, without what the bus takes.
+    pub mmio_write_cycles: Quantity,
+    /// A load from a register of an SPE, without what the bus takes.
+    pub mmio_read_cycles: Quantity,
+    /// A library call that goes through the kernel, to write or read a mailbox.
+    pub mailbox_call_ps: Quantity,
+    /// A library call that goes through the kernel, to send a signal.
+    pub signal_call_ps: Quantity,
+    /// Creating a context, loading a program and running it.
+    pub start_program_ps: Quantity,
+    /// Noticing that a program has ended.
+    pub end_program_ps: Quantity,
+    /// An atomic operation on a word in main memory.
+    pub atomic_cycles: Quantity,
+}
