@@ -546,7 +546,7 @@ impl World {
                 let module = self.module_of(mfc, EffectiveAddress(*ea));
                 let request = (*lines > 0)
                     .then(|| (to_memory(module, *ea, Access::Write, LINE as u32), effect));
-                *ea += LINE;
+                *ea = ea.wrapping_add(LINE);
                 *lines = lines.saturating_sub(1);
                 is_sent = *lines == 0;
                 Ok(request)
@@ -1007,13 +1007,20 @@ impl Mfc for SimMfc {
         if mfc.free_entries() == 0 {
             return Err(TryIssueError::Full);
         }
+        let spes = world.words.len();
+        let is_list = matches!(command, Command::ListTransfer(_));
+        if !is_list {
+            mfc.check_addresses(&command, spes)?;
+        }
         let entry = match mfc.queue.push(command) {
             Ok(entry) => entry,
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         };
-        if mfc.queue.is_runnable(entry)
-            && let Err(fault) = mfc.check_addresses(&command, world.words.len())
+        // What a list names that has to wait may still be changed by what it waits for.
+        if is_list
+            && mfc.queue.is_runnable(entry)
+            && let Err(fault) = mfc.check_addresses(&command, spes)
         {
             mfc.queue.start(entry);
             mfc.queue.complete(entry);
