@@ -2,11 +2,18 @@
 
 mod description;
 mod fabric;
+mod hazard;
 mod observe;
 mod queue;
 
 pub use description::*;
+pub use hazard::{Hazard, HazardWatch, MAX_HAZARDS};
 pub use observe::{Cause, Counters, ResourceCounters, SpeCounters};
+
+/// Reads traces back: for tests of programs that run on a simulated machine.
+pub mod trace {
+    pub use crate::observe::{ReadTraceError, Slice, read_slices};
+}
 
 #[cfg(test)]
 mod tests {
