@@ -16,14 +16,20 @@ impl Hash {
         self.0 = product ^ product >> 32;
     }
 
-    /// A text: its length, and then its bytes, eight at a time.
+    /// A text, seven bytes at a time: the eighth says how many there are, fewer than seven at its end.
     #[inline]
     pub fn text(&mut self, text: &str) {
-        self.word(text.len() as u64);
-        for part in text.as_bytes().chunks(8) {
+        let mut rest = text.as_bytes();
+        loop {
+            let bytes = rest.len().min(7);
             let mut word = [0; 8];
-            word[..part.len()].copy_from_slice(part);
+            word[..bytes].copy_from_slice(&rest[..bytes]);
+            word[7] = bytes as u8;
             self.word(u64::from_le_bytes(word));
+            rest = &rest[bytes..];
+            if bytes < 7 {
+                return;
+            }
         }
     }
 
@@ -67,5 +73,6 @@ mod tests {
         assert_ne!(of(&["get", ""]), of(&["", "get"]));
         assert_ne!(of(&["a long name, part 1"]), of(&["a long name, part 2"]));
         assert_ne!(of(&["get"]), of(&["get\0"]));
+        assert_ne!(of(&["putllc1", "get"]), of(&["putllc1get"]));
     }
 }

@@ -195,9 +195,13 @@ impl Observer {
         name: &'static str,
         bytes: u64,
     ) {
-        self.take_down(Call::CommandIssued, now_fs, Processor::Spe(spe), 0);
+        self.take_down(
+            Call::CommandIssued,
+            now_fs,
+            Processor::Spe(spe),
+            bytes as u32,
+        );
         self.hash.word(id);
-        self.hash.word(bytes);
         self.hash.text(name);
         self.spes[spe.index()].issued(id, bytes);
         if let Some(tracer) = &mut self.tracer {
