@@ -16,13 +16,12 @@
 //! there, and nothing orders them.
 //!
 //! Commands of one SPE are ordered as the architecture has it (CBEA section 7.9), and the watch follows
-//! that by itself from the tags, the [`Order`] and the time of issue: a fence or barrier comes after
-//! everything before it in its tag group, a barrier also before everything behind it there, and
-//! [`Hazards::order_all`] and [`Hazards::order_group`] stand for the commands that do nothing else. For
-//! that, a count of barriers is kept for each tag group and each SPE, and each transfer remembers it:
-//! two transfers with different counts have a barrier between them. The elements of a list that is a
-//! barrier count as ordered with each other. Commands of different SPEs are never ordered: a program has
-//! to see that one is complete before it lets the other begin.
+//! that by itself: [`Hazards::issue`] is told the tag and the [`Order`] of each command when it is issued,
+//! and gives an [`Issue`] for all of its transfers. It holds the command's number in the order of issue and
+//! those of the last barriers before it: a command comes after another if one of these is the other or
+//! comes behind it, or if it has a fence or a barrier itself and the same tag. The transfers may begin when
+//! their command is issued, or later, as the elements of a list do. Commands of different SPEs are never
+//! ordered: a program has to see that one is complete before it lets the other begin.
 //!
 //! What is kept is as much as commands are in flight, and at most [`MAX_HAZARDS`] messages.
 
@@ -66,9 +65,38 @@ pub(crate) struct Transfer {
     pub lsa: LsAddr,
     pub ea: EffectiveAddress,
     pub bytes: u32,
-    /// None for a typed transfer, whose view is waited for.
-    pub tag: Option<Tag>,
-    pub order: Order,
+    /// That of its command.
+    pub issue: Issue,
+}
+
+/// When a command was issued, and what it comes after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Issue {
+    tag: Option<Tag>,
+    /// Counted from 1 among the commands of its SPE.
+    number: u64,
+    /// Whether it comes after everything before it in its tag group.
+    comes_after_group: bool,
+    /// The numbers of the last barriers before it: of its tag group and of the whole queue. 0 where there
+    /// is none.
+    group_barrier: u64,
+    queue_barrier: u64,
+}
+
+impl Issue {
+    /// Whether the architecture orders two commands of one SPE.
+    fn is_ordered_with(&self, other: &Self) -> bool {
+        let (first, second) = match self.number < other.number {
+            true => (self, other),
+            false => (other, self),
+        };
+        let same_group = first.tag.is_some() && first.tag == second.tag;
+        let after_first = |number: u64| number >= first.number;
+        // The elements of one list have one number, and are not ordered with each other.
+        first.number != second.number
+            && (after_first(second.queue_barrier)
+                || same_group && (second.comes_after_group || after_first(second.group_barrier)))
+    }
 }
 
 /// The watch over all transfers of a machine.
@@ -81,18 +109,22 @@ pub(crate) struct Hazards {
     in_flight: Vec<Vec<InFlight>>,
     blocks: Blocks,
     /// By SPE.
-    barriers: Vec<Barriers>,
+    issued: Vec<Issued>,
     /// What makes the hazards in `messages` different.
     kinds: Vec<Kind>,
     messages: Vec<String>,
     seen: u64,
 }
 
-/// How many barriers an SPE has issued.
+/// What an SPE has issued.
 #[derive(Clone, Copy, Debug)]
-struct Barriers {
-    of_queue: u32,
-    of_group: [u32; Tag::COUNT as usize],
+struct Issued {
+    /// How many commands.
+    commands: u64,
+    /// The number of the last barrier of the whole queue, or 0.
+    queue_barrier: u64,
+    /// The same for each tag group.
+    group_barriers: [u64; Tag::COUNT as usize],
 }
 
 /// A transfer with what is needed to compare it.
@@ -102,8 +134,6 @@ struct InFlight {
     id: u64,
     transfer: Transfer,
     issued_fs: u64,
-    /// The barriers before it, of the queue and of its tag group.
-    barriers: (u32, u32),
     local: Piece,
     remote: Piece,
 }
@@ -212,13 +242,14 @@ enum Kind {
 impl Hazards {
     /// A watch of a machine whose local stores have these effective addresses, by SPE.
     pub fn new(watch: HazardWatch, local_stores: Vec<Range<u64>>) -> Self {
-        let no_barriers = Barriers {
-            of_queue: 0,
-            of_group: [0; Tag::COUNT as usize],
+        let nothing = Issued {
+            commands: 0,
+            queue_barrier: 0,
+            group_barriers: [0; Tag::COUNT as usize],
         };
         Self {
             watch,
-            barriers: vec![no_barriers; local_stores.len()],
+            issued: vec![nothing; local_stores.len()],
             in_flight: vec![Vec::new(); local_stores.len()],
             blocks: Blocks::new(),
             local_stores,
@@ -228,8 +259,47 @@ impl Hazards {
         }
     }
 
-    /// A transfer, or an element of a list, was issued; `id` names it among those of its SPE until
-    /// [`end`](Self::end). A write to a register of an SPE only reads local store. Atomic commands are
+    /// An SPE issues a command that transfers, with its tag, or none for a typed transfer, whose view is
+    /// waited for.
+    #[inline]
+    pub fn issue(&mut self, spe: SpeId, tag: Option<Tag>, order: Order) -> Issue {
+        let issued = &mut self.issued[spe.index()];
+        issued.commands += 1;
+        let mut issue = Issue {
+            tag,
+            number: issued.commands,
+            comes_after_group: order != Order::None,
+            group_barrier: 0,
+            queue_barrier: issued.queue_barrier,
+        };
+        if let Some(tag) = tag {
+            let last = &mut issued.group_barriers[tag.number() as usize];
+            issue.group_barrier = *last;
+            if order == Order::Barrier {
+                *last = issue.number;
+            }
+        }
+        issue
+    }
+
+    /// An SPE issues `barrier`: all later commands come after all earlier ones.
+    pub fn order_all(&mut self, spe: SpeId) {
+        let issued = &mut self.issued[spe.index()];
+        issued.commands += 1;
+        issued.queue_barrier = issued.commands;
+    }
+
+    /// An SPE issues `mfcsync`, `mfceieio` or a command of storage control: all later commands of the tag
+    /// group come after all earlier ones.
+    pub fn order_group(&mut self, spe: SpeId, tag: Tag) {
+        let issued = &mut self.issued[spe.index()];
+        issued.commands += 1;
+        issued.group_barriers[tag.number() as usize] = issued.commands;
+    }
+
+    /// A transfer or an element of a list begins; `id` names it among those of its SPE until
+    /// [`end`](Self::end). To see every order that the architecture allows, and not only the one that this
+    /// machine chose, a transfer begins when its command is issued. A write to a register of an SPE only reads local store. Atomic commands are
     /// not to be told: they are made to meet.
     ///
     /// Like all that follow, it returns a hazard only where hazards are errors.
@@ -285,17 +355,6 @@ impl Hazards {
         let ended = of_spe.swap_remove(at.expect("a transfer ends once, after it began"));
         self.blocks.remove(ended.local);
         self.blocks.remove(ended.remote);
-    }
-
-    /// All later commands of an SPE come after all earlier ones: `barrier`.
-    pub fn order_all(&mut self, spe: SpeId) {
-        self.barriers[spe.index()].of_queue += 1;
-    }
-
-    /// All later commands of a tag group come after all earlier ones: `mfcsync`, `mfceieio`, storage
-    /// control.
-    pub fn order_group(&mut self, spe: SpeId, tag: Tag) {
-        self.barriers[spe.index()].of_group[tag.number() as usize] += 1;
     }
 
     /// The program of an SPE reads or writes its local store.
@@ -377,19 +436,8 @@ impl Hazards {
         self.found(now_fs, found)
     }
 
-    fn in_flight(&mut self, now_fs: u64, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
+    fn in_flight(&self, now_fs: u64, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
         let get = transfer.direction == Direction::Get;
-        let barriers = &mut self.barriers[spe.index()];
-        let of_queue = barriers.of_queue;
-        let of_group = match transfer.tag {
-            None => 0,
-            Some(tag) => {
-                let of_group = &mut barriers.of_group[tag.number() as usize];
-                let before = *of_group;
-                *of_group += u32::from(transfer.order == Order::Barrier);
-                before
-            }
-        };
         // Registers take every word that is written to them.
         let bytes_there = match ProblemStateRegister::at(transfer.ea) {
             Some(_) => 0,
@@ -400,7 +448,6 @@ impl Hazards {
             id,
             transfer: *transfer,
             issued_fs: now_fs,
-            barriers: (of_queue, of_group),
             local: self.local_piece(spe, transfer.lsa, transfer.bytes, get),
             remote: Piece {
                 start: transfer.ea.0,
@@ -449,16 +496,9 @@ impl InFlight {
             .or_else(|| self.remote.conflict(old.remote))
             .or_else(|| self.local.conflict(old.remote))
             .or_else(|| self.remote.conflict(old.local))?;
-        (!self.comes_after(old)).then_some(common)
-    }
-
-    /// Whether the architecture orders this transfer after one that was issued before.
-    fn comes_after(&self, old: &Self) -> bool {
-        let same_group = self.transfer.tag.is_some() && self.transfer.tag == old.transfer.tag;
-        self.spe == old.spe
-            && (self.barriers.0 != old.barriers.0
-                || same_group
-                    && (self.transfer.order != Order::None || self.barriers.1 != old.barriers.1))
+        let is_ordered =
+            self.spe == old.spe && self.transfer.issue.is_ordered_with(&old.transfer.issue);
+        (!is_ordered).then_some(common)
     }
 }
 
@@ -481,14 +521,13 @@ impl fmt::Display for InFlight {
             bytes,
             lsa,
             ea,
-            tag,
             ..
         } = self.transfer;
         write!(
             f,
             "{name} of {bytes} bytes (local store {lsa}, effective address {ea}"
         )?;
-        match tag {
+        match self.transfer.issue.tag {
             Some(tag) => write!(f, ", tag {tag})"),
             None => f.write_str(", typed)"),
         }
@@ -521,7 +560,7 @@ impl Text<'_> {
 
 /// How a program waits for a transfer.
 fn wait_for(transfer: &Transfer) -> String {
-    match transfer.tag {
+    match transfer.issue.tag {
         Some(tag) => format!("wait for tag group {tag}"),
         None => "wait for its view".to_owned(),
     }
@@ -558,7 +597,7 @@ impl fmt::Display for Text<'_> {
                     );
                 }
                 let name = new.transfer.name;
-                match (new.transfer.tag, old.transfer.tag) {
+                match (new.transfer.issue.tag, old.transfer.issue.tag) {
                     (Some(one), Some(other)) if one == other => {
                         write!(f, "order them with a fence ({name}f), or {wait} before")
                     }
@@ -638,33 +677,72 @@ mod tests {
         SpeId::new(index)
     }
 
-    fn get(lsa: u32, ea: u64, bytes: u32) -> Transfer {
-        Transfer {
+    /// What a program issues: a command that is one transfer.
+    #[derive(Clone, Copy)]
+    struct Command {
+        name: &'static str,
+        direction: Direction,
+        lsa: u32,
+        ea: u64,
+        bytes: u32,
+        tag: Option<Tag>,
+        order: Order,
+    }
+
+    fn get(lsa: u32, ea: u64, bytes: u32) -> Command {
+        Command {
             name: "get",
             direction: Direction::Get,
-            lsa: LsAddr(lsa),
-            ea: EffectiveAddress(ea),
+            lsa,
+            ea,
             bytes,
             tag: TAG_3,
             order: Order::None,
         }
     }
 
-    fn put(lsa: u32, ea: u64, bytes: u32) -> Transfer {
-        Transfer {
+    fn put(lsa: u32, ea: u64, bytes: u32) -> Command {
+        Command {
             name: "put",
             direction: Direction::Put,
             ..get(lsa, ea, bytes)
         }
     }
 
+    impl Command {
+        fn with(self, issue: Issue) -> Transfer {
+            Transfer {
+                name: self.name,
+                direction: self.direction,
+                lsa: LsAddr(self.lsa),
+                ea: EffectiveAddress(self.ea),
+                bytes: self.bytes,
+                issue,
+            }
+        }
+    }
+
+    impl Hazards {
+        /// Issues a command whose transfer begins at once.
+        fn transfer(
+            &mut self,
+            now_fs: u64,
+            spe: SpeId,
+            id: u64,
+            command: &Command,
+        ) -> Option<Hazard> {
+            let issue = self.issue(spe, command.tag, command.order);
+            self.begin(now_fs, spe, id, &command.with(issue))
+        }
+    }
+
     /// What is said of these transfers of SPEs, issued a microsecond apart, if anything.
-    fn said_of(transfers: &[(u16, Transfer)]) -> Option<String> {
+    fn said_of(transfers: &[(u16, Command)]) -> Option<String> {
         let mut hazards = watch(HazardWatch::Error);
         let mut said = None;
         for (number, (index, transfer)) in transfers.iter().enumerate() {
             let id = number as u64;
-            let hazard = hazards.begin((id + 1) * US, spe(*index), id, transfer);
+            let hazard = hazards.transfer((id + 1) * US, spe(*index), id, transfer);
             said = said.or(hazard.map(|hazard| hazard.to_string()));
         }
         said
@@ -688,7 +766,7 @@ mod tests {
 
     #[test]
     fn two_gets_into_the_same_local_store() {
-        let other = Transfer {
+        let other = Command {
             tag: TAG_4,
             ..get(0x80, MEMORY + 0x1000, 256)
         };
@@ -735,7 +813,7 @@ mod tests {
 
     #[test]
     fn a_typed_transfer_is_waited_for_by_its_view() {
-        let typed = Transfer {
+        let typed = Command {
             name: "stage",
             tag: None,
             ..get(0, MEMORY, 64)
@@ -777,12 +855,12 @@ mod tests {
     fn fences_and_barriers_order_a_tag_group() {
         let old = get(0, MEMORY, 128);
         let plain = put(0, MEMORY + 0x1000, 128);
-        let fenced = Transfer {
+        let fenced = Command {
             name: "putf",
             order: Order::Fence,
             ..plain
         };
-        let barred = Transfer {
+        let barred = Command {
             name: "putb",
             order: Order::Barrier,
             ..plain
@@ -792,11 +870,11 @@ mod tests {
         assert_eq!(said_of(&[(0, old), (0, barred)]), None);
         // A barrier also comes before what is behind it, whatever it touches itself; a fence does not.
         let elsewhere = get(0x800, MEMORY + 0x2000, 16);
-        let barrier = Transfer {
+        let barrier = Command {
             order: Order::Barrier,
             ..elsewhere
         };
-        let fence = Transfer {
+        let fence = Command {
             order: Order::Fence,
             ..elsewhere
         };
@@ -809,11 +887,11 @@ mod tests {
     #[test]
     fn neither_another_tag_group_nor_another_spe_is_ordered() {
         let old = get(0, MEMORY, 128);
-        let barred = Transfer {
+        let barred = Command {
             order: Order::Barrier,
             ..put(0, MEMORY, 128)
         };
-        let other_group = Transfer {
+        let other_group = Command {
             tag: TAG_4,
             ..barred
         };
@@ -822,14 +900,65 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_a_list_keep_the_order_of_their_command() {
+        let said = |list_order: Order, later: Command| {
+            let mut hazards = watch(HazardWatch::Error);
+            let element = get(0, MEMORY, 128);
+            let list = hazards.issue(spe(0), element.tag, list_order);
+            let before = hazards.transfer(US, spe(0), 0, &later);
+            assert_eq!(before, None, "no element has begun");
+            hazards
+                .begin(2 * US, spe(0), 1, &element.with(list))
+                .is_some()
+        };
+        let plain = put(0, MEMORY + 0x1000, 128);
+        let fence = Command {
+            order: Order::Fence,
+            ..plain
+        };
+        assert!(said(Order::None, plain));
+        assert!(said(Order::Fence, plain));
+        assert!(!said(Order::Barrier, plain));
+        assert!(!said(Order::None, fence));
+        let other_group = Command {
+            tag: TAG_4,
+            ..fence
+        };
+        assert!(said(Order::None, other_group));
+    }
+
+    #[test]
+    fn elements_of_one_list_are_not_ordered_with_each_other() {
+        let mut hazards = watch(HazardWatch::Error);
+        let list = hazards.issue(spe(0), TAG_3, Order::Barrier);
+        let [one, other] = [0, 128].map(|lsa| put(lsa, MEMORY, 128).with(list));
+        assert_eq!(hazards.begin(US, spe(0), 0, &one), None);
+        assert!(hazards.begin(US, spe(0), 1, &other).is_some());
+    }
+
+    #[test]
+    fn a_barrier_behind_two_commands_does_not_order_them() {
+        let mut hazards = watch(HazardWatch::Error);
+        let element = get(0, MEMORY, 128);
+        let list = hazards.issue(spe(0), TAG_3, Order::None);
+        assert_eq!(
+            hazards.transfer(US, spe(0), 0, &put(0, MEMORY + 0x1000, 128)),
+            None
+        );
+        hazards.order_all(spe(0));
+        hazards.order_group(spe(0), Tag::of::<3>());
+        assert!(hazards.begin(US, spe(0), 1, &element.with(list)).is_some());
+    }
+
+    #[test]
     fn ordering_commands_order_their_group_or_all() {
         let (old, new) = (get(0, MEMORY, 128), put(0, MEMORY, 128));
-        let other_group = Transfer { tag: TAG_4, ..new };
-        let said = |order: fn(&mut Hazards), new: &Transfer| {
+        let other_group = Command { tag: TAG_4, ..new };
+        let said = |order: fn(&mut Hazards), new: &Command| {
             let mut hazards = watch(HazardWatch::Error);
-            assert!(hazards.begin(US, spe(0), 0, &old).is_none());
+            assert!(hazards.transfer(US, spe(0), 0, &old).is_none());
             order(&mut hazards);
-            hazards.begin(2 * US, spe(0), 1, new).is_some()
+            hazards.transfer(2 * US, spe(0), 1, new).is_some()
         };
         let group: fn(&mut Hazards) = |hazards| hazards.order_group(spe(0), Tag::of::<3>());
         let all: fn(&mut Hazards) = |hazards| hazards.order_all(spe(0));
@@ -847,13 +976,19 @@ mod tests {
         for round in 0..1000 {
             // The same ids name other commands on another SPE.
             assert_eq!(
-                hazards.begin(US, spe(1), 0, &get(0, MEMORY + 0x8000, 128)),
+                hazards.transfer(US, spe(1), 0, &get(0, MEMORY + 0x8000, 128)),
                 None
             );
-            assert_eq!(hazards.begin(US, spe(0), round, &get(0, MEMORY, 128)), None);
+            assert_eq!(
+                hazards.transfer(US, spe(0), round, &get(0, MEMORY, 128)),
+                None
+            );
             hazards.end(spe(1), 0);
             hazards.end(spe(0), round);
-            assert_eq!(hazards.begin(US, spe(0), round, &put(0, MEMORY, 128)), None);
+            assert_eq!(
+                hazards.transfer(US, spe(0), round, &put(0, MEMORY, 128)),
+                None
+            );
             hazards.end(spe(0), round);
         }
         assert!(hazards.in_flight.iter().all(Vec::is_empty));
@@ -863,11 +998,11 @@ mod tests {
 
     /// What is said when something is done to local store while a transfer is in flight.
     fn said_during(
-        transfer: Transfer,
+        transfer: Command,
         act: impl FnOnce(&mut Hazards) -> Option<Hazard>,
     ) -> Option<String> {
         let mut hazards = watch(HazardWatch::Error);
-        assert!(hazards.begin(US, spe(1), 0, &transfer).is_none());
+        assert!(hazards.transfer(US, spe(1), 0, &transfer).is_none());
         act(&mut hazards).map(|hazard| hazard.to_string())
     }
 
@@ -958,18 +1093,18 @@ mod tests {
                 assert_eq!(hazards.mailbox_full(round * US, from, spe(2)), None);
             }
             assert_eq!(
-                hazards.begin(round * US, spe(0), 0, &get(0, MEMORY, 128)),
+                hazards.transfer(round * US, spe(0), 0, &get(0, MEMORY, 128)),
                 None
             );
-            let fenced = Transfer {
+            let fenced = Command {
                 name: "putf",
                 ..put(0, MEMORY, 128)
             };
             assert_eq!(
-                hazards.begin(round * US, spe(0), 1, &put(0, MEMORY, 128)),
+                hazards.transfer(round * US, spe(0), 1, &put(0, MEMORY, 128)),
                 None
             );
-            assert_eq!(hazards.begin(round * US, spe(1), 1, &fenced), None);
+            assert_eq!(hazards.transfer(round * US, spe(1), 1, &fenced), None);
             hazards.end(spe(0), 0);
             hazards.end(spe(0), 1);
             hazards.end(spe(1), 1);
@@ -1001,8 +1136,8 @@ mod tests {
     #[test]
     fn nothing_is_watched_when_off() {
         let mut hazards = watch(HazardWatch::Off);
-        assert_eq!(hazards.begin(US, spe(0), 0, &get(0, MEMORY, 128)), None);
-        assert_eq!(hazards.begin(US, spe(0), 1, &get(0, MEMORY, 128)), None);
+        assert_eq!(hazards.transfer(US, spe(0), 0, &get(0, MEMORY, 128)), None);
+        assert_eq!(hazards.transfer(US, spe(0), 1, &get(0, MEMORY, 128)), None);
         assert_eq!(hazards.local_access(US, spe(0), LsAddr(0), 16, true), None);
         assert_eq!(hazards.mailbox_full(US, Processor::Ppe, spe(0)), None);
         hazards.end(spe(0), 0);

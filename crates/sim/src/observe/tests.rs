@@ -98,7 +98,7 @@ fn well_formed(bytes: &[u8]) -> Vec<TracePacket> {
             assert!(parent.is_none_or(|parent| tracks.contains_key(&parent)));
             assert!(tracks.insert(track.uuid(), track.clone()).is_none());
         }
-        for data in &packet.interned_data {
+        if let Some(data) = &packet.interned_data {
             for name in &data.event_names {
                 assert!(names.insert(name.iid()), "a name is introduced once");
             }
