@@ -597,17 +597,28 @@ impl fmt::Display for Text<'_> {
                     );
                 }
                 let name = new.transfer.name;
-                match (new.transfer.issue.tag, old.transfer.issue.tag) {
+                let (new, old) = (&new.transfer.issue, &old.transfer.issue);
+                match (new.tag, old.tag) {
+                    _ if new.number == old.number => {
+                        write!(
+                            f,
+                            "they belong to one list; make two of it, the second with a fence \
+                             ({name}f)"
+                        )
+                    }
                     (Some(one), Some(other)) if one == other => {
                         write!(f, "order them with a fence ({name}f), or {wait} before")
                     }
-                    (Some(_), Some(other)) => {
-                        write!(
-                            f,
-                            "order them with a fence ({name}f) in tag group {other}, or {wait} before"
-                        )
-                    }
-                    _ => write!(f, "{wait} before"),
+                    (Some(_), Some(other)) if new.comes_after_group => write!(
+                        f,
+                        "a fence or barrier orders one tag group, so issue the {name} in tag group \
+                         {other}, or {wait} before"
+                    ),
+                    (Some(_), Some(other)) => write!(
+                        f,
+                        "order them with a fence ({name}f) in tag group {other}, or {wait} before"
+                    ),
+                    (None, _) | (_, None) => write!(f, "{wait} before"),
                 }
             }
             Found::Local {
@@ -893,9 +904,13 @@ mod tests {
         };
         let other_group = Command {
             tag: TAG_4,
+            name: "putb",
             ..barred
         };
-        assert!(said_of(&[(0, old), (0, other_group)]).is_some());
+        let said = said_of(&[(0, old), (0, other_group)]).unwrap();
+        let expected = "nothing orders them: a fence or barrier orders one tag group, so issue the putb in \
+                        tag group 3, or wait for tag group 3 before";
+        assert!(said.ends_with(expected), "{said}");
         assert!(said_of(&[(0, old), (1, barred)]).is_some());
     }
 
@@ -931,9 +946,17 @@ mod tests {
     fn elements_of_one_list_are_not_ordered_with_each_other() {
         let mut hazards = watch(HazardWatch::Error);
         let list = hazards.issue(spe(0), TAG_3, Order::Barrier);
-        let [one, other] = [0, 128].map(|lsa| put(lsa, MEMORY, 128).with(list));
+        let [one, other] = [0, 128].map(|lsa| {
+            let element = Command {
+                name: "putl",
+                ..put(lsa, MEMORY, 128)
+            };
+            element.with(list)
+        });
         assert_eq!(hazards.begin(US, spe(0), 0, &one), None);
-        assert!(hazards.begin(US, spe(0), 1, &other).is_some());
+        let said = hazards.begin(US, spe(0), 1, &other).unwrap().to_string();
+        let expected = "they belong to one list; make two of it, the second with a fence (putlf)";
+        assert!(said.ends_with(expected), "{said}");
     }
 
     #[test]

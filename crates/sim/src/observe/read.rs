@@ -21,6 +21,19 @@ pub struct Slice {
 
 impl Slice {
     /// Whether the two have time in common.
+    ///
+    /// ```
+    /// use cellworks_sim::trace::Slice;
+    ///
+    /// let get = |start_ns, end_ns| Slice {
+    ///     track: "SPE 0/MFC/entry 0".to_owned(),
+    ///     name: "get".to_owned(),
+    ///     start_ns,
+    ///     end_ns,
+    /// };
+    /// assert!(get(0, 10).overlaps(&get(9, 20)));
+    /// assert!(!get(0, 10).overlaps(&get(10, 20)));
+    /// ```
     pub fn overlaps(&self, other: &Self) -> bool {
         self.start_ns < other.end_ns && other.start_ns < self.end_ns
     }
@@ -72,7 +85,7 @@ pub enum ReadTraceError {
     },
 }
 
-/// The slices of a trace that a simulated machine wrote, by the order of their ends.
+/// The slices of a trace that a simulated machine wrote; on each track in the order of their ends.
 ///
 /// # Errors
 ///
