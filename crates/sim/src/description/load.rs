@@ -63,7 +63,7 @@ impl Description {
     /// A machine that is built in, by its name.
     pub fn built_in(name: &str) -> Option<Self> {
         let text = Self::built_in_text(name)?;
-        Some(Self::from_toml(text, name).expect("a test validates every machine that is built in"))
+        Some(committed(text, name))
     }
 
     /// A machine by its name, if it is built in, or by the path of a file: TOML, or a measured matrix
@@ -118,8 +118,7 @@ impl Description {
     /// The first line that is not a row of such a matrix.
     pub fn from_matrix(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let one_way_ps = matrix::read(text, file)?;
-        let mut machine = Self::from_toml(MEASURED, "measured.toml")
-            .expect("a test validates what stands for the rest");
+        let mut machine = committed(MEASURED, "measured.toml");
         let stem = Path::new(file).file_stem().unwrap_or_default();
         machine.title = format!("{} cores, measured: {}", one_way_ps.len(), stem.display());
         machine.cells[0].spes = (0..one_way_ps.len() as u16).collect();
@@ -130,4 +129,9 @@ impl Description {
         matrix.one_way_source = file.to_owned();
         Ok(machine)
     }
+}
+
+/// Reads a description that is part of this program; tests read each of them.
+fn committed(text: &str, name: &str) -> Description {
+    Description::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -31,6 +31,18 @@ pub struct Quantity {
     pub fitted_to: Option<String>,
 }
 
+impl Quantity {
+    /// A number of which nothing else is known: its source is "not given", and it is uncertain.
+    pub fn plain(value: u64) -> Self {
+        Self {
+            value,
+            source: "not given".to_owned(),
+            sure: Certainty::Uncertain,
+            fitted_to: None,
+        }
+    }
+}
+
 /// How sure a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -90,8 +102,8 @@ impl Description {
     }
 }
 
-/// Clocks. A cycle of each lasts a whole number of femtoseconds, the nearest to the true one, and the
-/// longer where two are equally near: of 3.2 GHz exactly 312,500 fs, of 14.318 MHz 69,842,157 fs.
+/// Clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down: of 3.2 GHz each
+/// cycle exactly 312,500 fs, of 14.318 MHz the first tick 69,842,156 fs and 1,000 ticks 69,842,156,725 fs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Clock {
     /// The SPUs and the PPE. "Cycles" elsewhere are cycles of this clock.
@@ -100,28 +112,6 @@ pub struct Clock {
     pub bus_hz: Quantity,
     /// The decrementers.
     pub timebase_hz: Quantity,
-}
-
-impl Clock {
-    /// A cycle of an SPU, in femtoseconds.
-    pub fn spu_cycle_fs(&self) -> u64 {
-        cycle_fs(&self.spu_hz)
-    }
-
-    /// A cycle of the bus, in femtoseconds.
-    pub fn bus_cycle_fs(&self) -> u64 {
-        cycle_fs(&self.bus_hz)
-    }
-
-    /// A tick of the decrementers, in femtoseconds.
-    pub fn timebase_tick_fs(&self) -> u64 {
-        cycle_fs(&self.timebase_hz)
-    }
-}
-
-fn cycle_fs(hz: &Quantity) -> u64 {
-    const FS_PER_S: u64 = 1_000_000_000_000_000;
-    (FS_PER_S + hz.value / 2) / hz.value
 }
 
 /// One chip.

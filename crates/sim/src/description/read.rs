@@ -289,7 +289,7 @@ impl Rule for Whole {
             _ => return Err(entry.refused(format_args!("whole numbers, {self}"))),
         };
         let is_allowed = |number: &u64| {
-            (self.least..=self.most).contains(number) && number % self.multiple_of == 0
+            (self.least..=self.most).contains(number) && number.is_multiple_of(self.multiple_of)
         };
         let number = number.filter(is_allowed);
         number.ok_or_else(|| entry.refused(self))
@@ -327,12 +327,7 @@ impl Rule for In {
 
     fn read(&self, entry: &Entry<'_>) -> Result<Quantity> {
         if !entry.value.get_ref().is_table() {
-            return Ok(Quantity {
-                value: self.0.read(entry)?,
-                source: "not given".to_owned(),
-                sure: Certainty::Uncertain,
-                fitted_to: None,
-            });
+            return self.0.read(entry).map(Quantity::plain);
         }
         let table = entry.table("a table")?;
         table.has_only(&["value", "source", "sure", "fitted_to"])?;

@@ -146,14 +146,14 @@ fn refused(text: &str, message: &str) {
 #[test]
 fn a_quantity_may_be_just_its_number() {
     let machine = Description::from_toml(BLADE, "my.toml").unwrap();
+    let bytes = &machine.modules[1].bytes;
     assert_eq!(
-        machine.modules[1].bytes,
-        Quantity {
-            value: 536_870_912,
-            source: "not given".to_owned(),
-            sure: Certainty::Uncertain,
-            fitted_to: None,
-        }
+        (bytes.value, bytes.source.as_str()),
+        (536_870_912, "not given")
+    );
+    assert_eq!(
+        (bytes.sure, &bytes.fitted_to),
+        (Certainty::Uncertain, &None)
     );
     let Interconnect::Rings(rings) = machine.interconnect else {
         panic!("it has rings");
@@ -167,31 +167,6 @@ fn each_kind_of_interconnect_is_read() {
     for text in [mesh(), chip(MATRIX), chip(CROSSBAR)] {
         Description::from_toml(&text, "my.toml").unwrap();
     }
-}
-
-#[test]
-fn a_cycle_is_the_nearest_whole_number_of_femtoseconds() {
-    let mut clock = Description::from_toml(BLADE, "my.toml").unwrap().clock;
-    assert_eq!(
-        (
-            clock.spu_cycle_fs(),
-            clock.bus_cycle_fs(),
-            clock.timebase_tick_fs()
-        ),
-        (312_500, 625_000, 69_842_157)
-    );
-    clock.spu_hz.value = 3_000_000_000;
-    clock.bus_hz.value = 1_000_000_000_000;
-    // 15625 / 2 = 7812.5: the longer of the two.
-    clock.timebase_hz.value = 128_000_000_000;
-    assert_eq!(
-        (
-            clock.spu_cycle_fs(),
-            clock.bus_cycle_fs(),
-            clock.timebase_tick_fs()
-        ),
-        (333_333, 1_000, 7_813)
-    );
 }
 
 #[test]
@@ -741,8 +716,6 @@ proptest! {
         let numbers = || BLADE.match_indices(|c: char| c.is_ascii_digit());
         let (at, digit) = numbers().nth(which % numbers().count()).unwrap();
         let text = format!("{}{number}{}", &BLADE[..at], &BLADE[at + digit.len()..]);
-        if let Ok(machine) = Description::from_toml(&text, "changed.toml") {
-            prop_assert!(machine.clock.spu_cycle_fs() >= 1_000);
-        }
+        let _ = Description::from_toml(&text, "changed.toml");
     }
 }
