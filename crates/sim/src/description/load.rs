@@ -119,14 +119,17 @@ impl Description {
     pub fn from_matrix(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let one_way_ps = matrix::read(text, file)?;
         let mut machine = committed(MEASURED, "measured.toml");
+        // A title and a source can be printed on one line, whatever the file is called.
+        let printable = |text: &str| text.replace(char::is_control, "\u{fffd}");
         let stem = Path::new(file).file_stem().unwrap_or_default();
-        machine.title = format!("{} cores, measured: {}", one_way_ps.len(), stem.display());
+        let stem = printable(&stem.to_string_lossy());
+        machine.title = format!("{} cores, measured: {stem}", one_way_ps.len());
         machine.cells[0].spes = (0..one_way_ps.len() as u16).collect();
         let Interconnect::Matrix(matrix) = &mut machine.interconnect else {
             unreachable!("what stands for the rest has a matrix");
         };
         matrix.one_way_ps = one_way_ps;
-        matrix.one_way_source = file.to_owned();
+        matrix.one_way_source = printable(file);
         Ok(machine)
     }
 }

@@ -11,6 +11,7 @@ mod nearest;
 mod read;
 #[cfg(test)]
 mod tests;
+mod write;
 
 pub use load::LoadError;
 pub use read::DescriptionError;

@@ -558,10 +558,10 @@ fn the_ps3_and_the_qs22_have_the_chip_of_the_qs20() {
 
 #[test]
 fn what_is_written_out_is_read_back() {
-    let measured = Description::from_matrix(",\n7,\n", "two.csv").unwrap();
+    let measured = Description::from_matrix(",\n7,\n", "two\ncores.csv").unwrap();
     let built_in = Description::built_in_names().map(|name| Description::built_in(name).unwrap());
     for machine in built_in.chain([measured]) {
-        let text = toml::to_string(&machine).unwrap();
+        let text = machine.to_toml();
         assert_eq!(
             Description::from_toml(&text, "written.toml").unwrap(),
             machine
