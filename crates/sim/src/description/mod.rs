@@ -3,6 +3,13 @@
 //!
 //! Every parameter is a [`Quantity`]: a whole number, whose unit ends the key's name, with its source
 //! and how sure it is. There are no numbers of a machine anywhere else.
+//!
+//! ```text
+//!   name of a machine ──┐
+//!   FILE.toml ──────────┼─► load ─► read: each key by its rule ─► check: all together ─► Description
+//!   FILE.csv ─► matrix ─┘                                                                    │
+//!               FILE.toml ◄──────────────── write ◄──────────────────────────────────────────┘
+//! ```
 
 mod check;
 mod load;
@@ -67,10 +74,10 @@ pub struct Description {
     pub title: String,
     /// Clocks.
     pub clock: Clock,
-    /// The chips, `[[cell]]`, from Cell 0 on.
+    /// The chips, `[[cell]]`, from Cell 0 on: one, or two where rings connect the elements of each.
     #[serde(rename = "cell")]
     pub cells: Vec<Cell>,
-    /// The memory modules, `[[memory]]`, from module 0 on.
+    /// The memory modules, `[[memory]]`, from module 0 on; on rings, one at each Cell at the most.
     #[serde(rename = "memory")]
     pub modules: Vec<MemoryModule>,
     /// What carries data between the elements of a Cell.
@@ -221,7 +228,8 @@ pub struct Crossbar {
 /// Measured one-way times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Matrix {
-    /// The one-way time from SPE to SPE, in picoseconds: as many rows and columns as there are SPEs.
+    /// The one-way time from SPE to SPE, in picoseconds: a row for each SPE that sends, with a column for
+    /// each that receives; on the diagonal, from its local store to itself.
     pub one_way_ps: Vec<Vec<u64>>,
     /// Where the times come from.
     pub one_way_source: String,

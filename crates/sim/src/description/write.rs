@@ -8,6 +8,10 @@ impl Description {
     /// The description as TOML that [`from_toml`](Self::from_toml) reads back, with a line for each
     /// quantity.
     ///
+    /// # Panics
+    ///
+    /// If a number is above 2^63 - 1; a description that was read has none.
+    ///
     /// ```
     /// # use cellworks_sim::Description;
     /// let ps3 = Description::built_in("ps3").unwrap();
