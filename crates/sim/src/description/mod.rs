@@ -23,10 +23,11 @@ mod write;
 pub use load::LoadError;
 pub use read::DescriptionError;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A parameter: a number, where it comes from, and how sure it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Quantity {
     /// The number; its unit ends the name of its key.
     pub value: u64,
@@ -35,7 +36,7 @@ pub struct Quantity {
     /// How sure it is.
     pub sure: Certainty,
     /// The published number that it was fitted to, if it was.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_to: Option<String>,
 }
 
@@ -52,7 +53,7 @@ impl Quantity {
 }
 
 /// How sure a parameter is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
     /// A named source says it.
@@ -65,8 +66,10 @@ pub enum Certainty {
     Fitted,
 }
 
-/// A machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A machine. What [`load`](Self::load) and [`from_toml`](Self::from_toml) give is checked; what serde reads,
+/// or a program changes, is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Description {
     /// What the command calls it: lower-case letters, digits and dashes.
     pub name: String,
@@ -85,7 +88,7 @@ pub struct Description {
     /// What carries commands.
     pub command: CommandBus,
     /// What connects two Cells; needed when there are two.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
     /// The Memory Flow Controller of each SPE.
     pub mfc: Mfc,
@@ -112,7 +115,8 @@ impl Description {
 
 /// Clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down: of 3.2 GHz each
 /// cycle exactly 312,500 fs, of 14.318 MHz the first tick 69,842,156 fs and 1,000 ticks 69,842,156,725 fs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Clock {
     /// The SPUs and the PPE. "Cycles" elsewhere are cycles of this clock.
     pub spu_hz: Quantity,
@@ -123,7 +127,8 @@ pub struct Clock {
 }
 
 /// One chip.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Cell {
     /// The physical numbers of the SPEs that programs may use, in the order of their ids. SPEs of
     /// Cell 0 get the first ids, those of Cell 1 the next.
@@ -133,12 +138,13 @@ pub struct Cell {
 }
 
 /// A memory controller and its memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MemoryModule {
     /// The Cell whose interconnect it is attached to.
     pub cell: u16,
     /// On a mesh, its column and row; elsewhere nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<[u16; 2]>,
     /// How much memory, in bytes.
     pub bytes: Quantity,
@@ -166,8 +172,8 @@ pub struct MemoryModule {
 }
 
 /// What carries data between the elements of a Cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Interconnect {
     /// Rings, as the Element Interconnect Bus has them.
     Rings(Rings),
@@ -180,7 +186,8 @@ pub enum Interconnect {
 }
 
 /// Data rings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rings {
     /// The elements of a Cell in ring order: `PPE`, `SPE0` to `SPE7`, `MIC`, `IOIF0`, `IOIF1`. The
     /// link to the other Cell is at `IOIF0`.
@@ -202,7 +209,8 @@ pub struct Rings {
 }
 
 /// A mesh of tiles, numbered along the rows. SPE number n is on tile n.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mesh {
     /// Tiles in a row.
     pub columns: Quantity,
@@ -217,7 +225,8 @@ pub struct Mesh {
 }
 
 /// A crossbar.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Crossbar {
     /// How long the head of a packet takes from one element to any other.
     pub latency_ps: Quantity,
@@ -226,7 +235,8 @@ pub struct Crossbar {
 }
 
 /// Measured one-way times.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Matrix {
     /// The one-way time from SPE to SPE, in picoseconds: a row for each SPE that sends, with a column for
     /// each that receives; on the diagonal, from its local store to itself.
@@ -240,7 +250,8 @@ pub struct Matrix {
 }
 
 /// What carries commands: every bus request is a command first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CommandBus {
     /// From a command to the combined response of all who snoop, within one Cell.
     pub phase_bus_cycles: Quantity,
@@ -251,7 +262,8 @@ pub struct CommandBus {
 }
 
 /// The link between two Cells.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Link {
     /// From the one Cell's interconnect to the other's.
     pub latency_ps: Quantity,
@@ -264,7 +276,8 @@ pub struct Link {
 }
 
 /// A Memory Flow Controller.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mfc {
     /// Bus requests that may be under way at once.
     pub outstanding_requests: Quantity,
@@ -279,7 +292,8 @@ pub struct Mfc {
 }
 
 /// A local store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LocalStore {
     /// Its size, in bytes.
     pub bytes: Quantity,
@@ -290,7 +304,8 @@ pub struct LocalStore {
 }
 
 /// Registers that other processors reach.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Registers {
     /// From the request for a register to its word at the bus.
     pub read_cycles: Quantity,
@@ -299,7 +314,8 @@ pub struct Registers {
 }
 
 /// An atomic unit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Atomic {
     /// Lines in its cache.
     pub cache_lines: Quantity,
@@ -308,7 +324,8 @@ pub struct Atomic {
 }
 
 /// An SPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spu {
     /// Reading or writing a channel.
     pub channel_cycles: Quantity,
@@ -317,7 +334,8 @@ pub struct Spu {
 }
 
 /// A PPE.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ppe {
     /// A store to a register of an SPE, without what the bus takes.
     pub mmio_write_cycles: Quantity,
