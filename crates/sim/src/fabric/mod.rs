@@ -704,7 +704,7 @@ fn push(time_fs: u64, index: u32, queue: &mut Queue) {
 }
 
 /// What a resource has carried so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     packets: u64,
     bytes: u64,

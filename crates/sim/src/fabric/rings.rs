@@ -11,23 +11,29 @@
 //!
 //! A packet holds each segment of its way for as long as it takes to pass, one hop later on each. For
 //! each segment of each ring there is one number, the time from which it is free: no event has to
-//! release it. No gap is lost by that, because a packet that is granted later cannot get in front of
-//! an earlier one anywhere: their starts would have to differ by more than the hops of a way.
+//! release it.
 //!
 //! The arbiter grants a packet when its way, the out-port of its source and the in-port of its sink will be
-//! free as it comes by, and its ring has not just started another. The memory controller goes first,
-//! all others take turns. A packet goes the shorter way round; of two ways of equal length it takes
-//! what is free. Elements send their packets in the order in which these are ready.
+//! free as it comes by, and its ring has not just started another. The memory controller goes first; of all
+//! others, who has sent least recently. A packet goes the shorter way round; of two ways of equal length, and of the
+//! rings of a direction, it takes the first on which it can start. Elements send their packets in the
+//! order in which these are ready.
+//!
+//! Who comes from far reaches a port or a segment later than its neighbours when all start together, so it
+//! can start sooner after the packet before, always, and they would starve. Therefore nobody may
+//! start who would delay the first packet of the memory controller, or of that other element
+//! whose turn it is, if that packet is ready and only waits for its way.
 //!
 //! There is at most one wake-up of the arbiter to wait for, for the earliest time at which it can grant
 //! anything.
 //!
 //! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two starts; Programming
 //! Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE Micro, 2006; recalled) for
-//! the conditions of a grant and the priority. Which of the two rings of a direction is taken is not
-//! published: here the first that is free.
+//! the conditions of a grant, the priority and that the others take turns. How the arbiter keeps them from
+//! starving and which of the rings of a direction it takes is not published.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::{Packet, Usage};
 use crate::{Quantity, ResourceCounters};
@@ -50,9 +56,10 @@ pub(super) struct Rings {
     /// By element: the earliest time at which its first packet could be granted, or earlier;
     /// [`NEVER_FS`] without one.
     next_fs: Vec<u64>,
+    /// By element: its latest grant, counted over all; of the memory controller always 0.
+    granted: Vec<u64>,
+    grants: u64,
     memory_controller: usize,
-    /// The element whose turn it is.
-    turn: usize,
     wake_fs: u64,
 }
 
@@ -79,10 +86,12 @@ struct Way {
     hops: usize,
 }
 
-/// What the arbiter can do with a packet.
-enum Grant {
-    Now { ring: usize, way: Way },
-    NotBefore(u64),
+/// How a packet goes: from when on, on which ring and which way.
+#[derive(Clone, Copy)]
+struct Start {
+    time_fs: u64,
+    ring: usize,
+    way: Way,
 }
 
 impl Rings {
@@ -124,17 +133,22 @@ impl Rings {
                 _ => allowed,
             }
         };
+        let hop_fs = bus_fs(&description.hop_bus_cycles);
+        let memory_controller = element(description, "MIC");
+        let mut granted: Vec<u64> = (1..=count as u64).collect();
+        granted[memory_controller] = 0;
         Self {
             packet_fs: bus_fs(&description.packet_bus_cycles),
-            hop_fs: bus_fs(&description.hop_bus_cycles),
+            hop_fs,
             start_interval_fs: bus_fs(&description.start_interval_bus_cycles),
             rings: (0..rings).map(|_| ring()).collect(),
             clockwise,
             ways: (0..count * count).map(ways).collect(),
             elements: (0..count).map(|_| Element::default()).collect(),
             next_fs: vec![NEVER_FS; count],
-            memory_controller: element(description, "MIC"),
-            turn: 0,
+            granted,
+            grants: count as u64,
+            memory_controller,
             wake_fs: NEVER_FS,
         }
     }
@@ -167,17 +181,13 @@ impl Rings {
         if now_fs != self.wake_fs {
             return None;
         }
-        let first = self.turn;
-        let memory_controller = self.memory_controller;
-        if self.next_fs[memory_controller] <= now_fs {
-            self.try_grant(now_fs, memory_controller, &mut arrive);
-        }
-        for source in (first..self.elements.len()).chain(0..first) {
-            if self.next_fs[source] <= now_fs
-                && source != memory_controller
-                && self.try_grant(now_fs, source, &mut arrive)
-            {
-                self.turn = (source + 1) % self.elements.len();
+        while let Some(source) = self.next_in_turn(now_fs) {
+            match self.start(now_fs, source) {
+                Ok(start) => {
+                    let (arrival, packet) = self.grant(source, start);
+                    arrive(arrival, &packet);
+                }
+                Err(time_fs) => self.next_fs[source] = time_fs,
             }
         }
         self.wake_fs = self.find_wake_fs();
@@ -188,6 +198,19 @@ impl Rings {
     pub fn resources(&self, cell: usize) -> impl Iterator<Item = ResourceCounters> {
         let named = self.rings.iter().enumerate();
         named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
+    }
+
+    /// Of the elements that may send now, the one whose turn it is.
+    #[inline]
+    fn next_in_turn(&self, now_fs: u64) -> Option<usize> {
+        let mut next = None;
+        let mut least = u64::MAX;
+        for (source, (&time, &granted)) in self.next_fs.iter().zip(&self.granted).enumerate() {
+            if time <= now_fs && granted < least {
+                (next, least) = (Some(source), granted);
+            }
+        }
+        next
     }
 
     /// The earliest time at which something can be granted: times that have become too early because
@@ -205,82 +228,167 @@ impl Rings {
                 return NEVER_FS;
             }
             let earliest = self.earliest_fs(source);
-            if earliest == next {
+            if earliest <= next {
                 return next;
             }
             self.next_fs[source] = earliest;
         }
     }
 
-    /// The earliest time at which an element's first packet can be granted if nothing else is.
+    /// When an element's first packet can start if nothing else does.
+    #[inline]
     fn earliest_fs(&self, source: usize) -> u64 {
-        let packet = &self.elements[source].packets[0];
-        match self.grant(packet.ready_fs, packet) {
-            Grant::Now { .. } => packet.ready_fs,
-            Grant::NotBefore(time) => time,
-        }
+        self.first_start(self.elements[source].packets[0].ready_fs, source)
+            .time_fs
     }
 
-    /// Whether a packet can start now, and otherwise when.
+    /// How an element's first packet can start now, or when to try again.
     #[inline]
-    fn grant(&self, now_fs: u64, packet: &Packet) -> Grant {
-        let (from, to) = (usize::from(packet.from), usize::from(packet.to));
-        let (source, sink) = (&self.elements[from], &self.elements[to]);
-        let ready = packet.ready_fs.max(source.out_free_fs);
-        let mut earliest = NEVER_FS;
-        for way in self.ways[from * self.elements.len() + to].iter().flatten() {
-            let reaches_sink = way.hops as u64 * self.hop_fs;
-            let ports_free = ready.max(sink.in_free_fs.saturating_sub(reaches_sink));
-            for ring in self.rings_of(*way) {
-                let start = ports_free.max(self.way_free_fs(&self.rings[ring], from, *way));
-                if start <= now_fs {
-                    return Grant::Now { ring, way: *way };
-                }
-                earliest = earliest.min(start);
-            }
+    fn start(&self, now_fs: u64, source: usize) -> Result<Start, u64> {
+        let first = self.first_start(now_fs, source);
+        if first.time_fs > now_fs {
+            return Err(first.time_fs);
         }
-        Grant::NotBefore(earliest)
-    }
-
-    /// Grants the first packet of an element if it can start now.
-    #[inline]
-    fn try_grant(
-        &mut self,
-        now_fs: u64,
-        from: usize,
-        arrive: &mut impl FnMut(u64, &Packet),
-    ) -> bool {
-        let (ring, way) = match self.grant(now_fs, &self.elements[from].packets[0]) {
-            Grant::Now { ring, way } => (ring, way),
-            Grant::NotBefore(time) => {
-                self.next_fs[from] = time;
-                return false;
-            }
+        let waiting = self.first_to_wait(now_fs, source);
+        if waiting == [None, None] {
+            return Ok(first);
+        }
+        let waiting = waiting.map(|element| Some((element?, self.first_start(now_fs, element?))));
+        let delays = |start: &Start| {
+            let mut waiting = waiting.iter().flatten();
+            waiting.find(|(element, other)| self.delays(source, start, *element, other))
         };
+        let mut starts = self
+            .starts(now_fs, source)
+            .filter(|start| start.time_fs <= now_fs);
+        match starts.find(|start| delays(start).is_none()) {
+            Some(start) => Ok(start),
+            None => {
+                // The other one may itself have to let one before it go.
+                let (element, other) = delays(&first).expect("it was tried");
+                Err(other.time_fs.max(self.next_fs[*element]))
+            }
+        }
+    }
+
+    /// Those whose turn is before that of an element, and whose packets are ready and wait for their way: the memory
+    /// controller, and the first of the others.
+    #[inline]
+    fn first_to_wait(&self, now_fs: u64, source: usize) -> [Option<usize>; 2] {
+        let mut first = [None, None];
+        let mut least = self.granted[source];
+        for (element, (&granted, waits)) in self.granted.iter().zip(&self.elements).enumerate() {
+            if granted < least
+                && let Some(packet) = waits.packets.front()
+                && packet.ready_fs <= now_fs
+            {
+                if element == self.memory_controller {
+                    first[0] = Some(element);
+                } else {
+                    first[1] = Some(element);
+                    least = granted;
+                }
+            }
+        }
+        first
+    }
+
+    /// Whether a start keeps another one, which is not earlier, from being.
+    #[inline]
+    fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
+        let sink = |source: usize| self.elements[source].packets[0].to;
+        // How much later the head of the other one passes a place after so many hops each.
+        let later = |hops: usize, other_hops: usize| {
+            let head = start.time_fs + hops as u64 * self.hop_fs;
+            (other.time_fs + other_hops as u64 * self.hop_fs).saturating_sub(head)
+        };
+        if sink(source) == sink(other_source)
+            && later(start.way.hops, other.way.hops) < self.packet_fs
+        {
+            return true;
+        }
+        if start.ring != other.ring {
+            return false;
+        }
+        let count = self.elements.len();
+        other.time_fs - start.time_fs < self.start_interval_fs
+            || segments(source, start.way, count)
+                .enumerate()
+                .any(|(hops, segment)| {
+                    let mut others = segments(other_source, other.way, count).enumerate();
+                    others.any(|(other_hops, other)| {
+                        segment == other && later(hops, other_hops) < self.packet_fs
+                    })
+                })
+    }
+
+    /// The first start of an element's first packet from a time on, and of several at the same time that
+    /// on the first ring.
+    #[inline]
+    fn first_start(&self, now_fs: u64, source: usize) -> Start {
+        let mut starts = self.starts(now_fs, source);
+        let mut first = starts
+            .next()
+            .expect("a way from each element to each other");
+        if first.time_fs > now_fs {
+            for start in starts {
+                if start.time_fs < first.time_fs {
+                    first = start;
+                }
+            }
+        }
+        first
+    }
+
+    /// The first start of an element's first packet from a time on, on each ring that it may use.
+    #[inline]
+    fn starts(&self, now_fs: u64, from: usize) -> impl Iterator<Item = Start> {
+        let source = &self.elements[from];
+        let packet = &source.packets[0];
+        let to = usize::from(packet.to);
+        let sink_free = self.elements[to].in_free_fs;
+        let ready = now_fs.max(packet.ready_fs).max(source.out_free_fs);
+        let ways = &self.ways[from * self.elements.len() + to];
+        ways.iter().flatten().flat_map(move |&way| {
+            let reaches_sink = way.hops as u64 * self.hop_fs;
+            let ports_free = ready.max(sink_free.saturating_sub(reaches_sink));
+            self.rings_of(way).map(move |ring| {
+                let time_fs = ports_free.max(self.way_free_fs(&self.rings[ring], from, way));
+                Start { time_fs, ring, way }
+            })
+        })
+    }
+
+    /// Takes the first packet of an element from its queue, and what is on its way for the time in which
+    /// it passes. Returns when its last byte arrives.
+    #[inline]
+    fn grant(&mut self, from: usize, Start { time_fs, ring, way }: Start) -> (u64, Packet) {
         let source = &mut self.elements[from];
         let packet = source.packets.pop_front().expect("a packet was granted");
-        source.out_free_fs = now_fs + self.packet_fs;
+        source.out_free_fs = time_fs + self.packet_fs;
         self.next_fs[from] = match source.packets.front() {
             Some(next) => next.ready_fs.max(source.out_free_fs),
             None => NEVER_FS,
         };
+        if from != self.memory_controller {
+            self.grants += 1;
+            self.granted[from] = self.grants;
+        }
 
         let ring = &mut self.rings[ring];
-        ring.next_start_fs = now_fs + self.start_interval_fs;
-        let mut passes = now_fs + self.packet_fs;
+        ring.next_start_fs = time_fs + self.start_interval_fs;
+        let mut passed = time_fs + self.packet_fs;
         for segment in segments(from, way, ring.free_fs.len()) {
-            ring.free_fs[segment] = passes;
-            passes += self.hop_fs;
+            ring.free_fs[segment] = passed;
+            passed += self.hop_fs;
         }
-        let arrival = passes;
-        self.elements[usize::from(packet.to)].in_free_fs = arrival;
+        self.elements[usize::from(packet.to)].in_free_fs = passed;
 
         ring.usage.packets += 1;
         ring.usage.bytes += u64::from(packet.bytes);
-        ring.usage.busy_fs += arrival.saturating_sub(now_fs.max(ring.busy_until_fs));
-        ring.busy_until_fs = ring.busy_until_fs.max(arrival);
-        arrive(arrival, &packet);
-        true
+        ring.usage.busy_fs += passed.saturating_sub(time_fs.max(ring.busy_until_fs));
+        ring.busy_until_fs = ring.busy_until_fs.max(passed);
+        (passed, packet)
     }
 
     /// From when on a packet can start so that every segment is free when it comes by.
@@ -295,7 +403,7 @@ impl Rings {
         free
     }
 
-    fn rings_of(&self, way: Way) -> std::ops::Range<usize> {
+    fn rings_of(&self, way: Way) -> Range<usize> {
         if way.clockwise {
             0..self.clockwise
         } else {
@@ -437,15 +545,15 @@ mod tests {
     #[test]
     fn six_packets_fill_a_ring_and_a_seventh_waits() {
         let mut packets: Vec<_> = (0..6).map(|n| (0, 2 * n, (2 * n + 2) % 12)).collect();
-        let five = [0, 3, 6, 9, 12].map(|start| start + 10);
-        // The memory controller's neighbour, element 10, comes in its turn as all others.
-        assert_eq!(
-            arrivals(&mut rings(1, 1), &packets),
-            [&five[..], &[15 + 10]].concat()
-        );
+        let starts = [0, 3, 6, 9, 12, 15];
+        let six = starts.map(|start| start + 10);
+        assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
+        // Its turn is before that of element 2, with which it shares segment 2: it waits until cycle 9
+        // for segment 1, and element 2 for it. The others do not delay it and start meanwhile.
         packets.push((0, 1, 3));
-        let arrivals = arrivals(&mut rings(1, 1), &packets);
-        assert_eq!(arrivals, [&five[..], &[15 + 10, 18 + 10]].concat());
+        let starts = [0, 18, 3, 6, 12, 15, 9];
+        let seven = starts.map(|start| start + 10);
+        assert_eq!(arrivals(&mut rings(1, 1), &packets), seven);
     }
 
     #[test]
@@ -501,27 +609,22 @@ mod tests {
     }
 
     #[test]
-    fn all_others_take_turns() {
-        let packets = [
-            (0, 1, 3),
-            (0, 1, 3),
-            (0, 2, 3),
-            (0, 2, 3),
-            (0, 4, 3),
-            (0, 4, 3),
-        ];
-        let mut arrivals = arrivals(&mut rings(2, 2), &packets);
-        let of = |element: usize| arrivals[2 * element];
-        assert!(of(0) < of(1) && of(1) < of(2), "{arrivals:?}");
-        assert!(
-            of(2) < arrivals[1],
-            "each has sent one before one sends another"
-        );
-        arrivals.sort_unstable();
-        assert!(
-            arrivals.windows(2).all(|pair| pair[1] - pair[0] >= 8),
-            "one in-port"
-        );
+    fn all_others_take_turns_wherever_they_are() {
+        // To element 3, five packets each from two hops away, one, and one on the other side.
+        let sources = [1, 2, 4];
+        let packets: Vec<_> = (0..15).map(|n| (0, sources[n % 3], 3)).collect();
+        let arrivals = arrivals(&mut rings(2, 2), &packets);
+        let first = 8 + 2;
+        let expected: Vec<u64> = (0..15).map(|n| first + 8 * n).collect();
+        assert_eq!(arrivals, expected, "the in-port is never idle");
+    }
+
+    #[test]
+    fn those_upstream_do_not_starve_those_downstream() {
+        // Both go over segment 2, the first reaches it after one hop.
+        let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
+        let arrivals = arrivals(&mut rings(1, 1), &packets);
+        assert!(arrivals.is_sorted(), "{arrivals:?}");
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn a_line_from_local_store_to_local_store() {
 fn each_command_has_a_slot_of_its_own() {
     let alone = time(&qs20(), get(1, 3));
     // Three transfers that share neither ports nor segments.
-    let together = times(&qs20(), [get(1, 3), get(5, 7), get(6, 4)]);
+    let together = times(&qs20(), [get(1, 3), get(5, 7), get(4, 6)]);
     assert_eq!(together, [alone, alone + BUS, alone + 2 * BUS]);
     let in_both_cells = times(&qs20(), [get(1, 3), get(9, 11)]);
     assert_eq!(in_both_cells, [alone, alone]);
@@ -212,7 +212,7 @@ fn a_write_is_complete_when_the_controller_has_it() {
 #[test]
 fn a_word_to_the_other_cell_takes_the_link_twice_a_phase_and_the_rings_again() {
     let signal = |from, to| transaction(from, Access::Write, Place::Register, Node::Spe(to));
-    // SPE 8 is at the place of SPE 0: four hops from the link, as is SPE 1 from IOIF0 the other way.
+    // SPE 8 is at the place of SPE 0, four hops from the link.
     let crossing = 2 * LINK + PHASE + WORD_ON_LINK;
     let near = PHASE + LOCAL_STORE_READ + ring(4) + REGISTER;
     let far = time(&qs20(), signal(Node::Spe(0), 8));
