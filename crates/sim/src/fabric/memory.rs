@@ -455,7 +455,9 @@ mod tests {
     fn a_busy_bank_holds_up_its_own_requests_and_no_others() {
         let mut driver = Driver::new(&module());
         // Line 16 is in the bank of line 0, which is busy for 60 ns.
-        [0, 16, 1].map(|line| driver.read(100, line));
+        for line in [0, 16, 1] {
+            driver.read(100, line);
+        }
         assert_eq!(driver.data(), [(0, 148), (2, 153), (1, 160 + 48)]);
     }
 
@@ -556,8 +558,9 @@ mod tests {
     fn nothing_starts_during_refresh() {
         let mut driver = Driver::new(&module());
         // Refresh is from 1,000 to 1,030 ns and from 2,000 to 2,030.
-        [(10, 0), (999, 1), (1_000, 2), (1_029, 3), (2_010, 4)]
-            .map(|(now, line)| driver.read(now, line));
+        for (now, line) in [(10, 0), (999, 1), (1_000, 2), (1_029, 3), (2_010, 4)] {
+            driver.read(now, line);
+        }
         assert_eq!(driver.starts(), [10, 999, 1_030, 1_035, 2_030]);
     }
 

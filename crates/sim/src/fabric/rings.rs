@@ -628,6 +628,19 @@ mod tests {
     }
 
     #[test]
+    fn short_ways_do_not_starve_long_ones() {
+        // Each to its neighbour against the order: one hop, or three. The rings cannot start them all
+        // as often as the ports could send them.
+        let elements = [1, 2, 3, 4, 7, 8, 9, 10];
+        let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);
+        let packets: Vec<_> = (0..160).map(packet).collect();
+        let arrivals = arrivals(&mut rings(2, 2), &packets);
+        let all_had_ten = arrivals[9 * 8..10 * 8].iter().max();
+        let none_had_thirteen = arrivals[12 * 8..13 * 8].iter().min();
+        assert!(all_had_ten < none_had_thirteen, "{arrivals:?}");
+    }
+
+    #[test]
     fn an_element_sends_in_the_order_in_which_its_packets_are_ready() {
         assert_eq!(
             arrivals(&mut rings(2, 2), &[(20, 1, 2), (3, 1, 2)]),
