@@ -83,6 +83,7 @@ impl SimSpe {
 
     /// Takes what `attempt` finds, at the cost of a channel; waits for it if there is nothing yet, as `is_there`
     /// says.
+    #[inline(always)]
     #[track_caller]
     fn receive(
         &self,
