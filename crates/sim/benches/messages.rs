@@ -17,7 +17,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use cellworks_machine::{Machine, Spe, SpeId};
-use cellworks_sim::{Certainty, Crossbar, Description, Interconnect, Quantity, Sim};
+use cellworks_sim::{Certainty, Crossbar, Description, Interconnect, Quantity, Sim, SimSpe};
 use cellworks_threads as threads;
 
 const REPETITIONS: usize = 11;
@@ -180,18 +180,18 @@ fn ours(messages: usize) -> Duration {
     let outcome = sim.run(|ppe| {
         for pair in 0..PAIRS as u16 {
             let [ping, pong] = [SpeId::new(2 * pair), SpeId::new(2 * pair + 1)];
-            ppe.spawn(ping, move |spe| {
+            drop(ppe.spawn(ping, move |spe: &SimSpe| {
                 for round in 0..rounds as u32 {
                     spe.write_in_mbox_of(pong, round);
                     black_box(spe.read_in_mbox());
                 }
-            });
-            ppe.spawn(pong, move |spe| {
+            }));
+            drop(ppe.spawn(pong, move |spe: &SimSpe| {
                 for _ in 0..rounds {
                     let round = spe.read_in_mbox();
                     spe.write_in_mbox_of(ping, round);
                 }
-            });
+            }));
         }
     });
     outcome.expect("a message is always on its way");
