@@ -5,6 +5,7 @@ mod compare;
 mod manual;
 mod output;
 mod progress;
+mod reproduce;
 mod stats;
 mod surroundings;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let end = match &cli.command {
         Command::Stats(arguments) => stats::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
     };

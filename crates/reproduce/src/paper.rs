@@ -11,14 +11,21 @@ use serde::Deserialize;
 use crate::experiment::{Dimension, Experiment};
 use crate::figure::Figure;
 
-/// The papers that are built in.
-const TEXTS: [&str; 6] = [
-    include_str!("../../../papers/cellstats.toml"),
-    include_str!("../../../papers/task-mapping.toml"),
-    include_str!("../../../papers/cellmt.toml"),
-    include_str!("../../../papers/cell-csp.toml"),
-    include_str!("../../../papers/jack-rabbit.toml"),
-    include_str!("../../../papers/others.toml"),
+/// The names and texts of the papers that are built in: the five that Cellworks implements, then
+/// measurements published elsewhere.
+const TEXTS: [(&str, &str); 6] = [
+    ("cellstats", include_str!("../../../papers/cellstats.toml")),
+    (
+        "task-mapping",
+        include_str!("../../../papers/task-mapping.toml"),
+    ),
+    ("cellmt", include_str!("../../../papers/cellmt.toml")),
+    ("cell-csp", include_str!("../../../papers/cell-csp.toml")),
+    (
+        "jack-rabbit",
+        include_str!("../../../papers/jack-rabbit.toml"),
+    ),
+    ("others", include_str!("../../../papers/others.toml")),
 ];
 
 /// What was published in one place.
@@ -198,17 +205,29 @@ pub enum PaperError {
 }
 
 impl Paper {
+    /// The names of the papers that are built in.
+    pub fn names() -> [&'static str; TEXTS.len()] {
+        TEXTS.map(|(name, _)| name)
+    }
+
     /// The papers that are built in: the five that Cellworks implements, then measurements published
     /// elsewhere.
-    ///
-    /// # Panics
-    ///
-    /// Never: a test reads them all.
     pub fn all() -> Vec<Self> {
-        TEXTS
-            .iter()
-            .map(|text| Self::parse(text).expect("a built-in paper is valid"))
+        let papers = TEXTS.iter().map(|(name, _)| Self::built_in(name));
+        papers
+            .map(|paper| paper.expect("it has a name of these"))
             .collect()
+    }
+
+    /// A paper that is built in, by its name.
+    ///
+    /// ```
+    /// let paper = cellworks_reproduce::Paper::built_in("cellmt").unwrap();
+    /// assert_eq!(paper.machine, "qs20");
+    /// ```
+    pub fn built_in(name: &str) -> Option<Self> {
+        let (_, text) = TEXTS.iter().find(|(built_in, _)| *built_in == name)?;
+        Some(Self::parse(text).unwrap_or_else(|error| panic!("`{name}` is built in: {error}")))
     }
 
     /// Reads a paper.
