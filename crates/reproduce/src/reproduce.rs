@@ -124,7 +124,10 @@ fn machines(
                 paper: paper.name.clone(),
                 machine: name.to_owned(),
             })?;
-            machines.push(MachineInfo::of(Sim::new(description).topology(), name));
+            machines.push(MachineInfo::of(
+                Sim::new(description).topology(),
+                "simulated",
+            ));
         }
     }
     Ok(machines)

@@ -3,6 +3,7 @@
 //! Simulations do not share anything, and a simulated machine belongs to one OS thread. So each core has a
 //! thread with machines of its own, and takes the next simulation that nobody has taken.
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -93,13 +94,20 @@ impl<'a> Machines<'a> {
         let Made { sim, timebase_hz } = made.as_ref().map_err(String::clone)?;
         let run = || simulation.program.run(sim, *timebase_hz);
         let outcome = catch_unwind(AssertUnwindSafe(run))
-            .unwrap_or_else(|_| Err("a simulated program panicked".to_owned()));
+            .unwrap_or_else(|panic| Err(format!("a program panicked: {}", message(&*panic))));
         if outcome.is_err() {
             // Words may be left in its mailboxes.
             self.made.remove(&key);
         }
         outcome
     }
+}
+
+/// What a panic said.
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it did not say why")
 }
 
 fn make(name: &str, access: Access, descriptions: Descriptions<'_>) -> Result<Made, String> {
