@@ -4,7 +4,7 @@ mod common;
 
 use common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 4] = ["stats", "compare", "completions", "man"];
+const SUBCOMMANDS: [&str; 5] = ["stats", "compare", "reproduce", "completions", "man"];
 
 /// The long flags of `stats`.
 const FLAGS: [&str; 10] = [

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cellworks_machine::Machine;
 use cellworks_report::reproduction::{
     Curve, CurvePoint, PaperInfo, Published, Reproduced, ReproducedFigure, ReproducedPanel,
-    Reproduction, ShapeRange, Summary,
+    Reproduction, ReproductionSummary, ShapeRange,
 };
 use cellworks_report::{Environment, MachineInfo, SCHEMA_VERSION, Trust};
 use cellworks_sim::Sim;
@@ -91,7 +91,7 @@ pub fn reproduce(
             reasons,
         },
         papers: asked.papers.iter().map(info).collect(),
-        summary: Summary::of(&results),
+        summary: ReproductionSummary::of(&results),
         results,
         figures: figures(asked, &outcomes),
     })

@@ -7,6 +7,8 @@
 //! ```
 
 mod page;
+#[cfg(test)]
+mod tests;
 mod views;
 
 use std::collections::BTreeMap;
@@ -42,7 +44,7 @@ pub struct Reproduction {
     /// The papers.
     pub papers: Vec<PaperInfo>,
     /// All numbers in a few.
-    pub summary: Summary,
+    pub summary: ReproductionSummary,
     /// The numbers, in the order of the papers and of each paper.
     pub results: Vec<Reproduced>,
     /// The figures of the papers, as the simulated machine draws them; none unless they were asked for.
@@ -124,7 +126,7 @@ pub struct ShapeRange {
 
 /// All numbers in a few.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
+pub struct ReproductionSummary {
     /// Those that parameters were fitted to.
     pub calibration: Errors,
     /// Those that nothing was fitted to.
@@ -202,7 +204,7 @@ pub struct CurvePoint {
     pub bandwidth_bytes_per_s: Option<f64>,
 }
 
-impl Summary {
+impl ReproductionSummary {
     /// Summarises numbers.
     pub fn of(results: &[Reproduced]) -> Self {
         let those = |calibration: bool| {
