@@ -227,8 +227,8 @@ fn errors_in_words(errors: &Errors) -> Option<String> {
         ));
     }
     if errors.shapes > 0 {
-        let shapes = count(errors.shapes, "shape");
-        parts.push(format!("{} of {shapes} hold", errors.shapes_that_hold));
+        let (holding, all) = (errors.shapes_that_hold, errors.shapes);
+        parts.push(format!("shapes that hold: {holding} of {all}"));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }

@@ -65,7 +65,7 @@ pub(crate) struct RingRun {
 
 /// Packets that each task has from each neighbour before the time counts, and while it does.
 const WARM_UP: u32 = 10;
-const TIMED: u32 = 50;
+const TIMED: u32 = 30;
 const PACKETS: u32 = WARM_UP + TIMED;
 
 impl Ring {
