@@ -2,6 +2,7 @@
 
 mod args;
 mod compare;
+mod machines;
 mod manual;
 mod output;
 mod progress;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Stats(arguments) => stats::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
+        Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
     };

@@ -13,8 +13,8 @@ use crate::reproduction::{
     Reproduction, ReproductionSummary, ShapeRange,
 };
 use crate::{
-    CellInfo, Conditions, CpuLeftOut, Environment, MachineInfo, NotMeasured, Report,
-    SCHEMA_VERSION, Trust,
+    CellInfo, Conditions, CpuLeftOut, Environment, MachineInfo, Machines, NotMeasured, Report,
+    SCHEMA_VERSION, SimulatedMachine, Trust,
 };
 
 /// A report with something in every field.
@@ -349,4 +349,26 @@ fn environment() -> Environment {
             }],
         }),
     }
+}
+
+/// Machines of which no two are alike.
+pub fn machines() -> Machines {
+    let machine = |name: &str, title: &str, [spes, cells, memory_modules]: [usize; 3], bytes| {
+        SimulatedMachine {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            spes,
+            cells,
+            memory_modules,
+            memory_bytes_per_module: bytes,
+            interconnect: if spes > 16 { "mesh" } else { "rings" }.to_owned(),
+        }
+    };
+    let long =
+        "A machine whose title is so long that it takes more than the line that it begins on";
+    Machines::new(vec![
+        machine("one", "One, \"the first\"", [6, 1, 1], Some(256 << 20)),
+        machine("two", "Two", [16, 2, 2], Some(512 << 20)),
+        machine("odd", long, [48, 1, 3], None),
+    ])
 }

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::{Comparison, Report, Reproduction, SCHEMA_VERSION};
+use crate::{Comparison, Machines, Report, Reproduction, SCHEMA_VERSION};
 
 /// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that it
 /// does not name are allowed, because later commands of the same schema version may write more.
@@ -19,12 +19,14 @@ pub fn published() -> Value {
     let report = generator.subschema_for::<Report>();
     let comparison = generator.subschema_for::<Comparison>();
     let reproduction = generator.subschema_for::<Reproduction>();
+    let machines = generator.subschema_for::<Machines>();
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:cellworks:schema:{SCHEMA_VERSION}"),
         "title": format!("The JSON of cellworks, version {SCHEMA_VERSION}"),
         "description": "What `cellworks compare --format json` prints if `command` is `compare`, what \
-                        `cellworks reproduce --format json` prints if it is `reproduce`, and what \
+                        `cellworks reproduce --format json` prints if it is `reproduce`, what \
+                        `cellworks machines --format json` prints if it is `machines`, and what \
                         `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
                         What has no meaning or was not measured is null.",
         "type": "object",
@@ -38,7 +40,11 @@ pub fn published() -> Value {
         "else": {
             "if": {"properties": {"command": {"const": "reproduce"}}},
             "then": reproduction,
-            "else": report,
+            "else": {
+                "if": {"properties": {"command": {"const": "machines"}}},
+                "then": machines,
+                "else": report,
+            },
         },
         "$defs": generator.take_definitions(true),
     });
@@ -113,6 +119,10 @@ mod tests {
         serde_json::to_value(made_up::reproduction()).unwrap()
     }
 
+    fn machines() -> Value {
+        serde_json::to_value(made_up::machines()).unwrap()
+    }
+
     /// What a validator has against an object.
     fn complaints(schema: &Value, object: &Value) -> Vec<String> {
         validator(schema)
@@ -137,7 +147,7 @@ mod tests {
     #[test]
     fn what_commands_print_validates_and_is_documented() {
         let bare = serde_json::to_value(made_up::bare()).unwrap();
-        for object in [report(), bare, comparison(), reproduction()] {
+        for object in [report(), bare, comparison(), machines(), reproduction()] {
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(complaints(&closed(), &object), [""; 0]);
         }
@@ -204,6 +214,12 @@ mod tests {
         assert!(!validator(&published()).is_valid(&comparison));
         comparison["command"] = json!("stats");
         assert!(!validator(&published()).is_valid(&comparison));
+        let mut machines = machines();
+        machines["machines"][0]["spes"] = json!("six");
+        assert_eq!(
+            complaints(&published(), &machines),
+            ["/machines/0/spes: \"six\" is not of type \"integer\""]
+        );
     }
 
     /// Examples name fields as `.name` in jq, between single quotes, and as `["name"]` in Python.
@@ -249,7 +265,7 @@ mod tests {
     #[test]
     fn the_document_describes_every_field_at_the_top() {
         let document = include_str!("../../../docs/json.md");
-        for object in [report(), comparison(), reproduction()] {
+        for object in [report(), comparison(), machines(), reproduction()] {
             for field in object.as_object().unwrap().keys() {
                 assert!(
                     document.contains(&format!("`{field}`")),

@@ -7,7 +7,19 @@
 //!                                                        local store, register)  crossbar, matrix)
 //! ```
 
+#[allow(dead_code)]
+mod crossbar;
+#[allow(dead_code)]
+mod matrix;
+#[allow(dead_code)]
+mod mesh;
+#[allow(dead_code)]
+mod ports;
+
+use cellworks_machine::Span;
+
 use crate::queue::Queue;
+use crate::{Quantity, ResourceCounters};
 
 /// An end of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,4 +123,37 @@ impl Fabric {
     pub fn handle(&mut self, _now_fs: u64, index: u32, _queue: &mut Queue, done: &mut Vec<Token>) {
         done.push(self.tokens[index as usize]);
     }
+}
+
+/// What a resource has carried so far.
+#[derive(Debug, Default)]
+struct Usage {
+    packets: u64,
+    bytes: u64,
+    busy_fs: u64,
+}
+
+impl Usage {
+    fn counters(&self, name: String) -> ResourceCounters {
+        ResourceCounters {
+            name,
+            packets: self.packets,
+            bytes: self.bytes,
+            busy: Span::from_femtoseconds(u128::from(self.busy_fs)),
+        }
+    }
+}
+
+const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
+
+/// A time that the description gives in picoseconds.
+fn ps_fs(picoseconds: &Quantity) -> u64 {
+    let span = picoseconds.value.checked_mul(1_000);
+    span.expect("a time of the machine's description below five hours")
+}
+
+/// How long so many bytes take, rounded up to a femtosecond so that no rate is ever exceeded.
+fn transfer_fs(bytes: u64, bytes_per_s: u64) -> u64 {
+    let span = u128::from(bytes) * FEMTOSECONDS_PER_SECOND;
+    u64::try_from(span.div_ceil(u128::from(bytes_per_s))).expect("a rate of some bytes a second")
 }
