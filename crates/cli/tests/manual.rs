@@ -86,6 +86,6 @@ fn manual_pages_have_the_subcommands_and_flags() {
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, compare, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, compare, reproduce, machines, completions, man, help\n",
     );
 }

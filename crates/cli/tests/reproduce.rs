@@ -61,11 +61,8 @@ fn numbers_are_simulated_the_same_each_time() {
     let report = run();
     assert_eq!(report, run());
     let number = |name: &str| {
-        let results = list(&report, "results").iter();
-        results
-            .cloned()
-            .find(|result| result["name"] == name)
-            .unwrap()
+        let mut results = list(&report, "results").iter();
+        results.find(|result| result["name"] == name).unwrap()
     };
     assert!(number("switch")["error_percent"].as_f64().unwrap().abs() < 5.0);
     let predicted = number("get-16-spes");

@@ -96,7 +96,7 @@ impl Figure {
         if let Some(number) = self
             .at
             .iter()
-            .find(|at| in_elements && LIST_BYTES % **at != 0)
+            .find(|at| in_elements && !LIST_BYTES.is_multiple_of(**at))
         {
             return Err(format!(
                 "{number} elements do not share {LIST_BYTES} bytes evenly; use powers of 2"

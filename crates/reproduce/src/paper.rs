@@ -212,6 +212,10 @@ impl Paper {
 
     /// The papers that are built in: the five that Cellworks implements, then measurements published
     /// elsewhere.
+    ///
+    /// # Panics
+    ///
+    /// Never: a test reads them all.
     pub fn all() -> Vec<Self> {
         let papers = TEXTS.iter().map(|(name, _)| Self::built_in(name));
         papers
@@ -225,6 +229,10 @@ impl Paper {
     /// let paper = cellworks_reproduce::Paper::built_in("cellmt").unwrap();
     /// assert_eq!(paper.machine, "qs20");
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// Never: a test reads them all.
     pub fn built_in(name: &str) -> Option<Self> {
         let (_, text) = TEXTS.iter().find(|(built_in, _)| *built_in == name)?;
         Some(Self::parse(text).unwrap_or_else(|error| panic!("`{name}` is built in: {error}")))

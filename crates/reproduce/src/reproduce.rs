@@ -44,6 +44,10 @@ pub struct UnknownMachine {
 ///
 /// [`UnknownMachine`] if there is no description of a machine that a paper names. A simulation that fails is
 /// no error: the report says so.
+///
+/// # Panics
+///
+/// If there are no papers.
 pub fn reproduce(
     asked: Asked<'_>,
     descriptions: Descriptions<'_>,

@@ -28,6 +28,10 @@ pub struct Moved {
 /// # Errors
 ///
 /// Why a simulation failed.
+///
+/// # Panics
+///
+/// Never: what is raised is one of the fitted parameters.
 pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved>, String> {
     let before = calibrated(paper, description)?;
     let moved = |(parameter, fitted_to): (String, String)| {

@@ -87,7 +87,7 @@ const LIMITS: Limits = Limits {
 /// few, so more only take time; what needs thousands of requests is in a steady state by itself.
 const ITERATIONS: (u64, u64) = (64, 4);
 /// About how many bus requests a measurement may have.
-const REQUESTS: u64 = 60_000;
+const REQUESTS: u64 = 30_000;
 /// Creating a program takes milliseconds and moves nothing: it needs no steady state.
 const THREADS_ITERATIONS: u64 = 4;
 
