@@ -153,6 +153,8 @@ pub struct MemoryModule {
     /// From the command's arrival at the controller to the data at the bus, for a read of an idle
     /// bank.
     pub access_ps: Quantity,
+    /// From the last byte of a write at the controller until its MFC has been told.
+    pub accept_ps: Quantity,
     /// Banks, to which lines are dealt out in turn.
     pub banks: Quantity,
     /// How long a bank is busy with a read.

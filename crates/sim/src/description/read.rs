@@ -567,6 +567,7 @@ section!(MemoryModule {
     bytes: lines_of_128(1 << 40),
     bytes_per_s: BYTES_PER_S,
     access_ps: PS,
+    accept_ps: PS,
     banks: SMALL,
     bank_read_ps: PS,
     bank_write_ps: PS,

@@ -24,6 +24,7 @@ cell = 0
 bytes = 536_870_912
 bytes_per_s = 25_600_000_000
 access_ps = 48_000
+accept_ps = 24_000
 banks = 16
 bank_read_ps = 60_000
 bank_write_ps = 70_000
@@ -38,6 +39,7 @@ cell = 1
 bytes = 0x2000_0000
 bytes_per_s = 25_600_000_000
 access_ps = 48_000
+accept_ps = 24_000
 banks = 16
 bank_read_ps = 60_000
 bank_write_ps = 70_000
@@ -117,8 +119,8 @@ fn changed(from: &str, to: &str) -> String {
 
 /// A chip with this interconnect, without the second Cell and its memory.
 fn chip(interconnect: &str) -> String {
-    let mut text = changed(&lines(41, 57), "");
-    text = text.replacen(&lines(27, 40), "", 1);
+    let mut text = changed(&lines(43, 59), "");
+    text = text.replacen(&lines(28, 42), "", 1);
     text = text.replacen(&lines(9, 12), "", 1);
     text + interconnect
 }
@@ -173,11 +175,11 @@ fn each_kind_of_interconnect_is_read() {
 fn what_is_no_toml() {
     refused(
         &changed("[link]", "[link"),
-        "52: no TOML: unclosed table, expected `]`",
+        "54: no TOML: unclosed table, expected `]`",
     );
     refused(
         &changed("issue_cycles", "outstanding_requests"),
-        "65: no TOML: duplicate key",
+        "67: no TOML: duplicate key",
     );
 }
 
@@ -185,22 +187,22 @@ fn what_is_no_toml() {
 fn keys() {
     refused(
         &changed("packet_bus_cycles", "packet_bus_cylces"),
-        "47: interconnect.packet_bus_cylces is no known key; did you mean packet_bus_cycles? allowed: \
+        "49: interconnect.packet_bus_cylces is no known key; did you mean packet_bus_cycles? allowed: \
          elements, elements_source, clockwise, counterclockwise, packet_bus_cycles, hop_bus_cycles, \
          start_interval_bus_cycles, hops_max",
     );
     refused(
         &changed("hit_cycles = 160", "hit_cycles = 160\ncolour = \"red\""),
-        "82: atomic.colour is no known key; allowed: cache_lines, hit_cycles",
+        "84: atomic.colour is no known key; allowed: cache_lines, hit_cycles",
     );
     refused(
         &changed("source = \"Krolak 2005\"", "sauce = \"Krolak 2005\""),
-        "47: interconnect.packet_bus_cycles.sauce is no known key; did you mean source? allowed: value, \
+        "49: interconnect.packet_bus_cycles.sauce is no known key; did you mean source? allowed: value, \
          source, sure, fitted_to",
     );
     refused(
         &changed("[spu]", "[spu2]"),
-        "83: spu2 is no known key; did you mean spu? allowed: name, title, clock, cell, memory, \
+        "85: spu2 is no known key; did you mean spu? allowed: name, title, clock, cell, memory, \
          interconnect, command, link, mfc, local_store, registers, atomic, spu, ppe",
     );
     refused(
@@ -208,12 +210,12 @@ fn keys() {
         "13: memory[0].banks is missing; allowed: 1 to 1_024",
     );
     refused(
-        &changed(&lines(83, 86), ""),
+        &changed(&lines(85, 88), ""),
         "1: spu is missing; allowed: a table of keys",
     );
     refused(
         &changed(", sure = \"stated\"", ""),
-        "47: interconnect.packet_bus_cycles.sure is missing; allowed: \"stated\", \"derived\", \
+        "49: interconnect.packet_bus_cycles.sure is missing; allowed: \"stated\", \"derived\", \
          \"uncertain\", \"fitted\"",
     );
     refused(
@@ -230,10 +232,10 @@ fn types() {
     );
     refused(
         &changed("banks = 16", "banks = \"many\""),
-        "18: memory[0].banks is \"many\"; allowed: whole numbers, 1 to 1_024",
+        "19: memory[0].banks is \"many\"; allowed: whole numbers, 1 to 1_024",
     );
     refused(
-        &changed(&lines(83, 86), "").replacen("name =", "spu = 7\nname =", 1),
+        &changed(&lines(85, 88), "").replacen("name =", "spu = 7\nname =", 1),
         "1: spu is 7; allowed: a table of keys",
     );
     refused(
@@ -258,22 +260,22 @@ fn types() {
     );
     refused(
         &changed("\"rings\"", "\"ring\""),
-        "42: interconnect.kind is \"ring\"; allowed: \"rings\", \"mesh\", \"crossbar\", \"matrix\"",
+        "44: interconnect.kind is \"ring\"; allowed: \"rings\", \"mesh\", \"crossbar\", \"matrix\"",
     );
     refused(
         &changed("\"stated\"", "\"sure\""),
-        "47: interconnect.packet_bus_cycles.sure is \"sure\"; allowed: \"stated\", \"derived\", \
+        "49: interconnect.packet_bus_cycles.sure is \"sure\"; allowed: \"stated\", \"derived\", \
          \"uncertain\", \"fitted\"",
     );
     refused(
         &mesh().replacen("[1, 0]", "[1]", 1),
-        "65: interconnect.ppe_tile is [1]; allowed: a column and a row, such as [0, 2]",
+        "66: interconnect.ppe_tile is [1]; allowed: a column and a row, such as [0, 2]",
     );
     let long = format!("[{}]", "1, ".repeat(100));
     refused(
         &changed("banks = 16", &format!("banks = {long}")),
         &format!(
-            "18: memory[0].banks is {}...; allowed: whole numbers, 1 to 1_024",
+            "19: memory[0].banks is {}...; allowed: whole numbers, 1 to 1_024",
             &long[..60]
         ),
     );
@@ -303,7 +305,7 @@ fn numbers_out_of_range() {
     );
     refused(
         &changed("value = 8", "value = 0"),
-        "47: interconnect.packet_bus_cycles.value is 0; allowed: 1 to 1_000_000",
+        "49: interconnect.packet_bus_cycles.value is 0; allowed: 1 to 1_000_000",
     );
     for requests in [0, 129] {
         refused(
@@ -311,14 +313,14 @@ fn numbers_out_of_range() {
                 "outstanding_requests = 16",
                 &format!("outstanding_requests = {requests}"),
             ),
-            &format!("64: mfc.outstanding_requests is {requests}; allowed: 1 to 128"),
+            &format!("66: mfc.outstanding_requests is {requests}; allowed: 1 to 128"),
         );
     }
     for bytes in [0, 262_145, (1 << 30) + 128] {
         refused(
             &changed("bytes = 262_144", &format!("bytes = {bytes}")),
             &format!(
-                "71: local_store.bytes is {bytes}; allowed: multiples of 128 from 128 to 1_073_741_824"
+                "73: local_store.bytes is {bytes}; allowed: multiples of 128 from 128 to 1_073_741_824"
             ),
         );
     }
@@ -328,12 +330,12 @@ fn numbers_out_of_range() {
 fn fitted_values_say_what_they_were_fitted_to() {
     refused(
         &changed("\"stated\"", "\"fitted\""),
-        "47: interconnect.packet_bus_cycles.fitted_to is missing; allowed: the published number that the \
+        "49: interconnect.packet_bus_cycles.fitted_to is missing; allowed: the published number that the \
          value was fitted to",
     );
     refused(
         &changed("\"stated\"", "\"stated\", fitted_to = \"table 1\""),
-        "47: interconnect.packet_bus_cycles.fitted_to is there, but the value is not fitted; allowed: \
+        "49: interconnect.packet_bus_cycles.fitted_to is there, but the value is not fitted; allowed: \
          only with sure = \"fitted\"",
     );
 }
@@ -369,17 +371,17 @@ fn cells_that_cannot_be() {
          crossbar or a matrix",
     );
     refused(
-        &(changed(&lines(41, 51), "") + CROSSBAR),
+        &(changed(&lines(43, 53), "") + CROSSBAR),
         "9: cell[1] is one [[cell]] too many; allowed: two at the most with rings, one with a mesh, a \
          crossbar or a matrix",
     );
     refused(
-        &changed(&lines(52, 57), ""),
+        &changed(&lines(54, 59), ""),
         "1: link is missing; allowed: a [link], because there are two Cells",
     );
     refused(
-        &(chip(CROSSBAR) + &lines(52, 57)),
-        "64: link is there, but there is one Cell; allowed: a [link] between two Cells",
+        &(chip(CROSSBAR) + &lines(54, 59)),
+        "65: link is there, but there is one Cell; allowed: a [link] between two Cells",
     );
     let many: Vec<String> = (0..1_025).map(|spe| spe.to_string()).collect();
     refused(
@@ -391,12 +393,12 @@ fn cells_that_cannot_be() {
 #[test]
 fn memory_that_cannot_be() {
     refused(
-        &changed(&lines(13, 40), ""),
+        &changed(&lines(13, 42), ""),
         "1: memory is missing; allowed: one [[memory]] or more",
     );
     refused(
         &changed("cell = 1", "cell = 2"),
-        "28: memory[1].cell is 2; allowed: 0 to 1, because there are 2 [[cell]]",
+        "29: memory[1].cell is 2; allowed: 0 to 1, because there are 2 [[cell]]",
     );
     refused(
         &chip(CROSSBAR).replacen("cell = 0", "cell = 1", 1),
@@ -404,15 +406,15 @@ fn memory_that_cannot_be() {
     );
     refused(
         &changed("cell = 1", "cell = 0"),
-        "28: memory[1].cell is 0 again; allowed: one [[memory]] for each Cell on rings",
+        "29: memory[1].cell is 0 again; allowed: one [[memory]] for each Cell on rings",
     );
     refused(
         &changed("refresh_ps = 30_000", "refresh_ps = 1_000_000"),
-        "25: memory[0].refresh_ps is 1000000; allowed: less than refresh_interval_ps, which is 1000000",
+        "26: memory[0].refresh_ps is 1000000; allowed: less than refresh_interval_ps, which is 1000000",
     );
     refused(
         &changed("cell = 1", "cell = 1\ntile = [0, 0]"),
-        "29: memory[1].tile is there, but there are no tiles; allowed: only with a mesh",
+        "30: memory[1].tile is there, but there are no tiles; allowed: only with a mesh",
     );
     refused(
         &chip(MESH),
@@ -429,7 +431,7 @@ fn rings_that_cannot_be() {
         )
     };
     let missing = |element: &str, because: &str| {
-        format!("43: interconnect.elements misses {element:?}; allowed: with it, because {because}")
+        format!("45: interconnect.elements misses {element:?}; allowed: with it, because {because}")
     };
     refused(
         &elements(r#""SPE1", "IOIF0", "SPE0", "MIC""#),
@@ -449,24 +451,24 @@ fn rings_that_cannot_be() {
     );
     refused(
         &elements(r#""PPE", "SPE1", "IOIF0", "SPE0", "MIC", "SPE1""#),
-        "43: interconnect.elements[5] is \"SPE1\" again; allowed: each element once",
+        "45: interconnect.elements[5] is \"SPE1\" again; allowed: each element once",
     );
     for element in ["SPE8", "SPE01", "SPU0", "spe0"] {
         refused(
             &elements(&format!("\"PPE\", {element:?}")),
             &format!(
-                "43: interconnect.elements[1] is {element:?}; allowed: PPE, SPE0 to SPE7, MIC, IOIF0, IOIF1"
+                "45: interconnect.elements[1] is {element:?}; allowed: PPE, SPE0 to SPE7, MIC, IOIF0, IOIF1"
             ),
         );
     }
     refused(
         &changed("hops_max = 2", "hops_max = 1"),
-        "50: interconnect.hops_max is 1; allowed: 2 or more, because the farthest of 5 elements is 2 hops \
+        "52: interconnect.hops_max is 1; allowed: 2 or more, because the farthest of 5 elements is 2 hops \
          away",
     );
     refused(
         &changed("counterclockwise = 2", "counterclockwise = 0"),
-        "50: interconnect.hops_max is 2; allowed: 4 or more, because the farthest of 5 elements is 4 hops \
+        "52: interconnect.hops_max is 2; allowed: 4 or more, because the farthest of 5 elements is 4 hops \
          away",
     );
     refused(
@@ -474,7 +476,7 @@ fn rings_that_cannot_be() {
             "clockwise = 2\ncounterclockwise = 2",
             "clockwise = 0\ncounterclockwise = 0",
         ),
-        "45: interconnect.clockwise is 0, and counterclockwise too; allowed: one ring or more in all",
+        "47: interconnect.clockwise is 0, and counterclockwise too; allowed: one ring or more in all",
     );
 }
 
@@ -490,7 +492,7 @@ fn meshes_that_cannot_be() {
     );
     refused(
         &mesh().replacen("ppe_tile = [1, 0]", "ppe_tile = [1, 1]", 1),
-        "65: interconnect.ppe_tile is [1, 1]; allowed: columns 0 to 1, rows 0 to 0",
+        "66: interconnect.ppe_tile is [1, 1]; allowed: columns 0 to 1, rows 0 to 0",
     );
     refused(
         &mesh().replacen("\ntile = [0, 0]", "\ntile = [2, 0]", 1),
@@ -503,19 +505,19 @@ fn matrices_that_cannot_be() {
     let rows = |rows: &str| chip(MATRIX).replacen("[[0, 5], [6, 0]]", rows, 1);
     refused(
         &rows("[[0, 5]]"),
-        "62: interconnect.one_way_ps has 1 rows; allowed: 2, one for each SPE",
+        "63: interconnect.one_way_ps has 1 rows; allowed: 2, one for each SPE",
     );
     refused(
         &rows("[[0, 5],\n[6, 0, 7]]"),
-        "63: interconnect.one_way_ps[1] has 3 times; allowed: 2, one for each SPE",
+        "64: interconnect.one_way_ps[1] has 3 times; allowed: 2, one for each SPE",
     );
     refused(
         &rows("[[0, 5],\n[-6, 0]]"),
-        "63: interconnect.one_way_ps[1][0] is -6; allowed: 0 to 1_000_000_000_000",
+        "64: interconnect.one_way_ps[1][0] is -6; allowed: 0 to 1_000_000_000_000",
     );
     refused(
         &rows("[]"),
-        "62: interconnect.one_way_ps is []; allowed: rows of times, one for each SPE",
+        "63: interconnect.one_way_ps is []; allowed: rows of times, one for each SPE",
     );
 }
 

@@ -42,6 +42,7 @@ pub(super) enum Outcome {
 pub(super) struct Memory {
     line_fs: u64,
     access_fs: u64,
+    accept_fs: u64,
     bank_read_fs: u64,
     bank_write_fs: u64,
     turnaround_fs: u64,
@@ -124,6 +125,7 @@ impl Memory {
         Self {
             line_fs: super::transfer_fs(LINE_BYTES, module.bytes_per_s.value),
             access_fs: super::ps_fs(&module.access_ps),
+            accept_fs: super::ps_fs(&module.accept_ps),
             bank_read_fs: super::ps_fs(&module.bank_read_ps),
             bank_write_fs: super::ps_fs(&module.bank_write_ps),
             turnaround_fs: super::ps_fs(&module.turnaround_ps),
@@ -190,6 +192,11 @@ impl Memory {
             return None;
         }
         self.proceed(now_fs, outcomes)
+    }
+
+    /// From the last byte of a write that is accepted until its Cell has been told.
+    pub fn accept_fs(&self) -> u64 {
+        self.accept_fs
     }
 
     /// What its pins carried; a short write counts as two lines, because its line is read before.
@@ -345,7 +352,11 @@ mod tests {
     const NS: u64 = 1_000_000;
 
     fn module() -> MemoryModule {
-        Description::built_in("qs20").unwrap().modules[0].clone()
+        let mut module = Description::built_in("qs20").unwrap().modules[0].clone();
+        module.bank_write_ps.value = 70_000;
+        module.whole_write_bytes.value = 128;
+        module.refresh_ps.value = 30_000;
+        module
     }
 
     /// A module that is given requests by hand, in nanoseconds; a line is `n` where its address is 128 n.

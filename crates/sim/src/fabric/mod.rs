@@ -23,6 +23,10 @@
 //!                                             └──phase──► its response ──link──┘
 //! ```
 //!
+//! What is written to the memory of the other Cell sets out when the own Cell has seen the command, which takes the response of
+//! the own Cell along: so it is known there first that both have agreed. The controller's answer comes back over
+//! the link.
+//!
 //! # From Cell to Cell without coherence
 //!
 //! Requests to a local store or a register in the other Cell go through the interfaces at the ends of the link, and the
@@ -48,7 +52,7 @@
 //! # Data
 //!
 //! Data that a requester reads from memory has its time from [`memory`]. A write to memory is complete when the controller
-//! has accepted it. Everything else takes the time of the local store or register at each end; a
+//! has accepted it and said so. Everything else takes the time of the local store or register at each end; a
 //! PPE takes none of its own here.
 
 mod command;
@@ -221,9 +225,9 @@ struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// Coherent reads: whether the combined response is known.
+    /// Coherent: whether the combined response is known where data waits for it.
     responded: bool,
-    /// Coherent reads: data that waits for the combined response, and since when.
+    /// Coherent: data that waits for the combined response, and since when.
     data_fs: Option<u64>,
     /// The packet of [`Step::Ready`].
     packet: Packet,
@@ -387,6 +391,7 @@ impl Fabric {
             }
             Step::Reflected => self.reflected(now_fs, id, queue),
             Step::Crossed => self.crossed(now_fs, id, queue),
+            Step::Snooped if self.is_written_across(id) => self.responded(now_fs, id, queue),
             Step::Snooped => {
                 let other = self.other_cell(id);
                 let arrival = self.link().command_fs(now_fs, other);
@@ -507,6 +512,10 @@ impl Fabric {
             self.responded(now_fs, id, queue);
             return;
         }
+        if self.is_written_across(id) {
+            let ready = now_fs + self.ends.source_fs(&entry.transaction);
+            self.leave_source(ready, id, queue);
+        }
         let arrival = self.link().command_fs(now_fs, own_cell);
         if entry.crosses() && entry.transaction.access == Access::Read {
             self.at(arrival, Step::Crossed, id, queue);
@@ -564,7 +573,13 @@ impl Fabric {
                     time_fs,
                 } => self.source_ready(time_fs, transaction as usize, queue),
                 Outcome::Accepted { transaction } => {
-                    self.at(now_fs, Step::Complete, transaction as usize, queue);
+                    let id = transaction as usize;
+                    let mut told_fs = now_fs + self.modules[module].accept_fs();
+                    if self.under_way[id].crosses() {
+                        let cell = usize::from(self.under_way[id].target.cell);
+                        told_fs = self.link().command_fs(told_fs, cell);
+                    }
+                    self.at(told_fs, Step::Complete, id, queue);
                 }
             }
         }
@@ -587,6 +602,7 @@ impl Fabric {
 
     /// The requester's Cell knows the combined response.
     fn responded(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+        let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
         let transaction = entry.transaction;
         match transaction.access {
@@ -600,6 +616,12 @@ impl Fabric {
                     } else {
                         self.leave_source(ready, id, queue);
                     }
+                }
+            }
+            Access::Write if is_written_across => {
+                entry.responded = true;
+                if let Some(data_fs) = entry.data_fs {
+                    self.enter_from_link(now_fs.max(data_fs), id, queue);
                 }
             }
             Access::Write if transaction.place.is_coherent() => {
@@ -620,7 +642,9 @@ impl Fabric {
         let entry = &mut self.under_way[id];
         let coherent = entry.transaction.place.is_coherent();
         match entry.transaction.access {
-            Access::Read if coherent && !entry.responded => entry.data_fs = Some(now_fs),
+            Access::Read | Access::Write if coherent && !entry.responded => {
+                entry.data_fs = Some(now_fs);
+            }
             Access::Write if !coherent => {
                 let cell = usize::from(entry.target.cell);
                 let slot = self.command.slot_fs(now_fs, cell);
@@ -628,6 +652,14 @@ impl Fabric {
             }
             _ => self.enter_from_link(now_fs, id, queue),
         }
+    }
+
+    /// Whether a transaction writes to the memory of the other Cell.
+    fn is_written_across(&self, id: usize) -> bool {
+        let entry = &self.under_way[id];
+        let transaction = &entry.transaction;
+        let to_memory = matches!(transaction.place, Place::Memory { .. });
+        to_memory && transaction.access == Access::Write && entry.crosses()
     }
 
     /// Puts data on the interconnect of its source's Cell.
