@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cellworks_machine::{CellId, ModuleId, Span};
+use cellworks_reproduce::Paper;
 use cellworks_stats::{Count, Function, Iterations, MatrixRequest, Polling, Primitive, Request};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -25,6 +26,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Stats(StatsArgs),
     Compare(CompareArgs),
+    Reproduce(ReproduceArgs),
     Machines(MachinesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -179,6 +181,35 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 }
+
+/// Simulates what papers have published, and prints both numbers and the error.
+///
+/// Without PAPER it takes all of them. What a paper keeps back is predicted.
+#[derive(Args)]
+#[command(after_help = REPRODUCE_AFTER_HELP)]
+pub(crate) struct ReproduceArgs {
+    /// The paper
+    #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(Paper::names()))]
+    pub paper: Option<String>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+const REPRODUCE_AFTER_HELP: &str = "\
+Examples:
+  cellworks reproduce cellstats --html cellstats.html
+      What the primitives of a dual Cell blade cost, and the curves of the paper's figures 4 to 12.
+  cellworks reproduce task-mapping
+      A ring of tasks in all 5,040 mappings to eight SPEs.
+  cellworks reproduce --format csv > numbers.csv
+      Every published number, for a spreadsheet.
+
+Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 some simulations failed.";
 
 /// Lists the simulated machines that are built in, or shows one of them.
 ///

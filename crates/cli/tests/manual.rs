@@ -4,7 +4,14 @@ mod common;
 
 use common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 5] = ["stats", "compare", "machines", "completions", "man"];
+const SUBCOMMANDS: [&str; 6] = [
+    "stats",
+    "compare",
+    "reproduce",
+    "machines",
+    "completions",
+    "man",
+];
 
 /// The long flags of `stats`.
 const FLAGS: [&str; 10] = [
@@ -79,6 +86,6 @@ fn manual_pages_have_the_subcommands_and_flags() {
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, compare, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, compare, reproduce, machines, completions, man, help\n",
     );
 }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A [`Report`] is computed once, and every view only shows what is in it. [`read()`] takes one back from
-//! its JSON, and [`Comparison`] sets two side by side.
+//! its JSON, and [`Comparison`] sets two side by side. A [`Reproduction`] sets simulated numbers beside
+//! published ones.
 
 pub mod compare;
 pub mod csv;
@@ -19,6 +20,7 @@ pub mod machines;
 #[cfg(test)]
 mod made_up;
 mod read;
+pub mod reproduction;
 mod scale;
 pub mod schema;
 pub mod table;
@@ -32,6 +34,7 @@ use serde::{Deserialize, Serialize};
 pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
 pub use read::{ReadError, read};
+pub use reproduction::Reproduction;
 pub use text::{bandwidth, size, time, title};
 
 /// The version of the JSON; it rises when a field changes its meaning or goes, not when one is

@@ -15,7 +15,7 @@
 //! 150 KB, takes its colours from the reader's preference for light or dark, and prints. Comparisons
 //! have the same frame.
 
-mod chart;
+pub(crate) mod chart;
 mod matrix;
 mod page;
 mod sweeps;
@@ -28,6 +28,7 @@ use crate::text::{self, doubts, figures, parts_of, time};
 use crate::{Conditions, Environment, MachineInfo, Report};
 
 pub(crate) use page::{Page, Part, notice};
+pub(crate) use sweeps::short;
 
 /// The report as one HTML file that loads nothing.
 ///
