@@ -21,7 +21,7 @@ use cellworks_machine::{Machine, Span, Spe, SpeId, Time};
 
 use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
 use super::exchange::{STOP, next};
-use super::{Outcome, wait_until};
+use super::{Outcome, pass, wait_until};
 use crate::error::{MeasureError, Untrusted};
 use crate::program::{check, join};
 use crate::request::Plan;
@@ -59,10 +59,14 @@ pub(super) fn measure<M: Machine>(
                     ppe.write_in_mbox(partner, word);
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
-                // The partner may have to share the PPE's CPU until it sleeps.
-                let yield_now = std::thread::yield_now;
+                // Looking for a word that nobody writes takes time on a simulated machine; and on a
+                // computer the partner may have to share the PPE's CPU until it sleeps.
+                let pass = |_| {
+                    ppe.try_read_out_mbox(partners[0], Outbound::Plain);
+                    std::thread::yield_now();
+                };
                 conduct(&plan.pace, |round| {
-                    waker.round(round, || ppe.now(), yield_now, exchange)
+                    waker.round(round, || ppe.now(), pass, exchange)
                 })
                 .map(|()| waker.loops)
                 .map_err(MeasureError::from)
@@ -75,7 +79,8 @@ pub(super) fn measure<M: Machine>(
                         [(); 3].map(|()| spe.read_in_mbox())
                     };
                     obey(spe, |round| {
-                        Ok(waker.round(round, || spe.now(), || spe.yield_now(), exchange)?)
+                        let pass = |left| pass(spe, left);
+                        Ok(waker.round(round, || spe.now(), pass, exchange)?)
                     })?;
                     Ok((Vec::new(), waker.loops))
                 });
@@ -122,14 +127,14 @@ impl<'a> Waker<'a> {
         &mut self,
         round: Round,
         now: impl Fn() -> Time,
-        yield_now: impl Fn(),
+        pass: impl Fn(Span),
         exchange: impl Fn(SpeId, u32) -> [u32; 3],
     ) -> Result<RoundTimes, Untrusted> {
         let start = now();
         let mut samples = vec![Vec::new(); self.partners.len()];
         for _ in 0..round.iterations {
             for (partner, samples) in self.partners.iter().zip(&mut samples) {
-                wait_until(now() + SLEEP, &now, &yield_now);
+                wait_until(now() + SLEEP, &now, &pass);
                 self.word = next(self.word);
                 let sent = now();
                 let [reply, upper, lower] = exchange(*partner, self.word);
@@ -207,7 +212,7 @@ mod tests {
         };
         let mut waker = Waker::new(&SPES);
         let mut round = |iterations, counts| {
-            let tick = || clock_ns.set(clock_ns.get() + 100_000);
+            let tick = |_| clock_ns.set(clock_ns.get() + 100_000);
             let now = || at(clock_ns.get());
             let round = Round { iterations, counts };
             waker.round(round, now, tick, exchange).unwrap()
