@@ -54,13 +54,17 @@ pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
     let parts = ["part", "busy", "packets", "moved"].map(str::to_owned);
     [
         [headings.collect()].into_iter().chain(spes).collect(),
-        [parts.to_vec()].into_iter().chain(used.map(resource)).collect(),
+        [parts.to_vec()]
+            .into_iter()
+            .chain(used.map(resource))
+            .collect(),
     ]
 }
 
 /// Bytes, as people read many of them.
 fn moved(bytes: u64) -> String {
-    let scaled = |log2: u32, unit| format!("{} {unit}", figures(bytes as f64 / 2f64.powi(log2 as i32)));
+    let scaled =
+        |log2: u32, unit| format!("{} {unit}", figures(bytes as f64 / 2f64.powi(log2 as i32)));
     match bytes {
         _ if bytes < 1 << 10 => size(bytes as usize),
         _ if bytes < 1 << 20 => scaled(10, "KB"),

@@ -97,11 +97,7 @@ pub fn render(report: &Report) -> String {
         report.advice.iter().map(|advice| advice.text.clone()),
     );
     if let Some(counters) = &report.counters {
-        text += &format!(
-            "\n{}: {}\n",
-            bold("Counters"),
-            counters::about(counters)
-        );
+        text += &format!("\n{}: {}\n", bold("Counters"), counters::about(counters));
         text += &counters::tables(counters)
             .map(|table| aligned(&table))
             .join("\n");

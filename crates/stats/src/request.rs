@@ -566,7 +566,10 @@ impl Request {
 
     fn block(&self, limits: &Limits) -> Result<Shape, RequestError> {
         let bytes = self.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
-        check_dma_size(bytes, limits.block_bytes_max.min(limits.local_block_bytes_max()))?;
+        check_dma_size(
+            bytes,
+            limits.block_bytes_max.min(limits.local_block_bytes_max()),
+        )?;
         Ok(Shape::Block { bytes })
     }
 
@@ -761,7 +764,9 @@ impl Limits {
     /// The largest block that a local store has room for: any where the window fits through which
     /// large blocks move, otherwise what is left beside the control block.
     fn local_block_bytes_max(&self) -> usize {
-        let room = self.local_store_bytes.saturating_sub(LOCAL_STORE_OVERHEAD_BYTES);
+        let room = self
+            .local_store_bytes
+            .saturating_sub(LOCAL_STORE_OVERHEAD_BYTES);
         if room >= WINDOW_BYTES {
             usize::MAX
         } else {

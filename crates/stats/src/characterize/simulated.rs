@@ -5,7 +5,7 @@ use cellworks_machine::{CellId, ModuleId, Topology};
 
 use crate::{Count, Function, Iterations, Limits, Request};
 
-/// Numbers of SPEs, as far as the machine has them, in the paper's figures.
+/// Numbers of SPEs in the paper's figures.
 const SPES: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// The sizes of blocks, up to what one DMA command moves.
@@ -26,7 +26,7 @@ const CHAINS: [u32; 5] = [1, 2, 4, 8, 16];
 ///
 /// - starting a program on one SPE, and on all;
 /// - mailboxes and signals between one SPE of each Cell and the PPE, and between it and SPE 0;
-/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8 and 16 SPEs, on shared and on private buffers, with
+/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private buffers, with
 ///   each memory module of a Cell (figures 4 to 7 of the paper); and with the local store of SPE 0, by
 ///   SPEs of each Cell (figures 8 and 9);
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all (figures 10 and 11);
@@ -69,8 +69,8 @@ pub fn characterize_simulated(topology: &Topology, limits: &Limits) -> Vec<Reque
         block_bytes: Some(bytes),
         ..request(Function::Copy)
     }));
-    requests.extend(SPES[1..].iter().map(|spes| Request {
-        spes: Count::Private(*spes),
+    requests.extend(numbers(all).skip(1).map(|spes| Request {
+        spes: Count::Private(spes),
         block_bytes: Some(COPY_BYTES[2]),
         ..request(Function::Copy)
     }));
@@ -92,6 +92,12 @@ pub fn characterize_simulated(topology: &Topology, limits: &Limits) -> Vec<Reque
     requests
 }
 
+/// The numbers of SPEs of the paper's figures that a machine of so many has, and all of them.
+fn numbers(all: usize) -> impl Iterator<Item = usize> {
+    let below = SPES.into_iter().filter(move |number| *number < all);
+    below.chain([all])
+}
+
 /// Blocks of main memory: every size by every number of SPEs, with each module that is nearest to a
 /// Cell.
 fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
@@ -103,7 +109,7 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     modules.dedup();
     let mut requests = Vec::new();
     for &module in &modules {
-        for count in SPES {
+        for count in numbers(topology.spes().len()) {
             let private = (count > 1).then_some(Count::Private(count));
             for spes in [Count::Shared(count)].into_iter().chain(private) {
                 requests.extend(BLOCK_BYTES.map(|bytes| Request {
@@ -123,9 +129,9 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
 fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for cell in topology.cells() {
-        for count in &SPES[1..] {
+        for count in numbers(topology.spes().len()).skip(1) {
             requests.extend(BLOCK_BYTES.map(|bytes| Request {
-                spes: Count::Shared(*count),
+                spes: Count::Shared(count),
                 between_spes: true,
                 cell: Some(cell),
                 block_bytes: Some(bytes),
