@@ -7,8 +7,23 @@ use common::{Run, cellworks};
 const SUBCOMMANDS: [&str; 4] = ["stats", "compare", "completions", "man"];
 
 /// The long flags of `stats`.
-const FLAGS: [&str; 10] = [
-    "load", "matrix", "polling", "full", "budget", "samples", "machine", "format", "html", "quiet",
+const FLAGS: [&str; 16] = [
+    "load",
+    "matrix",
+    "polling",
+    "full",
+    "budget",
+    "samples",
+    "machine",
+    "trace",
+    "limit",
+    "seed",
+    "hazards",
+    "counters",
+    "system-calls",
+    "format",
+    "html",
+    "quiet",
 ];
 
 /// What a command prints that says nothing on standard error.

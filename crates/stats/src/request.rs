@@ -179,10 +179,12 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after leaving it alone for so
+    /// long.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
+        alone: Span,
     },
     Copy(CopyTask),
     Chase(ChaseTask),
@@ -253,6 +255,14 @@ pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 /// All elements of a list lie between two multiples of 4 GiB, because they share the upper half of
 /// their effective addresses; memory of less than 4 GiB is allocated so.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
+
+/// How long a partner is left alone that is an OS thread. It is asleep by then: nobody spins for longer than
+/// being woken takes, which is some ten microseconds.
+const ASLEEP: Span = Span::from_nanoseconds(1_000_000);
+
+/// How long a partner is left alone that has a local store of its own, as an SPE of a Cell has. It waits in
+/// hardware and does not sleep, so it only has to have begun.
+const WAITING: Span = Span::from_nanoseconds(2_000);
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;
 const DEFAULT_ELEMENT_BYTES: usize = 64;
@@ -381,6 +391,10 @@ impl Request {
             Kind::WakeUp => Task::WakeUp {
                 between_spes: self.between_spes,
                 partners: spes,
+                alone: match limits.staging_bytes_max {
+                    None => ASLEEP,
+                    Some(_) => WAITING,
+                },
             },
             Kind::Copy => {
                 let bytes = self.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);

@@ -158,7 +158,8 @@ fn run<M: Machine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
         Task::WakeUp {
             between_spes,
             partners,
-        } => wake_up::measure(machine, plan, *between_spes, partners),
+            alone,
+        } => wake_up::measure(machine, plan, *between_spes, partners, *alone),
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
     }

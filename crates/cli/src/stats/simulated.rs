@@ -1,0 +1,142 @@
+//! Measuring simulated machines.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use cellworks_machine::Machine;
+use cellworks_report::{Counters, ResourceCounters, Simulation, SpeCounters};
+use cellworks_sim::{Description, HazardWatch, Interconnect, PpeAccess, Sim};
+use cellworks_stats::Limits;
+
+use super::session::{Around, Session};
+use super::work::Work;
+use super::{HOST_LIMITS, measure_all};
+use crate::Failure;
+use crate::args::{Hazards, StatsArgs, Wanted, span};
+use crate::output::Page;
+
+/// What a packet on a ring carries.
+const PACKET_BYTES: u64 = 128;
+
+/// The largest view that is staged, where local stores are large: what one DMA command moves.
+const STAGING_BYTES_MAX: usize = 16 << 10;
+
+/// How many views of the largest size a local store has room for; a copy has four at once, and there
+/// is more in a local store than views.
+const VIEWS: usize = 8;
+
+pub(super) fn run(
+    arguments: &StatsArgs,
+    wanted: &Wanted,
+    page: Option<Page>,
+) -> Result<(), Failure> {
+    let flags = &arguments.simulation;
+    let description = Description::load(&arguments.machine)
+        .map_err(|error| Failure::Usage(format!("--machine: {error}")))?;
+    let limits = limits_of(&description);
+    let title = description.title.clone();
+    let simulation = Simulation {
+        description: description.name.clone(),
+        seed: flags.seed.unwrap_or(0),
+        system_calls: flags.system_calls,
+    };
+    let mut builder = Sim::builder(description)
+        .seed(simulation.seed)
+        .hazards(match flags.hazards {
+            Some(Hazards::Off) => HazardWatch::Off,
+            Some(Hazards::Warn) | None => HazardWatch::Warn,
+            Some(Hazards::Error) => HazardWatch::Error,
+        })
+        .ppe_access(if flags.system_calls {
+            PpeAccess::SystemCalls
+        } else {
+            PpeAccess::Direct
+        });
+    if let Some(limit) = flags.limit {
+        builder = builder.limit(span(limit));
+    }
+    if let Some(path) = &flags.trace {
+        builder = builder.trace(trace(path, page.as_ref())?);
+    }
+    let sim = builder.build();
+    let work = Work::of(wanted, sim.topology(), &limits, arguments)?;
+    let around = Around::Nothing { title, how: simulation };
+    let session = Session::begin(sim.topology(), around, &work, arguments, page);
+    let end = measure_all(&sim, work, &session);
+    if let (true, Some(counters)) = (flags.counters, sim.counters()) {
+        session.counted(in_reports(&counters));
+    }
+    session.conclude(end)
+}
+
+/// What a simulated machine allows: blocks as large as on this computer, where the local store has room for
+/// the window through which they move.
+fn limits_of(description: &Description) -> Limits {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let local_store_bytes = size(description.local_store.bytes.value);
+    let module_bytes = description.modules.iter().map(|one| one.bytes.value).min();
+    Limits {
+        local_store_bytes,
+        // A sixteenth is for what is there beside buffers.
+        memory_bytes_max: size(module_bytes.unwrap_or(0) / 16 * 15),
+        staging_bytes_max: Some(STAGING_BYTES_MAX.min(local_store_bytes / VIEWS)),
+        bandwidth_bytes_per_s_max: Some(port_bytes_per_s(description)),
+        ..HOST_LIMITS
+    }
+}
+
+/// What the port of an SPE carries at the most, each way.
+fn port_bytes_per_s(description: &Description) -> u64 {
+    match &description.interconnect {
+        Interconnect::Rings(rings) => {
+            let packet_cycles = rings.packet_bus_cycles.value.max(1);
+            PACKET_BYTES * description.clock.bus_hz.value / packet_cycles
+        }
+        Interconnect::Mesh(mesh) => mesh.link_bytes_per_s.value,
+        Interconnect::Crossbar(crossbar) => crossbar.port_bytes_per_s.value,
+        Interconnect::Matrix(matrix) => matrix.port_bytes_per_s.value,
+    }
+}
+
+/// A file for the trace, so that nobody waits to be told that it cannot be written.
+fn trace(path: &Path, page: Option<&Page>) -> Result<Box<dyn Write + Send>, Failure> {
+    let refused = |why: &dyn std::fmt::Display| {
+        Failure::Usage(format!(
+            "--trace: {} cannot be written: {why}; name a file in a folder where you may write",
+            path.display()
+        ))
+    };
+    if page.is_some_and(|page| page.is(path)) {
+        return Err(refused(&"--html is written there"));
+    }
+    let file = File::create(path).map_err(|error| refused(&error))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+/// The counters as reports have them.
+fn in_reports(counters: &cellworks_sim::Counters) -> Counters {
+    let of_spe = |spe: &cellworks_sim::SpeCounters| SpeCounters {
+        computing_ns: spe.computing.as_nanoseconds_f64(),
+        waiting_for_dma_ns: spe.waiting_for_dma.as_nanoseconds_f64(),
+        waiting_for_mailbox_ns: spe.waiting_for_mailbox.as_nanoseconds_f64(),
+        waiting_for_signal_ns: spe.waiting_for_signal.as_nanoseconds_f64(),
+        waiting_for_lock_ns: spe.waiting_for_lock.as_nanoseconds_f64(),
+        waiting_for_other_ns: spe.waiting_for_other.as_nanoseconds_f64(),
+        idle_ns: spe.idle.as_nanoseconds_f64(),
+        commands: spe.commands,
+        bytes: spe.bytes,
+    };
+    let of_resource = |resource: &cellworks_sim::ResourceCounters| ResourceCounters {
+        name: resource.name.clone(),
+        packets: resource.packets,
+        bytes: resource.bytes,
+        busy_ns: resource.busy.as_nanoseconds_f64(),
+    };
+    Counters {
+        elapsed_ns: counters.elapsed.as_nanoseconds_f64(),
+        spes: counters.spes.iter().map(of_spe).collect(),
+        resources: counters.resources.iter().map(of_resource).collect(),
+        events: counters.events,
+    }
+}
