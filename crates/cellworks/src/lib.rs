@@ -2,7 +2,7 @@
 //! of their own that move data on purpose, by DMA, mailboxes and signals.
 //!
 //! An SPE program is written once against [`machine::Spe`] and runs on every machine: here on
-//! [`host::Host`], this computer at full speed.
+//! [`host::Host`], this computer at full speed, or on [`sim::Sim`], a simulated Cell.
 //!
 //! ```
 //! use cellworks::prelude::*;
@@ -31,18 +31,22 @@
 //! |---|---|
 //! | [`machine`] | the vocabulary: machines, SPEs, staging, the raw level and its rules |
 //! | [`host`] | this computer as a machine |
+//! | [`sim`] | simulated machines: PS3, QS20, QS22 and your own |
 //! | [`threads`] | cooperative threads of one core |
 //! | [`stats`] | what a machine's primitives cost |
 
 pub use cellworks_host as host;
 pub use cellworks_host::Host;
 pub use cellworks_machine as machine;
+pub use cellworks_sim as sim;
+pub use cellworks_sim::Sim;
 pub use cellworks_stats as stats;
 pub use cellworks_threads as threads;
 
 /// What most programs need.
 pub mod prelude {
     pub use cellworks_host::Host;
+    pub use cellworks_sim::Sim;
     pub use cellworks_machine::mailbox::Outbound;
     pub use cellworks_machine::{
         Machine, Mfc, Pending, Ppe, RunError, SignalMode, SignalRegister, Spe, SpeId, StageError,

@@ -95,6 +95,7 @@ impl HostPpe {
                 who: Processor::Ppe.to_string(),
                 what: why.to_string(),
                 location,
+                since: None,
             }));
             let prepared = Prepared::to_sleep(&run.parking);
             // `ready` may take what it finds, so it must not be asked again once it has said yes.

@@ -205,6 +205,7 @@ impl Worker {
                 who: thread.name,
                 what: thread.waits_for,
                 location: thread.at,
+                since: None,
             }));
             threads::cancel_all();
         }

@@ -55,7 +55,7 @@ impl AtomicOp {
 
     /// Whether a word is stored when it was `word` before: always, but by a compare-and-swap that
     /// finds another value than it expects.
-    pub(crate) const fn stores(self, word: u32) -> bool {
+    pub const fn stores(self, word: u32) -> bool {
         match self {
             Self::Add(_) | Self::Subtract(_) | Self::Set(_) => true,
             Self::CompareAndSwap { expected, .. } => word == expected,

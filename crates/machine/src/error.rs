@@ -3,8 +3,8 @@
 use std::fmt;
 use std::panic::Location;
 
-use crate::Processor;
 use crate::ppe::Payload;
+use crate::{Processor, Span, Time};
 
 /// What unwinds a program that was cancelled, because the run had failed elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,19 @@ pub enum RunError {
         /// Who waited for what.
         waits: Vec<Waiting>,
     },
+    /// The run was still going on when its simulated time was spent. Its programs were cancelled by
+    /// unwinding.
+    #[error(
+        "the run was ended after {limit} of simulated time, which was its limit; give it more, or look \
+         for a loop that waits for what never comes{}",
+        listed(programs)
+    )]
+    TimeLimit {
+        /// The time that it was given.
+        limit: Span,
+        /// What its programs did.
+        programs: Vec<Waiting>,
+    },
 }
 
 /// One entry in the report of a deadlock.
@@ -41,6 +54,8 @@ pub struct Waiting {
     pub what: String,
     /// The call that waits.
     pub location: &'static Location<'static>,
+    /// Since when, where the machine knows: simulated machines do.
+    pub since: Option<Time>,
 }
 
 impl RunError {
@@ -64,8 +79,13 @@ impl fmt::Display for Waiting {
             who,
             what,
             location,
+            since,
         } = self;
-        write!(f, "{who} waits for {what} at {location}")
+        write!(f, "{who} waits for {what} at {location}")?;
+        match since {
+            Some(since) => write!(f, ", since {}", since.since(Time::default())),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,18 +1,62 @@
-//! Simulated machines made of cells.
+//! Simulated machines made of cells: PlayStation 3, QS20, QS22 and your own, deterministic and in simulated
+//! time.
+//!
+//! A [`Sim`] runs the same programs as a host does. How long they take follows from a model of the hardware
+//! whose every parameter stands in a [`Description`]. The same program, description and seed give the same
+//! result, on every computer.
+//!
+//! ```
+//! use cellworks_machine::{Cycles, Machine, Spe, SpeId, Time};
+//! use cellworks_sim::{Description, Sim};
+//!
+//! let sim = Sim::new(Description::built_in("qs20").unwrap());
+//! let data = vec![1.0_f32; 1_000];
+//! let (sum, end) = sim.run(|ppe| {
+//!     let program = ppe.spawn(SpeId::new(3), |spe| {
+//!         let staged = spe.stage(&data).unwrap();
+//!         spe.compute(Cycles(250));
+//!         staged.iter().sum::<f32>()
+//!     });
+//!     (program.join().unwrap(), ppe.now())
+//! }).unwrap();
+//! assert_eq!(sum, 1_000.0);
+//! // Starting a program alone takes more than a millisecond.
+//! assert!(end > Time::from_femtoseconds(1_600_000_000_000));
+//! ```
+//!
+//! ```text
+//!   Sim ── run ──► engine: events, processors, cooperative threads
+//!                    │ SimSpe, SimPpe, SimMfc: what programs call, and what it costs
+//!                    ├─ words      mailboxes and signals
+//!                    ├─ mfc        commands, become requests of at most a line
+//!                    ├─ atomic     who has which line
+//!                    ├─ fabric     command bus, rings or another interconnect, memory, link
+//!                    └─ observe    counters, hash and trace
+//! ```
 
+mod atomic;
+mod costs;
 mod description;
+mod engine;
 mod fabric;
+mod memory;
+mod mfc;
 mod observe;
+mod ppe;
 mod queue;
+mod run;
+mod sim;
+mod spe;
+mod words;
 
 pub use description::*;
+pub use mfc::SimMfc;
 pub use observe::{Cause, Counters, ResourceCounters, SpeCounters};
+pub use ppe::SimPpe;
+pub use sim::{PpeAccess, Sim, SimBuilder};
+pub use spe::{SimHold, SimSpe};
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn qs20_is_built_in() {
-        let qs20 = crate::Description::built_in("qs20").unwrap();
-        assert_eq!(qs20.cells.len(), 2);
-    }
+/// A point in simulated time, for messages.
+pub(crate) fn at(now_fs: u64) -> cellworks_machine::Span {
+    cellworks_machine::Span::from_femtoseconds(now_fs.into())
 }

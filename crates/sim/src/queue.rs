@@ -27,16 +27,27 @@ const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
 pub(crate) enum Kind {
     /// A thread goes on: index into the threads of the run.
     Resume,
+    /// The threads of a processor ask again what they wait for: the processor's index.
+    Check,
     /// An MFC sends its next request: the SPE's index.
     MfcRequest,
     /// Something in the fabric: see `fabric`.
     Fabric,
-    /// A word arrives without a fabric transaction: see `words`.
+    /// A word leaves for a register: index into the flights.
+    SendWord,
+    /// A word arrives that took no transaction: index into the flights.
     Word,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Resume, Self::MfcRequest, Self::Fabric, Self::Word];
+    const ALL: [Self; 6] = [
+        Self::Resume,
+        Self::Check,
+        Self::MfcRequest,
+        Self::Fabric,
+        Self::SendWord,
+        Self::Word,
+    ];
 }
 
 /// An event without its time.

@@ -12,6 +12,7 @@ mod words;
 
 use cellworks::host::Host;
 use cellworks::machine::SpeId;
+use cellworks::sim::{Description, Sim};
 
 /// How many SPEs the machines of these tests have. Computers with fewer CPUs share them out.
 const SPES: usize = 4;
@@ -25,10 +26,20 @@ fn strict_host() -> Host {
     Host::builder().spes(SPES).strict().build().unwrap()
 }
 
+/// A QS20, simulated, with two SPEs of each Cell.
+fn qs20() -> Sim {
+    let mut description = Description::built_in("qs20").unwrap();
+    for cell in &mut description.cells {
+        cell.spes.truncate(SPES / 2);
+    }
+    Sim::new(description)
+}
+
 /// Runs each case, a function generic over the machine, on every machine.
 macro_rules! on_every_machine {
     ($($case:ident),* $(,)?) => {
         mod on_host { $(#[test] fn $case() { super::$case(&crate::host()); })* }
+        mod on_qs20 { $(#[test] fn $case() { super::$case(&crate::qs20()); })* }
         mod on_strict_host { $(#[test] fn $case() { super::$case(&crate::strict_host()); })* }
     };
 }

@@ -67,28 +67,48 @@ pub(crate) struct Token(pub u32);
 
 /// The fabric of a machine.
 #[derive(Debug)]
-pub(crate) struct Fabric {}
+pub(crate) struct Fabric {
+    tokens: Vec<Token>,
+}
 
 impl Fabric {
     /// An idle fabric.
     pub fn new(_description: &crate::Description) -> Self {
-        Self {}
+        Self { tokens: Vec::new() }
+    }
+
+    /// How long a word takes from one node to a register of another one, where words meet no contention: on
+    /// a crossbar and a measured matrix. `None` where they take a transaction.
+    pub fn word_latency_fs(&self, _from: Node, _to: Node) -> Option<u64> {
+        None
+    }
+
+    /// What rings, memory modules and links have carried so far.
+    pub fn resources(&self) -> Vec<crate::ResourceCounters> {
+        Vec::new()
     }
 
     /// Begins a transaction. It is complete when its token comes out of [`handle`](Self::handle): data
     /// that is read has arrived, data that is written is there.
     pub fn begin(&mut self, now_fs: u64, transaction: Transaction, queue: &mut Queue) {
-        let _ = transaction.place;
-        let event = crate::queue::Event {
-            kind: crate::queue::Kind::Fabric,
-            index: transaction.token.0,
-        };
-        queue.push(now_fs + 100_000_000, event);
+        let index = self.tokens.len() as u32 & 0xffff;
+        if self.tokens.len() < 0x10000 {
+            self.tokens.push(transaction.token);
+        } else {
+            self.tokens[index as usize] = transaction.token;
+        }
+        queue.push(
+            now_fs + 100_000_000,
+            crate::queue::Event {
+                kind: crate::queue::Kind::Fabric,
+                index,
+            },
+        );
     }
 
     /// Handles one of its events, which it has put into the queue as [`Kind::Fabric`](crate::queue::Kind::Fabric),
     /// and pushes the tokens of what is complete to `done`.
     pub fn handle(&mut self, _now_fs: u64, index: u32, _queue: &mut Queue, done: &mut Vec<Token>) {
-        done.push(Token(index));
+        done.push(self.tokens[index as usize]);
     }
 }

@@ -1,0 +1,149 @@
+//! The caches of the atomic units: which SPE has which line of main memory, and whether it has changed it.
+//!
+//! They decide how long an atomic command takes, not what it does: the bytes and the reservations on
+//! them are the memory's own.
+
+/// A line of main memory, by its effective address over 128.
+pub(crate) type LineNumber = u64;
+
+/// The caches of all SPEs.
+#[derive(Debug)]
+pub(crate) struct AtomicCaches {
+    /// By SPE, the line that was used last at the end.
+    lines: Vec<Vec<CachedLine>>,
+    lines_max: usize,
+    /// How many lines all caches hold, so that machines without atomics pay nothing.
+    count: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CachedLine {
+    line: LineNumber,
+    /// Nobody else has it, and memory is not up to date.
+    changed: bool,
+}
+
+/// What a cache knows of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// It does not have it.
+    No,
+    /// It has it, and others may have it too.
+    Shared,
+    /// It alone has it.
+    Changed,
+}
+
+impl AtomicCaches {
+    pub fn new(spes: usize, lines_max: usize) -> Self {
+        Self {
+            lines: vec![Vec::new(); spes],
+            lines_max,
+            count: 0,
+        }
+    }
+
+    /// What the cache of an SPE knows of a line.
+    pub fn held(&self, spe: usize, line: LineNumber) -> Held {
+        match self.lines[spe].iter().find(|cached| cached.line == line) {
+            None => Held::No,
+            Some(CachedLine { changed: false, .. }) => Held::Shared,
+            Some(CachedLine { changed: true, .. }) => Held::Changed,
+        }
+    }
+
+    /// The SPE that has changed a line.
+    pub fn changed_by(&self, line: LineNumber) -> Option<usize> {
+        (0..self.lines.len()).find(|spe| self.held(*spe, line) == Held::Changed)
+    }
+
+    /// An SPE has read a line: who had changed it shares it from now on. If the cache is full, the line that
+    /// was not used for longest goes.
+    pub fn read(&mut self, spe: usize, line: LineNumber) {
+        let changed = self.held(spe, line) == Held::Changed;
+        for cached in self.lines.iter_mut().flatten() {
+            if cached.line == line {
+                cached.changed = changed;
+            }
+        }
+        self.touch(spe, line, changed);
+    }
+
+    /// An SPE has stored a line: nobody else has it any more.
+    pub fn store(&mut self, spe: usize, line: LineNumber) {
+        self.discard(line);
+        self.touch(spe, line, true);
+    }
+
+    /// Somebody else has stored to a line: nobody has it any more.
+    #[inline]
+    pub fn discard(&mut self, line: LineNumber) {
+        if self.count == 0 {
+            return;
+        }
+        for cache in &mut self.lines {
+            let before = cache.len();
+            cache.retain(|cached| cached.line != line);
+            self.count -= before - cache.len();
+        }
+    }
+
+    fn touch(&mut self, spe: usize, line: LineNumber, changed: bool) {
+        let cache = &mut self.lines[spe];
+        let before = cache.len();
+        cache.retain(|cached| cached.line != line);
+        if cache.len() == self.lines_max {
+            cache.remove(0);
+        }
+        cache.push(CachedLine { line, changed });
+        self.count = self.count + cache.len() - before;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_changed_by_one_or_shared_by_many() {
+        let mut caches = AtomicCaches::new(3, 6);
+        assert_eq!(caches.held(0, 7), Held::No);
+        caches.read(0, 7);
+        caches.read(1, 7);
+        assert_eq!(
+            (caches.held(0, 7), caches.changed_by(7)),
+            (Held::Shared, None)
+        );
+        caches.store(1, 7);
+        assert_eq!(
+            (caches.held(0, 7), caches.changed_by(7)),
+            (Held::No, Some(1))
+        );
+        caches.read(1, 7);
+        assert_eq!(
+            caches.held(1, 7),
+            Held::Changed,
+            "its own reads change nothing"
+        );
+        caches.read(2, 7);
+        assert_eq!(
+            (caches.held(1, 7), caches.held(2, 7)),
+            (Held::Shared, Held::Shared)
+        );
+        caches.discard(7);
+        assert_eq!((caches.held(1, 7), caches.count), (Held::No, 0));
+    }
+
+    #[test]
+    fn the_line_that_was_not_used_for_longest_goes() {
+        let mut caches = AtomicCaches::new(1, 2);
+        for line in [1, 2, 1, 3] {
+            caches.read(0, line);
+        }
+        assert_eq!(
+            [1, 2, 3].map(|line| caches.held(0, line)),
+            [Held::Shared, Held::No, Held::Shared]
+        );
+        assert_eq!(caches.count, 2);
+    }
+}

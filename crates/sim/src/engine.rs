@@ -1,0 +1,802 @@
+//! Who runs when: the event loop, the processors and their cooperative threads.
+//!
+//! All programs of a simulated machine are cooperative threads of one OS thread, and one of them runs at
+//! a time. There is no thread that runs the event loop: whoever has to wait runs it, on its own stack,
+//! until somebody may go on, and switches straight to that one. Often that is itself.
+//!
+//! ```text
+//!   a program calls             suspend(me): loop
+//!   pass(cycles) ──────────►      next event ─► fabric, MFC, words ... ─► checks what threads of the
+//!   wait_until(ready) ─────►                                              processor wait for
+//!   yield_now() ───────────►      a thread may go on ─► me? return : switch to it
+//!                                 no event is left    ─► deadlock: list the waits, cancel all
+//! ```
+//!
+//! Time within a processor runs ahead of the clock: `compute` and other small costs add up to a *lag*, which
+//! is paid before the next interaction with others. Of the threads of an SPE one runs in simulated time; the
+//! others are ready, or wait.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+
+use cellworks_machine::{CellId, Processor, Span, SpeId, Time, Topology, Waiting};
+use cellworks_threads::{self as threads, Idle, Thread, Verdict};
+
+use crate::atomic::AtomicCaches;
+use crate::costs::Costs;
+use crate::fabric::{Fabric, Token, Transaction};
+use crate::mfc::MfcState;
+use crate::observe::{Activity, Cause, Counters, Observer};
+use crate::queue::{Event, Kind, Queue};
+use crate::words::{Flights, Words};
+
+/// A thread of the run: an index into the engine's table.
+pub(crate) type ThreadIndex = u32;
+
+/// A processor: the PPE, or an SPE by its index plus one.
+pub(crate) type CoreIndex = usize;
+
+/// The PPE.
+pub(crate) const PPE: CoreIndex = 0;
+
+/// The core of an SPE.
+pub(crate) const fn core_of(spe: SpeId) -> CoreIndex {
+    spe.index() + 1
+}
+
+/// A lag that is paid at once, so that a program that only computes meets the limit of the run, in cycles.
+const LAG_CYCLES_MAX: u64 = 1 << 20;
+
+/// The state of a run, shared by all its programs.
+pub(crate) struct World {
+    pub topology: Topology,
+    pub costs: Costs,
+    now_fs: Cell<u64>,
+    limit_fs: u64,
+    events: Cell<u64>,
+    pub queue: RefCell<Queue>,
+    pub fabric: RefCell<Fabric>,
+    pub observer: RefCell<Observer>,
+    threads: RefCell<Vec<SimThread>>,
+    /// Places in `threads` whose threads have ended.
+    free_places: RefCell<Vec<ThreadIndex>>,
+    cores: Vec<Core>,
+    pub words: Vec<RefCell<Words>>,
+    pub mfcs: Vec<RefCell<MfcState>>,
+    /// What waits in the fabric for a thread: see [`Owner`].
+    pub flights: RefCell<Flights>,
+    pub caches: RefCell<AtomicCaches>,
+    /// By SPE: a command has ended and its threads have not looked since.
+    pub finished: Vec<Cell<bool>>,
+    /// Where the next typed transfer is taken to be in main memory.
+    pub typed_address: Cell<u64>,
+    done: RefCell<Vec<Token>>,
+    /// A condition is being asked: what it does costs time, but must not wait.
+    in_condition: Cell<bool>,
+    failure: RefCell<Option<Failure>>,
+}
+
+/// Why the programs were cancelled.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Deadlock(Vec<Waiting>),
+    TimeLimit(Vec<Waiting>),
+}
+
+/// Who gets the token of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A thread that waits for it.
+    Thread(ThreadIndex),
+    /// A line of an MFC's transfer: the SPE's index and the line's.
+    Line { spe: u32, line: u32 },
+    /// A word on its way to a register: its index in the flights.
+    Word(u32),
+}
+
+impl Owner {
+    const KIND_SHIFT: u32 = 30;
+    const LINE_BITS: u32 = 10;
+
+    /// The owner as a token.
+    #[inline]
+    pub fn token(self) -> Token {
+        let (kind, rest) = match self {
+            Self::Thread(thread) => (0, thread),
+            Self::Line { spe, line } => (1, spe << Self::LINE_BITS | line),
+            Self::Word(flight) => (2, flight),
+        };
+        Token(kind << Self::KIND_SHIFT | rest)
+    }
+
+    #[inline]
+    fn of(Token(token): Token) -> Self {
+        let rest = token & ((1 << Self::KIND_SHIFT) - 1);
+        match token >> Self::KIND_SHIFT {
+            0 => Self::Thread(rest),
+            1 => Self::Line {
+                spe: rest >> Self::LINE_BITS,
+                line: rest & ((1 << Self::LINE_BITS) - 1),
+            },
+            _ => Self::Word(rest),
+        }
+    }
+}
+
+/// A processor.
+struct Core {
+    processor: Processor,
+    /// The thread that has the processor.
+    running: Cell<Option<ThreadIndex>>,
+    /// The thread whose registers it holds, so that going on with it costs no switch.
+    loaded: Cell<Option<ThreadIndex>>,
+    ready: RefCell<VecDeque<ThreadIndex>>,
+    waiting: RefCell<Vec<ThreadIndex>>,
+    lag_fs: Cell<u64>,
+}
+
+/// A cooperative thread.
+struct SimThread {
+    handle: Thread,
+    core: CoreIndex,
+    /// 0 for a program itself.
+    number: u32,
+    wait: Option<WaitState>,
+    /// What its condition panicked with.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// What a thread waits for. The pointers are valid while it waits.
+#[derive(Clone, Copy)]
+struct WaitState {
+    why: *const dyn fmt::Display,
+    ready: *mut dyn FnMut() -> bool,
+    location: &'static Location<'static>,
+    since_fs: u64,
+    /// A processor without a program waits for one: no deadlock.
+    is_idle: bool,
+}
+
+impl World {
+    #[expect(clippy::too_many_arguments, reason = "called once")]
+    pub fn new(
+        topology: Topology,
+        costs: Costs,
+        fabric: Fabric,
+        observer: Observer,
+        seed: u64,
+        limit_fs: u64,
+        words: Vec<RefCell<Words>>,
+        mfcs: Vec<RefCell<MfcState>>,
+        caches: AtomicCaches,
+    ) -> Self {
+        let core = |processor| Core {
+            processor,
+            running: Cell::new(None),
+            loaded: Cell::new(None),
+            ready: RefCell::default(),
+            waiting: RefCell::default(),
+            lag_fs: Cell::new(0),
+        };
+        let spes = topology.spes().map(|spe| core(Processor::Spe(spe)));
+        let cores = std::iter::once(core(Processor::Ppe)).chain(spes).collect();
+        Self {
+            topology,
+            costs,
+            now_fs: Cell::new(0),
+            limit_fs,
+            events: Cell::new(0),
+            queue: RefCell::new(Queue::new(seed)),
+            fabric: RefCell::new(fabric),
+            observer: RefCell::new(observer),
+            threads: RefCell::default(),
+            free_places: RefCell::default(),
+            cores,
+            words,
+            flights: RefCell::default(),
+            caches: RefCell::new(caches),
+            finished: vec![Cell::new(false); mfcs.len()],
+            typed_address: Cell::new(0),
+            mfcs,
+            done: RefCell::default(),
+            in_condition: Cell::new(false),
+            failure: RefCell::new(None),
+        }
+    }
+
+    /// The time of the event that is being handled.
+    #[inline]
+    pub fn now_fs(&self) -> u64 {
+        self.now_fs.get()
+    }
+
+    /// The time as a processor sees it.
+    pub fn now_of(&self, core: CoreIndex) -> Time {
+        Time::from_femtoseconds(u128::from(
+            self.now_fs.get() + self.cores[core].lag_fs.get(),
+        ))
+    }
+
+    /// What a processor has done since it last paid.
+    #[inline]
+    pub fn lag_fs(&self, core: CoreIndex) -> u64 {
+        self.cores[core].lag_fs.get()
+    }
+
+    /// How many events were handled.
+    pub fn events(&self) -> u64 {
+        self.events.get()
+    }
+
+    /// Why the programs were cancelled, if they were by the engine.
+    pub fn take_failure(&self) -> Option<Failure> {
+        self.failure.borrow_mut().take()
+    }
+
+    /// Whether a condition is being asked, which must not wait.
+    #[inline]
+    pub fn is_in_condition(&self) -> bool {
+        self.in_condition.get()
+    }
+
+    /// Makes the calling cooperative thread one of a processor: number 0 is the program itself.
+    pub fn adopt(&self, core: CoreIndex, number: u32) -> ThreadIndex {
+        let mut threads = self.threads.borrow_mut();
+        let thread = SimThread {
+            handle: threads::current(),
+            core,
+            number,
+            wait: None,
+            panic: None,
+        };
+        // An event names a thread only until the thread goes on, so places can be used again.
+        if let Some(place) = self.free_places.borrow_mut().pop() {
+            threads[place as usize] = thread;
+            return place;
+        }
+        threads.push(thread);
+        ThreadIndex::try_from(threads.len() - 1).expect("threads that live can be counted")
+    }
+
+    /// Gives a processor to a thread that was adopted when nobody had it.
+    pub fn take_core(&self, thread: ThreadIndex) {
+        let core = &self.cores[self.core_of_thread(thread)];
+        core.running.set(Some(thread));
+        core.loaded.set(Some(thread));
+    }
+
+    fn core_of_thread(&self, thread: ThreadIndex) -> CoreIndex {
+        self.threads.borrow()[thread as usize].core
+    }
+
+    /// The thread that has the processor.
+    #[inline]
+    pub fn running(&self, core: CoreIndex) -> ThreadIndex {
+        self.cores[core]
+            .running
+            .get()
+            .expect("a program that runs has its processor")
+    }
+
+    /// Adds to what a processor has done since it last paid.
+    #[inline]
+    pub fn add_lag(&self, core: CoreIndex, span_fs: u64) {
+        let lag = &self.cores[core].lag_fs;
+        lag.set(lag.get().saturating_add(span_fs));
+    }
+
+    /// Lets a program compute. A long time is paid at once.
+    pub fn compute(&self, core: CoreIndex, cycles: u64) {
+        self.add_lag(core, cycles.saturating_mul(self.costs.cycle_fs));
+        if self.cores[core].lag_fs.get() > LAG_CYCLES_MAX * self.costs.cycle_fs
+            && !self.is_in_condition()
+        {
+            self.pass(core, 0);
+        }
+    }
+
+    /// Lets time pass on a processor, its lag included, while its running thread keeps it. In a condition
+    /// it is only added to the lag.
+    #[inline]
+    pub fn pass(&self, core: CoreIndex, span_fs: u64) {
+        if self.in_condition.get() {
+            self.add_lag(core, span_fs);
+            return;
+        }
+        let lag_fs = self.cores[core].lag_fs.replace(0);
+        let until_fs = self
+            .now_fs
+            .get()
+            .saturating_add(lag_fs)
+            .saturating_add(span_fs);
+        self.sleep_until(core, until_fs);
+    }
+
+    fn sleep_until(&self, core: CoreIndex, until_fs: u64) {
+        if threads::is_cancelled() {
+            return Self::unwind();
+        }
+        let mut queue = self.queue.borrow_mut();
+        // Nobody can notice if the clock jumps.
+        let alone = queue
+            .next_time_fs()
+            .is_none_or(|next_fs| next_fs > until_fs);
+        if alone && until_fs <= self.limit_fs {
+            self.now_fs.set(until_fs);
+            return;
+        }
+        let me = self.running(core);
+        queue.push(until_fs, resume(me));
+        drop(queue);
+        self.suspend(me);
+    }
+
+    /// Waits until a transaction that begins after `start_fs` is complete. The thread keeps its processor.
+    pub fn transact(
+        &self,
+        core: CoreIndex,
+        cause: Cause,
+        start_fs: u64,
+        transaction: impl FnOnce(Token) -> Transaction,
+    ) {
+        let processor = self.cores[core].processor;
+        let does = |activity| {
+            let now_fs = self.now_fs.get();
+            self.observer
+                .borrow_mut()
+                .activity(now_fs, processor, activity);
+        };
+        self.pass(core, 0);
+        does(Activity::Waiting(cause));
+        self.pass(core, start_fs);
+        if threads::is_cancelled() {
+            return;
+        }
+        let me = self.running(core);
+        let transaction = transaction(Owner::Thread(me).token());
+        let mut queue = self.queue.borrow_mut();
+        let now_fs = self.now_fs.get();
+        self.fabric
+            .borrow_mut()
+            .begin(now_fs, transaction, &mut queue);
+        drop(queue);
+        self.suspend(me);
+        does(Activity::Computing);
+    }
+
+    /// Has a thread go on, by an event at this time.
+    pub fn resume_now(&self, thread: Option<ThreadIndex>) {
+        if let Some(thread) = thread {
+            self.queue
+                .borrow_mut()
+                .push(self.now_fs.get(), resume(thread));
+        }
+    }
+
+    /// The memory module of ordinary memory, which programs stage: the nearest to the PPE.
+    pub fn typed_module(&self) -> u16 {
+        let cell = CellId::new(0);
+        self.topology.nearest_module(cell).index() as u16
+    }
+
+    /// See [`Wait::wait_until`](cellworks_machine::Wait::wait_until).
+    pub fn wait_until(
+        &self,
+        core: CoreIndex,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        location: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        assert!(
+            !self.in_condition.get(),
+            "{} waits within the condition of another wait; conditions must not wait",
+            self.cores[core].processor
+        );
+        self.pass(core, 0);
+        if self.ask(&mut *ready) {
+            return true;
+        }
+        self.wait(core, cause, why, location, ready, false)
+    }
+
+    /// Waits on a processor that runs no program, for which no deadlock is reported.
+    pub fn wait_without_program(
+        &self,
+        core: CoreIndex,
+        location: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        if threads::is_cancelled() {
+            return false;
+        }
+        ready()
+            || self.wait(
+                core,
+                Cause::Other,
+                &"a program to run",
+                location,
+                ready,
+                true,
+            )
+    }
+
+    fn wait(
+        &self,
+        core: CoreIndex,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        location: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+        is_idle: bool,
+    ) -> bool {
+        if threads::is_cancelled() {
+            Self::unwind();
+            return self.ask(ready);
+        }
+        let me = self.running(core);
+        let number = {
+            let thread = &mut self.threads.borrow_mut()[me as usize];
+            // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
+            // while this call has neither returned nor unwound: then `Waits`, which lives in its frame,
+            // has taken them back.
+            let (why, ready) = unsafe {
+                (
+                    std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
+                    std::mem::transmute::<&mut dyn FnMut() -> bool, *mut dyn FnMut() -> bool>(
+                        &mut *ready,
+                    ),
+                )
+            };
+            thread.wait = Some(WaitState {
+                why,
+                ready,
+                location,
+                since_fs: self.now_fs.get(),
+                is_idle,
+            });
+            thread.number
+        };
+        let this = &self.cores[core];
+        this.waiting.borrow_mut().push(me);
+        this.running.set(None);
+        let now_fs = self.now_fs.get();
+        let mut observer = self.observer.borrow_mut();
+        if !is_idle {
+            observer.thread_waits(now_fs, this.processor, number, cause);
+        }
+        let activity = if is_idle {
+            Activity::Idle
+        } else {
+            Activity::Waiting(cause)
+        };
+        observer.activity(now_fs, this.processor, activity);
+        drop(observer);
+        if let Some(next) = self.dispatch(core) {
+            self.queue.borrow_mut().push(now_fs, resume(next));
+        }
+        let waits = Waits {
+            world: self,
+            thread: me,
+        };
+        self.suspend(me);
+        drop(waits);
+        let panic = self.threads.borrow_mut()[me as usize].panic.take();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+        if threads::is_cancelled() {
+            // Only a thread that unwinds gets here: its destructor is not kept waiting.
+            return self.ask(ready);
+        }
+        true
+    }
+
+    /// Lets every other ready thread of an SPE run once.
+    pub fn yield_now(&self, core: CoreIndex) {
+        self.pass(core, self.costs.cycle_fs);
+        let this = &self.cores[core];
+        if this.ready.borrow().is_empty() || threads::is_cancelled() {
+            return;
+        }
+        let me = self.running(core);
+        this.ready.borrow_mut().push_back(me);
+        this.running.set(None);
+        if let Some(next) = self.dispatch(core) {
+            self.queue
+                .borrow_mut()
+                .push(self.now_fs.get(), resume(next));
+        }
+        self.suspend(me);
+    }
+
+    /// Makes a thread ready that has just been adopted and sleeps.
+    pub fn make_ready(&self, thread: ThreadIndex) {
+        let core = self.core_of_thread(thread);
+        self.cores[core].ready.borrow_mut().push_back(thread);
+    }
+
+    /// The running thread of a processor ends: the next one gets the processor.
+    pub fn end_thread(&self, core: CoreIndex) {
+        let this = &self.cores[core];
+        let me = self.running(core);
+        let number = self.threads.borrow()[me as usize].number;
+        let now_fs = self.now_fs.get();
+        self.observer
+            .borrow_mut()
+            .thread_ended(now_fs, this.processor, number);
+        this.running.set(None);
+        this.loaded.set(None);
+        self.free_places.borrow_mut().push(me);
+        if let Some(next) = self.check(core) {
+            self.queue.borrow_mut().push(now_fs, resume(next));
+        }
+    }
+
+    /// The program of a processor has ended for good.
+    pub fn leave(&self, core: CoreIndex) {
+        let this = &self.cores[core];
+        this.running.set(None);
+        let now_fs = self.now_fs.get();
+        self.observer
+            .borrow_mut()
+            .activity(now_fs, this.processor, Activity::Idle);
+    }
+
+    /// Asks a condition.
+    fn ask(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.in_condition.set(true);
+        let _asking = Asking(&self.in_condition);
+        ready()
+    }
+
+    /// Has the threads of a processor ask again what they wait for, at this time.
+    pub fn notify(&self, core: CoreIndex) {
+        if self.cores[core].waiting.borrow().is_empty() || threads::is_cancelled() {
+            return;
+        }
+        let event = Event {
+            kind: Kind::Check,
+            index: core as u32,
+        };
+        self.queue.borrow_mut().push(self.now_fs.get(), event);
+    }
+
+    /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if one does.
+    pub fn check(&self, core: CoreIndex) -> Option<ThreadIndex> {
+        let this = &self.cores[core];
+        let mut place = 0;
+        loop {
+            let waiting = this.waiting.borrow().get(place).copied();
+            let Some(thread) = waiting else { break };
+            let wait = self.threads.borrow()[thread as usize].wait;
+            let ready = wait.expect("a thread that waits has a condition").ready;
+            // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
+            // condition; it asks nothing itself meanwhile, and no condition asks another one.
+            let is_ready = catch_unwind(AssertUnwindSafe(|| self.ask(unsafe { &mut *ready })));
+            match is_ready {
+                Ok(false) => {
+                    place += 1;
+                    continue;
+                }
+                Ok(true) => {}
+                Err(panic) => self.threads.borrow_mut()[thread as usize].panic = Some(panic),
+            }
+            this.waiting.borrow_mut().remove(place);
+            this.ready.borrow_mut().push_back(thread);
+        }
+        self.dispatch(core)
+    }
+
+    /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once, and not
+    /// after a switch.
+    fn dispatch(&self, core: CoreIndex) -> Option<ThreadIndex> {
+        let this = &self.cores[core];
+        if this.running.get().is_some() {
+            return None;
+        }
+        let next = this.ready.borrow_mut().pop_front()?;
+        this.running.set(Some(next));
+        let now_fs = self.now_fs.get();
+        let mut observer = self.observer.borrow_mut();
+        observer.activity(now_fs, this.processor, Activity::Computing);
+        observer.thread_goes_on(
+            now_fs,
+            this.processor,
+            self.threads.borrow()[next as usize].number,
+        );
+        if this.loaded.replace(Some(next)) == Some(next) {
+            return Some(next);
+        }
+        self.queue
+            .borrow_mut()
+            .push(now_fs + self.costs.switch_fs, resume(next));
+        None
+    }
+
+    /// Runs the event loop until this thread may go on, and lets others run meanwhile.
+    fn suspend(&self, me: ThreadIndex) {
+        match self.advance() {
+            Some(next) if next == me => return,
+            Some(next) => self.handle_of(next).unpark(),
+            None => self.cancel(),
+        }
+        // Whoever runs the event loop when this thread may go on unparks it.
+        threads::park(&"its turn");
+    }
+
+    /// Unwinds the calling thread, because all were cancelled. Returns in one that unwinds already.
+    fn unwind() {
+        threads::park(&"its end");
+    }
+
+    fn handle_of(&self, thread: ThreadIndex) -> Thread {
+        self.threads.borrow()[thread as usize].handle
+    }
+
+    /// Waits, as a thread that was just started, until the event loop continues it.
+    pub fn first_turn() {
+        threads::park(&"its first turn");
+    }
+
+    /// Handles events until a thread may go on. `None` if none ever may.
+    fn advance(&self) -> Option<ThreadIndex> {
+        loop {
+            let (time_fs, event) = self.queue.borrow_mut().pop()?;
+            if time_fs > self.limit_fs {
+                *self.failure.borrow_mut() = Some(Failure::TimeLimit(self.waits()));
+                return None;
+            }
+            self.now_fs.set(time_fs);
+            self.events.set(self.events.get() + 1);
+            let next = match event.kind {
+                Kind::Resume => Some(event.index),
+                Kind::Check => self.check(event.index as usize),
+                Kind::Fabric => self.handle_fabric(event.index),
+                Kind::MfcRequest => self.send_requests(event.index as usize),
+                Kind::SendWord => {
+                    self.send_word(event.index);
+                    None
+                }
+                Kind::Word => self.word_arrives(event.index),
+            };
+            if next.is_some() {
+                return next;
+            }
+        }
+    }
+
+    fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
+        let mut done = self.done.take();
+        let now_fs = self.now_fs.get();
+        self.fabric
+            .borrow_mut()
+            .handle(now_fs, index, &mut self.queue.borrow_mut(), &mut done);
+        let mut next = None;
+        for token in done.drain(..) {
+            let resumed = match Owner::of(token) {
+                Owner::Thread(thread) => Some(thread),
+                Owner::Line { spe, line } => self.line_arrives(spe as usize, line as usize),
+                Owner::Word(flight) => self.word_arrives(flight),
+            };
+            if let Some(later) = next.and(resumed) {
+                self.queue.borrow_mut().push(now_fs, resume(later));
+            }
+            next = next.or(resumed);
+        }
+        self.done.replace(done);
+        next
+    }
+
+    /// What everybody waits for.
+    fn waits(&self) -> Vec<Waiting> {
+        let threads = self.threads.borrow();
+        let of = |thread: &SimThread| {
+            let wait = thread.wait.filter(|wait| !wait.is_idle)?;
+            let processor = self.cores[thread.core].processor;
+            // SAFETY: the thread waits, so its call of `wait` still borrows this.
+            let what = catch_unwind(AssertUnwindSafe(|| unsafe { &*wait.why }.to_string()));
+            Some(Waiting {
+                who: match thread.number {
+                    0 => processor.to_string(),
+                    number => format!("{processor}, thread {}", number - 1),
+                },
+                what: what.unwrap_or_else(|_| "something whose description panicked".to_owned()),
+                location: wait.location,
+                since: Some(Time::default() + Span::from_femtoseconds(wait.since_fs.into())),
+            })
+        };
+        let mut waits: Vec<_> = threads
+            .iter()
+            .filter_map(|thread| Some((thread.core, of(thread)?)))
+            .collect();
+        // The PPE last, as it usually waits for the others.
+        waits.sort_by_key(|(core, _)| core.wrapping_sub(1));
+        waits.into_iter().map(|(_, wait)| wait).collect()
+    }
+
+    /// Unwinds everybody, because nobody can go on or the time is spent.
+    fn cancel(&self) {
+        self.failure
+            .borrow_mut()
+            .get_or_insert_with(|| Failure::Deadlock(self.waits()));
+        self.cancel_all();
+    }
+
+    /// What the run did.
+    pub fn finish(&self) -> Option<Counters> {
+        let resources = self.fabric.borrow().resources();
+        let observer = self.observer.replace(Observer::new(0, None));
+        observer
+            .finish(self.now_fs.get(), resources, self.events.get())
+            .ok()
+    }
+
+    /// Unwinds everybody.
+    pub fn cancel_all(&self) {
+        self.queue.borrow_mut().clear();
+        threads::cancel_all();
+    }
+}
+
+/// The event that a thread goes on.
+#[inline]
+fn resume(thread: ThreadIndex) -> Event {
+    Event {
+        kind: Kind::Resume,
+        index: thread,
+    }
+}
+
+/// A thread waits as long as this lives.
+struct Waits<'a> {
+    world: &'a World,
+    thread: ThreadIndex,
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        let mut threads = self.world.threads.borrow_mut();
+        let thread = &mut threads[self.thread as usize];
+        thread.wait = None;
+        // It is still there if it was cancelled.
+        let core = &self.world.cores[thread.core];
+        core.waiting
+            .borrow_mut()
+            .retain(|waiting| *waiting != self.thread);
+    }
+}
+
+/// A condition is being asked as long as this lives.
+struct Asking<'a>(&'a Cell<bool>);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+/// Asked when a thread has ended and no other is ready: runs the event loop.
+impl Idle for World {
+    fn idle(&self) -> Verdict {
+        if threads::is_cancelled() {
+            return Verdict::Stuck;
+        }
+        match self.advance() {
+            Some(next) => {
+                self.handle_of(next).unpark();
+                Verdict::Continue
+            }
+            None => {
+                self.failure
+                    .borrow_mut()
+                    .get_or_insert_with(|| Failure::Deadlock(self.waits()));
+                self.queue.borrow_mut().clear();
+                Verdict::Stuck
+            }
+        }
+    }
+}

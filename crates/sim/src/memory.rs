@@ -1,0 +1,80 @@
+//! Memory that stands for that of the simulated machine.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cellworks_machine::memory::Backing;
+
+/// What regions are rounded up and aligned to.
+pub(crate) const PAGE_BYTES: usize = 4096;
+
+/// How much of a memory module is in use, in bytes.
+pub(crate) type Used = Arc<AtomicUsize>;
+
+/// Zeroed bytes; given back to their module when dropped.
+pub(crate) struct Zeroed {
+    base: NonNull<u8>,
+    layout: Layout,
+    used: Used,
+}
+
+// SAFETY: the bytes belong to no thread; `Zeroed` only gives their address away.
+unsafe impl Send for Zeroed {}
+// SAFETY: as above.
+unsafe impl Sync for Zeroed {}
+
+// SAFETY: `base` is the start of an allocation of `layout.size()` zeroed bytes, aligned to a page, which
+// is freed only when the value is dropped. Nobody else is given the address.
+unsafe impl Backing for Zeroed {
+    fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    fn bytes(&self) -> usize {
+        self.layout.size()
+    }
+}
+
+impl Zeroed {
+    /// `bytes` bytes, rounded up to pages, of a module of `capacity` bytes.
+    pub fn new(bytes: usize, capacity: usize, used: &Used) -> io::Result<Self> {
+        let refused = |why: String| io::Error::new(io::ErrorKind::OutOfMemory, why);
+        let layout = bytes
+            .checked_next_multiple_of(PAGE_BYTES)
+            .filter(|bytes| *bytes > 0)
+            .and_then(|bytes| Layout::from_size_align(bytes, PAGE_BYTES).ok())
+            .ok_or_else(|| refused("there is no such amount of memory".to_owned()))?;
+        let in_use = used.load(Ordering::Relaxed);
+        let free = capacity.saturating_sub(in_use);
+        if layout.size() > free {
+            return Err(refused(format!(
+                "the module has {capacity} bytes, of which {free} are free"
+            )));
+        }
+        // SAFETY: the layout has at least one page.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) })
+            .ok_or_else(|| refused("this computer has no memory for it".to_owned()))?;
+        used.fetch_add(layout.size(), Ordering::Relaxed);
+        Ok(Self {
+            base,
+            layout,
+            used: Arc::clone(used),
+        })
+    }
+
+    /// The first byte.
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+}
+
+impl Drop for Zeroed {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.layout.size(), Ordering::Relaxed);
+        // SAFETY: it was allocated with this layout, and nobody uses it any more.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+    }
+}

@@ -1,0 +1,266 @@
+//! The PPE of a simulated machine: the main program.
+//!
+//! It reaches the registers of SPEs as C programs of the Cell do: by loads and stores (a store waits until it
+//! has arrived, because a load behind it must not pass it), or through library calls that enter the
+//! kernel.
+//!
+//! | operation | loads and stores |
+//! |---|---|
+//! | write to an inbound mailbox | load of its status, store |
+//! | read of an outbound mailbox | load of its status, load |
+//! | signal | store |
+//!
+//! A program that waits for a mailbox loads its status again and again. That is not simulated load by
+//! load: the load that sees the word begins when the word is there.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+
+use cellworks_machine::mailbox::{MailboxFull, Outbound};
+use cellworks_machine::memory::{LINE_BYTES, Translation};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{
+    AtomicError, AtomicOp, PpeCore, ProblemStateRegister, Processor, Program, SignalMode,
+    SignalRegister, SpeId, Time, Topology, Wait,
+};
+
+use crate::engine::{PPE, World, core_of};
+use crate::fabric::{Access, Node, Place, Transaction};
+use crate::observe::Cause;
+use crate::run::Run;
+use crate::words::{WORD_BYTES, node_of, register_write, signal};
+use crate::{PpeAccess, SimSpe};
+
+/// What a simulated machine does for its PPE.
+pub struct SimPpe {
+    run: Rc<Run>,
+    translation: Translation,
+    /// What the condition of a wait did, whose time has still to pass.
+    owed: RefCell<Vec<Owed>>,
+}
+
+/// Accesses that a condition has made.
+enum Owed {
+    ReadOutbound(SpeId),
+    WriteInbound(SpeId, u32),
+}
+
+impl SimPpe {
+    pub(crate) fn new(run: Rc<Run>, translation: Translation) -> Self {
+        Self {
+            run,
+            translation,
+            owed: RefCell::default(),
+        }
+    }
+
+    fn world(&self) -> &World {
+        &self.run.world
+    }
+
+    fn by_calls(&self) -> bool {
+        self.run.ppe_access == PpeAccess::SystemCalls
+    }
+
+    /// A load from a register.
+    fn load(&self, from: SpeId) {
+        let transaction = |token| Transaction {
+            requester: node_of(PPE),
+            target: Node::Spe(from.index() as u16),
+            place: Place::Register,
+            access: Access::Read,
+            bytes: WORD_BYTES,
+            token,
+        };
+        let start_fs = self.world().costs.mmio_read_fs;
+        self.world()
+            .transact(PPE, Cause::Other, start_fs, transaction);
+    }
+
+    /// A store to a register, of a word that has its place there.
+    fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call_fs: u64) {
+        let world = self.world();
+        if self.by_calls() {
+            world.pass(PPE, call_fs);
+        } else {
+            let start_fs = world.costs.mmio_write_fs;
+            world.transact(PPE, Cause::Other, start_fs, |token| {
+                register_write(node_of(PPE), to, token)
+            });
+        }
+        let resumed = world.deliver(to, register, word);
+        world.resume_now(resumed);
+    }
+
+    /// Takes the time of reading an outbound mailbox that holds a word.
+    fn pay_for_reading(&self, from: SpeId) {
+        if self.by_calls() {
+            self.world().pass(PPE, self.world().costs.mailbox_call_fs);
+        } else {
+            self.load(from);
+            self.load(from);
+        }
+    }
+
+    /// Waits until every program that was spawned has ended.
+    pub(crate) fn wait_for_programs(&self, at: &'static Location<'static>) {
+        let why = "the programs that it spawned to end";
+        let world = self.world();
+        world.wait_until(PPE, Cause::Other, &why, at, &mut || {
+            self.run.programs.get() == 0
+        });
+    }
+
+    fn wait_at(
+        &self,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        at: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let came_true = self.world().wait_until(PPE, cause, why, at, ready);
+        let costs = &self.world().costs;
+        for owed in self.owed.take() {
+            match owed {
+                Owed::ReadOutbound(from) => self.pay_for_reading(from),
+                Owed::WriteInbound(to, word) => {
+                    self.store(
+                        to,
+                        ProblemStateRegister::InMbox,
+                        word,
+                        costs.mailbox_call_fs,
+                    );
+                }
+            }
+        }
+        came_true
+    }
+}
+
+impl Wait for SimPpe {
+    #[track_caller]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.wait_at(Cause::Other, why, Location::caller(), ready)
+    }
+}
+
+impl PpeCore for SimPpe {
+    type Spe = SimSpe;
+
+    fn topology(&self) -> &Topology {
+        &self.world().topology
+    }
+
+    fn now(&self) -> Time {
+        // A loop that only looks at the clock comes to an end.
+        self.world().compute(PPE, 1);
+        self.world().now_of(PPE)
+    }
+
+    fn start(&self, at: SpeId, program: Program<SimSpe>) {
+        self.world().pass(PPE, self.world().costs.start_program_fs);
+        self.run.enqueue(at, program);
+    }
+
+    #[track_caller]
+    fn notify(&self, to: Processor) {
+        self.world().compute(PPE, 1);
+        self.world().notify(match to {
+            Processor::Ppe => PPE,
+            Processor::Spe(spe) => {
+                self.world().assert_spe(spe);
+                core_of(spe)
+            }
+        });
+    }
+
+    #[track_caller]
+    fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        let world = self.world();
+        world.assert_spe(to);
+        if world.is_in_condition() {
+            world.keep_room(to, word)?;
+            self.owed.borrow_mut().push(Owed::WriteInbound(to, word));
+            return Ok(());
+        }
+        if !self.by_calls() {
+            self.load(to);
+        }
+        world.keep_room(to, word)?;
+        self.store(
+            to,
+            ProblemStateRegister::InMbox,
+            word,
+            world.costs.mailbox_call_fs,
+        );
+        Ok(())
+    }
+
+    #[track_caller]
+    fn write_in_mbox(&self, to: SpeId, word: u32) {
+        if self.try_write_in_mbox(to, word).is_err() {
+            let why = format_args!("room in the inbound mailbox of {to}");
+            self.wait_at(Cause::Mailbox, &why, Location::caller(), &mut || {
+                let written = self.try_write_in_mbox(to, word).is_ok();
+                if !written {
+                    self.world().want_room(to, PPE);
+                }
+                written
+            });
+        }
+    }
+
+    #[track_caller]
+    fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32> {
+        let world = self.world();
+        world.assert_spe(from);
+        if world.is_in_condition() {
+            let word = world.take_outbound(from, mailbox)?;
+            self.owed.borrow_mut().push(Owed::ReadOutbound(from));
+            return Some(word);
+        }
+        if self.by_calls() {
+            if world.has_outbound(from, mailbox) {
+                world.pass(PPE, world.costs.mailbox_call_fs);
+            } else {
+                world.pass(PPE, world.costs.cycle_fs);
+            }
+        } else {
+            self.load(from);
+            if !world.has_outbound(from, mailbox) {
+                return None;
+            }
+            self.load(from);
+        }
+        world.take_outbound(from, mailbox)
+    }
+
+    #[track_caller]
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.world().assert_spe(to);
+        let call_fs = self.world().costs.signal_call_fs;
+        self.store(to, signal(register), bits, call_fs);
+    }
+
+    #[track_caller]
+    fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode) {
+        self.world().assert_spe(spe);
+        self.world().pass(PPE, self.world().costs.mmio_write_fs);
+        self.world().set_signal_mode(spe, register, mode);
+    }
+
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
+        if !ea.0.is_multiple_of(4) {
+            return Err(AtomicError::Misaligned { ea });
+        }
+        self.world().pass(PPE, self.world().costs.ppe_atomic_fs);
+        let before = self.translation.with(ea, 4, |block, offset, in_flight| {
+            block.fetch_update(offset, op, in_flight)
+        });
+        let line = ea.0 / LINE_BYTES as u64;
+        self.world().caches.borrow_mut().discard(line);
+        before.ok_or(AtomicError::NotMapped { ea })
+    }
+}

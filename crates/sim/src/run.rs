@@ -1,0 +1,293 @@
+//! One run, from the first program to the last.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cellworks_machine::memory::Translation;
+use cellworks_machine::{
+    Cancelled, LocalStore, Outcome, Payload, Ppe, Processor, Program, RunError, SpeId, Timebase,
+};
+use cellworks_threads as threads;
+
+use crate::atomic::AtomicCaches;
+use crate::costs::Costs;
+use crate::engine::{CoreIndex, Failure, PPE, World, core_of};
+use crate::fabric::Fabric;
+use crate::memory::{Used, Zeroed};
+use crate::mfc::MfcState;
+use crate::observe::Observer;
+use crate::{PpeAccess, Sim, SimPpe, SimSpe};
+
+/// What the programs of a run share with the machine.
+pub(crate) struct Run {
+    pub world: Rc<World>,
+    pub ppe_access: PpeAccess,
+    /// Programs that were spawned and have not ended.
+    pub programs: Cell<usize>,
+    /// No program will come any more.
+    ended: Cell<bool>,
+    queues: Vec<RefCell<VecDeque<Program<SimSpe>>>>,
+    failures: RefCell<Vec<ProgramFailure>>,
+}
+
+/// A program that panicked.
+struct ProgramFailure {
+    at: SpeId,
+    program: &'static str,
+    outcome: Arc<Outcome>,
+}
+
+impl Run {
+    pub fn enqueue(&self, at: SpeId, program: Program<SimSpe>) {
+        self.programs.set(self.programs.get() + 1);
+        self.queues[at.index()].borrow_mut().push_back(program);
+        self.world.notify(core_of(at));
+    }
+
+    fn next_program(&self, at: SpeId) -> Option<Program<SimSpe>> {
+        self.queues[at.index()].borrow_mut().pop_front()
+    }
+
+    /// Runs the programs that are spawned on one SPE: a cooperative thread of its own.
+    fn serve(&self, sim: &Sim, id: SpeId) {
+        let world = &self.world;
+        let core = core_of(id);
+        let me = world.adopt(core, 0);
+        world.take_core(me);
+        world.resume_now(Some(me));
+        World::first_turn();
+        let mut spe = self.spe(sim, id);
+        loop {
+            let mut next = None;
+            let at = Location::caller();
+            world.wait_without_program(core, at, &mut || {
+                next = self.next_program(id);
+                next.is_some() || self.ended.get()
+            });
+            let Some(program) = next else { break };
+            self.execute(&spe, id, program);
+            if !spe.is_as_new() {
+                self.renew_mfc(sim, id);
+                spe = self.spe(sim, id);
+            }
+        }
+        world.leave(core);
+    }
+
+    fn spe(&self, sim: &Sim, id: SpeId) -> SimSpe {
+        let local_store = LocalStore::new(id, sim.local_stores[id.index()].clone());
+        let bytes = local_store.bytes();
+        let views = Zeroed::new(bytes, bytes, &Used::default()).unwrap_or_else(|error| {
+            panic!("the system gives no memory for the views of {id}: {error}")
+        });
+        let timebase = Timebase::from_hertz(sim.description.clock.timebase_hz.value);
+        SimSpe::new(id, Rc::clone(&self.world), timebase, local_store, views)
+    }
+
+    /// Gives an SPE a new MFC, because a program has left something behind in the old one: what is on the
+    /// bus comes to its end, the rest does not begin.
+    fn renew_mfc(&self, sim: &Sim, id: SpeId) {
+        let mfc = &self.world.mfcs[id.index()];
+        mfc.borrow_mut().send_no_more();
+        let at = Location::caller();
+        self.world
+            .wait_without_program(core_of(id), at, &mut || mfc.borrow().is_quiet());
+        let outstanding = self.world.costs.outstanding_requests;
+        *mfc.borrow_mut() = new_mfc(sim, id, outstanding);
+    }
+
+    fn execute(&self, spe: &SimSpe, id: SpeId, program: Program<SimSpe>) {
+        let world = &self.world;
+        let core = core_of(id);
+        let outcome = program.outcome();
+        let name = program.name();
+        world
+            .observer
+            .borrow_mut()
+            .program_began(world.now_fs(), id, name);
+        let result = program.run(spe);
+        if !threads::is_cancelled() {
+            world.pass(core, 0);
+            world
+                .observer
+                .borrow_mut()
+                .program_ended(world.now_fs(), id);
+            world.pass(core, world.costs.end_program_fs);
+        }
+        self.end_program(id, name, &outcome, result.err());
+    }
+
+    fn end_program(
+        &self,
+        at: SpeId,
+        program: &'static str,
+        outcome: &Arc<Outcome>,
+        payload: Option<Payload>,
+    ) {
+        // Only a run that was cancelled cancels: a program may panic with any payload.
+        let panic =
+            payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
+        let failed = panic.is_some();
+        outcome.end(panic);
+        if failed {
+            self.failures.borrow_mut().push(ProgramFailure {
+                at,
+                program,
+                outcome: Arc::clone(outcome),
+            });
+        }
+        self.programs.set(self.programs.get() - 1);
+        self.world.notify(PPE);
+    }
+
+    /// Drops the programs that never began.
+    fn drop_queued(&self) {
+        for at in self.world.topology.spes() {
+            while let Some(program) = self.next_program(at) {
+                let (outcome, name) = (program.outcome(), program.name());
+                let dropped = catch_unwind(AssertUnwindSafe(|| drop(program)));
+                self.end_program(at, name, &outcome, dropped.err());
+            }
+        }
+    }
+
+    /// The first panic that nobody joined.
+    fn first_panic(&self) -> Option<RunError> {
+        self.failures.borrow().iter().find_map(|failure| {
+            Some(RunError::Panic {
+                at: Processor::Spe(failure.at),
+                program: failure.program.to_owned(),
+                payload: failure.outcome.take_panic()?,
+            })
+        })
+    }
+
+    /// Tells the SPEs that no program will come.
+    fn end(&self) {
+        self.ended.set(true);
+        (PPE + 1..=self.queues.len()).for_each(|core: CoreIndex| self.world.notify(core));
+    }
+}
+
+/// Whether a payload is only what unwinds a cancelled program.
+fn is_cancellation(payload: &Payload) -> bool {
+    payload.is::<Cancelled>() || payload.is::<threads::Cancelled>()
+}
+
+/// Runs `main` on `sim`; see [`Machine::run`](cellworks_machine::Machine::run).
+#[track_caller]
+pub(crate) fn run<'env, R>(
+    sim: &'env Sim,
+    main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Sim>) -> R,
+) -> Result<R, RunError> {
+    let caller = Location::caller();
+    let world = Rc::new(world_of(sim));
+    let spes = sim.topology.spes();
+    let run = Rc::new(Run {
+        world: Rc::clone(&world),
+        ppe_access: sim.options.ppe_access,
+        programs: Cell::new(0),
+        ended: Cell::new(false),
+        queues: spes.clone().map(|_| RefCell::default()).collect(),
+        failures: RefCell::default(),
+    });
+    let translation = Translation::new(Arc::clone(&sim.space));
+    let ppe = Ppe::new(SimPpe::new(Rc::clone(&run), translation));
+    let config = threads::Config {
+        stack_bytes: sim.options.stack_bytes,
+    };
+    let mut result = None;
+    let mut was_cancelled = false;
+    // Who was cancelled, and why, is known without what this returns.
+    let _ = threads::run(&config, &*world, || {
+        threads::scope(|scope| {
+            for spe in spes {
+                let run = &run;
+                let server = scope.builder().name(spe.to_string());
+                drop(server.spawn(move || run.serve(sim, spe)));
+            }
+            let me = world.adopt(PPE, 0);
+            world.take_core(me);
+            // Each SPE comes as far as its first turn.
+            threads::yield_now();
+            result = Some(catch_unwind(AssertUnwindSafe(|| {
+                let value = main(&ppe);
+                ppe.core().wait_for_programs(caller);
+                value
+            })));
+            // Asked before others fail because the PPE did.
+            was_cancelled = threads::is_cancelled();
+            if result.as_ref().is_some_and(Result::is_err) {
+                world.cancel_all();
+            } else {
+                world.leave(PPE);
+                run.end();
+            }
+        });
+    });
+    let first_panic = run.first_panic();
+    run.drop_queued();
+    sim.finish(&world);
+    if let Some(error) = first_panic {
+        return Err(error);
+    }
+    let failure = world.take_failure();
+    match result.expect("the main program was run") {
+        Err(payload) if !is_cancellation(&payload) => {
+            return Err(RunError::Panic {
+                at: Processor::Ppe,
+                program: "the main program".to_owned(),
+                payload,
+            });
+        }
+        // Not this run was cancelled, but the one around it.
+        Err(payload) if !was_cancelled => resume_unwind(payload),
+        Ok(value) if failure.is_none() => return run.first_panic().map_or(Ok(value), Err),
+        _ => {}
+    }
+    if let Some(error) = run.first_panic() {
+        return Err(error);
+    }
+    Err(match failure {
+        Some(Failure::TimeLimit(programs)) => RunError::TimeLimit {
+            limit: sim.options.limit,
+            programs,
+        },
+        Some(Failure::Deadlock(waits)) => RunError::Deadlock { waits },
+        None => RunError::Deadlock { waits: Vec::new() },
+    })
+}
+
+fn world_of(sim: &Sim) -> World {
+    let costs = Costs::of(&sim.description);
+    let mfc = |spe: SpeId| {
+        let local_store = LocalStore::new(spe, sim.local_stores[spe.index()].clone());
+        RefCell::new(MfcState::new(
+            spe,
+            &sim.space,
+            local_store,
+            costs.outstanding_requests,
+        ))
+    };
+    let spes = sim.topology.spes();
+    let caches = sim.description.atomic.cache_lines.value as usize;
+    World::new(
+        sim.topology.clone(),
+        costs.clone(),
+        Fabric::new(&sim.description),
+        Observer::new(spes.len(), sim.take_trace()),
+        sim.options.seed,
+        sim.limit_fs(),
+        spes.clone().map(|_| RefCell::default()).collect(),
+        spes.clone().map(mfc).collect(),
+        AtomicCaches::new(spes.len(), caches),
+    )
+}
+
+fn new_mfc(sim: &Sim, spe: SpeId, outstanding_requests: usize) -> MfcState {
+    let local_store = LocalStore::new(spe, sim.local_stores[spe.index()].clone());
+    MfcState::new(spe, &sim.space, local_store, outstanding_requests)
+}

@@ -1,0 +1,260 @@
+//! The simulated machine itself: its memory, and how it is to be run.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{CellId, Machine, ModuleId, Ppe, RunError, Span, SpeSite, Topology};
+
+use crate::engine::World;
+use crate::memory::{PAGE_BYTES, Used, Zeroed};
+use crate::mfc::{LOCAL_STORE_STRIDE, LOCAL_STORES_AT};
+use crate::{Counters, Description, SimPpe, SimSpe};
+
+/// Where regions begin.
+const REGIONS_AT: u64 = 1 << 32;
+
+/// Regions smaller than this cross no multiple of it.
+const LIST_WINDOW: u64 = 1 << 32;
+
+/// A machine that is simulated.
+///
+/// Memory that was allocated stays between runs; each run begins at time 0 with empty mailboxes.
+pub struct Sim {
+    pub(crate) description: Description,
+    pub(crate) topology: Topology,
+    pub(crate) options: Options,
+    pub(crate) space: Arc<AddressSpace>,
+    pub(crate) local_stores: Vec<Region>,
+    /// By memory module.
+    used: Vec<Used>,
+    next_region: Mutex<u64>,
+    trace: Mutex<Option<Box<dyn io::Write + Send>>>,
+    last_run: Mutex<Option<Counters>>,
+}
+
+/// How a machine is to be simulated.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub seed: u64,
+    pub limit: Span,
+    pub ppe_access: PpeAccess,
+    pub stack_bytes: usize,
+}
+
+/// How the PPE reaches the registers of SPEs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PpeAccess {
+    /// By loads and stores: the problem-state areas are mapped into its program.
+    #[default]
+    Direct,
+    /// By library calls that enter the kernel.
+    SystemCalls,
+}
+
+/// Settings of a [`Sim`] before it is built. See [`Sim::builder`].
+#[must_use = "a machine is made by `build`"]
+pub struct SimBuilder {
+    description: Description,
+    options: Options,
+    trace: Option<Box<dyn io::Write + Send>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SimBuilder {
+    /// Permutes events of the same instant, so that other schedules are seen; 0, which is the default,
+    /// leaves them in the order in which they arose.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = seed;
+        self
+    }
+
+    /// Ends runs after so much simulated time, with
+    /// [`RunError::TimeLimit`]. The default, and the most, is five hours: so far 64 bits count
+    /// femtoseconds.
+    pub fn limit(mut self, limit: Span) -> Self {
+        self.options.limit = self.options.limit.min(limit);
+        self
+    }
+
+    /// Writes a trace of the next run, for ui.perfetto.dev.
+    pub fn trace(mut self, to: Box<dyn io::Write + Send>) -> Self {
+        self.trace = Some(to);
+        self
+    }
+
+    /// How the PPE reaches the registers of SPEs.
+    pub fn ppe_access(mut self, access: PpeAccess) -> Self {
+        self.options.ppe_access = access;
+        self
+    }
+
+    /// Bytes of the stack of each SPE program and cooperative thread on this computer, 256 KiB by default.
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.options.stack_bytes = bytes;
+        self
+    }
+
+    /// The machine.
+    ///
+    /// # Panics
+    ///
+    /// If this computer has no memory for the local stores.
+    pub fn build(self) -> Sim {
+        let description = self.description;
+        let topology = topology_of(&description);
+        let space = AddressSpace::new();
+        let bytes = description.local_store.bytes.value as usize;
+        let local_store = |spe: usize| {
+            let capacity = bytes.next_multiple_of(PAGE_BYTES);
+            let memory = Zeroed::new(bytes, capacity, &Used::default()).unwrap_or_else(|error| {
+                panic!("no memory for the local store of SPE {spe}: {error}")
+            });
+            let at = LOCAL_STORES_AT + spe as u64 * LOCAL_STORE_STRIDE;
+            let cell = topology.cell_of(cellworks_machine::SpeId::new(spe as u16));
+            let home = topology.nearest_module(cell);
+            space.map_local_store(EffectiveAddress(at), Box::new(memory), home)
+        };
+        let local_stores = (0..topology.spes().len()).map(local_store).collect();
+        Sim {
+            local_stores,
+            used: description
+                .modules
+                .iter()
+                .map(|_| Used::default())
+                .collect(),
+            next_region: Mutex::new(REGIONS_AT),
+            trace: Mutex::new(self.trace),
+            last_run: Mutex::default(),
+            description,
+            topology,
+            options: self.options,
+            space,
+        }
+    }
+}
+
+fn topology_of(description: &Description) -> Topology {
+    let cells = description.cells.iter();
+    let nearest = cells
+        .map(|cell| ModuleId::new(cell.nearest_module))
+        .collect();
+    let site = |cell: usize, physical: u16| SpeSite {
+        cell: CellId::new(cell as u16),
+        core: None,
+        place: format!("SPE {physical} of Cell {cell}"),
+    };
+    let cells = description.cells.iter().enumerate();
+    let sites = cells.flat_map(|(index, cell)| cell.spes.iter().map(move |spe| site(index, *spe)));
+    Topology::new(description.name.clone(), nearest, sites.collect())
+        .with_modules(description.modules.len() as u16)
+}
+
+impl Sim {
+    /// A machine as it is described.
+    ///
+    /// # Panics
+    ///
+    /// As [`SimBuilder::build`].
+    pub fn new(description: Description) -> Self {
+        Self::builder(description).build()
+    }
+
+    /// A machine as it is described, with settings.
+    pub fn builder(description: Description) -> SimBuilder {
+        SimBuilder {
+            description,
+            options: Options {
+                seed: 0,
+                limit: Span::from_femtoseconds(u64::MAX.into()),
+                ppe_access: PpeAccess::default(),
+                stack_bytes: 256 * 1024,
+            },
+            trace: None,
+        }
+    }
+
+    /// What the machine is made of.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// What the last run did; `None` before the first.
+    pub fn counters(&self) -> Option<Counters> {
+        lock(&self.last_run).clone()
+    }
+
+    pub(crate) fn take_trace(&self) -> Option<Box<dyn io::Write + Send>> {
+        lock(&self.trace).take()
+    }
+
+    pub(crate) fn limit_fs(&self) -> u64 {
+        u64::try_from(self.options.limit.as_femtoseconds()).unwrap_or(u64::MAX)
+    }
+
+    /// Takes down what a run did.
+    pub(crate) fn finish(&self, world: &World) {
+        *lock(&self.last_run) = world.finish();
+    }
+}
+
+// SAFETY: `run` returns after all cooperative threads have ended, and drops the programs that never began.
+unsafe impl Machine for Sim {
+    type Spe = SimSpe;
+    type Core = SimPpe;
+
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
+        let modules = &self.description.modules;
+        let (Some(description), Some(used)) =
+            (modules.get(module.index()), self.used.get(module.index()))
+        else {
+            return Err(AllocateError::NoSuchModule {
+                module,
+                machine: self.topology.name().to_owned(),
+                highest: modules.len() - 1,
+            });
+        };
+        if bytes == 0 {
+            return Err(AllocateError::Empty);
+        }
+        let capacity = usize::try_from(description.bytes.value).unwrap_or(usize::MAX);
+        let memory =
+            Zeroed::new(bytes, capacity, used).map_err(|source| AllocateError::Refused {
+                bytes,
+                module,
+                source,
+            })?;
+        let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
+        let mut next = lock(&self.next_region);
+        let to_window = LIST_WINDOW - *next % LIST_WINDOW;
+        if whole > to_window && whole < LIST_WINDOW {
+            *next += to_window;
+        }
+        let at = *next;
+        *next += whole;
+        Ok(self
+            .space
+            .map(EffectiveAddress(at), Box::new(memory), module))
+    }
+
+    fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
+        let translation = cellworks_machine::memory::Translation::new(Arc::clone(&self.space));
+        translation.with(ea, 1, |block, _, _| block.home())
+    }
+
+    #[track_caller]
+    fn run<'env, R>(
+        &'env self,
+        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
+    ) -> Result<R, RunError> {
+        crate::run::run(self, main)
+    }
+}

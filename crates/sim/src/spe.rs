@@ -1,0 +1,461 @@
+//! An SPE of a simulated machine, as its programs see it.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use cellworks_machine::mailbox::{MailboxFull, Outbound};
+use cellworks_machine::mfc::{Direction, EffectiveAddress};
+use cellworks_machine::{
+    AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, ProblemStateRegister,
+    Processor, SignalRegister, Spe, SpeId, StageError, StageRequest, ThreadId, Time, Timebase,
+    Topology, Wait,
+};
+use cellworks_threads as threads;
+
+use crate::engine::{CoreIndex, PPE, World, core_of};
+use crate::memory::Zeroed;
+use crate::mfc::SimMfc;
+use crate::observe::Cause;
+use crate::words::signal;
+
+/// What `stage_out` puts into a local store, so that a program which reads what it has not written
+/// shows: not a number, as a float.
+const UNWRITTEN: u8 = 0xff;
+
+/// The alignment of DMA.
+const QUADWORD_BYTES: usize = 16;
+
+/// An SPE of a [`Sim`](crate::Sim).
+pub struct SimSpe {
+    id: SpeId,
+    world: Rc<World>,
+    timebase: Timebase,
+    local_store: LocalStore,
+    mfc: SimMfc,
+    decrementer: Cell<Decrementer>,
+    /// The bytes of typed views. They have the addresses that they reserved in the local store, but
+    /// memory of their own: nobody can reach it by DMA.
+    views: Zeroed,
+}
+
+/// What keeps a view's room in the local store.
+#[derive(Debug)]
+pub struct SimHold {
+    _buffer: LocalBuffer,
+    /// The transfer that brings its bytes.
+    transfer: Option<u64>,
+}
+
+impl SimSpe {
+    pub(crate) fn new(
+        id: SpeId,
+        world: Rc<World>,
+        timebase: Timebase,
+        local_store: LocalStore,
+        views: Zeroed,
+    ) -> Self {
+        let mfc = SimMfc::new(Rc::clone(&world), id, local_store.clone());
+        let now = world.now_of(core_of(id));
+        Self {
+            id,
+            world,
+            timebase,
+            local_store,
+            mfc,
+            decrementer: Cell::new(Decrementer::set(0, now)),
+            views,
+        }
+    }
+
+    /// Whether a program left nothing behind that the next one would meet: no reserved local store, no
+    /// command, no reservation.
+    pub(crate) fn is_as_new(&self) -> bool {
+        let mfc = self.world.mfcs[self.id.index()].borrow();
+        self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
+    }
+
+    fn core(&self) -> CoreIndex {
+        core_of(self.id)
+    }
+
+    /// Takes what `attempt` finds, at the cost of a channel; waits for it if there is nothing yet.
+    #[track_caller]
+    fn wait_for<R: Default>(
+        &self,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        mut attempt: impl FnMut() -> Option<R>,
+    ) -> R {
+        let mut found = None;
+        let at = Location::caller();
+        self.world.wait_until(self.core(), cause, why, at, &mut || {
+            found = attempt();
+            found.is_some()
+        });
+        found.unwrap_or_default()
+    }
+
+    /// Does something with a channel. In the condition of a wait it takes time only if it `came_true`: a
+    /// channel that is waited for stalls, and is not read again and again.
+    fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
+        let channel_fs = self.world.costs.channel_fs;
+        if !self.world.is_in_condition() {
+            self.world.pass(self.core(), channel_fs);
+            return act();
+        }
+        let result = act();
+        if came_true(&result) {
+            self.world.add_lag(self.core(), channel_fs);
+        }
+        result
+    }
+
+    /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
+    fn send(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
+        let costs = &self.world.costs;
+        self.world.pass(self.core(), costs.issue_fs);
+        if to == self.id && !self.world.is_in_condition() {
+            let resumed = self.world.deliver(to, register, word);
+            return self.world.resume_now(resumed);
+        }
+        self.world
+            .launch_word(self.core(), to, register, word, costs.start_fs);
+    }
+
+    /// Waits until the MFC can take another typed transfer. Not in a destructor that runs because of a
+    /// panic: it would keep others from seeing the panic.
+    fn wait_for_entry(&self, at: &'static Location<'static>) {
+        if threads::is_unwinding() {
+            return;
+        }
+        let world = &self.world;
+        world.pass(self.core(), world.costs.issue_fs);
+        if !world.has_free_entry(self.id) {
+            let why = "a free entry in its MFC command queue";
+            world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
+                world.has_free_entry(self.id)
+            });
+        }
+    }
+
+    fn address(ea: EffectiveAddress) -> Result<EffectiveAddress, AtomicError> {
+        if ea.0.is_multiple_of(4) {
+            Ok(ea.lock_line())
+        } else {
+            Err(AtomicError::Misaligned { ea })
+        }
+    }
+}
+
+impl Wait for SimSpe {
+    #[track_caller]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        let at = Location::caller();
+        self.world
+            .wait_until(self.core(), Cause::Other, why, at, ready)
+    }
+}
+
+/// A thread of an SPE ends.
+struct EndOfThread<'a> {
+    world: &'a World,
+    core: CoreIndex,
+    left: &'a Cell<usize>,
+}
+
+impl Drop for EndOfThread<'_> {
+    fn drop(&mut self) {
+        self.left.set(self.left.get() - 1);
+        if !threads::is_cancelled() {
+            self.world.pass(self.core, 0);
+            self.world.end_thread(self.core);
+        }
+    }
+}
+
+// SAFETY: `hold` returns a part of `views` that the local store has reserved for this hold alone; the bytes
+// live as long as the SPE, which views borrow, and are initialised, as `Zeroed` is. They are copied
+// during the calls.
+unsafe impl Spe for SimSpe {
+    type Mfc = SimMfc;
+    type Hold = SimHold;
+
+    fn id(&self) -> SpeId {
+        self.id
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.world.topology
+    }
+
+    fn now(&self) -> Time {
+        // A loop that only looks at the clock comes to an end.
+        self.world.compute(self.core(), 1);
+        self.world.now_of(self.core())
+    }
+
+    fn timebase(&self) -> Timebase {
+        self.timebase
+    }
+
+    fn decrementer(&self) -> u32 {
+        self.by_channel(|| (), |()| true);
+        let now = self.world.now_of(self.core());
+        self.decrementer.get().read(now, self.timebase)
+    }
+
+    fn set_decrementer(&self, value: u32) {
+        self.by_channel(|| (), |()| true);
+        let now = self.world.now_of(self.core());
+        self.decrementer.set(Decrementer::set(value, now));
+    }
+
+    fn compute(&self, cycles: Cycles) {
+        self.world.compute(self.core(), cycles.0);
+    }
+
+    fn yield_now(&self) {
+        self.world.yield_now(self.core());
+    }
+
+    #[track_caller]
+    fn threads(&self, count: usize, body: impl Fn(ThreadId)) {
+        let (world, core, at) = (&*self.world, self.core(), Location::caller());
+        let left = Cell::new(count);
+        let started = RefCell::new(Vec::with_capacity(count));
+        threads::scope(|scope| {
+            for thread in 0..count {
+                let (body, left, started) = (&body, &left, &started);
+                let named = scope
+                    .builder()
+                    .name(format!("{}, thread {thread}", self.id));
+                drop(named.spawn(move || {
+                    started
+                        .borrow_mut()
+                        .push(world.adopt(core, thread as u32 + 1));
+                    World::first_turn();
+                    let _end = EndOfThread { world, core, left };
+                    body(ThreadId(thread));
+                }));
+            }
+            // Each comes as far as its first turn, which the simulation gives it.
+            threads::yield_now();
+            started
+                .take()
+                .into_iter()
+                .for_each(|thread| world.make_ready(thread));
+            let why = ThreadsToEnd(&left);
+            world.wait_until(core, Cause::Other, &why, at, &mut || left.get() == 0);
+        });
+    }
+
+    fn mfc(&self) -> &SimMfc {
+        &self.mfc
+    }
+
+    fn local_store(&self) -> &LocalStore {
+        &self.local_store
+    }
+
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
+        let line = Self::address(ea)?;
+        let within = (ea.0 - line.0) as usize;
+        loop {
+            if !self.world.is_line_mapped(self.id, line) {
+                return Err(AtomicError::NotMapped { ea });
+            }
+            self.mfc.fetch_line(line);
+            let bytes = self.world.reserve_line(self.id, line);
+            let mut bytes = bytes.ok_or(AtomicError::NotMapped { ea })?;
+            let word = &mut bytes[within..within + 4];
+            let before = u32::from_ne_bytes(word.try_into().expect("a word has 4 bytes"));
+            if !op.stores(before) {
+                return Ok(before);
+            }
+            word.copy_from_slice(&op.apply(before).to_ne_bytes());
+            self.mfc.claim_line(line);
+            if self.world.store_reserved_line(self.id, line, &bytes) == Some(true) {
+                return Ok(before);
+            }
+        }
+    }
+
+    fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError> {
+        let line = Self::address(ea)?;
+        if !self.world.is_line_mapped(self.id, line) {
+            return Err(AtomicError::NotMapped { ea });
+        }
+        self.mfc.fetch_line(line);
+        let mfc = self.world.mfcs[self.id.index()].borrow();
+        mfc.translation
+            .with(ea, 4, |block, offset, _| block.load_u32(offset))
+            .ok_or(AtomicError::NotMapped { ea })
+    }
+
+    #[track_caller]
+    fn notify(&self, to: Processor) {
+        self.world.compute(self.core(), 1);
+        self.world.notify(match to {
+            Processor::Ppe => PPE,
+            Processor::Spe(spe) => {
+                self.world.assert_spe(spe);
+                core_of(spe)
+            }
+        });
+    }
+
+    fn in_mbox_count(&self) -> usize {
+        self.by_channel(|| self.world.inbound_count(self.id), |_| false)
+    }
+
+    fn try_read_in_mbox(&self) -> Option<u32> {
+        self.by_channel(|| self.world.take_inbound(self.id), Option::is_some)
+    }
+
+    fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
+        let put = || self.world.put_outbound(self.id, mailbox, word);
+        self.by_channel(put, Result::is_ok)
+    }
+
+    #[track_caller]
+    fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        self.world.assert_spe(to);
+        if !self.world.is_in_condition() {
+            self.world.pass(self.core(), 0);
+        }
+        self.world.keep_room(to, word)?;
+        self.send(to, ProblemStateRegister::InMbox, word);
+        Ok(())
+    }
+
+    #[track_caller]
+    fn write_in_mbox_of(&self, to: SpeId, word: u32) {
+        if self.try_write_in_mbox_of(to, word).is_err() {
+            let why = format_args!("room in the inbound mailbox of {to}");
+            let (core, at) = (self.core(), Location::caller());
+            self.world
+                .wait_until(core, Cause::Mailbox, &why, at, &mut || {
+                    let written = self.try_write_in_mbox_of(to, word).is_ok();
+                    if !written {
+                        self.world.want_room(to, core);
+                    }
+                    written
+                });
+        }
+    }
+
+    fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
+        self.by_channel(
+            || self.world.take_signal(self.id, register),
+            Option::is_some,
+        )
+    }
+
+    #[track_caller]
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.world.assert_spe(to);
+        self.send(to, signal(register), bits);
+    }
+
+    #[track_caller]
+    fn read_in_mbox(&self) -> u32 {
+        self.wait_for(Cause::Mailbox, &"a word in its inbound mailbox", || {
+            self.try_read_in_mbox()
+        })
+    }
+
+    #[track_caller]
+    fn write_out_mbox(&self, mailbox: Outbound, word: u32) {
+        let why = format_args!("the PPE to empty its {}", mailbox.name());
+        self.wait_for(Cause::Mailbox, &why, || {
+            self.try_write_out_mbox(mailbox, word).ok()
+        });
+    }
+
+    #[track_caller]
+    fn read_signal(&self, register: SignalRegister) -> u32 {
+        let why = format_args!("a signal in its {register}");
+        self.wait_for(Cause::Signal, &why, || self.try_read_signal(register))
+    }
+
+    unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, SimHold), StageError> {
+        let StageRequest { memory, bytes, .. } = request;
+        let align = request.align.max(QUADWORD_BYTES) as u32;
+        let buffer = self
+            .local_store
+            .reserve_at(bytes, align, request.what, request.at)?;
+        // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as large as
+        // the local store.
+        let local = unsafe { self.views.base().add(buffer.address().0 as usize) };
+        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local` for
+        // writes, see above; a buffer of ours overlaps nobody's memory.
+        unsafe {
+            if request.fetch {
+                local.copy_from_nonoverlapping(memory, bytes);
+            } else {
+                local.write_bytes(UNWRITTEN, bytes);
+            }
+        }
+        let transfer = request.fetch.then(|| {
+            self.wait_for_entry(request.at);
+            self.world.begin_typed(self.id, Direction::Get, bytes)
+        });
+        let hold = SimHold {
+            _buffer: buffer,
+            transfer,
+        };
+        Ok((local, hold))
+    }
+
+    #[track_caller]
+    fn arrived(&self, hold: &SimHold) {
+        if let Some(transfer) = hold.transfer {
+            let (world, at) = (&self.world, Location::caller());
+            let why = "a view to arrive in its local store";
+            world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
+                world.typed_is_complete(self.id, transfer)
+            });
+        }
+    }
+
+    #[track_caller]
+    unsafe fn put_back(
+        &self,
+        _hold: &SimHold,
+        local: NonNull<u8>,
+        memory: NonNull<u8>,
+        bytes: usize,
+    ) {
+        // SAFETY: the caller promises that the memory may be written and that `local` is the buffer of
+        // this hold, which overlaps nobody's memory.
+        unsafe { memory.copy_from_nonoverlapping(local, bytes) };
+        if !threads::is_cancelled() {
+            self.wait_for_entry(Location::caller());
+            self.world.begin_typed(self.id, Direction::Put, bytes);
+        }
+    }
+
+    #[track_caller]
+    fn departed(&self) {
+        let (world, at) = (&self.world, Location::caller());
+        let why = "what it put back to leave its local store";
+        world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
+            world.typed_puts_are_complete(self.id)
+        });
+    }
+}
+
+/// What the parent of threads waits for.
+struct ThreadsToEnd<'a>(&'a Cell<usize>);
+
+impl fmt::Display for ThreadsToEnd<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.get() {
+            1 => write!(f, "1 thread of its scope to end"),
+            n => write!(f, "{n} threads of its scope to end"),
+        }
+    }
+}
