@@ -20,14 +20,19 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
+use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::rc::Rc;
 
-use cellworks_machine::{CellId, Processor, Span, SpeId, Time, Topology, Waiting};
+use cellworks_machine::{
+    CellId, LocalStoreUse, LocalStoreWatch, Processor, Span, SpeId, Time, Topology, Waiting,
+};
 use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 
 use crate::atomic::AtomicCaches;
 use crate::costs::Costs;
 use crate::fabric::{Fabric, Token, Transaction};
+use crate::hazard::{Hazard, HazardWatch, Hazards};
 use crate::mfc::MfcState;
 use crate::observe::{Activity, Cause, Counters, Observer};
 use crate::queue::{Event, Kind, Queue};
@@ -60,6 +65,7 @@ pub(crate) struct World {
     pub queue: RefCell<Queue>,
     pub fabric: RefCell<Fabric>,
     pub observer: RefCell<Observer>,
+    pub hazards: RefCell<Hazards>,
     threads: RefCell<Vec<SimThread>>,
     /// Places in `threads` whose threads have ended.
     free_places: RefCell<Vec<ThreadIndex>>,
@@ -167,6 +173,7 @@ impl World {
         costs: Costs,
         fabric: Fabric,
         observer: Observer,
+        hazards: Hazards,
         seed: u64,
         limit_fs: u64,
         words: Vec<RefCell<Words>>,
@@ -192,6 +199,7 @@ impl World {
             queue: RefCell::new(Queue::new(seed)),
             fabric: RefCell::new(fabric),
             observer: RefCell::new(observer),
+            hazards: RefCell::new(hazards),
             threads: RefCell::default(),
             free_places: RefCell::default(),
             cores,
@@ -727,12 +735,46 @@ impl World {
     }
 
     /// What the run did.
-    pub fn finish(&self) -> Option<Counters> {
+    ///
+    /// # Errors
+    ///
+    /// What kept the trace from being written.
+    pub fn finish(&self) -> io::Result<Counters> {
         let resources = self.fabric.borrow().resources();
-        let observer = self.observer.replace(Observer::new(0, None));
-        observer
-            .finish(self.now_fs.get(), resources, self.events.get())
-            .ok()
+        let observer = self.observer.replace(Observer::new("", 0, None));
+        let hazards = self
+            .hazards
+            .replace(Hazards::new(HazardWatch::Off, Vec::new()));
+        let mut counters = observer.finish(self.now_fs.get(), resources, self.events.get())?;
+        (counters.hazards, counters.hazards_seen) = hazards.finish();
+        Ok(counters)
+    }
+
+    /// Ends the program that ran into a hazard, where hazards are errors.
+    pub fn panic_if_hazard(&self, hazard: Option<Hazard>) {
+        if let Some(hazard) = hazard
+            && !threads::is_unwinding()
+        {
+            panic!("{hazard}");
+        }
+    }
+
+    /// What watches the local store of an SPE for the use of bytes that are in flight.
+    pub fn local_store_watch(self: &Rc<Self>, spe: SpeId) -> LocalStoreWatch {
+        let world = Rc::clone(self);
+        Rc::new(move |what, at, bytes| {
+            let now_fs = world.now_fs();
+            let bytes = bytes as u32;
+            let mut hazards = world.hazards.borrow_mut();
+            let hazard = match what {
+                LocalStoreUse::Read => hazards.local_access(now_fs, spe, at, bytes, false),
+                LocalStoreUse::Write => hazards.local_access(now_fs, spe, at, bytes, true),
+                LocalStoreUse::Reserve => hazards.buffer_reserved(now_fs, spe, at, bytes),
+                LocalStoreUse::Release => hazards.buffer_released(now_fs, spe, at, bytes),
+            };
+            drop(hazards);
+            world.panic_if_hazard(hazard);
+        })
     }
 
     /// Unwinds everybody.

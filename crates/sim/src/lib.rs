@@ -31,7 +31,8 @@
 //!                    ├─ mfc        commands, become requests of at most a line
 //!                    ├─ atomic     who has which line
 //!                    ├─ fabric     command bus, rings or another interconnect, memory, link
-//!                    └─ observe    counters, hash and trace
+//!                    ├─ observe    counters, hash and trace
+//!                    └─ hazard     a watch for transfers that race
 //! ```
 
 mod atomic;
@@ -39,6 +40,7 @@ mod costs;
 mod description;
 mod engine;
 mod fabric;
+mod hazard;
 mod memory;
 mod mfc;
 mod observe;
@@ -50,11 +52,17 @@ mod spe;
 mod words;
 
 pub use description::*;
+pub use hazard::{Hazard, HazardWatch, MAX_HAZARDS};
 pub use mfc::SimMfc;
 pub use observe::{Cause, Counters, ResourceCounters, SpeCounters};
 pub use ppe::SimPpe;
 pub use sim::{PpeAccess, Sim, SimBuilder};
 pub use spe::{SimHold, SimSpe};
+
+/// Reads traces back: for tests of programs that run on a simulated machine.
+pub mod trace {
+    pub use crate::observe::{ReadTraceError, Slice, read_slices};
+}
 
 /// A point in simulated time, for messages.
 pub(crate) fn at(now_fs: u64) -> cellworks_machine::Span {

@@ -19,13 +19,16 @@ use std::sync::Arc;
 use cellworks_machine::memory::{AddressSpace, LINE_BYTES, ReservedLine, Translation};
 use cellworks_machine::mfc::{
     Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
-    MfcFault, Opcode, Operation, PushError, RawCommand, SPU_QUEUE_ENTRIES, Tag, TagMask,
+    MfcFault, Opcode, Operation, Order, PushError, RawCommand, SPU_QUEUE_ENTRIES, Tag, TagMask,
 };
-use cellworks_machine::{LocalStore, Mfc, ProblemStateRegister, SpeId, TryIssueError, Wait};
+use cellworks_machine::{
+    LocalStore, Mfc, ProblemStateRegister, Processor, SpeId, TryIssueError, Wait,
+};
 
 use crate::atomic::Held;
 use crate::engine::{Owner, ThreadIndex, World, core_of};
 use crate::fabric::{Access, Node, Place, Transaction};
+use crate::hazard::{Hazard, Issue, Transfer};
 use crate::observe::Cause;
 use crate::queue::{Event, Kind};
 use crate::words::{WORD_BYTES, register_write};
@@ -36,6 +39,9 @@ pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 /// From the start of one local store to that of the next: lists cannot cross 4 GiB, and a local store
 /// must not.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
+
+/// Where the watch for hazards takes ordinary memory to be, of which every transfer has its own.
+const TYPED_AT: u64 = 1 << 60;
 
 const LINE: u64 = LINE_BYTES as u64;
 
@@ -56,12 +62,16 @@ pub(crate) struct MfcState {
     serial: u64,
     /// Typed transfers that are not complete.
     typed: Vec<(u64, Direction)>,
+    /// Commands that have not been started: their ids and what the watch for hazards knows of them.
+    issued: Vec<(EntryId, u64, Issue)>,
     /// Lists that have stopped at an element with stall-and-notify.
-    stalled: Vec<(EntryId, u64, ListCursor)>,
+    stalled: Vec<(Stalled, ListCursor)>,
     /// Its program has ended: no command begins.
     is_closed: bool,
     /// What a command that waited turned out to be.
     fault: Option<MfcFault>,
+    /// What the watch found when a command that waited went on.
+    hazard: Option<Hazard>,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
 }
 
@@ -79,6 +89,19 @@ struct Work {
     is_sent: bool,
     /// It puts a word to a mailbox that is full.
     is_blocked: bool,
+    /// The watch for hazards knows it by its id.
+    is_watched: bool,
+    issue: Issue,
+    /// The elements of a list that the watch knows, by ids of their own.
+    watched: Vec<u64>,
+}
+
+/// A list that has stopped.
+struct Stalled {
+    entry: EntryId,
+    id: u64,
+    issue: Issue,
+    watched: Vec<u64>,
 }
 
 /// What is left to send.
@@ -162,6 +185,7 @@ impl MfcState {
         space: &Arc<AddressSpace>,
         local_store: LocalStore,
         outstanding_requests: usize,
+        serial: u64,
     ) -> Self {
         let nothing = Line {
             work: 0,
@@ -177,25 +201,25 @@ impl MfcState {
             free_lines: (0..outstanding_requests as u32).rev().collect(),
             next_request_fs: 0,
             wake_up_fs: None,
-            serial: 0,
+            serial,
             typed: Vec::new(),
+            issued: Vec::new(),
             stalled: Vec::new(),
             is_closed: false,
             fault: None,
+            hazard: None,
             reservation: None,
         }
+    }
+
+    /// The last id that it gave to a command.
+    pub fn serial(&self) -> u64 {
+        self.serial
     }
 
     /// Whether no command is under way and no line reserved.
     pub fn is_as_new(&self) -> bool {
         self.queue.is_empty() && self.typed.is_empty() && self.reservation.is_none()
-    }
-
-    /// Gives up what has not left.
-    pub fn send_no_more(&mut self) {
-        self.is_closed = true;
-        self.work.retain(|work| work.in_flight > 0);
-        self.work.iter_mut().for_each(|work| work.is_sent = true);
     }
 
     /// Whether nothing is on the bus.
@@ -359,6 +383,11 @@ fn lines_of(ea: EffectiveAddress, bytes: u32) -> (u64, u64) {
     (first, lines)
 }
 
+/// Whether the watch for hazards knows a command by its own id, and not by its elements.
+fn is_watched(command: &Command) -> bool {
+    matches!(command, Command::Transfer(_) | Command::SendSignal(_))
+}
+
 /// What a look for something to send has found.
 enum Sent {
     /// A request has left, or a command needed none.
@@ -374,25 +403,117 @@ impl World {
     fn start_commands(&self, mfc: &mut MfcState) {
         for entry in mfc.queue.runnable() {
             mfc.queue.start(entry);
-            let command = *mfc.queue.command(entry);
-            let id = mfc.next_serial();
-            let tag = command.opcode().name();
+            let place = mfc.issued.iter().position(|(issued, ..)| *issued == entry);
+            let (_, id, issue) = mfc.issued.swap_remove(place.expect("it was issued"));
+            let command = mfc.queue.command(entry);
+            let (is_watched, task) = (is_watched(command), MfcState::task_of(command));
             mfc.work.push(Work {
                 id,
                 entry: Some(entry),
-                task: MfcState::task_of(&command),
+                task,
                 from_fs: self.now_fs() + self.costs.start_fs,
                 in_flight: 0,
                 is_sent: false,
                 is_blocked: false,
+                is_watched,
+                issue,
+                watched: Vec::new(),
             });
-            let bytes = match &command {
-                Command::Transfer(transfer) => u64::from(transfer.bytes()),
-                _ => 0,
-            };
-            self.observer
-                .borrow_mut()
-                .command_issued(self.now_fs(), mfc.spe, id, tag, bytes);
+        }
+    }
+
+    /// Takes down that a command was issued, and begins to watch what it transfers; elements of lists are
+    /// watched from when they are fetched on.
+    fn watch_command(&self, mfc: &mut MfcState, entry: EntryId, command: &Command) {
+        let (now_fs, spe) = (self.now_fs(), mfc.spe);
+        let id = mfc.next_serial();
+        let opcode = command.opcode();
+        let mut hazards = self.hazards.borrow_mut();
+        let issue = hazards.issue(spe, command.tag(), opcode.order());
+        let transfer = |direction, lsa, ea, bytes| Transfer {
+            name: opcode.name(),
+            direction,
+            lsa,
+            ea,
+            bytes,
+            issue,
+        };
+        let transfer = match command {
+            Command::Transfer(t) => Some(transfer(t.direction(), t.lsa(), t.ea(), t.bytes())),
+            Command::SendSignal(s) => Some(transfer(Direction::Put, s.lsa(), s.ea(), WORD_BYTES)),
+            Command::Ordering(_) | Command::StorageControl(_) => {
+                match command.tag() {
+                    Some(tag) if opcode != Opcode::Barrier => hazards.order_group(spe, tag),
+                    _ => hazards.order_all(spe),
+                }
+                None
+            }
+            Command::ListTransfer(_) | Command::QueuedLinePut(_) | Command::Atomic(_) => None,
+        };
+        let bytes = transfer.map_or(0, |transfer| u64::from(transfer.bytes));
+        if let Some(transfer) = transfer {
+            let hazard = hazards.begin(now_fs, spe, id, &transfer);
+            mfc.hazard = mfc.hazard.take().or(hazard);
+        }
+        drop(hazards);
+        mfc.issued.push((entry, id, issue));
+        let mut observer = self.observer.borrow_mut();
+        observer.command_issued(now_fs, spe, id, opcode.name(), bytes);
+        observer.queue_depth(now_fs, spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
+    }
+
+    /// Begins to watch an element of a list.
+    fn watch_element(&self, mfc: &mut MfcState, place: usize, element: &Move) {
+        let serial = mfc.next_serial();
+        let work = &mut mfc.work[place];
+        let transfer = Transfer {
+            name: element.operation.opcode.name(),
+            direction: element.direction,
+            lsa: LsAddr(element.lsa),
+            ea: EffectiveAddress(element.ea),
+            bytes: element.left,
+            issue: work.issue,
+        };
+        work.watched.push(serial);
+        let hazard = self
+            .hazards
+            .borrow_mut()
+            .begin(self.now_fs(), mfc.spe, serial, &transfer);
+        mfc.hazard = mfc.hazard.take().or(hazard);
+    }
+
+    /// A command is complete, or given up.
+    fn forget_command(&self, mfc: &MfcState, id: u64, is_watched: bool, watched: &[u64]) {
+        let mut hazards = self.hazards.borrow_mut();
+        let own = is_watched.then_some(&id);
+        own.into_iter()
+            .chain(watched)
+            .for_each(|id| hazards.end(mfc.spe, *id));
+        self.observer
+            .borrow_mut()
+            .command_complete(self.now_fs(), mfc.spe, id);
+    }
+
+    /// Ends what a program has left in its MFC: what is on the bus comes to its end, the rest does not
+    /// begin.
+    pub fn close_mfc(&self, spe: SpeId) {
+        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        mfc.is_closed = true;
+        let (on_the_bus, given_up) = std::mem::take(&mut mfc.work)
+            .into_iter()
+            .partition(|work| work.in_flight > 0);
+        mfc.work = on_the_bus;
+        mfc.work.iter_mut().for_each(|work| work.is_sent = true);
+        let given_up: Vec<Work> = given_up;
+        for work in given_up {
+            self.forget_command(&mfc, work.id, work.is_watched, &work.watched);
+        }
+        for (stalled, _) in std::mem::take(&mut mfc.stalled) {
+            self.forget_command(&mfc, stalled.id, false, &stalled.watched);
+        }
+        for (entry, id, _) in std::mem::take(&mut mfc.issued) {
+            let is_watched = is_watched(mfc.queue.command(entry));
+            self.forget_command(&mfc, id, is_watched, &[]);
         }
     }
 
@@ -565,13 +686,17 @@ impl World {
                         Ok(None) => is_sent = true,
                         Ok(Some(next)) => {
                             *stalls = next.stalls();
-                            *element = Some(Move {
+                            let next = Move {
                                 operation: next.operation(),
                                 direction: cursor.list().direction(),
                                 lsa: next.lsa().0,
                                 ea: next.ea().0,
                                 left: next.bytes(),
-                            });
+                            };
+                            if next.left > 0 {
+                                self.watch_element(mfc, place, &next);
+                            }
+                            *element = Some(next);
                             again_from_fs = self.now_fs() + self.costs.list_element_fs;
                         }
                     }
@@ -601,7 +726,7 @@ impl World {
 
     fn next_of_move(
         &self,
-        mfc: &MfcState,
+        mfc: &mut MfcState,
         part: &mut Move,
         is_blocked: &mut bool,
     ) -> Result<Option<(Transaction, Effect)>, MfcFault> {
@@ -658,6 +783,12 @@ impl World {
             Site::Register(to, register) => {
                 if register == ProblemStateRegister::InMbox && self.keep_room(to, 0).is_err() {
                     self.block_until_room(to, mfc.spe.index());
+                    let from = Processor::Spe(mfc.spe);
+                    let hazard = self
+                        .hazards
+                        .borrow_mut()
+                        .mailbox_full(self.now_fs(), from, to);
+                    mfc.hazard = mfc.hazard.take().or(hazard);
                     *is_blocked = true;
                     return Ok(None);
                 }
@@ -784,7 +915,6 @@ impl World {
         }
         let work = mfc.work.remove(place);
         self.finished[mfc.spe.index()].set(true);
-        let now_fs = self.now_fs();
         match (work.entry, work.task) {
             (
                 Some(entry),
@@ -793,58 +923,83 @@ impl World {
                     stalls: true,
                     ..
                 },
-            ) if mfc.fault.is_none() => {
+            ) if mfc.fault.is_none() && !mfc.is_closed => {
                 mfc.queue.stall(entry);
-                mfc.stalled.push((entry, work.id, cursor));
+                let stalled = Stalled {
+                    entry,
+                    id: work.id,
+                    issue: work.issue,
+                    watched: work.watched,
+                };
+                mfc.stalled.push((stalled, cursor));
                 return;
             }
             (Some(entry), _) => mfc.queue.complete(entry),
             (None, _) => mfc.typed.retain(|(id, _)| *id != work.id),
         }
-        let mut observer = self.observer.borrow_mut();
-        observer.command_complete(now_fs, mfc.spe, work.id);
-        observer.queue_depth(now_fs, mfc.spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
-        drop(observer);
+        self.forget_command(mfc, work.id, work.is_watched, &work.watched);
+        let depth = SPU_QUEUE_ENTRIES - mfc.free_entries();
+        let now_fs = self.now_fs();
+        self.observer
+            .borrow_mut()
+            .queue_depth(now_fs, mfc.spe, depth);
         if !mfc.is_closed {
             self.start_commands(mfc);
         }
     }
 
     /// Begins a transfer whose bytes have moved already.
-    pub fn begin_typed(&self, spe: SpeId, direction: Direction, bytes: usize) -> u64 {
+    pub fn begin_typed(&self, spe: SpeId, direction: Direction, lsa: LsAddr, bytes: usize) -> u64 {
         let mut mfc = self.mfcs[spe.index()].borrow_mut();
         let id = mfc.next_serial();
-        let bytes = bytes as u64;
+        let left = bytes as u64;
         // Where ordinary memory lies differs from run to run, so it is dealt out to the banks in the order
         // in which it is used.
         let address = self.typed_address.get();
         self.typed_address
-            .set(address + bytes.next_multiple_of(LINE));
-        mfc.work.push(Work {
-            id,
-            entry: None,
-            task: if bytes == 0 {
-                Task::Nothing
-            } else {
-                Task::Typed {
-                    direction,
-                    address,
-                    left: bytes,
-                }
+            .set(address + left.next_multiple_of(LINE));
+        let task = match left {
+            0 => Task::Nothing,
+            _ => Task::Typed {
+                direction,
+                address,
+                left,
             },
-            from_fs: self.now_fs() + self.costs.start_fs,
-            in_flight: 0,
-            is_sent: false,
-            is_blocked: false,
-        });
-        mfc.typed.push((id, direction));
+        };
         let name = match direction {
             Direction::Get => "typed get",
             Direction::Put => "typed put",
         };
+        let now_fs = self.now_fs();
+        let mut hazards = self.hazards.borrow_mut();
+        let issue = hazards.issue(spe, None, Order::None);
+        let transfer = Transfer {
+            name,
+            direction,
+            lsa,
+            ea: EffectiveAddress(TYPED_AT + address),
+            bytes: bytes as u32,
+            issue,
+        };
+        let hazard = hazards.begin(now_fs, spe, id, &transfer);
+        mfc.hazard = mfc.hazard.take().or(hazard);
+        drop(hazards);
+        mfc.work.push(Work {
+            id,
+            entry: None,
+            task,
+            from_fs: now_fs + self.costs.start_fs,
+            in_flight: 0,
+            is_sent: false,
+            is_blocked: false,
+            is_watched: true,
+            issue,
+            watched: Vec::new(),
+        });
+        mfc.typed.push((id, direction));
         let mut observer = self.observer.borrow_mut();
-        observer.command_issued(self.now_fs(), spe, id, name, bytes);
-        observer.queue_depth(self.now_fs(), spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
+        observer.command_issued(now_fs, spe, id, name, left);
+        observer.queue_depth(now_fs, spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
         drop(observer);
         self.pump(&mut mfc);
         id
@@ -911,6 +1066,8 @@ impl SimMfc {
     /// What nobody can be told of as an error: the call that found it did not cause it.
     #[track_caller]
     fn panic_if_faulty(&self) {
+        let hazard = self.state().hazard.take();
+        self.world.panic_if_hazard(hazard);
         let fault = self.state().fault.take();
         if let Some(fault) = fault {
             panic!(
@@ -1026,14 +1183,12 @@ impl Mfc for SimMfc {
             mfc.queue.complete(entry);
             return Err(fault.into());
         }
-        let depth = SPU_QUEUE_ENTRIES - mfc.free_entries();
-        world
-            .observer
-            .borrow_mut()
-            .queue_depth(world.now_fs(), self.spe, depth);
+        world.watch_command(&mut mfc, entry, &command);
         world.start_commands(&mut mfc);
         world.pump(&mut mfc);
+        let hazard = mfc.hazard.take();
         drop(mfc);
+        world.panic_if_hazard(hazard);
         world.tell_if_finished(self.spe);
         Ok(())
     }
@@ -1064,21 +1219,17 @@ impl Mfc for SimMfc {
         let resumed: Vec<EntryId> = mfc.queue.acknowledge(tag).collect();
         let mut outcome = Ok(());
         for entry in resumed {
-            let place = mfc.stalled.iter().position(|(list, ..)| *list == entry);
-            let (_, id, cursor) = mfc
-                .stalled
-                .swap_remove(place.expect("a stalled list has a cursor"));
+            let place = mfc.stalled.iter().position(|(list, _)| list.entry == entry);
+            let place = place.expect("a stalled list has a cursor");
+            let (stalled, cursor) = mfc.stalled.swap_remove(place);
             if let Err(fault) = mfc.check_list(cursor, world.words.len()) {
                 outcome = outcome.and(Err(fault));
                 mfc.queue.complete(entry);
-                world
-                    .observer
-                    .borrow_mut()
-                    .command_complete(world.now_fs(), self.spe, id);
+                world.forget_command(&mfc, stalled.id, false, &stalled.watched);
                 continue;
             }
             mfc.work.push(Work {
-                id,
+                id: stalled.id,
                 entry: Some(entry),
                 task: Task::List {
                     cursor,
@@ -1089,6 +1240,9 @@ impl Mfc for SimMfc {
                 in_flight: 0,
                 is_sent: false,
                 is_blocked: false,
+                is_watched: false,
+                issue: stalled.issue,
+                watched: stalled.watched,
             });
         }
         world.start_commands(&mut mfc);

@@ -16,10 +16,11 @@ use crate::atomic::AtomicCaches;
 use crate::costs::Costs;
 use crate::engine::{CoreIndex, Failure, PPE, World, core_of};
 use crate::fabric::Fabric;
+use crate::hazard::Hazards;
 use crate::memory::{Used, Zeroed};
 use crate::mfc::MfcState;
 use crate::observe::Observer;
-use crate::{PpeAccess, Sim, SimPpe, SimSpe};
+use crate::{HazardWatch, PpeAccess, Sim, SimPpe, SimSpe};
 
 /// What the programs of a run share with the machine.
 pub(crate) struct Run {
@@ -79,6 +80,10 @@ impl Run {
 
     fn spe(&self, sim: &Sim, id: SpeId) -> SimSpe {
         let local_store = LocalStore::new(id, sim.local_stores[id.index()].clone());
+        let local_store = match sim.options.hazards {
+            HazardWatch::Off => local_store,
+            _ => local_store.watched(self.world.local_store_watch(id)),
+        };
         let bytes = local_store.bytes();
         let views = Zeroed::new(bytes, bytes, &Used::default()).unwrap_or_else(|error| {
             panic!("the system gives no memory for the views of {id}: {error}")
@@ -91,12 +96,16 @@ impl Run {
     /// bus comes to its end, the rest does not begin.
     fn renew_mfc(&self, sim: &Sim, id: SpeId) {
         let mfc = &self.world.mfcs[id.index()];
-        mfc.borrow_mut().send_no_more();
+        self.world.close_mfc(id);
         let at = Location::caller();
-        self.world
-            .wait_without_program(core_of(id), at, &mut || mfc.borrow().is_quiet());
-        let outstanding = self.world.costs.outstanding_requests;
-        *mfc.borrow_mut() = new_mfc(sim, id, outstanding);
+        let mut is_quiet = || mfc.borrow().is_quiet();
+        if self
+            .world
+            .wait_without_program(core_of(id), at, &mut is_quiet)
+        {
+            let serial = mfc.borrow().serial();
+            mfc.replace(new_mfc(sim, id, &self.world.costs, serial));
+        }
     }
 
     fn execute(&self, spe: &SimSpe, id: SpeId, program: Program<SimSpe>) {
@@ -263,22 +272,20 @@ pub(crate) fn run<'env, R>(
 
 fn world_of(sim: &Sim) -> World {
     let costs = Costs::of(&sim.description);
-    let mfc = |spe: SpeId| {
-        let local_store = LocalStore::new(spe, sim.local_stores[spe.index()].clone());
-        RefCell::new(MfcState::new(
-            spe,
-            &sim.space,
-            local_store,
-            costs.outstanding_requests,
-        ))
-    };
+    let mfc = |spe| RefCell::new(new_mfc(sim, spe, &costs, 0));
     let spes = sim.topology.spes();
+    let local_stores = spes.clone().map(|spe| {
+        let region = &sim.local_stores[spe.index()];
+        region.at(0).0..region.at(region.bytes()).0
+    });
+    let hazards = Hazards::new(sim.options.hazards, local_stores.collect());
     let caches = sim.description.atomic.cache_lines.value as usize;
     World::new(
         sim.topology.clone(),
         costs.clone(),
         Fabric::new(&sim.description),
-        Observer::new(spes.len(), sim.take_trace()),
+        Observer::new(sim.topology.name(), spes.len(), sim.take_trace()),
+        hazards,
         sim.options.seed,
         sim.limit_fs(),
         spes.clone().map(|_| RefCell::default()).collect(),
@@ -287,7 +294,13 @@ fn world_of(sim: &Sim) -> World {
     )
 }
 
-fn new_mfc(sim: &Sim, spe: SpeId, outstanding_requests: usize) -> MfcState {
+fn new_mfc(sim: &Sim, spe: SpeId, costs: &Costs, serial: u64) -> MfcState {
     let local_store = LocalStore::new(spe, sim.local_stores[spe.index()].clone());
-    MfcState::new(spe, &sim.space, local_store, outstanding_requests)
+    MfcState::new(
+        spe,
+        &sim.space,
+        local_store,
+        costs.outstanding_requests,
+        serial,
+    )
 }

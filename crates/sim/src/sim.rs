@@ -10,7 +10,7 @@ use cellworks_machine::{CellId, Machine, ModuleId, Ppe, RunError, Span, SpeSite,
 use crate::engine::World;
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::{LOCAL_STORE_STRIDE, LOCAL_STORES_AT};
-use crate::{Counters, Description, SimPpe, SimSpe};
+use crate::{Counters, Description, HazardWatch, SimPpe, SimSpe};
 
 /// Where regions begin.
 const REGIONS_AT: u64 = 1 << 32;
@@ -32,6 +32,7 @@ pub struct Sim {
     next_region: Mutex<u64>,
     trace: Mutex<Option<Box<dyn io::Write + Send>>>,
     last_run: Mutex<Option<Counters>>,
+    trace_error: Mutex<Option<io::Error>>,
 }
 
 /// How a machine is to be simulated.
@@ -40,6 +41,7 @@ pub(crate) struct Options {
     pub seed: u64,
     pub limit: Span,
     pub ppe_access: PpeAccess,
+    pub hazards: HazardWatch,
     pub stack_bytes: usize,
 }
 
@@ -87,6 +89,12 @@ impl SimBuilder {
         self
     }
 
+    /// What is done about hazards of the raw level.
+    pub fn hazards(mut self, watch: HazardWatch) -> Self {
+        self.options.hazards = watch;
+        self
+    }
+
     /// How the PPE reaches the registers of SPEs.
     pub fn ppe_access(mut self, access: PpeAccess) -> Self {
         self.options.ppe_access = access;
@@ -130,6 +138,7 @@ impl SimBuilder {
             next_region: Mutex::new(REGIONS_AT),
             trace: Mutex::new(self.trace),
             last_run: Mutex::default(),
+            trace_error: Mutex::default(),
             description,
             topology,
             options: self.options,
@@ -172,6 +181,7 @@ impl Sim {
                 seed: 0,
                 limit: Span::from_femtoseconds(u64::MAX.into()),
                 ppe_access: PpeAccess::default(),
+                hazards: HazardWatch::default(),
                 stack_bytes: 256 * 1024,
             },
             trace: None,
@@ -183,7 +193,7 @@ impl Sim {
         &self.description
     }
 
-    /// What the last run did; `None` before the first.
+    /// What the last run did; `None` before the first, and if its trace could not be written.
     pub fn counters(&self) -> Option<Counters> {
         lock(&self.last_run).clone()
     }
@@ -196,9 +206,19 @@ impl Sim {
         u64::try_from(self.options.limit.as_femtoseconds()).unwrap_or(u64::MAX)
     }
 
+    /// What kept the trace of the last run from being written, if something did. Taken once.
+    pub fn take_trace_error(&self) -> Option<io::Error> {
+        lock(&self.trace_error).take()
+    }
+
     /// Takes down what a run did.
     pub(crate) fn finish(&self, world: &World) {
-        *lock(&self.last_run) = world.finish();
+        let (counters, trace_error) = match world.finish() {
+            Ok(counters) => (Some(counters), None),
+            Err(error) => (None, Some(error)),
+        };
+        *lock(&self.last_run) = counters;
+        *lock(&self.trace_error) = trace_error;
     }
 }
 

@@ -44,7 +44,7 @@ pub struct SimSpe {
 /// What keeps a view's room in the local store.
 #[derive(Debug)]
 pub struct SimHold {
-    _buffer: LocalBuffer,
+    buffer: LocalBuffer,
     /// The transfer that brings its bytes.
     transfer: Option<u64>,
 }
@@ -401,12 +401,10 @@ unsafe impl Spe for SimSpe {
         }
         let transfer = request.fetch.then(|| {
             self.wait_for_entry(request.at);
-            self.world.begin_typed(self.id, Direction::Get, bytes)
+            self.world
+                .begin_typed(self.id, Direction::Get, buffer.address(), bytes)
         });
-        let hold = SimHold {
-            _buffer: buffer,
-            transfer,
-        };
+        let hold = SimHold { buffer, transfer };
         Ok((local, hold))
     }
 
@@ -424,7 +422,7 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     unsafe fn put_back(
         &self,
-        _hold: &SimHold,
+        hold: &SimHold,
         local: NonNull<u8>,
         memory: NonNull<u8>,
         bytes: usize,
@@ -434,7 +432,8 @@ unsafe impl Spe for SimSpe {
         unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         if !threads::is_cancelled() {
             self.wait_for_entry(Location::caller());
-            self.world.begin_typed(self.id, Direction::Put, bytes);
+            let lsa = hold.buffer.address();
+            self.world.begin_typed(self.id, Direction::Put, lsa, bytes);
         }
     }
 

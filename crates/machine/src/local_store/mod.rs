@@ -20,20 +20,37 @@ use space::Space;
 /// Bytes of a Cell's local stores.
 pub const LOCAL_STORE_BYTES: usize = 256 * 1024;
 
+/// What a program does with its local store, for a machine that watches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalStoreUse {
+    /// Reads bytes.
+    Read,
+    /// Writes bytes.
+    Write,
+    /// Is given a buffer.
+    Reserve,
+    /// Gives a buffer back.
+    Release,
+}
+
+/// Is told what a program does with its local store: which bytes, from which address on.
+pub type LocalStoreWatch = Rc<dyn Fn(LocalStoreUse, LsAddr, usize)>;
+
 /// The local store of one SPE. Cloning gives another handle to the same store.
 #[derive(Clone)]
 pub struct LocalStore {
     spe: SpeId,
     bytes: Region,
     space: Rc<RefCell<Space>>,
+    watch: Option<LocalStoreWatch>,
 }
 
 /// Addresses of a local store that nobody else was given; they are free again when it is dropped.
-#[derive(Debug)]
 pub struct LocalBuffer {
     start: u32,
     bytes: usize,
     space: Rc<RefCell<Space>>,
+    watch: Option<LocalStoreWatch>,
 }
 
 impl LocalStore {
@@ -49,6 +66,21 @@ impl LocalStore {
             spe,
             bytes,
             space: Rc::new(RefCell::new(Space::new(size))),
+            watch: None,
+        }
+    }
+
+    /// The same local store, of which `watch` is told everything that is done through this handle and
+    /// its clones: for machines that look for hazards.
+    #[must_use]
+    pub fn watched(mut self, watch: LocalStoreWatch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    fn tell(&self, what: LocalStoreUse, at: LsAddr, bytes: usize) {
+        if let Some(watch) = &self.watch {
+            watch(what, at, bytes);
         }
     }
 
@@ -99,10 +131,12 @@ impl LocalStore {
             .borrow_mut()
             .reserve(bytes, align, what, at)
             .map_err(|no_room| StageError::new(self.spe, no_room))?;
+        self.tell(LocalStoreUse::Reserve, LsAddr(start), bytes);
         Ok(LocalBuffer {
             start,
             bytes,
             space: Rc::clone(&self.space),
+            watch: self.watch.clone(),
         })
     }
 
@@ -123,7 +157,9 @@ impl LocalStore {
     /// If they leave the store.
     #[track_caller]
     pub fn read(&self, from: LsAddr, into: &mut [u8]) {
-        self.bytes.read(self.range(from, into.len()), into);
+        let range = self.range(from, into.len());
+        self.tell(LocalStoreUse::Read, from, into.len());
+        self.bytes.read(range, into);
     }
 
     /// Copies `from` to `to`.
@@ -133,7 +169,9 @@ impl LocalStore {
     /// If they leave the store.
     #[track_caller]
     pub fn write(&self, to: LsAddr, from: &[u8]) {
-        self.bytes.write(self.range(to, from.len()), from);
+        let range = self.range(to, from.len());
+        self.tell(LocalStoreUse::Write, to, from.len());
+        self.bytes.write(range, from);
     }
 
     /// Reads the 32-bit word at `from`, in the byte order of this computer.
@@ -188,6 +226,16 @@ impl fmt::Debug for LocalStore {
     }
 }
 
+impl fmt::Debug for LocalBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "LocalBuffer of {} bytes at {:#x}",
+            self.bytes, self.start
+        )
+    }
+}
+
 impl LocalBuffer {
     /// Where the buffer starts.
     pub fn address(&self) -> LsAddr {
@@ -203,5 +251,8 @@ impl LocalBuffer {
 impl Drop for LocalBuffer {
     fn drop(&mut self) {
         self.space.borrow_mut().release(self.start);
+        if let Some(watch) = &self.watch {
+            watch(LocalStoreUse::Release, LsAddr(self.start), self.bytes);
+        }
     }
 }

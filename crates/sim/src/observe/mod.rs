@@ -1,10 +1,33 @@
-//! What a simulation shows of itself: counters always, a trace if somebody wants one.
+//! What a simulation shows of itself: counters and a hash always, a trace if somebody wants one.
 //!
 //! Everything here is told what happened and when; nothing here changes what happens.
+//!
+//! ```text
+//!                            ┌─► SpeCount, Hash ──────────────► Counters     at the end
+//!   engine ─► Observer ──────┤
+//!                            └─► Tracer ─► Perfetto packets ──► io::Write    while the run goes on
+//! ```
+//!
+//! Calls about one processor come in the order of their times, and so do those about one MFC; calls
+//! about different ones need not. Ids and numbers must follow from the program and the seed alone: they
+//! go into the hash.
 
-use std::io;
+mod counters;
+mod hash;
+mod perfetto;
+mod read;
+mod trace;
+
+use std::{fmt, io};
 
 use cellworks_machine::{Processor, Span, SpeId};
+
+pub use counters::{Counters, ResourceCounters, SpeCounters};
+pub use read::{ReadTraceError, Slice, read_slices};
+
+use counters::SpeCount;
+use hash::Hash;
+use trace::Tracer;
 
 /// Why a program waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +44,26 @@ pub enum Cause {
     Other,
 }
 
+impl Cause {
+    /// What a trace calls a wait for this cause.
+    const fn wait(self) -> &'static str {
+        match self {
+            Self::Dma => "waiting for DMA",
+            Self::Mailbox => "waiting for a mailbox",
+            Self::Signal => "waiting for a signal",
+            Self::Lock => "waiting for a lock",
+            Self::Other => "waiting for something else",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    /// `DMA`, `a mailbox`, `a signal`, `a lock`, `something else`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.wait()["waiting for ".len()..])
+    }
+}
+
 /// What a processor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
@@ -32,125 +75,221 @@ pub(crate) enum Activity {
     Waiting(Cause),
 }
 
-/// What an SPE did with its time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SpeCounters {
-    /// Running a program.
-    pub computing: Span,
-    /// All threads waiting, the last one for a transfer.
-    pub waiting_for_dma: Span,
-    /// The same for a mailbox.
-    pub waiting_for_mailbox: Span,
-    /// The same for a signal.
-    pub waiting_for_signal: Span,
-    /// The same for a reservation or an atomic operation.
-    pub waiting_for_lock: Span,
-    /// The same for something else.
-    pub waiting_for_other: Span,
-    /// Without a program.
-    pub idle: Span,
-    /// MFC commands that were completed, typed transfers included.
-    pub commands: u64,
-    /// Bytes that its MFC moved.
-    pub bytes: u64,
+impl Activity {
+    const COUNT: usize = 7;
+
+    #[inline]
+    const fn index(self) -> usize {
+        match self {
+            Self::Idle => 0,
+            Self::Computing => 1,
+            Self::Waiting(cause) => 2 + cause as usize,
+        }
+    }
 }
 
-/// How much a ring, a memory module or a link was used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResourceCounters {
-    /// Such as `Cell 0, ring 2`, `memory module 1`, `link from Cell 0 to Cell 1`.
-    pub name: String,
-    /// Packets, or lines.
-    pub packets: u64,
-    /// Bytes of data.
-    pub bytes: u64,
-    /// For how long at least one packet was on it.
-    pub busy: Span,
-}
-
-/// What a run did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counters {
-    /// How long the run took, in simulated time.
-    pub elapsed: Span,
-    /// By SPE.
-    pub spes: Vec<SpeCounters>,
-    /// Rings, memory modules and links.
-    pub resources: Vec<ResourceCounters>,
-    /// Events that were handled.
-    pub events: u64,
+/// What is observed, as a number for the hash: each kind of call has one.
+#[derive(Clone, Copy)]
+enum Call {
+    ProgramBegan,
+    ProgramEnded,
+    Activity,
+    ThreadWaits,
+    ThreadGoesOn,
+    ThreadEnded,
+    CommandIssued,
+    CommandComplete,
+    QueueDepth,
+    Finish,
 }
 
 /// Takes down what happens in a run.
-pub(crate) struct Observer {}
+pub(crate) struct Observer {
+    spes: Vec<SpeCount>,
+    hash: Hash,
+    tracer: Option<Box<Tracer>>,
+}
 
 impl Observer {
-    /// An observer of a machine with so many SPEs; a trace is written to `trace` while the run goes on.
-    pub fn new(_spes: usize, _trace: Option<Box<dyn io::Write + Send>>) -> Self {
-        Self {}
+    /// An observer of a machine of that name with so many SPEs; a trace is written to `trace` while the
+    /// run goes on, in pieces of tens of kilobytes.
+    pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
+        Self {
+            spes: (0..spes).map(|_| SpeCount::new()).collect(),
+            hash: Hash::new(),
+            tracer: trace.map(|to| Box::new(Tracer::new(machine, spes, to))),
+        }
     }
 
     /// Whether a trace is written: what only a trace needs can be left out otherwise.
+    #[inline]
     pub fn is_tracing(&self) -> bool {
-        false
+        self.tracer.is_some()
     }
 
-    /// A program began on an SPE.
-    pub fn program_began(&mut self, _now_fs: u64, _spe: SpeId, _name: &str) {}
+    /// A program began on an SPE, which computes from now on.
+    pub fn program_began(&mut self, now_fs: u64, spe: SpeId, name: &str) {
+        self.take_down(Call::ProgramBegan, now_fs, Processor::Spe(spe), 0);
+        self.hash.text(name);
+        self.spes[spe.index()].activity(now_fs, Activity::Computing);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.program_began(now_fs, spe, name);
+        }
+    }
 
-    /// The program of an SPE ended.
-    pub fn program_ended(&mut self, _now_fs: u64, _spe: SpeId) {}
+    /// The program of an SPE ended; it is idle from now on.
+    pub fn program_ended(&mut self, now_fs: u64, spe: SpeId) {
+        self.take_down(Call::ProgramEnded, now_fs, Processor::Spe(spe), 0);
+        self.spes[spe.index()].activity(now_fs, Activity::Idle);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.program_ended(now_fs, spe);
+        }
+    }
 
     /// A processor does something else from now on.
     #[inline]
-    pub fn activity(&mut self, _now_fs: u64, _of: Processor, _activity: Activity) {}
+    pub fn activity(&mut self, now_fs: u64, of: Processor, activity: Activity) {
+        self.take_down(Call::Activity, now_fs, of, activity.index() as u32);
+        if let Processor::Spe(spe) = of {
+            self.spes[spe.index()].activity(now_fs, activity);
+        }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.activity(now_fs, of, activity);
+        }
+    }
 
     /// A cooperative thread of a processor, by its number there, 0 for the program itself, begins to wait.
     #[inline]
-    pub fn thread_waits(&mut self, _now_fs: u64, _of: Processor, _thread: u32, _cause: Cause) {}
+    pub fn thread_waits(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
+        self.take_down(Call::ThreadWaits, now_fs, of, thread);
+        self.hash.word(cause as u64);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.thread_waits(now_fs, of, thread, cause);
+        }
+    }
 
-    /// A cooperative thread gets the processor.
+    /// A cooperative thread gets the processor; the one that had it has it no longer.
     #[inline]
-    pub fn thread_goes_on(&mut self, _now_fs: u64, _of: Processor, _thread: u32) {}
+    pub fn thread_goes_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
+        self.take_down(Call::ThreadGoesOn, now_fs, of, thread);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.thread_goes_on(now_fs, of, thread);
+        }
+    }
 
     /// A cooperative thread ended.
-    pub fn thread_ended(&mut self, _now_fs: u64, _of: Processor, _thread: u32) {}
+    pub fn thread_ended(&mut self, now_fs: u64, of: Processor, thread: u32) {
+        self.take_down(Call::ThreadEnded, now_fs, of, thread);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.thread_ended(now_fs, of, thread);
+        }
+    }
 
     /// An SPE issued a command, which `id` names until it is complete.
     #[inline]
     pub fn command_issued(
         &mut self,
-        _now_fs: u64,
-        _spe: SpeId,
-        _id: u64,
-        _name: &'static str,
-        _bytes: u64,
+        now_fs: u64,
+        spe: SpeId,
+        id: u64,
+        name: &'static str,
+        bytes: u64,
     ) {
+        self.take_down(
+            Call::CommandIssued,
+            now_fs,
+            Processor::Spe(spe),
+            bytes as u32,
+        );
+        self.hash.word(id);
+        self.hash.text(name);
+        self.spes[spe.index()].issued(id, bytes);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.command_issued(now_fs, spe, id, name);
+        }
     }
 
     /// A command is complete.
+    ///
+    /// # Panics
+    ///
+    /// Where no such command was issued, or it was complete before.
     #[inline]
-    pub fn command_complete(&mut self, _now_fs: u64, _spe: SpeId, _id: u64) {}
+    pub fn command_complete(&mut self, now_fs: u64, spe: SpeId, id: u64) {
+        self.take_down(Call::CommandComplete, now_fs, Processor::Spe(spe), 0);
+        self.hash.word(id);
+        self.spes[spe.index()].complete(id);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.command_complete(now_fs, spe, id);
+        }
+    }
 
     /// So many entries of an MFC's queue hold commands.
     #[inline]
-    pub fn queue_depth(&mut self, _now_fs: u64, _spe: SpeId, _entries: usize) {}
+    pub fn queue_depth(&mut self, now_fs: u64, spe: SpeId, entries: usize) {
+        let of = Processor::Spe(spe);
+        self.take_down(Call::QueueDepth, now_fs, of, entries as u32);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.queue_depth(now_fs, spe, entries);
+        }
+    }
 
-    /// What resources have done so far; asked for now and then while a trace is written.
-    pub fn resources(&mut self, _now_fs: u64, _resources: &[ResourceCounters]) {}
+    /// What resources have done so far, always the same ones in the same order; asked for now and then
+    /// while a trace is written. It does not count for the hash, which is the same without a trace.
+    pub fn resources(&mut self, now_fs: u64, resources: &[ResourceCounters]) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.resources(now_fs, resources);
+        }
+    }
 
-    /// Ends the observation.
+    /// Ends the observation, no earlier than the last thing that was observed. No hazards are in the
+    /// counters: they are for [`Hazards::finish`](crate::hazard::Hazards::finish) to tell.
     ///
     /// # Errors
     ///
     /// What kept the trace from being written.
     pub fn finish(
-        self,
-        _now_fs: u64,
-        _resources: Vec<ResourceCounters>,
-        _events: u64,
+        mut self,
+        now_fs: u64,
+        resources: Vec<ResourceCounters>,
+        events: u64,
     ) -> io::Result<Counters> {
-        let _ = (_resources, _events);
-        Err(io::Error::other("not built"))
+        self.take_down(Call::Finish, now_fs, Processor::Ppe, 0);
+        for resource in &resources {
+            self.hash.word(resource.packets);
+            self.hash.word(resource.bytes);
+            self.hash.word(resource.busy.as_femtoseconds() as u64);
+        }
+        if let Some(tracer) = self.tracer {
+            tracer.finish(now_fs, &resources)?;
+        }
+        Ok(Counters {
+            elapsed: Span::from_femtoseconds(now_fs.into()),
+            spes: self
+                .spes
+                .into_iter()
+                .map(|spe| spe.finish(now_fs))
+                .collect(),
+            resources,
+            events,
+            trace_hash: self.hash.value(),
+            hazards: Vec::new(),
+            hazards_seen: 0,
+        })
+    }
+
+    /// Adds a call to the hash: what, when, about whom, and a detail.
+    #[inline]
+    fn take_down(&mut self, call: Call, now_fs: u64, of: Processor, detail: u32) {
+        let of = match of {
+            Processor::Ppe => 0,
+            Processor::Spe(spe) => spe.index() as u64 + 1,
+        };
+        self.hash.word(now_fs);
+        self.hash
+            .word(call as u64 | of << 8 | u64::from(detail) << 32);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! What an SPE did with its time, and how much everything was used.
+
+use std::fmt;
+
+use cellworks_machine::Span;
+
+use super::{Activity, Cause};
+
+/// What an SPE did with its time.
+///
+/// The spans add up to [`Counters::elapsed`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpeCounters {
+    /// Running a program.
+    pub computing: Span,
+    /// All threads waiting, the last one for a transfer.
+    pub waiting_for_dma: Span,
+    /// The same for a mailbox.
+    pub waiting_for_mailbox: Span,
+    /// The same for a signal.
+    pub waiting_for_signal: Span,
+    /// The same for a reservation or an atomic operation.
+    pub waiting_for_lock: Span,
+    /// The same for something else.
+    pub waiting_for_other: Span,
+    /// Without a program.
+    pub idle: Span,
+    /// MFC commands that were completed, typed transfers included.
+    pub commands: u64,
+    /// Bytes that these commands moved.
+    pub bytes: u64,
+}
+
+/// How much a ring, a memory module or a link was used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceCounters {
+    /// Such as `Cell 0, ring 2`, `memory module 1`, `link from Cell 0 to Cell 1`.
+    pub name: String,
+    /// Packets, or lines.
+    pub packets: u64,
+    /// Bytes of data.
+    pub bytes: u64,
+    /// For how long at least one packet was on it.
+    pub busy: Span,
+}
+
+/// What a run did.
+///
+/// Printed with `{}`, it is a table of what the SPEs did with their time, in per cent of the run,
+/// and a table of what the rings, memory modules and links carried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// How long the run took, in simulated time.
+    pub elapsed: Span,
+    /// By SPE.
+    pub spes: Vec<SpeCounters>,
+    /// Rings, memory modules and links.
+    pub resources: Vec<ResourceCounters>,
+    /// Events that were handled.
+    pub events: u64,
+    /// A hash of everything that was observed, in its order and with its time. Equal runs have equal
+    /// hashes: on every computer, in every build profile, with a trace and without.
+    pub trace_hash: u64,
+    /// Hazards that were seen, the first of each kind and place, and at most
+    /// [`MAX_HAZARDS`](crate::MAX_HAZARDS) of them; see [`HazardWatch::Warn`](crate::HazardWatch::Warn).
+    /// Their addresses are those of this process, and may differ from run to run.
+    pub hazards: Vec<String>,
+    /// How often a hazard was seen, with those that `hazards` does not repeat.
+    pub hazards_seen: u64,
+}
+
+impl fmt::Display for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "simulated {} in {} events", self.elapsed, self.events)?;
+        let head = [
+            "",
+            "computing",
+            "DMA",
+            "mailbox",
+            "signal",
+            "lock",
+            "other",
+            "idle",
+            "commands",
+            "bytes",
+        ];
+        let share = |span| share(span, self.elapsed);
+        let spes = self.spes.iter().enumerate().map(|(spe, did)| {
+            [
+                format!("SPE {spe}"),
+                share(did.computing),
+                share(did.waiting_for_dma),
+                share(did.waiting_for_mailbox),
+                share(did.waiting_for_signal),
+                share(did.waiting_for_lock),
+                share(did.waiting_for_other),
+                share(did.idle),
+                did.commands.to_string(),
+                did.bytes.to_string(),
+            ]
+        });
+        table(f, head, spes)?;
+        let head = ["", "busy", "share", "packets", "bytes"];
+        let resources = self.resources.iter().map(|resource| {
+            [
+                resource.name.clone(),
+                resource.busy.to_string(),
+                share(resource.busy),
+                resource.packets.to_string(),
+                resource.bytes.to_string(),
+            ]
+        });
+        table(f, head, resources)?;
+        if self.hazards_seen > 0 {
+            writeln!(f, "\nhazards: {}, of which these differ", self.hazards_seen)?;
+        }
+        self.hazards
+            .iter()
+            .try_for_each(|hazard| writeln!(f, "{hazard}"))
+    }
+}
+
+/// A part of a whole in per cent, such as `12.5 %`; nothing at all of nothing.
+fn share(part: Span, whole: Span) -> String {
+    let (part, whole) = (part.as_femtoseconds(), whole.as_femtoseconds());
+    let per_cent = if whole == 0 {
+        0.0
+    } else {
+        part as f64 * 100.0 / whole as f64
+    };
+    format!("{per_cent:.1} %")
+}
+
+/// Writes an empty line and a table whose first column holds names and is aligned to the left; nothing
+/// where it has no rows.
+fn table<const COLUMNS: usize>(
+    f: &mut fmt::Formatter<'_>,
+    head: [&str; COLUMNS],
+    rows: impl Iterator<Item = [String; COLUMNS]>,
+) -> fmt::Result {
+    let rows: Vec<_> = std::iter::once(head.map(String::from))
+        .chain(rows)
+        .collect();
+    if rows.len() == 1 {
+        return Ok(());
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    writeln!(f)?;
+    for row in &rows {
+        write!(f, "{:<width$}", row[0], width = width(0))?;
+        for (column, cell) in row.iter().enumerate().skip(1) {
+            write!(f, "  {cell:>width$}", width = width(column))?;
+        }
+        writeln!(f)?;
+    }
+    Ok(())
+}
+
+/// The counters of one SPE while the run goes on.
+#[derive(Debug)]
+pub(super) struct SpeCount {
+    activity: Activity,
+    since_fs: u64,
+    /// Time spent, by [`Activity::index`].
+    spent_fs: [u64; Activity::COUNT],
+    commands: u64,
+    bytes: u64,
+    /// Commands that are not complete, with their ids and bytes: as many as the queue has entries.
+    in_flight: Vec<(u64, u64)>,
+}
+
+impl SpeCount {
+    /// An SPE that is idle from time 0 on.
+    pub fn new() -> Self {
+        Self {
+            activity: Activity::Idle,
+            since_fs: 0,
+            spent_fs: [0; Activity::COUNT],
+            commands: 0,
+            bytes: 0,
+            in_flight: Vec::with_capacity(32),
+        }
+    }
+
+    #[inline]
+    pub fn activity(&mut self, now_fs: u64, activity: Activity) {
+        debug_assert!(
+            now_fs >= self.since_fs,
+            "the time of one SPE never goes back"
+        );
+        self.spent_fs[self.activity.index()] += now_fs - self.since_fs;
+        self.since_fs = now_fs;
+        self.activity = activity;
+    }
+
+    #[inline]
+    pub fn issued(&mut self, id: u64, bytes: u64) {
+        self.in_flight.push((id, bytes));
+    }
+
+    #[inline]
+    pub fn complete(&mut self, id: u64) {
+        let at = self.in_flight.iter().position(|&(other, _)| other == id);
+        let at = at.expect("a command is complete once, after it was issued");
+        let (_, bytes) = self.in_flight.swap_remove(at);
+        self.commands += 1;
+        self.bytes += bytes;
+    }
+
+    pub fn finish(mut self, now_fs: u64) -> SpeCounters {
+        self.activity(now_fs, Activity::Idle);
+        let spent =
+            |activity: Activity| Span::from_femtoseconds(self.spent_fs[activity.index()].into());
+        SpeCounters {
+            computing: spent(Activity::Computing),
+            waiting_for_dma: spent(Activity::Waiting(Cause::Dma)),
+            waiting_for_mailbox: spent(Activity::Waiting(Cause::Mailbox)),
+            waiting_for_signal: spent(Activity::Waiting(Cause::Signal)),
+            waiting_for_lock: spent(Activity::Waiting(Cause::Lock)),
+            waiting_for_other: spent(Activity::Waiting(Cause::Other)),
+            idle: spent(Activity::Idle),
+            commands: self.commands,
+            bytes: self.bytes,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The messages of a Perfetto trace that are written here: a small part of the format, in which every
+//! other field is optional.
+//!
+//! Names and numbers are those of the public definitions: `protos/perfetto/trace/trace.proto`,
+//! `trace_packet.proto`, `interned_data/interned_data.proto` and, in `track_event/`,
+//! `track_event.proto`, `track_descriptor.proto`, `process_descriptor.proto` and
+//! `counter_descriptor.proto` of <https://github.com/google/perfetto>.
+
+use prost::Message;
+
+/// A file: packets one after the other. Files can be appended to each other, so that a trace can be
+/// written piece by piece.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Trace {
+    #[prost(message, repeated, tag = "1")]
+    pub packet: Vec<TracePacket>,
+}
+
+/// An event, or the description of a track.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TracePacket {
+    /// In nanoseconds; without a `timestamp_clock_id` of Perfetto's default clock, which begins at 0 here.
+    #[prost(uint64, optional, tag = "8")]
+    pub timestamp: Option<u64>,
+    /// Who wrote the packet; interned names are known within one sequence.
+    #[prost(uint32, optional, tag = "10")]
+    pub trusted_packet_sequence_id: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    pub track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "12")]
+    pub interned_data: Option<InternedData>,
+    #[prost(uint32, optional, tag = "13")]
+    pub sequence_flags: Option<u32>,
+    #[prost(message, optional, tag = "60")]
+    pub track_descriptor: Option<TrackDescriptor>,
+}
+
+/// `SEQ_INCREMENTAL_STATE_CLEARED`: interned names begin anew; on the first packet.
+pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
+/// `SEQ_NEEDS_INCREMENTAL_STATE`: the packet may use interned names.
+pub(crate) const NEEDS_INCREMENTAL_STATE: u32 = 2;
+
+/// Names that later packets mean by a number.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct InternedData {
+    #[prost(message, repeated, tag = "2")]
+    pub event_names: Vec<EventName>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct EventName {
+    #[prost(uint64, optional, tag = "1")]
+    pub iid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TrackEvent {
+    #[prost(enumeration = "EventType", optional, tag = "9")]
+    pub r#type: Option<i32>,
+    #[prost(uint64, optional, tag = "10")]
+    pub name_iid: Option<u64>,
+    #[prost(uint64, optional, tag = "11")]
+    pub track_uuid: Option<u64>,
+    #[prost(string, optional, tag = "23")]
+    pub name: Option<String>,
+    #[prost(int64, optional, tag = "30")]
+    pub counter_value: Option<i64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
+    pub flow_ids: Vec<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
+    pub terminating_flow_ids: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub(crate) enum EventType {
+    Unspecified = 0,
+    SliceBegin = 1,
+    SliceEnd = 2,
+    Instant = 3,
+    Counter = 4,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TrackDescriptor {
+    #[prost(uint64, optional, tag = "1")]
+    pub uuid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub name: Option<String>,
+    #[prost(message, optional, tag = "3")]
+    pub process: Option<ProcessDescriptor>,
+    #[prost(uint64, optional, tag = "5")]
+    pub parent_uuid: Option<u64>,
+    #[prost(message, optional, tag = "8")]
+    pub counter: Option<CounterDescriptor>,
+    #[prost(enumeration = "ChildTracksOrdering", optional, tag = "11")]
+    pub child_ordering: Option<i32>,
+    /// The place among the children of a track with [`ChildTracksOrdering::Explicit`].
+    #[prost(int32, optional, tag = "12")]
+    pub sibling_order_rank: Option<i32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub(crate) enum ChildTracksOrdering {
+    Unknown = 0,
+    Explicit = 3,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ProcessDescriptor {
+    #[prost(int32, optional, tag = "1")]
+    pub pid: Option<i32>,
+    #[prost(string, optional, tag = "6")]
+    pub process_name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct CounterDescriptor {
+    /// What is counted, such as `%`.
+    #[prost(string, optional, tag = "6")]
+    pub unit_name: Option<String>,
+}

@@ -1,0 +1,159 @@
+//! Reads a trace back, for tests of programs: whether two transfers overlapped, who waited for whom.
+
+use std::collections::BTreeMap;
+
+use prost::Message;
+
+use super::perfetto::{EventType, Trace, TrackDescriptor};
+
+/// Something that took time in a traced run: a program, a wait, a command of an MFC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The track and those above it: `SPE 0`, `SPE 0/thread 1`, `SPE 0/MFC/entry 2`.
+    pub track: String,
+    /// Such as `computing`, `waiting for DMA`, or `get`.
+    pub name: String,
+    /// When it began, in nanoseconds of simulated time, rounded down.
+    pub start_ns: u64,
+    /// When it ended, rounded down.
+    pub end_ns: u64,
+}
+
+impl Slice {
+    /// Whether the two have time in common.
+    ///
+    /// ```
+    /// use cellworks_sim::trace::Slice;
+    ///
+    /// let get = |start_ns, end_ns| Slice {
+    ///     track: "SPE 0/MFC/entry 0".to_owned(),
+    ///     name: "get".to_owned(),
+    ///     start_ns,
+    ///     end_ns,
+    /// };
+    /// assert!(get(0, 10).overlaps(&get(9, 20)));
+    /// assert!(!get(0, 10).overlaps(&get(10, 20)));
+    /// ```
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.start_ns < other.end_ns && other.start_ns < self.end_ns
+    }
+}
+
+/// Why a trace cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadTraceError {
+    /// The bytes are no packets, or the last one is cut off.
+    #[error("this is no Perfetto trace, or its end is missing: {what}")]
+    Encoding {
+        /// What the decoder says.
+        what: String,
+    },
+    /// An event is on a track that no packet before it describes.
+    #[error(
+        "packet {packet} is on track {track}, which no packet before it describes; \
+         only traces of simulated machines can be read"
+    )]
+    UnknownTrack {
+        /// Counted from 0.
+        packet: usize,
+        /// Its number in the trace.
+        track: u64,
+    },
+    /// A slice has a name that no packet before it introduces.
+    #[error("the slice that packet {packet} begins on track `{track}` has no name")]
+    Nameless {
+        /// Counted from 0.
+        packet: usize,
+        /// As in [`Slice::track`].
+        track: String,
+    },
+    /// A slice ends that has not begun.
+    #[error("packet {packet} ends a slice on track `{track}`, where none is open")]
+    NotBegun {
+        /// Counted from 0.
+        packet: usize,
+        /// As in [`Slice::track`].
+        track: String,
+    },
+    /// A slice has no end: the trace was not written to its end.
+    #[error("the trace ends within the slice `{name}` on track `{track}`")]
+    NotEnded {
+        /// As in [`Slice::track`].
+        track: String,
+        /// As in [`Slice::name`].
+        name: String,
+    },
+}
+
+/// The slices of a trace that a simulated machine wrote; on each track in the order of their ends.
+///
+/// # Errors
+///
+/// Where the bytes are no complete trace of a simulated machine: see [`ReadTraceError`].
+pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
+    let trace = Trace::decode(trace).map_err(|error| ReadTraceError::Encoding {
+        what: error.to_string(),
+    })?;
+    let mut tracks = BTreeMap::new();
+    let mut names = BTreeMap::new();
+    let mut slices = Vec::new();
+    for (number, packet) in trace.packet.iter().enumerate() {
+        if let Some(descriptor) = &packet.track_descriptor {
+            let path = path_of(descriptor, &tracks);
+            let open: Vec<(String, u64)> = Vec::new();
+            tracks.insert(descriptor.uuid(), (path, open));
+        }
+        let interned = packet
+            .interned_data
+            .iter()
+            .flat_map(|data| &data.event_names);
+        names.extend(interned.map(|name| (name.iid(), name.name())));
+        let Some(event) = &packet.track_event else {
+            continue;
+        };
+        let uuid = event.track_uuid();
+        let Some((path, open)) = tracks.get_mut(&uuid) else {
+            let (packet, track) = (number, uuid);
+            return Err(ReadTraceError::UnknownTrack { packet, track });
+        };
+        let (packet_number, track) = (number, || path.clone());
+        match event.r#type() {
+            EventType::SliceBegin => {
+                let interned = || names.get(&event.name_iid()).copied();
+                let name = event.name.as_deref().or_else(interned);
+                let name = name.ok_or_else(|| ReadTraceError::Nameless {
+                    packet: packet_number,
+                    track: track(),
+                })?;
+                open.push((name.to_owned(), packet.timestamp()));
+            }
+            EventType::SliceEnd => {
+                let begun = open.pop().ok_or_else(|| ReadTraceError::NotBegun {
+                    packet: packet_number,
+                    track: track(),
+                })?;
+                slices.push(Slice {
+                    track: track(),
+                    name: begun.0,
+                    start_ns: begun.1,
+                    end_ns: packet.timestamp(),
+                });
+            }
+            EventType::Unspecified | EventType::Instant | EventType::Counter => {}
+        }
+    }
+    for (track, open) in tracks.into_values() {
+        if let Some((name, _)) = open.into_iter().next() {
+            return Err(ReadTraceError::NotEnded { track, name });
+        }
+    }
+    Ok(slices)
+}
+
+/// The names from below the machine to a track, with strokes between.
+fn path_of<T>(descriptor: &TrackDescriptor, tracks: &BTreeMap<u64, (String, T)>) -> String {
+    match tracks.get(&descriptor.parent_uuid()) {
+        Some((parent, _)) if !parent.is_empty() => format!("{parent}/{}", descriptor.name()),
+        _ => descriptor.name().to_owned(),
+    }
+}

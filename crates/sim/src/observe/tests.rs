@@ -1,0 +1,697 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use cellworks_machine::{Processor, Span, SpeId};
+use proptest::prelude::*;
+use prost::Message;
+
+use super::perfetto::{
+    EventType, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Trace, TracePacket,
+    TrackDescriptor, TrackEvent,
+};
+use super::*;
+
+const NS: u64 = 1_000_000;
+
+/// A file that the test can read while the run goes on.
+#[derive(Clone, Default)]
+struct File(Arc<Mutex<Vec<u8>>>);
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl File {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+fn spe(index: u16) -> SpeId {
+    SpeId::new(index)
+}
+
+fn ring(busy_ns: u64) -> ResourceCounters {
+    ResourceCounters {
+        name: "Cell 0, ring 0".to_owned(),
+        packets: busy_ns / 5,
+        bytes: busy_ns / 5 * 128,
+        busy: Span::from_nanoseconds(busy_ns),
+    }
+}
+
+fn untraced() -> Observer {
+    Observer::new("Test", 2, None)
+}
+
+/// Observes a run with a trace, and returns that.
+fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
+    let file = File::default();
+    let mut observer = Observer::new("Test", 2, Some(Box::new(file.clone())));
+    assert!(observer.is_tracing());
+    run(&mut observer);
+    observer.finish(end_ns * NS, Vec::new(), 0).unwrap();
+    well_formed(&file.bytes());
+    file.bytes()
+}
+
+/// A loop with two buffers: the second get runs while the program computes on the first.
+fn double_buffered(observer: &mut Observer) {
+    let (spe, of) = (spe(1), Processor::Spe(spe(1)));
+    observer.program_began(10 * NS, spe, "double buffered");
+    observer.command_issued(20 * NS, spe, 0, "get", 4096);
+    observer.queue_depth(20 * NS, spe, 1);
+    observer.command_issued(30 * NS, spe, 1, "get", 4096);
+    observer.queue_depth(30 * NS, spe, 2);
+    observer.activity(40 * NS, of, Activity::Waiting(Cause::Dma));
+    observer.command_complete(120 * NS, spe, 0);
+    observer.queue_depth(120 * NS, spe, 1);
+    observer.activity(120 * NS, of, Activity::Computing);
+    observer.command_complete(170 * NS, spe, 1);
+    observer.queue_depth(170 * NS, spe, 0);
+    observer.program_ended(200 * NS, spe);
+}
+
+/// Checks what Perfetto expects of every trace, and returns its packets.
+fn well_formed(bytes: &[u8]) -> Vec<TracePacket> {
+    let trace = Trace::decode(bytes).unwrap();
+    assert_eq!(trace.encode_to_vec(), bytes, "no fields but the known ones");
+    assert_eq!(trace.packet[0].sequence_flags(), INCREMENTAL_STATE_CLEARED);
+    let mut tracks: BTreeMap<u64, TrackDescriptor> = BTreeMap::new();
+    let mut names = BTreeSet::new();
+    let mut last_ns: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut open: BTreeMap<u64, u32> = BTreeMap::new();
+    // By flow: the events that it goes through, and whether it has ended.
+    let mut flows: BTreeMap<u64, (u32, bool)> = BTreeMap::new();
+    for packet in &trace.packet {
+        assert_eq!(packet.trusted_packet_sequence_id(), 1);
+        if let Some(track) = &packet.track_descriptor {
+            let parent = track.parent_uuid;
+            assert!(parent.is_none_or(|parent| tracks.contains_key(&parent)));
+            assert!(tracks.insert(track.uuid(), track.clone()).is_none());
+        }
+        if let Some(data) = &packet.interned_data {
+            for name in &data.event_names {
+                assert!(names.insert(name.iid()), "a name is introduced once");
+            }
+        }
+        let Some(event) = &packet.track_event else {
+            continue;
+        };
+        assert_eq!(packet.sequence_flags(), NEEDS_INCREMENTAL_STATE);
+        let track = &tracks[&event.track_uuid()];
+        let last_ns = last_ns.entry(track.uuid()).or_default();
+        assert!(
+            packet.timestamp() >= *last_ns,
+            "time goes back on {track:?}"
+        );
+        *last_ns = packet.timestamp();
+        assert_eq!(
+            track.counter.is_some(),
+            event.r#type() == EventType::Counter
+        );
+        let named = event.name.is_some() || names.contains(&event.name_iid());
+        let open = open.entry(track.uuid()).or_default();
+        match event.r#type() {
+            EventType::SliceBegin => {
+                assert!(named);
+                *open += 1;
+            }
+            EventType::SliceEnd => *open = open.checked_sub(1).expect("it has begun"),
+            EventType::Instant => assert!(named),
+            EventType::Counter => assert!(event.counter_value.is_some()),
+            EventType::Unspecified => panic!("an event without a type"),
+        }
+        for flow in &event.flow_ids {
+            let (events, ended) = flows.entry(*flow).or_default();
+            assert!(!*ended);
+            *events += 1;
+        }
+        for flow in &event.terminating_flow_ids {
+            let (events, ended) = flows.get_mut(flow).expect("it has begun");
+            assert_eq!((*events, *ended), (2, false), "issue, slice, end");
+            *ended = true;
+        }
+    }
+    assert!(open.values().all(|open| *open == 0), "every slice ends");
+    assert!(flows.values().all(|(events, _)| *events == 2));
+    trace.packet
+}
+
+/// The values of the counter with this name, with their times in nanoseconds.
+fn counter(packets: &[TracePacket], name: &str) -> Vec<(u64, i64)> {
+    let descriptors = packets
+        .iter()
+        .filter_map(|packet| packet.track_descriptor.as_ref());
+    let tracks: Vec<u64> = descriptors
+        .filter(|track| track.name() == name)
+        .map(TrackDescriptor::uuid)
+        .collect();
+    let values = packets.iter().filter_map(|packet| {
+        let event = packet.track_event.as_ref()?;
+        let value = event.counter_value?;
+        tracks
+            .contains(&event.track_uuid())
+            .then_some((packet.timestamp(), value))
+    });
+    values.collect()
+}
+
+fn of_track(slices: &[Slice], track: &str) -> Vec<(String, u64, u64)> {
+    let on_track = slices.iter().filter(|slice| slice.track == track);
+    on_track
+        .map(|slice| (slice.name.clone(), slice.start_ns, slice.end_ns))
+        .collect()
+}
+
+fn slice(name: &str, start_ns: u64, end_ns: u64) -> (String, u64, u64) {
+    (name.to_owned(), start_ns, end_ns)
+}
+
+#[test]
+fn the_time_of_every_spe_adds_up() {
+    let mut observer = untraced();
+    double_buffered(&mut observer);
+    let of = Processor::Spe(spe(0));
+    observer.program_began(5, spe(0), "waits");
+    for (number, cause) in [
+        Cause::Dma,
+        Cause::Mailbox,
+        Cause::Signal,
+        Cause::Lock,
+        Cause::Other,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let from = 100 + (number as u64) * 100;
+        observer.activity(from, of, Activity::Waiting(cause));
+        observer.activity(from + number as u64 + 1, of, Activity::Computing);
+    }
+    observer.activity(900, Processor::Ppe, Activity::Computing);
+    observer.program_ended(1000, spe(0));
+    let counters = observer.finish(300 * NS, Vec::new(), 7).unwrap();
+
+    let span = |fs: u64| Span::from_femtoseconds(fs.into());
+    assert_eq!((counters.elapsed, counters.events), (span(300 * NS), 7));
+    for did in &counters.spes {
+        let mut sum = Span::default();
+        for part in [
+            did.computing,
+            did.waiting_for_dma,
+            did.waiting_for_mailbox,
+            did.waiting_for_signal,
+            did.waiting_for_lock,
+            did.waiting_for_other,
+            did.idle,
+        ] {
+            sum += part;
+        }
+        assert_eq!(sum, counters.elapsed);
+    }
+    let [first, second] = &counters.spes[..] else {
+        panic!("two SPEs");
+    };
+    assert_eq!(first.computing, span(1000 - 5 - 15));
+    assert_eq!(
+        [
+            first.waiting_for_dma,
+            first.waiting_for_mailbox,
+            first.waiting_for_signal,
+            first.waiting_for_lock,
+            first.waiting_for_other
+        ],
+        [1, 2, 3, 4, 5].map(span)
+    );
+    assert_eq!(second.waiting_for_dma, span(80 * NS));
+    assert_eq!(second.computing, span(110 * NS));
+    assert_eq!(second.idle, span(110 * NS));
+    assert_eq!((second.commands, second.bytes), (2, 8192));
+}
+
+#[test]
+fn commands_count_when_they_are_complete() {
+    let mut observer = untraced();
+    observer.command_issued(1, spe(0), 7, "get", 128);
+    observer.command_issued(2, spe(0), 8, "put", 16);
+    observer.command_complete(3, spe(0), 8);
+    let counters = observer.finish(4, Vec::new(), 0).unwrap();
+    assert_eq!((counters.spes[0].commands, counters.spes[0].bytes), (1, 16));
+}
+
+#[test]
+fn counters_are_printed_as_tables() {
+    let mut observer = untraced();
+    double_buffered(&mut observer);
+    let mut counters = observer.finish(400 * NS, vec![ring(40)], 1234).unwrap();
+    counters.hazards = vec!["hazard at 1.50 us: two puts".to_owned()];
+    counters.hazards_seen = 3;
+    assert_eq!(
+        counters.to_string(),
+        "\
+simulated 400.0 ns in 1234 events
+
+       computing     DMA  mailbox  signal   lock  other     idle  commands  bytes
+SPE 0      0.0 %   0.0 %    0.0 %   0.0 %  0.0 %  0.0 %  100.0 %         0      0
+SPE 1     27.5 %  20.0 %    0.0 %   0.0 %  0.0 %  0.0 %   52.5 %         2   8192
+
+                   busy   share  packets  bytes
+Cell 0, ring 0  40.0 ns  10.0 %        8   1024
+
+hazards: 3, of which these differ
+hazard at 1.50 us: two puts
+"
+    );
+}
+
+#[test]
+fn counters_of_an_empty_run_are_printed() {
+    let counters = Observer::new("Test", 0, None)
+        .finish(0, Vec::new(), 0)
+        .unwrap();
+    assert_eq!(counters.to_string(), "simulated 0.0 ns in 0 events\n");
+}
+
+fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
+    let mut observer = untraced();
+    run(&mut observer);
+    observer
+        .finish(1000 * NS, Vec::new(), 0)
+        .unwrap()
+        .trace_hash
+}
+
+#[test]
+fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
+    let plain = hash_of(double_buffered);
+    assert_eq!(plain, hash_of(double_buffered));
+    // Another number than this means that the hash differs between computers or build profiles, or
+    // that it was changed.
+    assert_eq!(plain, 0x51E7_ECEF_8081_A7DA);
+    let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
+    double_buffered(&mut observer);
+    observer.resources(500 * NS, &[ring(1)]);
+    let traced = observer.finish(1000 * NS, Vec::new(), 99).unwrap();
+    assert_eq!(plain, traced.trace_hash);
+}
+
+#[test]
+fn the_hash_depends_on_every_call_and_all_that_it_says() {
+    let (a, b) = (Processor::Spe(spe(0)), Processor::Spe(spe(1)));
+    let issued = |observer: &mut Observer| observer.command_issued(1, spe(0), 0, "get", 16);
+    let hashes = [
+        hash_of(|_| ()),
+        hash_of(|o| o.program_began(1, spe(0), "one")),
+        hash_of(|o| o.program_began(1, spe(0), "two")),
+        hash_of(|o| o.program_began(2, spe(0), "one")),
+        hash_of(|o| o.program_began(1, spe(1), "one")),
+        hash_of(|o| o.program_ended(1, spe(0))),
+        hash_of(|o| o.activity(1, a, Activity::Computing)),
+        hash_of(|o| o.activity(1, a, Activity::Waiting(Cause::Dma))),
+        hash_of(|o| o.activity(1, b, Activity::Computing)),
+        hash_of(|o| o.activity(1, Processor::Ppe, Activity::Computing)),
+        hash_of(|o| o.thread_waits(1, a, 0, Cause::Dma)),
+        hash_of(|o| o.thread_waits(1, a, 0, Cause::Lock)),
+        hash_of(|o| o.thread_waits(1, a, 1, Cause::Dma)),
+        hash_of(|o| o.thread_goes_on(1, a, 1)),
+        hash_of(|o| o.thread_ended(1, a, 1)),
+        hash_of(issued),
+        hash_of(|o| o.command_issued(1, spe(0), 1, "get", 16)),
+        hash_of(|o| o.command_issued(1, spe(0), 0, "put", 16)),
+        hash_of(|o| o.command_issued(1, spe(0), 0, "get", 32)),
+        hash_of(|o| {
+            issued(o);
+            o.command_complete(2, spe(0), 0);
+        }),
+        hash_of(|o| o.queue_depth(1, spe(0), 1)),
+        hash_of(|o| o.queue_depth(1, spe(0), 2)),
+        untraced().finish(1, Vec::new(), 0).unwrap().trace_hash,
+        untraced().finish(1, vec![ring(5)], 0).unwrap().trace_hash,
+    ];
+    let different: BTreeSet<_> = hashes.iter().collect();
+    assert_eq!(different.len(), hashes.len());
+}
+
+#[test]
+fn a_double_buffered_loop_shows_as_overlapping_slices() {
+    let trace = traced(double_buffered, 300);
+    let slices = read_slices(&trace).unwrap();
+    assert_eq!(
+        of_track(&slices, "SPE 1"),
+        [
+            slice("computing", 10, 40),
+            slice("waiting for DMA", 40, 120),
+            slice("computing", 120, 200),
+            slice("double buffered", 10, 200),
+        ]
+    );
+    assert_eq!(
+        of_track(&slices, "SPE 1/MFC/entry 0"),
+        [slice("get", 20, 120)]
+    );
+    assert_eq!(
+        of_track(&slices, "SPE 1/MFC/entry 1"),
+        [slice("get", 30, 170)]
+    );
+    let second_get = slices.iter().find(|slice| slice.track.ends_with("entry 1"));
+    let computing_on_first = slices.iter().find(|slice| slice.start_ns == 120);
+    assert!(second_get.unwrap().overlaps(computing_on_first.unwrap()));
+    assert_eq!(
+        counter(&well_formed(&trace), "MFC queue"),
+        [(20, 1), (30, 2), (120, 1), (170, 0)]
+    );
+}
+
+#[test]
+fn flows_lead_from_the_issue_to_the_command_and_to_its_end() {
+    let packets = well_formed(&traced(double_buffered, 300));
+    let events: Vec<&TrackEvent> = packets
+        .iter()
+        .filter_map(|p| p.track_event.as_ref())
+        .collect();
+    let through = |flow: u64| {
+        let with_flow = events.iter().filter(move |event| {
+            event.flow_ids.contains(&flow) || event.terminating_flow_ids.contains(&flow)
+        });
+        with_flow.map(|event| event.r#type()).collect::<Vec<_>>()
+    };
+    let way = [
+        EventType::Instant,
+        EventType::SliceBegin,
+        EventType::Instant,
+    ];
+    assert_eq!(
+        [through(1), through(2), through(3)],
+        [way.to_vec(), way.to_vec(), vec![]]
+    );
+}
+
+#[test]
+fn threads_have_tracks_of_their_own_and_issue_commands_there() {
+    let trace = traced(
+        |observer| {
+            let (spe, of) = (spe(0), Processor::Spe(spe(0)));
+            observer.program_began(0, spe, "threads");
+            observer.thread_waits(NS, of, 0, Cause::Other);
+            observer.thread_goes_on(NS, of, 1);
+            observer.command_issued(2 * NS, spe, 0, "get", 16);
+            observer.thread_waits(3 * NS, of, 1, Cause::Dma);
+            observer.thread_goes_on(4 * NS, of, 2);
+            // It yields: it does not wait, and has the processor no longer.
+            observer.thread_goes_on(6 * NS, of, 3);
+            observer.thread_ended(7 * NS, of, 3);
+            observer.command_complete(7 * NS, spe, 0);
+            observer.thread_goes_on(8 * NS, of, 1);
+            observer.thread_goes_on(8 * NS, of, 1);
+            observer.thread_ended(9 * NS, of, 1);
+            observer.thread_goes_on(9 * NS, of, 2);
+            observer.thread_ended(9 * NS, of, 2);
+            observer.thread_goes_on(9 * NS, of, 0);
+            observer.program_ended(10 * NS, spe);
+        },
+        10,
+    );
+    let slices = read_slices(&trace).unwrap();
+    assert_eq!(
+        of_track(&slices, "SPE 0/thread 1"),
+        [
+            slice("running", 1, 3),
+            slice("waiting for DMA", 3, 8),
+            slice("running", 8, 9)
+        ]
+    );
+    assert_eq!(
+        of_track(&slices, "SPE 0/thread 2"),
+        [slice("running", 4, 6), slice("running", 9, 9)]
+    );
+    assert_eq!(
+        of_track(&slices, "SPE 0/thread 3"),
+        [slice("running", 6, 7)]
+    );
+    assert_eq!(of_track(&slices, "SPE 0/thread 0"), []);
+    let packets = well_formed(&trace);
+    let issue = packets.iter().find_map(|packet| {
+        let event = packet.track_event.as_ref()?;
+        (event.r#type() == EventType::Instant).then(|| event.track_uuid())
+    });
+    let thread = packets.iter().find_map(|packet| {
+        let track = packet.track_descriptor.as_ref()?;
+        (track.name() == "thread 1").then(|| track.uuid())
+    });
+    assert_eq!(issue, thread);
+}
+
+#[test]
+fn what_is_under_way_at_the_end_ends_there() {
+    let trace = traced(
+        |observer| {
+            observer.activity(0, Processor::Ppe, Activity::Waiting(Cause::Mailbox));
+            observer.thread_goes_on(0, Processor::Ppe, 1);
+            observer.program_began(NS, spe(0), "blocked");
+            observer.thread_goes_on(2 * NS, Processor::Spe(spe(0)), 1);
+            observer.command_issued(3 * NS, spe(0), 0, "get", 16);
+        },
+        50,
+    );
+    let slices = read_slices(&trace).unwrap();
+    assert!(slices.iter().all(|slice| slice.end_ns == 50));
+    let names: Vec<_> = slices.iter().map(|slice| slice.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "waiting for a mailbox",
+            "running",
+            "running",
+            "computing",
+            "blocked",
+            "get"
+        ]
+    );
+}
+
+#[test]
+fn entries_are_used_again() {
+    let trace = traced(
+        |observer| {
+            for round in 0..100 {
+                observer.command_issued(round * 10 * NS, spe(0), round, "put", 16);
+                observer.command_complete((round * 10 + 5) * NS, spe(0), round);
+            }
+        },
+        1000,
+    );
+    let slices = read_slices(&trace).unwrap();
+    assert_eq!(of_track(&slices, "SPE 0/MFC/entry 0").len(), 100);
+}
+
+#[test]
+fn nanoseconds_are_rounded_down() {
+    let trace = traced(
+        |observer| {
+            observer.command_issued(NS - 1, spe(0), 0, "get", 16);
+            observer.command_complete(3 * NS - 1, spe(0), 0);
+        },
+        3,
+    );
+    assert_eq!(
+        of_track(&read_slices(&trace).unwrap(), "SPE 0/MFC/entry 0"),
+        [slice("get", 0, 2)]
+    );
+}
+
+#[test]
+fn use_is_counted_from_sample_to_sample() {
+    let file = File::default();
+    let mut observer = Observer::new("Test", 1, Some(Box::new(file.clone())));
+    observer.resources(0, &[ring(0)]);
+    observer.resources(100 * NS, &[ring(25)]);
+    observer.resources(200 * NS, &[ring(125)]);
+    observer.finish(400 * NS, vec![ring(126)], 0).unwrap();
+    assert_eq!(
+        counter(&well_formed(&file.bytes()), "Cell 0, ring 0"),
+        [(0, 25), (100, 100), (200, 1), (400, 0)]
+    );
+}
+
+#[test]
+fn a_trace_is_written_while_the_run_goes_on() {
+    let file = File::default();
+    let mut observer = Observer::new("Test", 1, Some(Box::new(file.clone())));
+    let mut written = 0;
+    for round in 0..10 {
+        for step in 0..1000 {
+            observer.queue_depth(round * 1000 + step, spe(0), 1);
+        }
+        let before = std::mem::replace(&mut written, file.bytes().len());
+        assert!(
+            round == 0 || written > before,
+            "nothing was written in round {round}"
+        );
+    }
+    observer.finish(20_000, Vec::new(), 0).unwrap();
+    assert_eq!(
+        counter(&well_formed(&file.bytes()), "MFC queue").len(),
+        10_000
+    );
+}
+
+#[test]
+fn equal_runs_have_equal_traces() {
+    let trace = traced(double_buffered, 300);
+    assert_eq!(trace, traced(double_buffered, 300));
+    // The same on every computer and in every build profile.
+    let mut hash = Hash::new();
+    trace.iter().for_each(|&byte| hash.word(byte.into()));
+    assert_eq!(hash.value(), 0x2524_3367_132D_575B);
+}
+
+/// A disk that is full from the beginning, or when it is flushed.
+struct Full {
+    when_flushed: bool,
+}
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.when_flushed {
+            true => Ok(bytes.len()),
+            false => Err(io::Error::other("the disk is full")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::Error::other("the disk is full"))
+    }
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_an_error_at_the_end() {
+    for when_flushed in [false, true] {
+        let mut observer = Observer::new("Test", 2, Some(Box::new(Full { when_flushed })));
+        (0..100).for_each(|_| count_often(&mut observer));
+        let error = observer.finish(NS, Vec::new(), 0).unwrap_err();
+        assert_eq!(error.to_string(), "the disk is full");
+    }
+}
+
+fn count_often(observer: &mut Observer) {
+    (0..20).for_each(|entries| observer.queue_depth(0, spe(0), entries));
+}
+
+/// A trace of these packets, behind the description of one track.
+fn trace_of(events: &[TrackEvent]) -> Vec<u8> {
+    let track = TracePacket {
+        track_descriptor: Some(TrackDescriptor {
+            uuid: Some(1),
+            name: Some("SPE 0".to_owned()),
+            ..TrackDescriptor::default()
+        }),
+        ..TracePacket::default()
+    };
+    let events = events.iter().map(|event| TracePacket {
+        track_event: Some(event.clone()),
+        ..TracePacket::default()
+    });
+    let packet = std::iter::once(track).chain(events).collect();
+    Trace { packet }.encode_to_vec()
+}
+
+fn event(kind: EventType, track: u64, name: Option<&str>) -> TrackEvent {
+    TrackEvent {
+        r#type: Some(kind.into()),
+        track_uuid: Some(track),
+        name: name.map(str::to_owned),
+        ..TrackEvent::default()
+    }
+}
+
+#[test]
+fn traces_that_cannot_be_read_say_why() {
+    let error = |events: &[TrackEvent]| read_slices(&trace_of(events)).unwrap_err().to_string();
+    assert_eq!(
+        error(&[event(EventType::SliceEnd, 9, None)]),
+        "packet 1 is on track 9, which no packet before it describes; only traces of simulated \
+         machines can be read"
+    );
+    assert_eq!(
+        error(&[event(EventType::SliceBegin, 1, None)]),
+        "the slice that packet 1 begins on track `SPE 0` has no name"
+    );
+    assert_eq!(
+        error(&[event(EventType::SliceEnd, 1, None)]),
+        "packet 1 ends a slice on track `SPE 0`, where none is open"
+    );
+    assert_eq!(
+        error(&[event(EventType::SliceBegin, 1, Some("get"))]),
+        "the trace ends within the slice `get` on track `SPE 0`"
+    );
+    let cut_off = traced(double_buffered, 300);
+    let error = read_slices(&cut_off[..cut_off.len() - 1])
+        .unwrap_err()
+        .to_string();
+    let expected = "this is no Perfetto trace, or its end is missing: ";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn causes_are_named() {
+    let causes = [
+        Cause::Dma,
+        Cause::Mailbox,
+        Cause::Signal,
+        Cause::Lock,
+        Cause::Other,
+    ];
+    assert_eq!(
+        causes.map(|cause| cause.to_string()),
+        ["DMA", "a mailbox", "a signal", "a lock", "something else"]
+    );
+}
+
+proptest! {
+    /// Whatever an engine says in whatever order, the trace is well formed and can be read.
+    #[test]
+    fn every_run_has_a_well_formed_trace(
+        steps in proptest::collection::vec((0_u8..8, 0_u16..2, 0_u32..4, 0_u64..3 * NS), 0..400),
+    ) {
+        let mut now_fs = 0;
+        let mut in_flight: [Vec<u64>; 2] = Default::default();
+        let trace = traced(
+            |observer| {
+                for (number, (what, index, thread, pause_fs)) in steps.into_iter().enumerate() {
+                    now_fs += pause_fs;
+                    let (spe, of) = (spe(index), Processor::Spe(spe(index)));
+                    let in_flight = &mut in_flight[usize::from(index)];
+                    match what {
+                        0 => observer.activity(now_fs, of, Activity::Computing),
+                        1 => observer.activity(now_fs, of, Activity::Waiting(Cause::Signal)),
+                        2 => observer.thread_waits(now_fs, of, thread, Cause::Dma),
+                        3 => observer.thread_goes_on(now_fs, of, thread),
+                        4 => observer.thread_ended(now_fs, of, thread),
+                        5 => {
+                            observer.command_issued(now_fs, spe, number as u64, "get", 16);
+                            in_flight.push(number as u64);
+                        }
+                        6 => if let Some(id) = in_flight.pop() {
+                            observer.command_complete(now_fs, spe, id);
+                        },
+                        _ => {
+                            observer.program_began(now_fs, spe, "program");
+                            observer.thread_goes_on(now_fs, of, thread);
+                            observer.program_ended(now_fs, spe);
+                        }
+                    }
+                }
+            },
+            400 * 3,
+        );
+        read_slices(&trace).unwrap();
+    }
+}

@@ -1,0 +1,523 @@
+//! A trace for <https://ui.perfetto.dev>, in the protobuf form of its track events, written while the
+//! run goes on.
+//!
+//! ```text
+//!   QS20                              the process: the machine
+//!   ├─ PPE                   ▐computing▌▐waiting for a mailbox▌▐computing▌
+//!   ├─ SPE 0                 ▐program────────────────────────────────────▌
+//!   │  │                      ▐computing▌▐waiting for DMA▌▐computing▌
+//!   │  ├─ thread 1           ▐running▌▐waiting for DMA▌▐running▌
+//!   │  ├─ thread 2                   ▐running▌▐waiting for DMA─────
+//!   │  ├─ MFC                     │           │complete      marks, one a command
+//!   │  │  ├─ entry 0         │issue──►▐get────▌               one command at a time
+//!   │  │  └─ entry 1                    ▐put───────▌
+//!   │  └─ MFC queue          commands in the queue, a counter
+//!   └─ use
+//!      ├─ Cell 0, ring 0     per cent since the last sample, a counter
+//!      └─ memory module 0
+//! ```
+//!
+//! A flow, which Perfetto draws as arrows, leads from the mark `issue` on the track of the program or
+//! the thread to the command's slice and on to the mark `complete`. "Entry" is the lowest number that
+//! no other command in flight has. Thread 0 is the program itself: it is alone, or it waits for its
+//! threads, so it has no track of its own.
+//!
+//! Perfetto counts time in whole nanoseconds, and so femtoseconds are rounded down to them: the order
+//! of events is kept, and a slice may be up to 1 ns longer or shorter than in the simulation, or empty.
+
+use std::{io, mem};
+
+use cellworks_machine::{Processor, SpeId};
+use prost::Message;
+
+use super::perfetto::{
+    ChildTracksOrdering, CounterDescriptor, EventName, EventType, INCREMENTAL_STATE_CLEARED,
+    InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, Trace, TracePacket, TrackDescriptor,
+    TrackEvent,
+};
+use super::{Activity, Cause, ResourceCounters};
+
+const FS_PER_NS: u64 = 1_000_000;
+
+/// How many packets are kept until they are written: some tens of kilobytes.
+const PACKETS_KEPT: usize = 1024;
+
+/// Writes the trace of one run. The calls are those of [`Observer`](super::Observer).
+pub(super) struct Tracer {
+    packets: Packets,
+    /// The PPE, then the SPEs.
+    processors: Vec<ProcessorState>,
+    /// By SPE: the ids of the commands in flight, and their flows, each at its entry.
+    entries: Vec<Vec<Option<(u64, u64)>>>,
+    /// Flows that have begun; the last one has this number.
+    flows: u64,
+    /// When resources were sampled last, and how long each had been busy then.
+    sampled: (u64, Vec<u128>),
+}
+
+#[derive(Default)]
+struct ProcessorState {
+    in_program: bool,
+    /// The slice of the activity, unless it is idle.
+    activity: Option<&'static str>,
+    /// The slices of the threads, by number.
+    threads: Vec<ThreadState>,
+    /// The thread that has the processor.
+    running: u32,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum ThreadState {
+    /// It has no track yet.
+    Unknown,
+    /// No slice is open.
+    Ready,
+    Running,
+    Waiting,
+}
+
+impl Tracer {
+    /// Begins a trace; an error of `to` is kept for [`finish`](Self::finish).
+    pub fn new(machine: &str, spes: usize, to: Box<dyn io::Write + Send>) -> Self {
+        let mut packets = Packets::new(to);
+        packets.track(TrackDescriptor {
+            uuid: Some(track::MACHINE),
+            process: Some(ProcessDescriptor {
+                pid: Some(1),
+                process_name: Some(machine.to_owned()),
+            }),
+            ..TrackDescriptor::default()
+        });
+        let of_spes = (0..spes).map(|spe| Processor::Spe(SpeId::new(spe as u16)));
+        for (rank, processor) in std::iter::once(Processor::Ppe).chain(of_spes).enumerate() {
+            let name = match processor {
+                Processor::Ppe => "PPE".to_owned(),
+                Processor::Spe(spe) => spe.to_string(),
+            };
+            let uuid = track::program(processor);
+            packets.track(TrackDescriptor {
+                child_ordering: Some(ChildTracksOrdering::Explicit.into()),
+                ..child(track::MACHINE, uuid, name, rank)
+            });
+            if let Processor::Spe(spe) = processor {
+                packets.track(TrackDescriptor {
+                    child_ordering: Some(ChildTracksOrdering::Explicit.into()),
+                    ..child(uuid, track::mfc(spe), "MFC".to_owned(), track::RANK_OF_MFC)
+                });
+                let depth = "MFC queue".to_owned();
+                packets.track(TrackDescriptor {
+                    counter: Some(CounterDescriptor {
+                        unit_name: Some("commands".to_owned()),
+                    }),
+                    ..child(uuid, track::queue_depth(spe), depth, track::RANK_OF_MFC + 1)
+                });
+            }
+        }
+        Self {
+            packets,
+            processors: (0..=spes).map(|_| ProcessorState::default()).collect(),
+            entries: vec![Vec::new(); spes],
+            flows: 0,
+            sampled: (0, Vec::new()),
+        }
+    }
+
+    pub fn program_began(&mut self, now_fs: u64, spe: SpeId, name: &str) {
+        let of = Processor::Spe(spe);
+        self.activity(now_fs, of, Activity::Idle);
+        self.packets.event(
+            now_fs,
+            TrackEvent {
+                name: Some(name.to_owned()),
+                ..event(EventType::SliceBegin, track::program(of))
+            },
+        );
+        self.state(of).in_program = true;
+        self.activity(now_fs, of, Activity::Computing);
+    }
+
+    pub fn program_ended(&mut self, now_fs: u64, spe: SpeId) {
+        self.close(now_fs, Processor::Spe(spe));
+    }
+
+    pub fn activity(&mut self, now_fs: u64, of: Processor, activity: Activity) {
+        let name = match activity {
+            Activity::Idle => None,
+            Activity::Computing => Some("computing"),
+            Activity::Waiting(cause) => Some(cause.wait()),
+        };
+        let before = mem::replace(&mut self.state(of).activity, name);
+        if before == name {
+            return;
+        }
+        let track = track::program(of);
+        if before.is_some() {
+            self.packets.end(now_fs, track);
+        }
+        if let Some(name) = name {
+            self.packets.begin(now_fs, track, name);
+        }
+    }
+
+    pub fn thread_waits(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
+        self.thread(now_fs, of, thread, ThreadState::Waiting, cause.wait());
+    }
+
+    pub fn thread_goes_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
+        let before = mem::replace(&mut self.state(of).running, thread);
+        if before != thread {
+            // It gave the processor up without a wait, or has a slice that says what it waits for.
+            let state = self.state(of).threads.get(before as usize);
+            if state == Some(&ThreadState::Running) {
+                self.thread(now_fs, of, before, ThreadState::Ready, "");
+            }
+        }
+        self.thread(now_fs, of, thread, ThreadState::Running, "running");
+    }
+
+    pub fn thread_ended(&mut self, now_fs: u64, of: Processor, thread: u32) {
+        self.thread(now_fs, of, thread, ThreadState::Ready, "");
+    }
+
+    pub fn command_issued(&mut self, now_fs: u64, spe: SpeId, id: u64, name: &'static str) {
+        self.flows += 1;
+        let flow = self.flows;
+        let of = Processor::Spe(spe);
+        let issuer = match self.state(of).running {
+            0 => track::program(of),
+            thread => track::thread(of, thread),
+        };
+        self.packets.instant(now_fs, issuer, "issue", |event| {
+            event.flow_ids.push(flow);
+        });
+
+        let entries = &mut self.entries[spe.index()];
+        let entry = entries.iter().position(Option::is_none).unwrap_or_else(|| {
+            let (entry, mfc) = (entries.len(), track::mfc(spe));
+            let name = format!("entry {entry}");
+            self.packets
+                .track(child(mfc, track::entry(spe, entry), name, entry));
+            entries.push(None);
+            entry
+        });
+        entries[entry] = Some((id, flow));
+        let name = self.packets.name(name);
+        let mut begin = event(EventType::SliceBegin, track::entry(spe, entry));
+        begin.name_iid = Some(name);
+        begin.flow_ids.push(flow);
+        self.packets.event(now_fs, begin);
+    }
+
+    pub fn command_complete(&mut self, now_fs: u64, spe: SpeId, id: u64) {
+        let entries = &mut self.entries[spe.index()];
+        let found = entries
+            .iter_mut()
+            .enumerate()
+            .find(|(_, entry)| entry.is_some_and(|(other, _)| other == id));
+        let Some((entry, held)) = found else { return };
+        let Some((_, flow)) = held.take() else { return };
+        self.packets.end(now_fs, track::entry(spe, entry));
+        self.packets
+            .instant(now_fs, track::mfc(spe), "complete", |event| {
+                event.terminating_flow_ids.push(flow);
+            });
+    }
+
+    pub fn queue_depth(&mut self, now_fs: u64, spe: SpeId, entries: usize) {
+        self.packets
+            .count(now_fs, track::queue_depth(spe), entries as i64);
+    }
+
+    pub fn resources(&mut self, now_fs: u64, resources: &[ResourceCounters]) {
+        let (before_fs, busy_before) = &mut self.sampled;
+        if busy_before.is_empty() && !resources.is_empty() {
+            busy_before.resize(resources.len(), 0);
+            self.packets.track(TrackDescriptor {
+                child_ordering: Some(ChildTracksOrdering::Explicit.into()),
+                ..child(
+                    track::MACHINE,
+                    track::USE,
+                    "use".to_owned(),
+                    track::RANK_OF_USE,
+                )
+            });
+            for (number, resource) in resources.iter().enumerate() {
+                let name = resource.name.clone();
+                self.packets.track(TrackDescriptor {
+                    counter: Some(CounterDescriptor {
+                        unit_name: Some("%".to_owned()),
+                    }),
+                    ..child(track::USE, track::resource(number), name, number)
+                });
+            }
+        }
+        let span_fs = u128::from(now_fs - *before_fs);
+        if span_fs == 0 {
+            return;
+        }
+        let began_fs = mem::replace(before_fs, now_fs);
+        let pairs = resources.iter().zip(busy_before).enumerate();
+        for (number, (resource, busy_before)) in pairs {
+            let busy = resource.busy.as_femtoseconds();
+            let busy_fs = busy - mem::replace(busy_before, busy);
+            let per_cent = (busy_fs * 100 + span_fs / 2) / span_fs;
+            // Perfetto draws a value from its point in time up to the next one.
+            self.packets
+                .count(began_fs, track::resource(number), per_cent as i64);
+        }
+    }
+
+    /// Ends every slice that is still open, and writes the rest.
+    pub fn finish(mut self, now_fs: u64, resources: &[ResourceCounters]) -> io::Result<()> {
+        self.resources(now_fs, resources);
+        for number in 0..resources.len() {
+            self.packets.count(now_fs, track::resource(number), 0);
+        }
+        self.activity(now_fs, Processor::Ppe, Activity::Idle);
+        self.close(now_fs, Processor::Ppe);
+        for spe in 0..self.entries.len() {
+            let spe = SpeId::new(spe as u16);
+            self.close(now_fs, Processor::Spe(spe));
+            for entry in 0..self.entries[spe.index()].len() {
+                if self.entries[spe.index()][entry].is_some() {
+                    self.packets.end(now_fs, track::entry(spe, entry));
+                }
+            }
+        }
+        self.packets.finish()
+    }
+
+    /// Ends the slices of a processor and its threads.
+    fn close(&mut self, now_fs: u64, of: Processor) {
+        for thread in 1..self.state(of).threads.len() {
+            self.thread(now_fs, of, thread as u32, ThreadState::Ready, "");
+        }
+        self.activity(now_fs, of, Activity::Idle);
+        self.state(of).running = 0;
+        if mem::take(&mut self.state(of).in_program) {
+            self.packets.end(now_fs, track::program(of));
+        }
+    }
+
+    /// A thread has another state from now on: a slice of this name, unless it is ready.
+    fn thread(
+        &mut self,
+        now_fs: u64,
+        of: Processor,
+        thread: u32,
+        state: ThreadState,
+        slice: &'static str,
+    ) {
+        if thread == 0 {
+            return;
+        }
+        let track = track::thread(of, thread);
+        let threads = &mut self.processors[number_of(of)].threads;
+        if threads.len() <= thread as usize {
+            threads.resize(thread as usize + 1, ThreadState::Unknown);
+        }
+        let before = mem::replace(&mut threads[thread as usize], state);
+        match before {
+            ThreadState::Unknown => {
+                let name = format!("thread {thread}");
+                let parent = track::program(of);
+                self.packets
+                    .track(child(parent, track, name, thread as usize));
+            }
+            // A thread that goes on may be said to do so more than once.
+            ThreadState::Running if state == ThreadState::Running => return,
+            ThreadState::Running | ThreadState::Waiting => self.packets.end(now_fs, track),
+            ThreadState::Ready => {}
+        }
+        if state != ThreadState::Ready {
+            self.packets.begin(now_fs, track, slice);
+        }
+    }
+
+    fn state(&mut self, of: Processor) -> &mut ProcessorState {
+        &mut self.processors[number_of(of)]
+    }
+}
+
+/// 0 for the PPE, then the SPEs.
+fn number_of(processor: Processor) -> usize {
+    match processor {
+        Processor::Ppe => 0,
+        Processor::Spe(spe) => spe.index() + 1,
+    }
+}
+
+/// The numbers of tracks: the processor above bit 40, the kind of track above bit 32, its number below.
+mod track {
+    use super::{Processor, SpeId, number_of};
+
+    pub const MACHINE: u64 = 1;
+    pub const USE: u64 = 2;
+
+    /// Behind all threads that a program can have.
+    pub const RANK_OF_MFC: usize = 1 << 30;
+    /// Behind all SPEs.
+    pub const RANK_OF_USE: usize = 1 << 30;
+
+    const fn of(processor: usize, kind: u64, number: u64) -> u64 {
+        (processor as u64 + 1) << 40 | kind << 32 | number
+    }
+
+    pub fn program(processor: Processor) -> u64 {
+        of(number_of(processor), 0, 0)
+    }
+
+    pub fn thread(processor: Processor, thread: u32) -> u64 {
+        of(number_of(processor), 1, thread.into())
+    }
+
+    pub fn mfc(spe: SpeId) -> u64 {
+        of(number_of(Processor::Spe(spe)), 2, 0)
+    }
+
+    pub fn entry(spe: SpeId, entry: usize) -> u64 {
+        of(number_of(Processor::Spe(spe)), 3, entry as u64)
+    }
+
+    pub fn queue_depth(spe: SpeId) -> u64 {
+        of(number_of(Processor::Spe(spe)), 4, 0)
+    }
+
+    pub fn resource(number: usize) -> u64 {
+        1 << 32 | number as u64
+    }
+}
+
+fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackDescriptor {
+    TrackDescriptor {
+        uuid: Some(uuid),
+        name: Some(name),
+        parent_uuid: Some(parent),
+        sibling_order_rank: i32::try_from(rank).ok(),
+        ..TrackDescriptor::default()
+    }
+}
+
+fn event(kind: EventType, track: u64) -> TrackEvent {
+    TrackEvent {
+        r#type: Some(kind.into()),
+        track_uuid: Some(track),
+        ..TrackEvent::default()
+    }
+}
+
+/// The packets of a trace on their way into the file.
+struct Packets {
+    to: Box<dyn io::Write + Send>,
+    kept: Trace,
+    /// Names that a packet has introduced; a name's number is its place, from 1 on.
+    names: Vec<&'static str>,
+    /// Names that the next packet has to introduce.
+    new_names: Vec<EventName>,
+    /// The first thing that went wrong; nothing more is written then.
+    error: Option<io::Error>,
+}
+
+impl Packets {
+    fn new(to: Box<dyn io::Write + Send>) -> Self {
+        let mut packets = Self {
+            to,
+            kept: Trace::default(),
+            names: Vec::new(),
+            new_names: Vec::new(),
+            error: None,
+        };
+        packets.push(TracePacket {
+            sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
+            ..TracePacket::default()
+        });
+        packets
+    }
+
+    fn begin(&mut self, now_fs: u64, track: u64, name: &'static str) {
+        let mut begin = event(EventType::SliceBegin, track);
+        begin.name_iid = Some(self.name(name));
+        self.event(now_fs, begin);
+    }
+
+    fn end(&mut self, now_fs: u64, track: u64) {
+        self.event(now_fs, event(EventType::SliceEnd, track));
+    }
+
+    fn instant(
+        &mut self,
+        now_fs: u64,
+        track: u64,
+        name: &'static str,
+        flow: impl FnOnce(&mut TrackEvent),
+    ) {
+        let mut instant = event(EventType::Instant, track);
+        instant.name_iid = Some(self.name(name));
+        flow(&mut instant);
+        self.event(now_fs, instant);
+    }
+
+    fn count(&mut self, now_fs: u64, track: u64, value: i64) {
+        let mut count = event(EventType::Counter, track);
+        count.counter_value = Some(value);
+        self.event(now_fs, count);
+    }
+
+    /// The number of a name, which the next packet introduces if it is new.
+    fn name(&mut self, name: &'static str) -> u64 {
+        let known = self.names.iter().position(|&known| known == name);
+        let at = known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.new_names.push(EventName {
+                iid: Some(self.names.len() as u64),
+                name: Some(name.to_owned()),
+            });
+            self.names.len() - 1
+        });
+        at as u64 + 1
+    }
+
+    fn event(&mut self, now_fs: u64, event: TrackEvent) {
+        let names = mem::take(&mut self.new_names);
+        self.push(TracePacket {
+            timestamp: Some(now_fs / FS_PER_NS),
+            track_event: Some(event),
+            interned_data: (!names.is_empty()).then_some(InternedData { event_names: names }),
+            sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
+            ..TracePacket::default()
+        });
+    }
+
+    fn track(&mut self, descriptor: TrackDescriptor) {
+        self.push(TracePacket {
+            track_descriptor: Some(descriptor),
+            ..TracePacket::default()
+        });
+    }
+
+    fn push(&mut self, packet: TracePacket) {
+        self.kept.packet.push(TracePacket {
+            trusted_packet_sequence_id: Some(1),
+            ..packet
+        });
+        if self.kept.packet.len() == PACKETS_KEPT {
+            self.write();
+        }
+    }
+
+    /// Writes what is kept: a trace by itself, and the next part of the file's.
+    fn write(&mut self) {
+        if self.error.is_none() {
+            self.error = self.to.write_all(&self.kept.encode_to_vec()).err();
+        }
+        self.kept.packet.clear();
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.write();
+        match self.error {
+            Some(error) => Err(error),
+            None => self.to.flush(),
+        }
+    }
+}
