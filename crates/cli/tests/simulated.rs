@@ -49,7 +49,10 @@ fn example(line: &str) {
     };
     let report = json(line);
     let measurement = only_measurement(&report);
-    assert_eq!(measurement["function"], words[1].replace("dmaout", "dmaput"));
+    assert_eq!(
+        measurement["function"],
+        words[1].replace("dmaout", "dmaput")
+    );
     assert_eq!(measurement["iterations"].as_u64(), value("-i"), "{line}");
     assert_eq!(measurement["rounds"], 1);
     let parameters = &measurement["parameters"];
@@ -89,8 +92,20 @@ fn the_papers_examples_of_dma_and_atomic_operations() {
 #[test]
 fn every_function_becomes_steady() {
     for function in [
-        "mkthread", "mailbox", "signal", "dmaget", "dmaput", "dmalistget", "dmalistput", "fetchadd",
-        "fetchsub", "fetchinc", "fetchdec", "fetchset", "wakeup", "copy",
+        "mkthread",
+        "mailbox",
+        "signal",
+        "dmaget",
+        "dmaput",
+        "dmalistget",
+        "dmalistput",
+        "fetchadd",
+        "fetchsub",
+        "fetchinc",
+        "fetchdec",
+        "fetchset",
+        "wakeup",
+        "copy",
     ] {
         let report = json(&format!("-f {function}"));
         let measurement = only_measurement(&report);
@@ -115,7 +130,10 @@ fn a_report_says_what_was_simulated() {
         machine["simulation"],
         serde_json::json!({"description": "qs20", "seed": 0, "system_calls": false})
     );
-    assert_eq!((&machine["spes"], &machine["memory_modules"]), (&16.into(), &2.into()));
+    assert_eq!(
+        (&machine["spes"], &machine["memory_modules"]),
+        (&16.into(), &2.into())
+    );
     assert_eq!(report["environment"]["host"], Value::Null);
     assert_eq!(list(&report["environment"], "warnings"), [Value::Null; 0]);
     assert_eq!(report["trust"]["trustworthy"], true);
@@ -150,7 +168,10 @@ fn two_runs_say_the_same() {
 fn a_matrix_has_every_pair() {
     let report = json("--matrix mailbox");
     let matrix = &list(&report, "matrices")[0];
-    assert_eq!((&matrix["pairs"], &matrix["pairs_measured"]), (&120.into(), &120.into()));
+    assert_eq!(
+        (&matrix["pairs"], &matrix["pairs_measured"]),
+        (&120.into(), &120.into())
+    );
 }
 
 #[test]
@@ -180,7 +201,9 @@ fn counters_are_in_the_table_in_json_and_on_the_page() {
 fn the_ppe_takes_longer_by_system_calls() {
     let median = |flags: &str| {
         let report = json(&format!("-f signal -i 10 {flags}"));
-        only_measurement(&report)["latency_ns"]["p50"].as_f64().unwrap()
+        only_measurement(&report)["latency_ns"]["p50"]
+            .as_f64()
+            .unwrap()
     };
     assert!(median("--system-calls") > median(""));
 }
@@ -236,7 +259,11 @@ fn a_limit_ends_a_run_and_says_who_was_running() {
     let limit = "the run was ended after 20.00 ms of simulated time, which was its limit";
     assert!(run.err.contains(limit), "{}", run.err);
     for who in ["SPE 0", "SPE 1", "the PPE"] {
-        assert!(run.err.contains(&format!("\n  {who}")), "{who}: {}", run.err);
+        assert!(
+            run.err.contains(&format!("\n  {who}")),
+            "{who}: {}",
+            run.err
+        );
     }
     measured(&qs20("-f dmaget -i 10 --limit 10s"));
 }
@@ -260,7 +287,11 @@ fn an_unknown_machine_gets_the_nearest_name() {
     let run = stats("--machine qs21 -f mailbox");
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
     assert!(run.err.starts_with("error: --machine: "), "{}", run.err);
-    assert!(run.err.contains("qs21") && run.err.contains("qs20"), "{}", run.err);
+    assert!(
+        run.err.contains("qs21") && run.err.contains("qs20"),
+        "{}",
+        run.err
+    );
 }
 
 #[test]

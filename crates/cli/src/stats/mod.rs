@@ -64,7 +64,7 @@ fn run_on_host(arguments: &StatsArgs, wanted: &Wanted, page: Option<Page>) -> Re
         arguments,
         page,
     );
-    session.conclude(measure_all(host, work, &session))
+    session.conclude(measure_all(host, work, &session, &mut |_| {}))
 }
 
 /// What this computer allows in its present state.
@@ -84,7 +84,14 @@ fn limits_of(surroundings: &Surroundings) -> Limits {
 
 /// Measures the matrices. Then visits each plan in turn, and all of them again: so each is measured
 /// at several times, and its interval says whether the computer was the same then.
-fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclusion {
+///
+/// `after` is told of each run what was measured in it.
+fn measure_all<M: Machine>(
+    machine: &M,
+    work: Work,
+    session: &Session,
+    after: &mut dyn FnMut(&str),
+) -> Conclusion {
     let Work {
         matrices,
         plans,
@@ -97,6 +104,7 @@ fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclu
         if let Err(end) = measure_pairs(machine, step, matrix, session) {
             return end;
         }
+        after(&matrix.title);
     }
     let mut all: Vec<_> = plans
         .into_iter()
@@ -135,6 +143,7 @@ fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclu
                 }
                 Err(error) => return Conclusion::Failed(format!("{title}: {error}")),
             }
+            after(&title);
         }
     }
     Conclusion::Done

@@ -89,6 +89,7 @@ struct Found {
     /// Why the numbers cannot be trusted.
     reasons: Vec<String>,
     counters: Option<Counters>,
+    warnings: Vec<String>,
 }
 
 /// Something that is to be measured.
@@ -131,6 +132,7 @@ impl Session {
                 not_measured: work.not_measured.clone(),
                 reasons: Vec::new(),
                 counters: None,
+                warnings: Vec::new(),
             })),
             interrupted: OnceLock::new(),
             topology: topology.clone(),
@@ -177,6 +179,15 @@ impl Session {
             found.steps[step].state = State::Settled;
             found.matrices.push(matrix);
         });
+    }
+
+    /// Takes down what somebody should know who reads the numbers, and says it.
+    pub fn warned(&self, warnings: Vec<String>) {
+        if !self.quiet {
+            self.progress.clear();
+            warnings.iter().for_each(|warning| warn(warning));
+        }
+        self.update(|found| found.warnings.extend(warnings));
     }
 
     /// Takes down what the parts of a simulated machine did.
@@ -316,7 +327,7 @@ impl Session {
             reasons.push(why.clone());
         }
         let of_topology = |simulation| MachineInfo::of(&self.topology, simulation);
-        let (environment, machine) = match &self.surroundings {
+        let (mut environment, machine) = match &self.surroundings {
             Around::Computer(computer) if running => (computer.meanwhile(), of_topology(None)),
             Around::Computer(computer) => {
                 let (environment, disturbances) = computer.after();
@@ -334,6 +345,7 @@ impl Session {
                 (environment_of_a_simulation(), machine)
             }
         };
+        environment.warnings.extend(found.warnings);
         // An interrupted run has fewer visits than an interval takes, and what is simulated comes out
         // the same next time.
         if !matches!(conclusion, Conclusion::Interrupted) && machine.simulation.is_none() {

@@ -41,6 +41,13 @@ pub(super) fn run(
         seed: flags.seed.unwrap_or(0),
         system_calls: flags.system_calls,
     };
+    // What cannot be done is said before a file is written.
+    Work::of(
+        wanted,
+        Sim::new(description.clone()).topology(),
+        &limits,
+        arguments,
+    )?;
     let mut builder = Sim::builder(description)
         .seed(simulation.seed)
         .hazards(match flags.hazards {
@@ -61,13 +68,56 @@ pub(super) fn run(
     }
     let sim = builder.build();
     let work = Work::of(wanted, sim.topology(), &limits, arguments)?;
-    let around = Around::Nothing { title, how: simulation };
+    let around = Around::Nothing {
+        title,
+        how: simulation,
+    };
     let session = Session::begin(sim.topology(), around, &work, arguments, page);
-    let end = measure_all(&sim, work, &session);
+    let mut hazards = HazardsSeen::default();
+    let end = measure_all(&sim, work, &session, &mut |title| {
+        hazards.look(title, &sim);
+    });
+    session.warned(hazards.warnings());
     if let (true, Some(counters)) = (flags.counters, sim.counters()) {
         session.counted(in_reports(&counters));
     }
     session.conclude(end)
+}
+
+/// What the watch has seen in all runs so far.
+#[derive(Default)]
+struct HazardsSeen {
+    /// The first ones, with what was measured.
+    first: Vec<String>,
+    all: u64,
+}
+
+impl HazardsSeen {
+    /// How many are shown: more would say the same of other SPEs.
+    const SHOWN: usize = 1;
+
+    /// Takes down what was seen in the last run.
+    fn look(&mut self, title: &str, sim: &Sim) {
+        let Some(counters) = sim.counters() else {
+            return;
+        };
+        self.all += counters.hazards_seen;
+        let room = Self::SHOWN - self.first.len();
+        let titled = |hazard: &String| format!("{title}: {hazard}");
+        self.first
+            .extend(counters.hazards.iter().take(room).map(titled));
+    }
+
+    fn warnings(self) -> Vec<String> {
+        let Self { mut first, all } = self;
+        if all > first.len() as u64 {
+            first.push(format!(
+                "{all} hazards were seen in all; --hazards error ends the run at the first, and --hazards off \
+                 does not look for them"
+            ));
+        }
+        first
+    }
 }
 
 /// What a simulated machine allows: blocks as large as on this computer, where the local store has room for
