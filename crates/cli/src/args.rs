@@ -25,6 +25,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Stats(StatsArgs),
     Compare(CompareArgs),
+    Machines(MachinesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -62,6 +63,15 @@ Examples:
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured but not
 trustworthy, 130 interrupted.";
+
+const MACHINES_AFTER_HELP: &str = "\
+Examples:
+  cellworks machines
+      The machines that are built in.
+  cellworks machines qs20 > my.toml
+      A description to edit.
+  cellworks machines my.toml
+      Whether it still describes a machine.";
 
 /// Measures what communication costs: threads, mailboxes, signals, DMA and atomic operations.
 ///
@@ -185,7 +195,7 @@ pub(crate) struct SimulationArgs {
     pub seed: Option<u64>,
 
     /// What to do about programs that overlap transfers, give buffers back in flight or write to full
-    /// mailboxes [default: warn]
+    /// mailboxes; SPEs that put to a shared buffer do [default: warn, and off where everything is measured]
     #[arg(long, value_name = "HOW", value_enum)]
     pub hazards: Option<Hazards>,
 
@@ -226,6 +236,22 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Lists the simulated machines that are built in, or shows one of them.
+///
+/// A machine is shown as TOML: every number with its unit, its source and how sure it is. Saved and
+/// edited, it is a machine of your own. A file is checked and shown the same way; one that ends in .csv
+/// holds a matrix of one-way times between cores, in nanoseconds.
+#[derive(Args)]
+#[command(after_help = MACHINES_AFTER_HELP)]
+pub(crate) struct MachinesArgs {
+    /// The machine to show: its name, or a file
+    pub machine: Option<String>,
+
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t = Format::Table, conflicts_with = "machine")]
+    pub format: Format,
 }
 
 /// Prints the completions for a shell.

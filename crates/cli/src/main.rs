@@ -2,6 +2,7 @@
 
 mod args;
 mod compare;
+mod machines;
 mod manual;
 mod output;
 mod progress;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let end = match &cli.command {
         Command::Stats(arguments) => stats::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
     };

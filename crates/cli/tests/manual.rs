@@ -4,7 +4,7 @@ mod common;
 
 use common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 4] = ["stats", "compare", "completions", "man"];
+const SUBCOMMANDS: [&str; 5] = ["stats", "compare", "machines", "completions", "man"];
 
 /// The long flags of `stats`.
 const FLAGS: [&str; 16] = [
@@ -94,6 +94,6 @@ fn manual_pages_have_the_subcommands_and_flags() {
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, compare, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, compare, machines, completions, man, help\n",
     );
 }

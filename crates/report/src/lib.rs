@@ -16,6 +16,7 @@ pub mod csv;
 pub mod heat_map;
 pub mod html;
 pub mod json;
+pub mod machines;
 #[cfg(test)]
 mod made_up;
 mod read;
@@ -30,6 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
+pub use machines::{Machines, SimulatedMachine};
 pub use read::{ReadError, read};
 pub use text::{bandwidth, size, time, title};
 

@@ -9,8 +9,8 @@ use cellworks_stats::{
 use serde_json::json;
 
 use crate::{
-    CellInfo, Conditions, Counters, CpuLeftOut, Environment, MachineInfo, NotMeasured, Report,
-    ResourceCounters, SCHEMA_VERSION, Simulation, SpeCounters, Trust,
+    CellInfo, Conditions, Counters, CpuLeftOut, Environment, MachineInfo, Machines, NotMeasured,
+    Report, ResourceCounters, SCHEMA_VERSION, SimulatedMachine, Simulation, SpeCounters, Trust,
 };
 
 /// A report with something in every field.
@@ -272,4 +272,26 @@ fn environment() -> Environment {
             }],
         }),
     }
+}
+
+/// Machines of which no two are alike.
+pub fn machines() -> Machines {
+    let machine = |name: &str, title: &str, [spes, cells, memory_modules]: [usize; 3], bytes| {
+        SimulatedMachine {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            spes,
+            cells,
+            memory_modules,
+            memory_bytes_per_module: bytes,
+            interconnect: if spes > 16 { "mesh" } else { "rings" }.to_owned(),
+        }
+    };
+    let long =
+        "A machine whose title is so long that it takes more than the line that it begins on";
+    Machines::new(vec![
+        machine("one", "One, \"the first\"", [6, 1, 1], Some(256 << 20)),
+        machine("two", "Two", [16, 2, 2], Some(512 << 20)),
+        machine("odd", long, [48, 1, 3], None),
+    ])
 }

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::{Comparison, Report, SCHEMA_VERSION};
+use crate::{Comparison, Machines, Report, SCHEMA_VERSION};
 
 /// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that it
 /// does not name are allowed, because later commands of the same schema version may write more.
@@ -18,11 +18,13 @@ pub fn published() -> Value {
         .into_generator();
     let report = generator.subschema_for::<Report>();
     let comparison = generator.subschema_for::<Comparison>();
+    let machines = generator.subschema_for::<Machines>();
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:cellworks:schema:{SCHEMA_VERSION}"),
         "title": format!("The JSON of cellworks, version {SCHEMA_VERSION}"),
-        "description": "What `cellworks compare --format json` prints if `command` is `compare`, and what \
+        "description": "What `cellworks compare --format json` prints if `command` is `compare`, what \
+                        `cellworks machines --format json` prints if it is `machines`, and what \
                         `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
                         What has no meaning or was not measured is null.",
         "type": "object",
@@ -33,7 +35,11 @@ pub fn published() -> Value {
         },
         "if": {"properties": {"command": {"const": "compare"}}},
         "then": comparison,
-        "else": report,
+        "else": {
+            "if": {"properties": {"command": {"const": "machines"}}},
+            "then": machines,
+            "else": report,
+        },
         "$defs": generator.take_definitions(true),
     });
     say_it_for_json(&mut schema);
@@ -103,6 +109,10 @@ mod tests {
         serde_json::to_value(comparison).unwrap()
     }
 
+    fn machines() -> Value {
+        serde_json::to_value(made_up::machines()).unwrap()
+    }
+
     /// What a validator has against an object.
     fn complaints(schema: &Value, object: &Value) -> Vec<String> {
         validator(schema)
@@ -127,7 +137,7 @@ mod tests {
     #[test]
     fn what_commands_print_validates_and_is_documented() {
         let bare = serde_json::to_value(made_up::bare()).unwrap();
-        for object in [report(), bare, comparison()] {
+        for object in [report(), bare, comparison(), machines()] {
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(complaints(&closed(), &object), [""; 0]);
         }
@@ -194,6 +204,12 @@ mod tests {
         assert!(!validator(&published()).is_valid(&comparison));
         comparison["command"] = json!("stats");
         assert!(!validator(&published()).is_valid(&comparison));
+        let mut machines = machines();
+        machines["machines"][0]["spes"] = json!("six");
+        assert_eq!(
+            complaints(&published(), &machines),
+            ["/machines/0/spes: \"six\" is not of type \"integer\""]
+        );
     }
 
     /// Examples name fields as `.name` in jq, between single quotes, and as `["name"]` in Python.
@@ -239,7 +255,7 @@ mod tests {
     #[test]
     fn the_document_describes_every_field_at_the_top() {
         let document = include_str!("../../../docs/json.md");
-        for object in [report(), comparison()] {
+        for object in [report(), comparison(), machines()] {
             for field in object.as_object().unwrap().keys() {
                 assert!(
                     document.contains(&format!("`{field}`")),

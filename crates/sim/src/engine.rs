@@ -55,6 +55,9 @@ pub(crate) const fn core_of(spe: SpeId) -> CoreIndex {
 /// A lag that is paid at once, so that a program that only computes meets the limit of the run, in cycles.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
+/// How often a trace is told how much rings, modules and links are used: once a microsecond.
+const SAMPLE_FS: u64 = 1_000_000_000;
+
 /// The state of a run, shared by all its programs.
 pub(crate) struct World {
     pub topology: Topology,
@@ -62,6 +65,8 @@ pub(crate) struct World {
     now_fs: Cell<u64>,
     limit_fs: u64,
     events: Cell<u64>,
+    /// When a trace is next told how much rings, modules and links are used; never if there is none.
+    next_sample_fs: Cell<u64>,
     pub queue: RefCell<Queue>,
     pub fabric: RefCell<Fabric>,
     pub observer: RefCell<Observer>,
@@ -180,6 +185,7 @@ impl World {
         mfcs: Vec<RefCell<MfcState>>,
         caches: AtomicCaches,
     ) -> Self {
+        let next_sample_fs = if observer.is_tracing() { 0 } else { u64::MAX };
         let core = |processor| Core {
             processor,
             running: Cell::new(None),
@@ -196,6 +202,7 @@ impl World {
             now_fs: Cell::new(0),
             limit_fs,
             events: Cell::new(0),
+            next_sample_fs: Cell::new(next_sample_fs),
             queue: RefCell::new(Queue::new(seed)),
             fabric: RefCell::new(fabric),
             observer: RefCell::new(observer),
@@ -232,11 +239,6 @@ impl World {
     #[inline]
     pub fn lag_fs(&self, core: CoreIndex) -> u64 {
         self.cores[core].lag_fs.get()
-    }
-
-    /// How many events were handled.
-    pub fn events(&self) -> u64 {
-        self.events.get()
     }
 
     /// Why the programs were cancelled, if they were by the engine.
@@ -659,6 +661,9 @@ impl World {
                 return None;
             }
             self.now_fs.set(time_fs);
+            if time_fs >= self.next_sample_fs.get() {
+                self.sample_resources();
+            }
             self.events.set(self.events.get() + 1);
             let next = match event.kind {
                 Kind::Resume => Some(event.index),
@@ -675,6 +680,14 @@ impl World {
                 return next;
             }
         }
+    }
+
+    #[cold]
+    fn sample_resources(&self) {
+        let now_fs = self.now_fs.get();
+        let resources = self.fabric.borrow().resources();
+        self.observer.borrow_mut().resources(now_fs, &resources);
+        self.next_sample_fs.set(now_fs.saturating_add(SAMPLE_FS));
     }
 
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {

@@ -5,10 +5,11 @@
 ///
 /// ```
 /// use cellworks_stats::figures::size;
-/// assert_eq!([128, 1_040, 16_384].map(size), ["128 B", "1040 B", "16 KB"]);
+/// assert_eq!([128, 1_040, 16_384, 1 << 30].map(size), ["128 B", "1040 B", "16 KB", "1 GB"]);
 /// ```
 pub fn size(bytes: usize) -> String {
     match bytes {
+        _ if bytes >= 1 << 30 && bytes.is_multiple_of(1 << 30) => format!("{} GB", bytes >> 30),
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MB", bytes >> 20),
         _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KB", bytes >> 10),
         _ => format!("{bytes} B"),

@@ -50,10 +50,11 @@ pub(super) fn run(
     )?;
     let mut builder = Sim::builder(description)
         .seed(simulation.seed)
-        .hazards(match flags.hazards {
-            Some(Hazards::Off) => HazardWatch::Off,
-            Some(Hazards::Warn) | None => HazardWatch::Warn,
-            Some(Hazards::Error) => HazardWatch::Error,
+        .hazards(match (flags.hazards, wanted) {
+            // Everything has puts to shared buffers, and they are meant.
+            (Some(Hazards::Off), _) | (None, Wanted::Everything) => HazardWatch::Off,
+            (Some(Hazards::Warn) | None, _) => HazardWatch::Warn,
+            (Some(Hazards::Error), _) => HazardWatch::Error,
         })
         .ppe_access(if flags.system_calls {
             PpeAccess::SystemCalls

@@ -3,8 +3,25 @@
 //!
 //! Every parameter is a [`Quantity`]: a whole number, whose unit ends the key's name, with its source
 //! and how sure it is. There are no numbers of a machine anywhere else.
+//!
+//! ```text
+//!   name of a machine ──┐
+//!   FILE.toml ──────────┼─► load ─► read: each key by its rule ─► check: all together ─► Description
+//!   FILE.csv ─► matrix ─┘                                                                    │
+//!               FILE.toml ◄──────────────── write ◄──────────────────────────────────────────┘
+//! ```
 
-mod builtin;
+mod check;
+mod load;
+mod matrix;
+mod nearest;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use load::LoadError;
+pub use read::DescriptionError;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +40,18 @@ pub struct Quantity {
     pub fitted_to: Option<String>,
 }
 
+impl Quantity {
+    /// A number of which nothing else is known: its source is "not given", and it is uncertain.
+    pub fn plain(value: u64) -> Self {
+        Self {
+            value,
+            source: "not given".to_owned(),
+            sure: Certainty::Uncertain,
+            fitted_to: None,
+        }
+    }
+}
+
 /// How sure a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -37,7 +66,8 @@ pub enum Certainty {
     Fitted,
 }
 
-/// A machine.
+/// A machine. What [`load`](Self::load) and [`from_toml`](Self::from_toml) give is checked; what serde reads,
+/// or a program changes, is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
@@ -47,10 +77,10 @@ pub struct Description {
     pub title: String,
     /// Clocks.
     pub clock: Clock,
-    /// The chips, `[[cell]]`, from Cell 0 on.
+    /// The chips, `[[cell]]`, from Cell 0 on: one, or two where rings connect the elements of each.
     #[serde(rename = "cell")]
     pub cells: Vec<Cell>,
-    /// The memory modules, `[[memory]]`, from module 0 on.
+    /// The memory modules, `[[memory]]`, from module 0 on; on rings, one at each Cell at the most.
     #[serde(rename = "memory")]
     pub modules: Vec<MemoryModule>,
     /// What carries data between the elements of a Cell.
@@ -74,7 +104,17 @@ pub struct Description {
     pub ppe: Ppe,
 }
 
-/// Clocks.
+impl Description {
+    /// The SPEs that programs may use, in order of their ids: the Cell and the physical number of
+    /// each.
+    pub fn spes(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
+        let cells = (0..).zip(&self.cells);
+        cells.flat_map(|(cell, Cell { spes, .. })| spes.iter().map(move |spe| (cell, *spe)))
+    }
+}
+
+/// Clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down: of 3.2 GHz each
+/// cycle exactly 312,500 fs, of 14.318 MHz the first tick 69,842,156 fs and 1,000 ticks 69,842,156,725 fs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
@@ -198,7 +238,8 @@ pub struct Crossbar {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Matrix {
-    /// The one-way time from SPE to SPE, in picoseconds: as many rows and columns as there are SPEs.
+    /// The one-way time from SPE to SPE, in picoseconds: a row for each SPE that sends, with a column for
+    /// each that receives; on the diagonal, from its local store to itself.
     pub one_way_ps: Vec<Vec<u64>>,
     /// Where the times come from.
     pub one_way_source: String,

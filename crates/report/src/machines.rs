@@ -1,0 +1,148 @@
+//! The machines that are built in: a list of them as table, CSV and JSON.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::SCHEMA_VERSION;
+use crate::csv::quoted;
+use crate::text::{WIDTH, size, trimmed};
+
+/// The columns of the table, and whether they hold numbers.
+const COLUMNS: [(&str, bool); 6] = [
+    ("name", false),
+    ("SPEs", true),
+    ("Cells", true),
+    ("memory", true),
+    ("interconnect", false),
+    ("title", false),
+];
+
+const CSV_HEADER: &str =
+    "name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect\n";
+
+/// Between columns.
+const GAP: u16 = 2;
+
+/// What `cellworks machines` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Machines {
+    /// The version of the form of this object.
+    pub schema_version: u32,
+    /// `machines`.
+    pub command: String,
+    /// The machines that are built in, in the order of their names.
+    pub machines: Vec<SimulatedMachine>,
+}
+
+/// A machine that can be simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedMachine {
+    /// What `--machine` takes.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// How many SPEs programs may use.
+    pub spes: usize,
+    /// How many Cells it has.
+    pub cells: usize,
+    /// How many memory modules it has.
+    pub memory_modules: usize,
+    /// How much memory each of them has; `None` if they differ.
+    pub memory_bytes_per_module: Option<usize>,
+    /// What connects the elements of a Cell: `rings`, `mesh`, `crossbar` or `matrix`.
+    pub interconnect: String,
+}
+
+impl Machines {
+    /// The list of these machines.
+    pub fn new(machines: Vec<SimulatedMachine>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            command: "machines".to_owned(),
+            machines,
+        }
+    }
+}
+
+/// The list as a table of at most 100 columns.
+pub fn table(list: &Machines) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH as u16 + GAP)
+        .set_header(COLUMNS.map(|(heading, _)| heading));
+    for machine in &list.machines {
+        let memory = match (machine.memory_modules, machine.memory_bytes_per_module) {
+            (1, Some(bytes)) => size(bytes),
+            (modules, Some(bytes)) => format!("{modules} x {}", size(bytes)),
+            (modules, None) => format!("{modules} modules"),
+        };
+        table.add_row([
+            machine.name.clone(),
+            machine.spes.to_string(),
+            machine.cells.to_string(),
+            memory,
+            machine.interconnect.clone(),
+            machine.title.clone(),
+        ]);
+    }
+    for (column, (_, is_number)) in table.column_iter_mut().zip(COLUMNS) {
+        column.set_padding((0, GAP));
+        if is_number {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    trimmed(&table.to_string())
+}
+
+/// The list as CSV: a header, and a line for each machine.
+pub fn csv(list: &Machines) -> String {
+    let lines = list.machines.iter().map(|machine| {
+        let bytes = machine.memory_bytes_per_module;
+        let fields = [
+            machine.name.clone(),
+            machine.title.clone(),
+            machine.spes.to_string(),
+            machine.cells.to_string(),
+            machine.memory_modules.to_string(),
+            bytes.map(|bytes| bytes.to_string()).unwrap_or_default(),
+            machine.interconnect.clone(),
+        ];
+        fields.map(|field| quoted(&field)).join(",") + "\n"
+    });
+    lines.fold(CSV_HEADER.to_owned(), |text, line| text + &line)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::made_up;
+
+    use super::*;
+
+    #[test]
+    fn the_table_says_of_each_machine_what_it_has() {
+        assert_eq!(
+            table(&made_up::machines()),
+            "\
+name  SPEs  Cells      memory  interconnect  title
+one      6      1      256 MB  rings         One, \"the first\"
+two     16      2  2 x 512 MB  rings         Two
+odd     48      1   3 modules  mesh          A machine whose title is so long that it takes more
+                                             than the line that it begins on
+"
+        );
+    }
+
+    #[test]
+    fn the_csv_quotes_what_it_must() {
+        assert_eq!(
+            csv(&made_up::machines()),
+            "name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect\n\
+             one,\"One, \"\"the first\"\"\",6,1,1,268435456,rings\n\
+             two,Two,16,2,2,536870912,rings\n\
+             odd,A machine whose title is so long that it takes more than the line that it begins on,48,1,3,,mesh\n"
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! Machines by name: those that are built in, descriptions in files, and measured matrices.
+
+use std::path::Path;
+use std::{fs, io};
+
+use super::nearest::nearest;
+use super::read::DescriptionError;
+use super::*;
+
+/// Names and texts of the machines that are built in.
+const BUILT_IN: [(&str, &str); 4] = [
+    ("ps3", include_str!("../../../../machines/ps3.toml")),
+    ("qs20", include_str!("../../../../machines/qs20.toml")),
+    ("qs22", include_str!("../../../../machines/qs22.toml")),
+    ("scc", include_str!("../../../../machines/scc.toml")),
+];
+
+/// What stands for everything but the matrix in a machine of which only the matrix was measured.
+const MEASURED: &str = include_str!("../../../../machines/parts/measured.toml");
+
+/// Why there is no such machine.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It is neither the name of a machine that is built in nor a file.
+    #[error(
+        "no machine is called `{}`; {}built in: {}; or name a file that ends in .toml or .csv",
+        name.escape_debug(),
+        nearest.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default(),
+        Description::built_in_names().collect::<Vec<_>>().join(", ")
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The name of a machine that is spelt alike, if one is.
+        nearest: Option<&'static str>,
+    },
+    /// The file could not be read.
+    #[error("{path} could not be read: {why}; name a file with a machine's description")]
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// What the system said.
+        #[source]
+        why: io::Error,
+    },
+    /// The file says something that no machine can be.
+    #[error(transparent)]
+    Invalid(#[from] DescriptionError),
+}
+
+impl Description {
+    /// The names of the machines that are built in, in alphabetical order.
+    pub fn built_in_names() -> impl ExactSizeIterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The TOML of a machine that is built in, with its comments.
+    pub fn built_in_text(name: &str) -> Option<&'static str> {
+        let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name)?;
+        Some(text)
+    }
+
+    /// A machine that is built in, by its name.
+    pub fn built_in(name: &str) -> Option<Self> {
+        let text = Self::built_in_text(name)?;
+        Some(committed(text, name))
+    }
+
+    /// A machine by its name, if it is built in, or by the path of a file: TOML, or a measured matrix
+    /// if the path ends in `.csv`.
+    ///
+    /// A matrix has a line for each core and a one-way time in nanoseconds for each pair, separated by
+    /// commas, as the program core-to-core-latency prints it. An element may be empty if the one on
+    /// the other side of the diagonal is not: then both ways take the same time. On the diagonal,
+    /// empty is 0. Every core becomes an SPE; everything else is that of no machine in particular, and
+    /// uncertain.
+    ///
+    /// ```
+    /// # use cellworks_sim::Description;
+    /// assert_eq!(Description::load("ps3")?.cells.len(), 1);
+    /// let error = Description::load("qs21").unwrap_err().to_string();
+    /// assert!(error.starts_with("no machine is called `qs21`; did you mean `qs20`?"));
+    /// # Ok::<(), cellworks_sim::LoadError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`]: no machine has this name, the file cannot be read, or it is not a description.
+    pub fn load(name_or_path: &str) -> Result<Self, LoadError> {
+        if let Some(built_in) = Self::built_in(name_or_path) {
+            return Ok(built_in);
+        }
+        let path = Path::new(name_or_path);
+        let is_matrix = path.extension().is_some_and(|end| end == "csv");
+        let is_toml = path.extension().is_some_and(|end| end == "toml");
+        if !(is_matrix || is_toml || path.is_file()) {
+            return Err(LoadError::Unknown {
+                name: name_or_path.to_owned(),
+                nearest: nearest(name_or_path, Self::built_in_names()),
+            });
+        }
+        let text = fs::read_to_string(path).map_err(|why| LoadError::Unreadable {
+            path: name_or_path.to_owned(),
+            why,
+        })?;
+        Ok(if is_matrix {
+            Self::from_matrix(&text, name_or_path)?
+        } else {
+            Self::from_toml(&text, name_or_path)?
+        })
+    }
+
+    /// A machine of which only the one-way times between its cores were measured: the text of a CSV
+    /// file that errors call `file`. See [`load`](Self::load).
+    ///
+    /// # Errors
+    ///
+    /// The first line that is not a row of such a matrix.
+    pub fn from_matrix(text: &str, file: &str) -> Result<Self, DescriptionError> {
+        let one_way_ps = matrix::read(text, file)?;
+        let mut machine = committed(MEASURED, "measured.toml");
+        // A title and a source can be printed on one line, whatever the file is called.
+        let printable = |text: &str| text.replace(char::is_control, "\u{fffd}");
+        let stem = Path::new(file).file_stem().unwrap_or_default();
+        let stem = printable(&stem.to_string_lossy());
+        machine.title = format!("{} cores, measured: {stem}", one_way_ps.len());
+        machine.cells[0].spes = (0..one_way_ps.len() as u16).collect();
+        let Interconnect::Matrix(matrix) = &mut machine.interconnect else {
+            unreachable!("what stands for the rest has a matrix");
+        };
+        matrix.one_way_ps = one_way_ps;
+        matrix.one_way_source = printable(file);
+        Ok(machine)
+    }
+}
+
+/// Reads a description that is part of this program; tests read each of them.
+fn committed(text: &str, name: &str) -> Description {
+    Description::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"))
+}

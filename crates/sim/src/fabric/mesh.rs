@@ -1,0 +1,285 @@
+//! A mesh of tiles. A packet goes along the row first and along the column then (XY routing), which cannot
+//! deadlock.
+//!
+//! Routers have no room for a packet (wormhole): its head goes from link to link, its body follows, and where
+//! the head waits, all of it waits and holds what is behind the head.
+//!
+//! ```text
+//!   port out      │▓▓▓▓▓▓▓▓▓▓▓▓▓│           each link, and the two ports, is held from the head
+//!   link 1        │▓▓▓▓▓▓▓▓▓▓▓▓▓│           to the last byte, one hop after the link before
+//!   link 2          │▓▓▓▓▓▓▓▓▓▓▓▓▓│
+//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits 4 for the packet before it: so do
+//!   port in                 │▓▓▓▓▓▓▓▓▓│     the bytes on link 2, link 1 and in the port out
+//! ```
+
+use super::ports::Lane;
+use super::{ps_fs, transfer_fs};
+use crate::{Mesh as Parameters, ResourceCounters};
+
+/// An element and where it is attached.
+#[derive(Clone, Debug)]
+pub(super) struct Attached {
+    /// Such as `SPE 3`.
+    pub name: String,
+    /// The column and row of its tile.
+    pub tile: [u16; 2],
+}
+
+/// A mesh of tiles.
+#[derive(Debug)]
+pub(super) struct Mesh {
+    columns: usize,
+    hop_fs: u64,
+    link_bytes_per_s: u64,
+    elements: Vec<Attached>,
+    /// By element.
+    out: Vec<Lane>,
+    into: Vec<Lane>,
+    /// By tile, numbered along the rows, and [`Direction`].
+    links: Vec<[Lane; 4]>,
+    /// The links of the packet at hand, from its source to its target: kept so that no packet allocates.
+    way: Vec<(usize, Direction)>,
+}
+
+/// Where a link leads from a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    /// To the next column.
+    East,
+    West,
+    /// To the next row.
+    North,
+    South,
+}
+
+impl Direction {
+    const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
+}
+
+impl Mesh {
+    /// An idle mesh with these elements.
+    ///
+    /// # Panics
+    ///
+    /// If an element is attached to no tile of the mesh.
+    pub fn new(parameters: &Parameters, elements: Vec<Attached>) -> Self {
+        let (columns, rows) = (parameters.columns.value, parameters.rows.value);
+        for Attached { name, tile } in &elements {
+            let [column, row] = tile.map(u64::from);
+            assert!(column < columns && row < rows, "{name} is on no tile");
+        }
+        let lanes = || elements.iter().map(|_| Lane::default()).collect();
+        Self {
+            columns: columns as usize,
+            hop_fs: ps_fs(&parameters.hop_ps),
+            link_bytes_per_s: parameters.link_bytes_per_s.value,
+            out: lanes(),
+            into: lanes(),
+            links: (0..columns * rows).map(|_| Default::default()).collect(),
+            way: Vec::with_capacity((columns + rows) as usize),
+            elements,
+        }
+    }
+
+    /// When the last byte of a packet arrives that is ready at a time, by the indices of the elements.
+    ///
+    /// Packets are served in the order of the calls, which must be that of the times at which they are
+    /// ready. The ports of an element carry as much as a link.
+    pub fn arrival_fs(&mut self, ready_fs: u64, from: usize, to: usize, bytes: u32) -> u64 {
+        self.find_way(self.elements[from].tile, self.elements[to].tile);
+        let body_fs = transfer_fs(u64::from(bytes), self.link_bytes_per_s);
+        let start = ready_fs.max(self.out[from].free_fs);
+        // When the head is at the next link.
+        let mut next = start;
+        for &(tile, direction) in &self.way {
+            let link = &self.links[tile][direction as usize];
+            next = next.max(link.free_fs) + self.hop_fs;
+        }
+        let arrival_of_head = next.max(self.into[to].free_fs);
+        self.into[to].hold(arrival_of_head, arrival_of_head + body_fs, bytes);
+
+        // All of the packet waits where its head waits, so that its last byte never does: it is at each
+        // link one hop before it is at the next.
+        let hops = self.way.len() as u64;
+        let mut gone = arrival_of_head + body_fs - hops * self.hop_fs;
+        self.out[from].hold(start, gone, bytes);
+        let mut head = start;
+        for &(tile, direction) in &self.way {
+            let link = &mut self.links[tile][direction as usize];
+            head = head.max(link.free_fs);
+            link.hold(head, gone, bytes);
+            head += self.hop_fs;
+            gone += self.hop_fs;
+        }
+        arrival_of_head + body_fs
+    }
+
+    /// The links from tile to tile: along the row, then along the column.
+    fn find_way(&mut self, from: [u16; 2], to: [u16; 2]) {
+        self.way.clear();
+        let [mut column, mut row] = from.map(usize::from);
+        let [to_column, to_row] = to.map(usize::from);
+        while (column, row) != (to_column, to_row) {
+            let tile = row * self.columns + column;
+            let direction = if column < to_column {
+                column += 1;
+                Direction::East
+            } else if column > to_column {
+                column -= 1;
+                Direction::West
+            } else if row < to_row {
+                row += 1;
+                Direction::North
+            } else {
+                row -= 1;
+                Direction::South
+            };
+            self.way.push((tile, direction));
+        }
+    }
+
+    /// What each link from tile to tile has carried. It is busy while a packet holds it, also while the
+    /// packet waits.
+    pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
+        let (columns, rows) = (self.columns, self.links.len() / self.columns);
+        self.links
+            .iter()
+            .enumerate()
+            .flat_map(move |(tile, links)| {
+                let (column, row) = (tile % columns, tile / columns);
+                Direction::ALL.into_iter().filter_map(move |direction| {
+                    let (to_column, to_row) = match direction {
+                        Direction::East => (column + 1, row),
+                        Direction::West => (column.checked_sub(1)?, row),
+                        Direction::North => (column, row + 1),
+                        Direction::South => (column, row.checked_sub(1)?),
+                    };
+                    let name = format!("link from tile {column},{row} to {to_column},{to_row}");
+                    (to_column < columns && to_row < rows)
+                        .then(|| links[direction as usize].counters(name))
+                })
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::Span;
+
+    use super::*;
+    use crate::Quantity;
+
+    const NS: u64 = 1_000_000;
+
+    /// An element on each of 4 x 3 tiles, and a second one on the first. A hop takes 2 ns, a line 8 ns.
+    fn mesh() -> Mesh {
+        let parameters = Parameters {
+            columns: Quantity::plain(4),
+            rows: Quantity::plain(3),
+            ppe_tile: [0, 0],
+            hop_ps: Quantity::plain(2_000),
+            link_bytes_per_s: Quantity::plain(16_000_000_000),
+        };
+        let tiles = (0..12).chain([0]);
+        let elements = tiles.map(|tile| Attached {
+            name: format!("SPE {tile}"),
+            tile: [tile % 4, tile / 4],
+        });
+        Mesh::new(&parameters, elements.collect())
+    }
+
+    /// The tiles that a packet passes.
+    fn tiles(from: usize, to: usize) -> Vec<usize> {
+        let mut mesh = mesh();
+        let (from, to) = (mesh.elements[from].tile, mesh.elements[to].tile);
+        mesh.find_way(from, to);
+        mesh.way.iter().map(|(tile, _)| *tile).collect()
+    }
+
+    #[test]
+    fn a_packet_goes_along_the_row_and_then_along_the_column() {
+        assert_eq!(tiles(0, 11), [0, 1, 2, 3, 7]);
+        assert_eq!(tiles(11, 0), [11, 10, 9, 8, 4]);
+        assert_eq!(tiles(8, 3), [8, 9, 10, 11, 7]);
+        assert_eq!(tiles(5, 5), []);
+    }
+
+    #[test]
+    fn one_packet_takes_a_hop_for_each_tile_and_its_body() {
+        for (to, hops) in [(1, 1), (3, 3), (4, 1), (11, 5), (12, 0)] {
+            assert_eq!(
+                mesh().arrival_fs(7 * NS, 0, to, 128),
+                (7 + 2 * hops + 8) * NS
+            );
+            assert_eq!(
+                mesh().arrival_fs(7 * NS, to, 0, 16),
+                (7 + 2 * hops + 1) * NS
+            );
+        }
+    }
+
+    #[test]
+    fn two_packets_on_one_link_follow_one_another() {
+        let mut mesh = mesh();
+        assert_eq!(mesh.arrival_fs(0, 0, 2, 128), 12 * NS);
+        // Its head is at the link from tile 1 to 2 at once; the other one is on it from 2 to 10 ns.
+        assert_eq!(mesh.arrival_fs(0, 1, 3, 128), (10 + 4 + 8) * NS);
+    }
+
+    #[test]
+    fn packets_with_no_link_and_no_end_in_common_do_not_meet() {
+        let mut mesh = mesh();
+        // The second goes the other way, the fourth crosses the way of the third at tile 5.
+        for (from, to) in [(0, 2), (2, 0), (4, 6), (1, 9), (12, 4), (3, 7)] {
+            let hops = tiles(from, to).len() as u64;
+            let arrival = mesh.arrival_fs(0, from, to, 128);
+            assert_eq!(arrival, (2 * hops + 8) * NS, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn a_packet_that_waits_holds_the_links_behind_its_head() {
+        let mut mesh = mesh();
+        // On the link from tile 2 to 3 from 0 to 80 ns.
+        assert_eq!(mesh.arrival_fs(0, 2, 3, 1_280), 82 * NS);
+        // Its head waits for that link, so that its body holds the link from tile 1 to 2 to the end.
+        assert_eq!(mesh.arrival_fs(0, 1, 3, 128), (80 + 2 + 8) * NS);
+        // That link, which leads to tile 2 only, is free one hop before the one that follows.
+        assert_eq!(mesh.arrival_fs(0, 0, 2, 128), (80 + 8 - 2 + 2 + 8) * NS);
+        // And that packet holds the link from tile 0 to 1 and its source's port, but no other's.
+        assert_eq!(mesh.arrival_fs(0, 12, 4, 128), (2 + 8) * NS);
+        assert_eq!(
+            mesh.arrival_fs(0, 0, 4, 128),
+            (80 + 8 - 2 - 2 + 8 + 2 + 8) * NS
+        );
+    }
+
+    #[test]
+    fn packets_to_one_element_follow_one_another() {
+        let mut mesh = mesh();
+        assert_eq!(mesh.arrival_fs(0, 1, 0, 128), 10 * NS);
+        assert_eq!(mesh.arrival_fs(0, 4, 0, 128), 18 * NS);
+        assert_eq!(mesh.arrival_fs(0, 12, 0, 128), 26 * NS);
+    }
+
+    #[test]
+    fn links_count_what_they_carry() {
+        let mut mesh = mesh();
+        // Between 4 x 3 tiles there are 3 * 3 + 4 * 2 pairs of neighbours.
+        assert_eq!(mesh.resources().count(), 2 * 17);
+        mesh.arrival_fs(0, 0, 5, 128);
+        mesh.arrival_fs(0, 1, 5, 16);
+        let used: Vec<_> = mesh.resources().filter(|link| link.packets > 0).collect();
+        let link = |name: &str, packets, bytes, ns| ResourceCounters {
+            name: format!("link from tile {name}"),
+            packets,
+            bytes,
+            busy: Span::from_nanoseconds(ns),
+        };
+        // The second packet waits for the first at the link from tile 1 to 5, before it is on it.
+        assert_eq!(
+            used,
+            [link("0,0 to 1,0", 1, 128, 8), link("1,0 to 1,1", 2, 144, 9)]
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! The ports of elements: where packets meet in an interconnect that has no other bottleneck.
+//!
+//! ```text
+//!                 ready   start             start + latency
+//!   source's port   │......│▓▓▓▓▓▓▓▓│            ╎
+//!   target's port                    ╎...........│▓▓▓▓▓▓▓▓│ arrival
+//!                     waits          ╎   waits in a buffer at the target
+//! ```
+
+use super::{Usage, transfer_fs};
+use crate::ResourceCounters;
+
+/// Something that carries one packet at a time.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    /// When the last byte of the last packet leaves it.
+    pub free_fs: u64,
+    usage: Usage,
+}
+
+impl Lane {
+    /// Holds it for a packet from the time that its head is there to the time that its last byte is gone.
+    pub fn hold(&mut self, head_fs: u64, gone_fs: u64, bytes: u32) {
+        self.free_fs = gone_fs;
+        self.usage.packets += 1;
+        self.usage.bytes += u64::from(bytes);
+        self.usage.busy_fs += gone_fs - head_fs;
+    }
+
+    pub fn counters(&self, name: String) -> ResourceCounters {
+        self.usage.counters(name)
+    }
+}
+
+/// The two ports of each element, one out and one in.
+#[derive(Debug)]
+pub(super) struct Ports {
+    bytes_per_s: u64,
+    names: Vec<String>,
+    out: Vec<Lane>,
+    into: Vec<Lane>,
+}
+
+impl Ports {
+    /// Idle ports of elements with these names, such as `SPE 3`.
+    pub fn new(names: Vec<String>, bytes_per_s: u64) -> Self {
+        let lanes = || names.iter().map(|_| Lane::default()).collect();
+        Self {
+            bytes_per_s,
+            out: lanes(),
+            into: lanes(),
+            names,
+        }
+    }
+
+    /// When the last byte of a packet arrives whose head takes `latency_fs` from port to port.
+    pub fn arrival_fs(
+        &mut self,
+        ready_fs: u64,
+        from: usize,
+        to: usize,
+        bytes: u32,
+        latency_fs: u64,
+    ) -> u64 {
+        let body_fs = transfer_fs(u64::from(bytes), self.bytes_per_s);
+        let (out, into) = (&mut self.out[from], &mut self.into[to]);
+        let start = ready_fs.max(out.free_fs);
+        out.hold(start, start + body_fs, bytes);
+        let head = (start + latency_fs).max(into.free_fs);
+        into.hold(head, head + body_fs, bytes);
+        head + body_fs
+    }
+
+    /// What each port has carried.
+    pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
+        let ports = self.names.iter().zip(self.out.iter().zip(&self.into));
+        ports.flat_map(|(name, (out, into))| {
+            [
+                out.counters(format!("{name}, port out")),
+                into.counters(format!("{name}, port in")),
+            ]
+        })
+    }
+}

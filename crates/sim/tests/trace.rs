@@ -1,0 +1,83 @@
+//! What a trace shows of a program: read back from the file that ui.perfetto.dev opens.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use cellworks_machine::{Cycles, Machine, Spe, SpeId};
+use cellworks_sim::trace::{Slice, read_slices};
+use cellworks_sim::{Description, Sim};
+
+/// A file that the test keeps.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs a program on an SPE of a QS20, and gives the slices of its trace.
+fn traced(program: impl FnOnce(&<Sim as Machine>::Spe) + Send) -> Vec<Slice> {
+    let kept = Kept::default();
+    let qs20 = Description::built_in("qs20").unwrap();
+    let sim = Sim::builder(qs20).trace(Box::new(kept.clone())).build();
+    sim.run(|ppe| ppe.spawn(SpeId::new(0), program).join().unwrap())
+        .unwrap();
+    assert!(sim.take_trace_error().is_none());
+    let bytes = kept.0.lock().unwrap();
+    read_slices(&bytes).unwrap()
+}
+
+const TILE: usize = 4_096;
+const TILES: usize = 8;
+const COMPUTE: Cycles = Cycles(20_000);
+/// Longer than issuing a get takes.
+const LONG_NS: u64 = 1_000;
+
+/// How many gets are under way while the program computes, and not only while it issues them.
+fn gets_beside_computing(slices: &[Slice]) -> usize {
+    let gets: Vec<_> = slices
+        .iter()
+        .filter(|slice| slice.track.contains("/MFC/") && slice.name == "typed get")
+        .collect();
+    assert_eq!(gets.len(), TILES, "{slices:#?}");
+    let computes = |slice: &&Slice| {
+        let ends_ns = slice.end_ns - slice.start_ns;
+        slice.track == "SPE 0" && slice.name == "computing" && ends_ns > LONG_NS
+    };
+    let beside = |get: &&&Slice| slices.iter().filter(computes).any(|c| c.overlaps(get));
+    gets.iter().filter(beside).count()
+}
+
+#[test]
+fn double_buffering_shows_as_gets_beside_computing() {
+    let data = vec![1_u8; TILE * TILES];
+    let double = traced(|spe| {
+        let mut tiles = data.chunks(TILE);
+        let mut ahead = tiles.next().map(|tile| spe.stage_ahead(tile).unwrap());
+        while let Some(arriving) = ahead.take() {
+            let tile = arriving.wait();
+            ahead = tiles.next().map(|tile| spe.stage_ahead(tile).unwrap());
+            assert_eq!(tile[0], 1);
+            spe.compute(COMPUTE);
+        }
+    });
+    // All but the first, before which there is nothing to compute.
+    assert_eq!(gets_beside_computing(&double), TILES - 1);
+
+    let single = traced(|spe| {
+        for tile in data.chunks(TILE) {
+            let tile = spe.stage(tile).unwrap();
+            assert_eq!(tile[0], 1);
+            drop(tile);
+            spe.compute(COMPUTE);
+        }
+    });
+    assert_eq!(gets_beside_computing(&single), 0);
+}
