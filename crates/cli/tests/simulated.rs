@@ -47,7 +47,8 @@ fn example(line: &str) {
         let at = words.iter().position(|word| *word == flag)?;
         Some(words[at + 1].parse::<u64>().unwrap())
     };
-    let report = json(line);
+    // Several SPEs put to one buffer in some of them.
+    let report = json(&format!("{line} --hazards off"));
     let measurement = only_measurement(&report);
     assert_eq!(
         measurement["function"],
@@ -107,7 +108,7 @@ fn every_function_becomes_steady() {
         "wakeup",
         "copy",
     ] {
-        let report = json(&format!("-f {function}"));
+        let report = json(&format!("-f {function} --hazards off"));
         let measurement = only_measurement(&report);
         let rounds = measurement["rounds"].as_u64().unwrap();
         assert!((2..=8).contains(&rounds), "{function}: {rounds} rounds");
@@ -115,7 +116,7 @@ fn every_function_becomes_steady() {
         let interval = &measurement["median_interval_ns"];
         assert!(interval["low"].as_f64() <= interval["high"].as_f64());
     }
-    let report = json("-f chase -b 16k -k 2");
+    let report = json("-f chase -b 16k -k 2 --hazards off");
     assert_eq!(only_measurement(&report)["parameters"]["chains"], 2);
 }
 
@@ -206,6 +207,34 @@ fn the_ppe_takes_longer_by_system_calls() {
             .unwrap()
     };
     assert!(median("--system-calls") > median(""));
+}
+
+#[test]
+fn puts_to_a_shared_buffer_are_a_hazard() {
+    let puts = "-f dmaput -n 2 -i 10 --format json";
+    let hazard = "dmaput 1 KB, 2 SPEs: hazard at ";
+    let run = qs20(puts);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(
+        run.err.starts_with(&format!("warning: {hazard}")),
+        "{}",
+        run.err
+    );
+    let all = " hazards were seen in all; --hazards error ends the run at the first, and --hazards off does not \
+               look for them\n";
+    assert!(run.err.ends_with(all), "{}", run.err);
+    let report = run.report();
+    let first = list(&report["environment"], "warnings")[0]
+        .as_str()
+        .unwrap();
+    assert!(first.starts_with(hazard), "{first}");
+    assert_eq!(report["trust"]["trustworthy"], true);
+
+    let run = qs20(&format!("{puts} --hazards error"));
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(run.err.contains("hazard at "), "{}", run.err);
+    measured(&qs20(&format!("{puts} --hazards off")));
+    measured(&qs20(&puts.replace("-n 2", "-N 2")));
 }
 
 #[test]
