@@ -163,6 +163,8 @@ pub struct MemoryModule {
     pub turnaround_ps: Quantity,
     /// Writes are collected until there are so many, or nothing else is to do, to save turnarounds.
     pub write_batch_lines: Quantity,
+    /// Writes that the controller accepts before they are in a bank.
+    pub write_queue_lines: Quantity,
     /// The shortest write that is not a read, a change and a write.
     pub whole_write_bytes: Quantity,
     /// How often the memory is refreshed.

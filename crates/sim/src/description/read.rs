@@ -572,6 +572,7 @@ section!(MemoryModule {
     bank_write_ps: PS,
     turnaround_ps: PS,
     write_batch_lines: SMALL,
+    write_queue_lines: SMALL,
     whole_write_bytes: In(whole(1, 128)),
     refresh_interval_ps: In(whole(1_000, 1_000_000_000_000)),
     refresh_ps: PS,

@@ -32,7 +32,7 @@ write_batch_lines = 16
 whole_write_bytes = 128
 refresh_interval_ps = 1_000_000
 refresh_ps = 30_000
-
+write_queue_lines = 64
 [[memory]]
 cell = 1
 bytes = 0x2000_0000
@@ -46,7 +46,7 @@ write_batch_lines = 16
 whole_write_bytes = 128
 refresh_interval_ps = 1_000_000
 refresh_ps = 30_000
-
+write_queue_lines = 64
 [interconnect]
 kind = "rings"
 elements = ["PPE", "SPE1", "IOIF0", "SPE0", "MIC"]

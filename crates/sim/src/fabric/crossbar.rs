@@ -19,6 +19,11 @@ impl Crossbar {
         }
     }
 
+    /// How long the head of a packet takes.
+    pub fn latency_fs(&self) -> u64 {
+        self.latency_fs
+    }
+
     /// When the last byte of a packet arrives that is ready at a time, by the indices of the elements.
     ///
     /// Packets are served in the order of the calls, which must be that of the times at which they are

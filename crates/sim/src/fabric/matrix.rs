@@ -25,13 +25,18 @@ impl Matrix {
         }
     }
 
+    /// How long the head of a packet takes, by the indices of the elements.
+    pub fn latency_fs(&self, from: usize, to: usize) -> u64 {
+        let measured = self.one_way_fs.get(from).and_then(|row| row.get(to));
+        measured.copied().unwrap_or(self.to_memory_fs)
+    }
+
     /// When the last byte of a packet arrives that is ready at a time, by the indices of the elements.
     ///
     /// Packets are served in the order of the calls, which must be that of the times at which they are
     /// ready.
     pub fn arrival_fs(&mut self, ready_fs: u64, from: usize, to: usize, bytes: u32) -> u64 {
-        let measured = self.one_way_fs.get(from).and_then(|row| row.get(to));
-        let latency_fs = measured.copied().unwrap_or(self.to_memory_fs);
+        let latency_fs = self.latency_fs(from, to);
         self.ports.arrival_fs(ready_fs, from, to, bytes, latency_fs)
     }
 

@@ -6,8 +6,71 @@
 //!                                                       (memory: banks;         (rings, mesh,
 //!                                                        local store, register)  crossbar, matrix)
 //! ```
+//!
+//! # Commands
+//!
+//! A transaction begins with a command: it waits for a slot of its Cell's command bus, and one *phase* later
+//! every unit of the Cell has seen it and their combined response is known. The target starts when it has seen
+//! the command; it does not wait for the response.
+//!
+//! Commands to main memory are coherent. Where there are two Cells both snoop them, and data of the
+//! requester waits for the response of both, wherever it comes from:
+//!
+//! ```text
+//!   requester's Cell   slot ──phase──┬─► target starts                         ┌─► combined response:
+//!                                    └──link──┐                                │   data goes on
+//!   other Cell                                ├─► target starts ──► data ...   │
+//!                                             └──phase──► its response ──link──┘
+//! ```
+//!
+//! # From Cell to Cell without coherence
+//!
+//! Requests to a local store or a register in the other Cell go through the interfaces at the ends of the link, and the
+//! far one issues them as commands of its own. A read is a command one way and data the other. A write is a request, a
+//! response, and then data handed on:
+//!
+//! ```text
+//!   requester's Cell   slot ──phase──► source ──rings──► interface keeps the data
+//!                                                            │  command and data        ▲
+//!                                                            └──link──┐   response ──link┘ acknowledged
+//!   target's Cell                                                     └─► slot ──phase──┘   ──► rings ──► sink
+//! ```
+//!
+//! The near interface takes the data off its own interconnect at once, so that nothing there waits for the
+//! other Cell. It keeps a copy until the far one has placed the command on its bus and says that it was
+//! not refused; only then may the far one hand the data on. The response and its acknowledgement
+//! are exchanged by the interfaces themselves, without the interconnects behind them, and take together as long
+//! as anything else takes one way. So a read and a write take the same longer than within a Cell: the link twice, a phase, and
+//! a second way over an interconnect, 217 ns on the QS20. No source describes this protocol. It is the simplest that
+//! agrees with what was measured: 216 ns (mailbox) and 230 ns (signal) a message, and 220 ns for each access of
+//! the PPE (CellStats, tables 1 and 2).
+//!
+//! # Data
+//!
+//! Data that a requester reads from memory has its time from [`memory`]. A write to memory is complete when the controller
+//! has accepted it. Everything else takes the time of the local store or register at each end; a
+//! PPE takes none of its own here.
 
-use crate::queue::Queue;
+mod command;
+mod crossbar;
+mod link;
+mod matrix;
+mod memory;
+mod mesh;
+mod network;
+mod ports;
+mod rings;
+#[cfg(test)]
+mod tests;
+
+use cellworks_machine::Span;
+
+use crate::queue::{Event, Kind, Queue};
+use crate::{Description, Quantity, ResourceCounters};
+use command::CommandBus;
+use link::Link;
+use memory::{Memory, Outcome};
+use network::{Element, Network};
 
 /// An end of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +98,12 @@ pub(crate) enum Place {
     /// A line of main memory that the target, an SPE, has changed in the cache of its atomic unit:
     /// coherent.
     AtomicCache,
+}
+
+impl Place {
+    fn is_coherent(self) -> bool {
+        matches!(self, Self::Memory { .. } | Self::AtomicCache)
+    }
 }
 
 /// Which way data goes.
@@ -65,50 +134,624 @@ pub(crate) struct Transaction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 
+/// A packet of data on its way over the interconnect of one Cell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packet {
+    /// When its source has it.
+    ready_fs: u64,
+    /// How long its sink takes after the last byte.
+    sink_fs: u64,
+    /// What happens then: the index of an event of the fabric.
+    then: u32,
+    bytes: u32,
+    from: u16,
+    to: u16,
+}
+
+/// What happens in the fabric; it is the upper part of an event's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Step {
+    /// The arbiter of a Cell's rings may have something to grant. The index is that of the Cell;
+    /// here a wake-up, below transactions.
+    Arbitrate,
+    /// A memory module may have something to start. The index is that of the module.
+    Schedule,
+    /// The units of the requester's Cell have seen the command.
+    Reflected,
+    /// The command arrives in the other Cell.
+    Crossed,
+    /// The other Cell's own combined response is known there.
+    Snooped,
+    /// The combined response arrives in the requester's Cell.
+    Responded,
+    /// Data is ready to enter an interconnect without an arbiter.
+    Ready,
+    /// Data arrives at the link's interface in its source's Cell.
+    AtLink,
+    /// Data arrives from the link in its sink's Cell.
+    OffLink,
+    /// Data arrives at the memory controller that it is to be written by.
+    AtMemory,
+    /// The transaction is complete.
+    Complete,
+}
+
+impl Step {
+    const ALL: [Self; 11] = [
+        Self::Arbitrate,
+        Self::Schedule,
+        Self::Reflected,
+        Self::Crossed,
+        Self::Snooped,
+        Self::Responded,
+        Self::Ready,
+        Self::AtLink,
+        Self::OffLink,
+        Self::AtMemory,
+        Self::Complete,
+    ];
+    /// What remains of an event's 19 bits: more transactions than the MFCs of a thousand SPEs have
+    /// under way.
+    const INDEX_BITS: u32 = 15;
+
+    #[inline]
+    fn index(self, of: usize) -> u32 {
+        debug_assert!(of < 1 << Self::INDEX_BITS);
+        (self as u32) << Self::INDEX_BITS | of as u32
+    }
+
+    #[inline]
+    fn from_index(index: u32) -> (Self, usize) {
+        let step = Self::ALL[(index >> Self::INDEX_BITS) as usize];
+        (step, (index & ((1 << Self::INDEX_BITS) - 1)) as usize)
+    }
+}
+
+/// Where an element is: its Cell, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Port {
+    cell: u16,
+    element: u16,
+}
+
+/// A transaction under way.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    transaction: Transaction,
+    requester: Port,
+    target: Port,
+    /// Coherent reads: whether the combined response is known.
+    responded: bool,
+    /// Coherent reads: data that waits for the combined response, and since when.
+    data_fs: Option<u64>,
+    /// The packet of [`Step::Ready`].
+    packet: Packet,
+}
+
+impl UnderWay {
+    /// Where data comes from, and where it goes.
+    fn ends(&self) -> (Port, Port) {
+        match self.transaction.access {
+            Access::Write => (self.requester, self.target),
+            Access::Read | Access::Claim => (self.target, self.requester),
+        }
+    }
+
+    fn crosses(&self) -> bool {
+        self.requester.cell != self.target.cell
+    }
+}
+
+/// How long the ends of a transaction take.
+#[derive(Debug)]
+struct Ends {
+    local_store_read_fs: u64,
+    local_store_write_fs: u64,
+    register_read_fs: u64,
+    register_write_fs: u64,
+}
+
+impl Ends {
+    fn new(description: &Description) -> Self {
+        let cycles = |cycles| cycles_fs(cycles, &description.clock.spu_hz);
+        Self {
+            local_store_read_fs: cycles(&description.local_store.read_cycles),
+            local_store_write_fs: cycles(&description.local_store.write_cycles),
+            register_read_fs: cycles(&description.registers.read_cycles),
+            register_write_fs: cycles(&description.registers.write_cycles),
+        }
+    }
+
+    /// From the request for data to its first byte at the bus; for memory the controller says it.
+    fn source_fs(&self, transaction: &Transaction) -> u64 {
+        match (transaction.access, transaction.place, transaction.requester) {
+            (Access::Write, _, Node::Spe(_)) => self.local_store_read_fs,
+            (Access::Write, ..) => 0,
+            (_, Place::Register, _) => self.register_read_fs,
+            (..) => self.local_store_read_fs,
+        }
+    }
+
+    /// From the last byte off the bus until the transaction is complete.
+    fn sink_fs(&self, transaction: &Transaction) -> u64 {
+        match (transaction.access, transaction.place, transaction.requester) {
+            (Access::Write, Place::Memory { .. }, _) => 0,
+            (Access::Write, Place::Register, _) => self.register_write_fs,
+            (Access::Write, ..) | (_, _, Node::Spe(_)) => self.local_store_write_fs,
+            (..) => 0,
+        }
+    }
+}
+
 /// The fabric of a machine.
 #[derive(Debug)]
 pub(crate) struct Fabric {
-    tokens: Vec<Token>,
+    command: CommandBus,
+    link: Option<Link>,
+    /// By Cell.
+    networks: Vec<Network>,
+    modules: Vec<Memory>,
+    ends: Ends,
+    /// Where everything is: PPEs by Cell, SPEs by id, modules, the link's interfaces by Cell.
+    ppe_ports: Vec<Port>,
+    spe_ports: Vec<Port>,
+    module_ports: Vec<Port>,
+    link_ports: Vec<Port>,
+    under_way: Vec<UnderWay>,
+    /// Entries of `under_way` that hold nothing.
+    unused: Vec<u32>,
+    /// Kept to save its allocation.
+    outcomes: Vec<Outcome>,
 }
 
 impl Fabric {
     /// An idle fabric.
-    pub fn new(_description: &crate::Description) -> Self {
-        Self { tokens: Vec::new() }
-    }
-
-    /// How long a word takes from one node to a register of another one, where words meet no contention: on
-    /// a crossbar and a measured matrix. `None` where they take a transaction.
-    pub fn word_latency_fs(&self, _from: Node, _to: Node) -> Option<u64> {
-        None
-    }
-
-    /// What rings, memory modules and links have carried so far.
-    pub fn resources(&self) -> Vec<crate::ResourceCounters> {
-        Vec::new()
+    ///
+    /// # Panics
+    ///
+    /// If the description has not passed the checks that it passes when it is loaded: a missing element
+    /// of the rings, more than two Cells, two Cells without a link.
+    pub fn new(description: &Description) -> Self {
+        let cells = 0..description.cells.len();
+        let port = |cell: usize, element| Port {
+            cell: cell as u16,
+            element: Network::port(description, cell, element),
+        };
+        let spes = description
+            .cells
+            .iter()
+            .enumerate()
+            .flat_map(|(cell, spes)| {
+                let spes = spes.spes.iter().enumerate();
+                spes.map(move |(index, &number)| (cell, Element::Spe { number, index }))
+            });
+        let modules = description.modules.iter().enumerate();
+        let link = Link::new(description);
+        let linked = if link.is_some() { cells.clone() } else { 0..0 };
+        Self {
+            command: CommandBus::new(description),
+            link,
+            networks: cells
+                .clone()
+                .map(|cell| Network::new(description, cell))
+                .collect(),
+            modules: description.modules.iter().map(Memory::new).collect(),
+            ends: Ends::new(description),
+            ppe_ports: cells.map(|cell| port(cell, Element::Ppe)).collect(),
+            spe_ports: spes.map(|(cell, spe)| port(cell, spe)).collect(),
+            module_ports: modules
+                .map(|(module, at)| port(usize::from(at.cell), Element::Memory { module }))
+                .collect(),
+            link_ports: linked.map(|cell| port(cell, Element::Link)).collect(),
+            under_way: Vec::new(),
+            unused: Vec::new(),
+            outcomes: Vec::new(),
+        }
     }
 
     /// Begins a transaction. It is complete when its token comes out of [`handle`](Self::handle): data
     /// that is read has arrived, data that is written is there.
     pub fn begin(&mut self, now_fs: u64, transaction: Transaction, queue: &mut Queue) {
-        let index = self.tokens.len() as u32 & 0xffff;
-        if self.tokens.len() < 0x10000 {
-            self.tokens.push(transaction.token);
-        } else {
-            self.tokens[index as usize] = transaction.token;
+        let id = self.insert(transaction);
+        let entry = &self.under_way[id];
+        let cell = usize::from(entry.requester.cell);
+        if transaction.place.is_coherent() {
+            let slot = self.command.coherent_slot_fs(now_fs, cell);
+            self.at(slot + self.command.phase_fs, Step::Reflected, id, queue);
+            return;
         }
-        queue.push(
-            now_fs + 100_000_000,
-            crate::queue::Event {
-                kind: crate::queue::Kind::Fabric,
-                index,
-            },
-        );
+        let crosses = entry.crosses();
+        let reflected = self.command.slot_fs(now_fs, cell) + self.command.phase_fs;
+        match transaction.access {
+            Access::Claim => self.at(reflected, Step::Complete, id, queue),
+            Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
+            // From here on the data's way needs no more commands: its time is known ahead.
+            Access::Read | Access::Write => {
+                let ready = reflected + self.ends.source_fs(&transaction);
+                self.leave_source(ready, id, queue);
+            }
+        }
     }
 
-    /// Handles one of its events, which it has put into the queue as [`Kind::Fabric`](crate::queue::Kind::Fabric),
+    /// Handles one of its events, which it has put into the queue as [`Kind::Fabric`],
     /// and pushes the tokens of what is complete to `done`.
-    pub fn handle(&mut self, _now_fs: u64, index: u32, _queue: &mut Queue, done: &mut Vec<Token>) {
-        done.push(self.tokens[index as usize]);
+    pub fn handle(&mut self, now_fs: u64, index: u32, queue: &mut Queue, done: &mut Vec<Token>) {
+        let (step, id) = Step::from_index(index);
+        match step {
+            Step::Arbitrate => self.arbitrate(now_fs, id, queue),
+            Step::Schedule => {
+                let mut outcomes = std::mem::take(&mut self.outcomes);
+                let wake = self.modules[id].wake(now_fs, &mut outcomes);
+                self.after_memory(now_fs, id, wake, outcomes, queue);
+            }
+            Step::Reflected => self.reflected(now_fs, id, queue),
+            Step::Crossed => self.crossed(now_fs, id, queue),
+            Step::Snooped => {
+                let other = self.other_cell(id);
+                let arrival = self.link().command_fs(now_fs, other);
+                self.at(arrival, Step::Responded, id, queue);
+            }
+            Step::Responded => self.responded(now_fs, id, queue),
+            Step::Ready => {
+                let packet = self.under_way[id].packet;
+                let cell = self.cell_of_packet(id, &packet);
+                let arrival = self.networks[cell].arrival_fs(now_fs, &packet);
+                let arrival = arrival.expect("an interconnect without an arbiter");
+                push(arrival + packet.sink_fs, packet.then, queue);
+            }
+            Step::AtLink => {
+                let entry = &self.under_way[id];
+                let (source, _) = entry.ends();
+                let bytes = entry.transaction.bytes;
+                let arrival = self.link().data_fs(now_fs, usize::from(source.cell), bytes);
+                self.at(arrival, Step::OffLink, id, queue);
+            }
+            Step::OffLink => self.off_link(now_fs, id, queue),
+            Step::AtMemory => {
+                let Transaction {
+                    target: Node::Module(module),
+                    place: Place::Memory { address },
+                    bytes,
+                    ..
+                } = self.under_way[id].transaction
+                else {
+                    unreachable!("memory is in a module");
+                };
+                let module = usize::from(module);
+                let mut outcomes = std::mem::take(&mut self.outcomes);
+                self.modules[module].write(now_fs, id as u32, address, bytes, &mut outcomes);
+                let wake = self.modules[module].proceed(now_fs, &mut outcomes);
+                self.after_memory(now_fs, module, wake, outcomes, queue);
+            }
+            Step::Complete => {
+                done.push(self.under_way[id].transaction.token);
+                self.unused.push(id as u32);
+            }
+        }
     }
+
+    /// How long a word takes from node to a register of another one, from its command on, where words meet
+    /// no other packets: on a crossbar and a measured matrix. `None` where they take a transaction.
+    #[inline]
+    pub fn word_latency_fs(&self, from: Node, to: Node) -> Option<u64> {
+        let (from, to) = (self.port(from), self.port(to));
+        let network_fs = self.networks[usize::from(from.cell)].word_fs(from.element, to.element)?;
+        let ends_fs = self.ends.local_store_read_fs + self.ends.register_write_fs;
+        Some(self.command.phase_fs + network_fs + ends_fs)
+    }
+
+    /// What rings, memory modules and links have carried so far.
+    pub fn resources(&self) -> Vec<ResourceCounters> {
+        let networks = self.networks.iter().enumerate();
+        let modules = self.modules.iter().enumerate();
+        networks
+            .flat_map(|(cell, network)| network.resources(cell))
+            .chain(modules.map(|(number, module)| module.resources(number)))
+            .chain(self.link.iter().flat_map(Link::resources))
+            .collect()
+    }
+
+    fn insert(&mut self, transaction: Transaction) -> usize {
+        let entry = UnderWay {
+            transaction,
+            requester: self.port(transaction.requester),
+            target: self.port(transaction.target),
+            responded: false,
+            data_fs: None,
+            packet: Packet::default(),
+        };
+        if let Some(id) = self.unused.pop() {
+            self.under_way[id as usize] = entry;
+            return id as usize;
+        }
+        self.under_way.push(entry);
+        let count = self.under_way.len();
+        assert!(
+            count <= 1 << Step::INDEX_BITS,
+            "{count} transactions under way"
+        );
+        count - 1
+    }
+
+    fn port(&self, node: Node) -> Port {
+        match node {
+            Node::Ppe { cell } => self.ppe_ports[usize::from(cell)],
+            Node::Spe(id) => self.spe_ports[usize::from(id)],
+            Node::Module(number) => self.module_ports[usize::from(number)],
+        }
+    }
+
+    fn link(&mut self) -> &mut Link {
+        self.link.as_mut().expect("two Cells have a link")
+    }
+
+    /// The Cell that is not the requester's.
+    fn other_cell(&self, id: usize) -> usize {
+        1 - usize::from(self.under_way[id].requester.cell)
+    }
+
+    fn at(&self, time_fs: u64, step: Step, id: usize, queue: &mut Queue) {
+        push(time_fs, step.index(id), queue);
+    }
+
+    /// The units of the requester's Cell have seen a command that is coherent, or a read that crosses.
+    fn reflected(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+        let entry = self.under_way[id];
+        let own_cell = usize::from(entry.requester.cell);
+        let coherent = entry.transaction.place.is_coherent();
+        if coherent && !entry.crosses() && entry.transaction.access == Access::Read {
+            self.start_source(now_fs, id, queue);
+        }
+        if self.link.is_none() {
+            self.responded(now_fs, id, queue);
+            return;
+        }
+        let arrival = self.link().command_fs(now_fs, own_cell);
+        if entry.crosses() && entry.transaction.access == Access::Read {
+            self.at(arrival, Step::Crossed, id, queue);
+        }
+        if coherent {
+            self.at(arrival + self.command.phase_fs, Step::Snooped, id, queue);
+        }
+    }
+
+    /// The command of a read arrives in the target's Cell, which is not the requester's.
+    fn crossed(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+        let entry = &self.under_way[id];
+        let (transaction, cell) = (entry.transaction, usize::from(entry.target.cell));
+        if transaction.place.is_coherent() {
+            self.start_source(now_fs, id, queue);
+            return;
+        }
+        let reflected = self.command.slot_fs(now_fs, cell) + self.command.phase_fs;
+        let ready = reflected + self.ends.source_fs(&transaction);
+        self.leave_source(ready, id, queue);
+    }
+
+    /// The target of a coherent read has seen the command.
+    fn start_source(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+        let transaction = self.under_way[id].transaction;
+        match (transaction.place, transaction.target) {
+            (Place::Memory { address }, Node::Module(module)) => {
+                let module = usize::from(module);
+                let mut outcomes = std::mem::take(&mut self.outcomes);
+                let memory = &mut self.modules[module];
+                memory.read(now_fs, id as u32, address, transaction.bytes);
+                let wake = memory.proceed(now_fs, &mut outcomes);
+                self.after_memory(now_fs, module, wake, outcomes, queue);
+            }
+            _ => {
+                let ready = now_fs + self.ends.source_fs(&transaction);
+                self.source_ready(ready, id, queue);
+            }
+        }
+    }
+
+    /// Goes on with what a memory module has done.
+    fn after_memory(
+        &mut self,
+        now_fs: u64,
+        module: usize,
+        wake_fs: Option<u64>,
+        mut outcomes: Vec<Outcome>,
+        queue: &mut Queue,
+    ) {
+        for outcome in outcomes.drain(..) {
+            match outcome {
+                Outcome::Data {
+                    transaction,
+                    time_fs,
+                } => self.source_ready(time_fs, transaction as usize, queue),
+                Outcome::Accepted { transaction } => {
+                    self.at(now_fs, Step::Complete, transaction as usize, queue);
+                }
+            }
+        }
+        self.outcomes = outcomes;
+        if let Some(wake) = wake_fs {
+            self.at(wake, Step::Schedule, module, queue);
+        }
+    }
+
+    /// The source of a coherent read will have the data. In its own Cell it is given away only after the
+    /// combined response; in the other one it sets out at once.
+    fn source_ready(&mut self, ready_fs: u64, id: usize, queue: &mut Queue) {
+        let entry = &mut self.under_way[id];
+        if entry.crosses() || entry.responded {
+            self.leave_source(ready_fs, id, queue);
+        } else {
+            entry.data_fs = Some(ready_fs);
+        }
+    }
+
+    /// The requester's Cell knows the combined response.
+    fn responded(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+        let entry = &mut self.under_way[id];
+        let transaction = entry.transaction;
+        match transaction.access {
+            Access::Claim => self.at(now_fs, Step::Complete, id, queue),
+            Access::Read => {
+                entry.responded = true;
+                if let Some(data_fs) = entry.data_fs {
+                    let ready = now_fs.max(data_fs);
+                    if entry.crosses() {
+                        self.enter_from_link(ready, id, queue);
+                    } else {
+                        self.leave_source(ready, id, queue);
+                    }
+                }
+            }
+            Access::Write if transaction.place.is_coherent() => {
+                let ready = now_fs + self.ends.source_fs(&transaction);
+                self.leave_source(ready, id, queue);
+            }
+            Access::Write => {
+                // The acknowledgement, whose time is in that of the response: see the drawing above.
+                let own_cell = usize::from(entry.requester.cell);
+                self.link().command_fs(now_fs, own_cell);
+                self.enter_from_link(now_fs, id, queue);
+            }
+        }
+    }
+
+    /// Data has arrived from the link in the Cell of its sink.
+    fn off_link(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+        let entry = &mut self.under_way[id];
+        let coherent = entry.transaction.place.is_coherent();
+        match entry.transaction.access {
+            Access::Read if coherent && !entry.responded => entry.data_fs = Some(now_fs),
+            Access::Write if !coherent => {
+                let cell = usize::from(entry.target.cell);
+                let slot = self.command.slot_fs(now_fs, cell);
+                self.at(slot + self.command.phase_fs, Step::Snooped, id, queue);
+            }
+            _ => self.enter_from_link(now_fs, id, queue),
+        }
+    }
+
+    /// Puts data on the interconnect of its source's Cell.
+    fn leave_source(&mut self, ready_fs: u64, id: usize, queue: &mut Queue) {
+        let entry = &self.under_way[id];
+        let (source, sink) = entry.ends();
+        if source.cell != sink.cell {
+            let interface = self.link_ports[usize::from(source.cell)];
+            let then = Step::AtLink.index(id);
+            self.send(ready_fs, id, [source, interface], 0, then, queue);
+        } else {
+            self.send_to_sink(ready_fs, id, source, sink, queue);
+        }
+    }
+
+    /// Puts data that has crossed on the interconnect of its sink's Cell.
+    fn enter_from_link(&mut self, ready_fs: u64, id: usize, queue: &mut Queue) {
+        let (_, sink) = self.under_way[id].ends();
+        let interface = self.link_ports[usize::from(sink.cell)];
+        self.send_to_sink(ready_fs, id, interface, sink, queue);
+    }
+
+    fn send_to_sink(&mut self, ready_fs: u64, id: usize, from: Port, to: Port, queue: &mut Queue) {
+        let transaction = &self.under_way[id].transaction;
+        let to_memory = transaction.access == Access::Write
+            && matches!(transaction.place, Place::Memory { .. });
+        let then = if to_memory {
+            Step::AtMemory
+        } else {
+            Step::Complete
+        };
+        let sink_fs = self.ends.sink_fs(transaction);
+        self.send(ready_fs, id, [from, to], sink_fs, then.index(id), queue);
+    }
+
+    fn send(
+        &mut self,
+        ready_fs: u64,
+        id: usize,
+        [from, to]: [Port; 2],
+        sink_fs: u64,
+        then: u32,
+        queue: &mut Queue,
+    ) {
+        let entry = &mut self.under_way[id];
+        let packet = Packet {
+            ready_fs,
+            sink_fs,
+            then,
+            bytes: entry.transaction.bytes,
+            from: from.element,
+            to: to.element,
+        };
+        let cell = usize::from(from.cell);
+        if let Network::Rings(rings) = &mut self.networks[cell] {
+            if let Some(wake) = rings.send(packet) {
+                self.at(wake, Step::Arbitrate, cell, queue);
+            }
+        } else {
+            entry.packet = packet;
+            self.at(ready_fs, Step::Ready, id, queue);
+        }
+    }
+
+    fn cell_of_packet(&self, id: usize, packet: &Packet) -> usize {
+        let (source, sink) = self.under_way[id].ends();
+        let leaves = packet.then == Step::AtLink.index(id);
+        usize::from(if leaves { source.cell } else { sink.cell })
+    }
+
+    fn arbitrate(&mut self, now_fs: u64, cell: usize, queue: &mut Queue) {
+        let Network::Rings(rings) = &mut self.networks[cell] else {
+            unreachable!("only rings have an arbiter");
+        };
+        let wake = rings.arbitrate(now_fs, |arrival_fs, packet| {
+            push(arrival_fs + packet.sink_fs, packet.then, queue);
+        });
+        if let Some(wake) = wake {
+            push(wake, Step::Arbitrate.index(cell), queue);
+        }
+    }
+}
+
+#[inline]
+fn push(time_fs: u64, index: u32, queue: &mut Queue) {
+    let kind = Kind::Fabric;
+    queue.push(time_fs, Event { kind, index });
+}
+
+/// What a resource has carried so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    packets: u64,
+    bytes: u64,
+    busy_fs: u64,
+}
+
+impl Usage {
+    fn counters(&self, name: String) -> ResourceCounters {
+        ResourceCounters {
+            name,
+            packets: self.packets,
+            bytes: self.bytes,
+            busy: Span::from_femtoseconds(u128::from(self.busy_fs)),
+        }
+    }
+}
+
+const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
+
+/// How long so many cycles of a clock take, rounded down to a femtosecond.
+fn cycles_fs(cycles: &Quantity, hz: &Quantity) -> u64 {
+    let span = u128::from(cycles.value) * FEMTOSECONDS_PER_SECOND / u128::from(hz.value);
+    u64::try_from(span).expect("a time of the machine's description below five hours")
+}
+
+/// A time that the description gives in picoseconds.
+fn ps_fs(picoseconds: &Quantity) -> u64 {
+    let span = picoseconds.value.checked_mul(1_000);
+    span.expect("a time of the machine's description below five hours")
+}
+
+/// How long so many bytes take, rounded up to a femtosecond so that no rate is ever exceeded.
+fn transfer_fs(bytes: u64, bytes_per_s: u64) -> u64 {
+    let span = u128::from(bytes) * FEMTOSECONDS_PER_SECOND;
+    u64::try_from(span.div_ceil(u128::from(bytes_per_s))).expect("a rate of some bytes a second")
 }

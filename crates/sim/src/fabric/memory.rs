@@ -1,0 +1,587 @@
+//! A memory controller and the banks behind it.
+//!
+//! ```text
+//!   reads  ──────────────► bank 0: reads, writes ─┐
+//!                          bank 1: reads, writes ─┼─► data pins: one line at a time, one direction at a time
+//!   writes ─► write queue ►  ...                 ─┘
+//!            (accepted)
+//! ```
+//!
+//! Lines are dealt out to the banks in turn. Of the requests whose bank is free the oldest goes first, so that a
+//! busy bank does not hold up the others. The pins lose time when their direction changes;
+//! therefore writes are collected, and a batch of them goes at once. After a batch as many reads come
+//! before the next, so that neither kind starves. A request shorter than a line takes the slot of a
+//! whole one; a short write reads its line first, as any other read would.
+//!
+//! A write is complete for who sent it when there is room for it in the write queue. A line that is
+//! read while a write to it waits takes its time as if it had to come from its bank.
+//!
+//! For refresh the memory starts nothing for a while at every multiple of an interval: that is
+//! arithmetic and not an event, so that an idle memory leaves the queue of events empty.
+
+use std::collections::VecDeque;
+
+use super::Usage;
+use crate::{MemoryModule, ResourceCounters};
+
+/// What is stored in one bank, before the next line is in the next bank: the line of the bus.
+const LINE_BYTES: u64 = 128;
+const NEVER_FS: u64 = u64::MAX;
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The data of a read will be at the bus.
+    Data { transaction: u32, time_fs: u64 },
+    /// A write is in the write queue.
+    Accepted { transaction: u32 },
+}
+
+/// A memory module.
+#[derive(Debug)]
+pub(super) struct Memory {
+    line_fs: u64,
+    access_fs: u64,
+    bank_read_fs: u64,
+    bank_write_fs: u64,
+    turnaround_fs: u64,
+    refresh_interval_fs: u64,
+    refresh_fs: u64,
+    whole_write_bytes: u64,
+    write_batch: usize,
+    write_room: usize,
+
+    banks: Vec<Bank>,
+    /// Requests in the banks' queues.
+    reads: usize,
+    writes: usize,
+    /// Writes that have been accepted and not yet started.
+    accepted: usize,
+    /// Writes for which there is no room yet.
+    outside: VecDeque<Write>,
+    /// What the pins did last, and for how many lines on end.
+    direction: Direction,
+    lines_on_end: usize,
+    pins_free_fs: u64,
+    arrivals: u64,
+    wake_fs: u64,
+    usage: Usage,
+}
+
+#[derive(Debug, Default)]
+struct Bank {
+    free_fs: u64,
+    reads: VecDeque<Request>,
+    writes: VecDeque<Request>,
+}
+
+impl Bank {
+    fn queue(&mut self, direction: Direction) -> &mut VecDeque<Request> {
+        match direction {
+            Direction::Read => &mut self.reads,
+            Direction::Write => &mut self.writes,
+        }
+    }
+
+    fn first(&self, direction: Direction) -> Option<&Request> {
+        match direction {
+            Direction::Read => self.reads.front(),
+            Direction::Write => self.writes.front(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// Of two requests the one with the smaller number is the older one.
+    order: u64,
+    /// When it can start: what a short write has read must have come.
+    from_fs: u64,
+    bytes: u32,
+    /// Who gets the data of a read; nobody for the one that a short write needs.
+    reader: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    transaction: u32,
+    address: u64,
+    bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Read,
+    Write,
+}
+
+impl Memory {
+    /// An idle module.
+    pub fn new(module: &MemoryModule) -> Self {
+        let banks = module.banks.value as usize;
+        let write_room = module.write_queue_lines.value as usize;
+        assert!(banks > 0 && write_room > 0, "banks and room for writes");
+        Self {
+            line_fs: super::transfer_fs(LINE_BYTES, module.bytes_per_s.value),
+            access_fs: super::ps_fs(&module.access_ps),
+            bank_read_fs: super::ps_fs(&module.bank_read_ps),
+            bank_write_fs: super::ps_fs(&module.bank_write_ps),
+            turnaround_fs: super::ps_fs(&module.turnaround_ps),
+            refresh_interval_fs: super::ps_fs(&module.refresh_interval_ps),
+            refresh_fs: super::ps_fs(&module.refresh_ps),
+            whole_write_bytes: module.whole_write_bytes.value,
+            write_batch: (module.write_batch_lines.value as usize).clamp(1, write_room),
+            write_room,
+            banks: (0..banks).map(|_| Bank::default()).collect(),
+            reads: 0,
+            writes: 0,
+            accepted: 0,
+            outside: VecDeque::new(),
+            direction: Direction::Read,
+            lines_on_end: 0,
+            pins_free_fs: 0,
+            arrivals: 0,
+            wake_fs: NEVER_FS,
+            usage: Usage::default(),
+        }
+    }
+
+    /// A command to read arrives. [`proceed`](Self::proceed) must follow.
+    pub fn read(&mut self, now_fs: u64, transaction: u32, address: u64, bytes: u32) {
+        let bank = self.bank_of(address);
+        self.enqueue(Direction::Read, bank, now_fs, bytes, Some(transaction));
+    }
+
+    /// Data to write arrives. [`proceed`](Self::proceed) must follow.
+    pub fn write(
+        &mut self,
+        now_fs: u64,
+        transaction: u32,
+        address: u64,
+        bytes: u32,
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        self.outside.push_back(Write {
+            transaction,
+            address,
+            bytes,
+        });
+        self.accept(now_fs, outcomes);
+    }
+
+    /// Starts what can start now. Returns when to call [`wake`](Self::wake), if that is not yet known.
+    pub fn proceed(&mut self, now_fs: u64, outcomes: &mut Vec<Outcome>) -> Option<u64> {
+        while let Some(direction) = self.next_direction() {
+            let (start, bank) = self.next_start(now_fs, direction);
+            if start > now_fs {
+                let known = start == self.wake_fs;
+                self.wake_fs = start;
+                return (!known).then_some(start);
+            }
+            self.start(now_fs, direction, bank, outcomes);
+        }
+        self.wake_fs = NEVER_FS;
+        None
+    }
+
+    /// The same at a time that was asked for; does nothing if another one has been asked for since.
+    pub fn wake(&mut self, now_fs: u64, outcomes: &mut Vec<Outcome>) -> Option<u64> {
+        if now_fs != self.wake_fs {
+            return None;
+        }
+        self.proceed(now_fs, outcomes)
+    }
+
+    /// What its pins carried; a short write counts as two lines, because its line is read before.
+    pub fn resources(&self, number: usize) -> ResourceCounters {
+        self.usage.counters(format!("memory module {number}"))
+    }
+
+    /// Accepts writes while there is room.
+    fn accept(&mut self, now_fs: u64, outcomes: &mut Vec<Outcome>) {
+        while self.accepted < self.write_room
+            && let Some(write) = self.outside.pop_front()
+        {
+            self.accepted += 1;
+            let short = u64::from(write.bytes) < self.whole_write_bytes;
+            let first = if short {
+                Direction::Read
+            } else {
+                Direction::Write
+            };
+            let bank = self.bank_of(write.address);
+            self.enqueue(first, bank, now_fs, write.bytes, None);
+            let transaction = write.transaction;
+            outcomes.push(Outcome::Accepted { transaction });
+        }
+    }
+
+    fn bank_of(&self, address: u64) -> usize {
+        (address / LINE_BYTES % self.banks.len() as u64) as usize
+    }
+
+    fn enqueue(
+        &mut self,
+        direction: Direction,
+        bank: usize,
+        from_fs: u64,
+        bytes: u32,
+        reader: Option<u32>,
+    ) {
+        let order = self.arrivals;
+        self.arrivals += 1;
+        match direction {
+            Direction::Read => self.reads += 1,
+            Direction::Write => self.writes += 1,
+        }
+        self.banks[bank].queue(direction).push_back(Request {
+            order,
+            from_fs,
+            bytes,
+            reader,
+        });
+    }
+
+    /// What the pins do next, if anything is to do.
+    fn next_direction(&self) -> Option<Direction> {
+        use Direction::{Read, Write};
+        match (self.reads, self.writes) {
+            (0, 0) => None,
+            (_, 0) => Some(Read),
+            (0, _) => Some(Write),
+            _ => {
+                let turn_is_over = self.lines_on_end >= self.write_batch;
+                Some(match self.direction {
+                    // A batch goes on; a few writes that went for lack of reads do not.
+                    Write if !turn_is_over => {
+                        if self.lines_on_end + self.writes >= self.write_batch {
+                            Write
+                        } else {
+                            Read
+                        }
+                    }
+                    Write => Read,
+                    Read if turn_is_over && self.writes >= self.write_batch => Write,
+                    Read => Read,
+                })
+            }
+        }
+    }
+
+    /// When the next line of a direction can start, and in which bank.
+    fn next_start(&self, now_fs: u64, direction: Direction) -> (u64, usize) {
+        let turnaround = if direction == self.direction {
+            0
+        } else {
+            self.turnaround_fs
+        };
+        let pins = now_fs.max(self.pins_free_fs + turnaround);
+        let requests = self.banks.iter().enumerate().filter_map(|(index, bank)| {
+            let request = bank.first(direction)?;
+            let start = pins.max(bank.free_fs).max(request.from_fs);
+            Some((start, request.order, index))
+        });
+        let (start, _, bank) = requests.min().expect("a request in that direction");
+        (self.after_refresh_fs(start), bank)
+    }
+
+    fn after_refresh_fs(&self, time_fs: u64) -> u64 {
+        if time_fs < self.refresh_interval_fs || self.refresh_interval_fs == 0 {
+            return time_fs;
+        }
+        let since_refresh = time_fs % self.refresh_interval_fs;
+        time_fs + self.refresh_fs.saturating_sub(since_refresh)
+    }
+
+    fn start(
+        &mut self,
+        now_fs: u64,
+        direction: Direction,
+        bank: usize,
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        let request = self.banks[bank].queue(direction).pop_front();
+        let request = request.expect("a request was chosen");
+        if direction != self.direction {
+            self.direction = direction;
+            self.lines_on_end = 0;
+        }
+        self.lines_on_end += 1;
+        self.pins_free_fs = now_fs + self.line_fs;
+        self.usage.packets += 1;
+        self.usage.busy_fs += self.line_fs;
+        match direction {
+            Direction::Read => {
+                self.reads -= 1;
+                self.banks[bank].free_fs = now_fs + self.bank_read_fs;
+                let time_fs = now_fs + self.access_fs;
+                if let Some(transaction) = request.reader {
+                    self.usage.bytes += u64::from(request.bytes);
+                    outcomes.push(Outcome::Data {
+                        transaction,
+                        time_fs,
+                    });
+                } else {
+                    let bytes = request.bytes;
+                    self.enqueue(Direction::Write, bank, time_fs, bytes, None);
+                }
+            }
+            Direction::Write => {
+                self.writes -= 1;
+                self.banks[bank].free_fs = now_fs + self.bank_write_fs;
+                self.usage.bytes += u64::from(request.bytes);
+                self.accepted -= 1;
+                self.accept(now_fs, outcomes);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Description;
+
+    const NS: u64 = 1_000_000;
+
+    fn module() -> MemoryModule {
+        Description::built_in("qs20").unwrap().modules[0].clone()
+    }
+
+    /// A module that is given requests by hand, in nanoseconds; a line is `n` where its address is 128 n.
+    struct Driver {
+        memory: Memory,
+        wakes: Vec<u64>,
+        requests: u32,
+        starts: Vec<u64>,
+        /// Transaction and time.
+        data: Vec<(u32, u64)>,
+        accepted: Vec<(u32, u64)>,
+    }
+
+    impl Driver {
+        fn new(module: &MemoryModule) -> Self {
+            Self {
+                memory: Memory::new(module),
+                wakes: Vec::new(),
+                requests: 0,
+                starts: Vec::new(),
+                data: Vec::new(),
+                accepted: Vec::new(),
+            }
+        }
+
+        fn read(&mut self, now: u64, line: u64) {
+            self.run_until(now);
+            let transaction = self.requests;
+            self.requests += 1;
+            self.step(now * NS, |memory, outcomes| {
+                memory.read(now * NS, transaction, line * 128, 128);
+                memory.proceed(now * NS, outcomes)
+            });
+        }
+
+        fn write(&mut self, now: u64, line: u64, bytes: u32) {
+            self.run_until(now);
+            let transaction = self.requests;
+            self.requests += 1;
+            self.step(now * NS, |memory, outcomes| {
+                memory.write(now * NS, transaction, line * 128, bytes, outcomes);
+                memory.proceed(now * NS, outcomes)
+            });
+        }
+
+        /// Handles wake-ups before a time.
+        fn run_until(&mut self, end: u64) {
+            while let Some(next) = self.wakes.iter().copied().min()
+                && next < end.saturating_mul(NS)
+            {
+                self.wakes.retain(|&wake| wake != next);
+                self.step(next, |memory, outcomes| memory.wake(next, outcomes));
+            }
+        }
+
+        /// Until nothing is to do; forgets what was before.
+        fn starts(mut self) -> Vec<u64> {
+            self.run_until(u64::MAX);
+            self.starts
+        }
+
+        fn data(mut self) -> Vec<(u32, u64)> {
+            self.run_until(u64::MAX);
+            self.data
+        }
+
+        fn step(
+            &mut self,
+            now_fs: u64,
+            act: impl FnOnce(&mut Memory, &mut Vec<Outcome>) -> Option<u64>,
+        ) {
+            let mut outcomes = Vec::new();
+            let before = self.memory.usage.packets;
+            self.wakes.extend(act(&mut self.memory, &mut outcomes));
+            for _ in before..self.memory.usage.packets {
+                self.starts.push(now_fs / NS);
+            }
+            for outcome in outcomes {
+                match outcome {
+                    Outcome::Data {
+                        transaction,
+                        time_fs,
+                    } => self.data.push((transaction, time_fs / NS)),
+                    Outcome::Accepted { transaction } => {
+                        self.accepted.push((transaction, now_fs / NS));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_idle_bank_takes_the_access_time() {
+        let mut driver = Driver::new(&module());
+        driver.read(100, 3);
+        assert_eq!(driver.data(), [(0, 100 + 48)]);
+    }
+
+    #[test]
+    fn lines_of_different_banks_follow_each_other_on_the_pins() {
+        let mut driver = Driver::new(&module());
+        (0..4).for_each(|line| driver.read(100, line));
+        assert_eq!(driver.starts(), [100, 105, 110, 115]);
+    }
+
+    #[test]
+    fn a_busy_bank_holds_up_its_own_requests_and_no_others() {
+        let mut driver = Driver::new(&module());
+        // Line 16 is in the bank of line 0, which is busy for 60 ns.
+        for line in [0, 16, 1] {
+            driver.read(100, line);
+        }
+        assert_eq!(driver.data(), [(0, 148), (2, 153), (1, 160 + 48)]);
+    }
+
+    #[test]
+    fn the_oldest_request_whose_bank_is_free_goes_first() {
+        let mut driver = Driver::new(&module());
+        // When bank 0 is free again after 60 ns, the pins have 5 ns more to do.
+        driver.read(100, 0);
+        driver.read(158, 1);
+        driver.read(159, 16);
+        driver.read(159, 2);
+        assert_eq!(
+            driver.data(),
+            [(0, 148), (1, 206), (2, 163 + 48), (3, 168 + 48)]
+        );
+    }
+
+    #[test]
+    fn a_change_of_direction_costs_the_turnaround_both_ways() {
+        let mut driver = Driver::new(&module());
+        driver.read(100, 0);
+        driver.write(100, 1, 128);
+        driver.read(111, 2);
+        // 5 ns for a line and 5 for the turnaround.
+        assert_eq!(driver.starts(), [100, 110, 120]);
+    }
+
+    #[test]
+    fn a_turnaround_that_passed_while_the_pins_were_idle_costs_nothing() {
+        let mut driver = Driver::new(&module());
+        driver.read(100, 0);
+        driver.write(200, 1, 128);
+        assert_eq!(driver.starts(), [100, 200]);
+    }
+
+    #[test]
+    fn a_few_writes_wait_until_nothing_else_is_to_do() {
+        let mut driver = Driver::new(&module());
+        driver.read(100, 0);
+        driver.write(101, 1, 128);
+        driver.read(101, 2);
+        driver.read(102, 3);
+        assert_eq!(driver.memory.writes, 1);
+        driver.run_until(111);
+        assert_eq!(
+            (driver.starts.len(), driver.memory.writes),
+            (3, 1),
+            "{:?}",
+            driver.starts
+        );
+        assert_eq!(driver.starts(), [100, 105, 110, 120]);
+    }
+
+    #[test]
+    fn batches_of_writes_and_reads_alternate() {
+        let mut module = module();
+        module.write_batch_lines.value = 2;
+        let mut driver = Driver::new(&module);
+        (0..6).for_each(|line| driver.read(100, line));
+        (8..12).for_each(|line| driver.write(100, line, 128));
+        // Two reads, turnaround, two writes, turnaround and so on.
+        let starts = [100, 105, 115, 120, 130, 135, 145, 150, 160, 165];
+        assert_eq!(driver.starts(), starts);
+    }
+
+    #[test]
+    fn a_write_is_accepted_when_the_queue_has_room() {
+        let mut module = module();
+        module.write_queue_lines.value = 2;
+        let mut driver = Driver::new(&module);
+        driver.read(100, 5);
+        // All in one bank, which is busy for 70 ns with each.
+        (0..4).for_each(|n| driver.write(100, 16 * n, 128));
+        driver.run_until(u64::MAX);
+        assert_eq!(driver.starts, [100, 110, 180, 250, 320]);
+        assert_eq!(driver.accepted, [(1, 100), (2, 100), (3, 110), (4, 180)]);
+    }
+
+    #[test]
+    fn a_short_write_reads_its_line_before() {
+        let mut driver = Driver::new(&module());
+        driver.write(100, 0, 16);
+        assert_eq!(driver.accepted, [(0, 100)], "it is accepted at once");
+        // The bank is busy with the read for 60 ns.
+        assert_eq!(driver.starts(), [100, 160]);
+    }
+
+    #[test]
+    fn what_a_short_write_has_read_must_have_come() {
+        let mut module = module();
+        module.bank_read_ps.value = 1_000;
+        let mut driver = Driver::new(&module);
+        driver.write(100, 0, 64);
+        assert_eq!(driver.starts(), [100, 148]);
+    }
+
+    #[test]
+    fn nothing_starts_during_refresh() {
+        let mut driver = Driver::new(&module());
+        // Refresh is from 1,000 to 1,030 ns and from 2,000 to 2,030.
+        for (now, line) in [(10, 0), (999, 1), (1_000, 2), (1_029, 3), (2_010, 4)] {
+            driver.read(now, line);
+        }
+        assert_eq!(driver.starts(), [10, 999, 1_030, 1_035, 2_030]);
+    }
+
+    #[test]
+    fn the_pins_carry_their_rate_less_refresh() {
+        let mut driver = Driver::new(&module());
+        (0..2_000).for_each(|line| driver.read(1_030, line));
+        let starts = driver.starts();
+        // 194 lines of 5 ns in each 1,000 ns: 24.8 GB/s.
+        assert_eq!(starts[194 * 10] - starts[0], 10 * 1_000);
+    }
+
+    #[test]
+    fn counts_lines_and_how_long_they_took() {
+        let mut driver = Driver::new(&module());
+        driver.read(100, 0);
+        driver.write(200, 1, 16);
+        driver.run_until(u64::MAX);
+        let counters = driver.memory.resources(1);
+        assert_eq!(counters.name, "memory module 1");
+        assert_eq!((counters.packets, counters.bytes), (3, 144));
+        assert_eq!(counters.busy, cellworks_machine::Span::from_nanoseconds(15));
+    }
+}

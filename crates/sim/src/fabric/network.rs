@@ -1,0 +1,122 @@
+//! What carries data between the elements of one Cell: a choice of the machine's description.
+
+use super::Packet;
+use super::crossbar::Crossbar;
+use super::matrix::Matrix;
+use super::mesh::{Attached, Mesh};
+use super::rings::Rings;
+use crate::{Description, Interconnect, ResourceCounters};
+
+/// What is attached to the interconnect of a Cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Element {
+    Ppe,
+    /// The SPE with this physical number, at this place in the list of the Cell's SPEs.
+    Spe {
+        number: u16,
+        index: usize,
+    },
+    /// The memory controller of a module.
+    Memory {
+        module: usize,
+    },
+    /// The end of the link to the other Cell.
+    Link,
+}
+
+/// The interconnect of one Cell.
+#[derive(Debug)]
+pub(super) enum Network {
+    /// An arbiter decides when a packet starts: it needs events of its own.
+    Rings(Rings),
+    /// The way of a packet follows by arithmetic from those that were ready before it, here and below.
+    Mesh(Mesh),
+    Crossbar(Crossbar),
+    Matrix(Matrix),
+}
+
+impl Network {
+    /// The idle interconnect of a Cell.
+    pub fn new(description: &Description, cell: usize) -> Self {
+        let names = || -> Vec<String> {
+            let numbers = 0..description.cells[cell].spes.len();
+            let spes = numbers.map(|index| format!("SPE {index}"));
+            let others = ["the PPE".to_owned(), "the link".to_owned()];
+            let modules = 0..description.modules.len();
+            let modules = modules.map(|module| format!("memory module {module}"));
+            spes.chain(others).chain(modules).collect()
+        };
+        match &description.interconnect {
+            Interconnect::Rings(rings) => Self::Rings(Rings::new(rings, &description.clock.bus_hz)),
+            Interconnect::Crossbar(crossbar) => Self::Crossbar(Crossbar::new(crossbar, names())),
+            Interconnect::Matrix(matrix) => Self::Matrix(Matrix::new(matrix, names())),
+            Interconnect::Mesh(mesh) => {
+                let columns = mesh.columns.value as u16;
+                let spes = description.cells[cell].spes.iter();
+                let tiles = spes.map(|number| [number % columns, number / columns]);
+                // A mesh has no link to another Cell; its place is that of the PPE.
+                let tiles = tiles.chain([mesh.ppe_tile; 2]);
+                let modules = description.modules.iter();
+                let tiles = tiles.chain(modules.map(|module| module.tile.unwrap_or(mesh.ppe_tile)));
+                let attached = names().into_iter().zip(tiles);
+                let attached = attached.map(|(name, tile)| Attached { name, tile });
+                Self::Mesh(Mesh::new(mesh, attached.collect()))
+            }
+        }
+    }
+
+    /// The number by which an element is addressed in a [`Packet`].
+    ///
+    /// # Panics
+    ///
+    /// If the interconnect has no such element.
+    pub fn port(description: &Description, cell: usize, element: Element) -> u16 {
+        let spes = description.cells[cell].spes.len();
+        let port = match (&description.interconnect, element) {
+            (Interconnect::Rings(rings), element) => {
+                let name = match element {
+                    Element::Ppe => "PPE".to_owned(),
+                    Element::Spe { number, .. } => format!("SPE{number}"),
+                    Element::Memory { .. } => "MIC".to_owned(),
+                    Element::Link => "IOIF0".to_owned(),
+                };
+                super::rings::element(rings, &name)
+            }
+            (_, Element::Spe { index, .. }) => index,
+            (_, Element::Ppe) => spes,
+            (_, Element::Link) => spes + 1,
+            (_, Element::Memory { module }) => spes + 2 + module,
+        };
+        port as u16
+    }
+
+    /// When the last byte of a packet arrives that is ready now; `None` if an arbiter decides that.
+    pub fn arrival_fs(&mut self, now_fs: u64, packet: &Packet) -> Option<u64> {
+        let (from, to) = (usize::from(packet.from), usize::from(packet.to));
+        match self {
+            Self::Rings(_) => None,
+            Self::Mesh(mesh) => Some(mesh.arrival_fs(now_fs, from, to, packet.bytes)),
+            Self::Crossbar(crossbar) => Some(crossbar.arrival_fs(now_fs, from, to, packet.bytes)),
+            Self::Matrix(matrix) => Some(matrix.arrival_fs(now_fs, from, to, packet.bytes)),
+        }
+    }
+
+    /// How long a word takes from SPE to SPE where words meet no other packets.
+    pub fn word_fs(&self, from: u16, to: u16) -> Option<u64> {
+        match self {
+            Self::Rings(_) | Self::Mesh(_) => None,
+            Self::Crossbar(crossbar) => Some(crossbar.latency_fs()),
+            Self::Matrix(matrix) => Some(matrix.latency_fs(from.into(), to.into())),
+        }
+    }
+
+    /// What its parts carried: rings, links between tiles, ports.
+    pub fn resources(&self, cell: usize) -> Vec<ResourceCounters> {
+        match self {
+            Self::Rings(rings) => rings.resources(cell).collect(),
+            Self::Mesh(mesh) => mesh.resources().collect(),
+            Self::Crossbar(crossbar) => crossbar.resources().collect(),
+            Self::Matrix(matrix) => matrix.resources().collect(),
+        }
+    }
+}

@@ -1,0 +1,676 @@
+//! The data rings of one Cell and their arbiter.
+//!
+//! ```text
+//!             hop 0     hop 1     hop 2                 a packet of 8 bus cycles that goes 3 hops:
+//!   source ──────────┬─────────┬────────── sink
+//!   out-port        next      next       in-port        segment 0   ████████
+//!                   element   element                   segment 1    ████████
+//!                                                       segment 2     ████████
+//!                                                       in-port        ████████
+//! ```
+//!
+//! A packet holds each segment of its way for as long as it takes to pass, one hop later on each. For
+//! each segment of each ring there is one number, the time from which it is free: no event has to
+//! release it.
+//!
+//! The arbiter grants a packet when its way, the out-port of its source and the in-port of its sink will be
+//! free as it comes by, and its ring has not just started another. The memory controller goes first; of all
+//! others, who has sent least recently. A packet goes the shorter way round; of two ways of equal length, and of the
+//! rings of a direction, it takes the first on which it can start. Elements send their packets in the
+//! order in which these are ready.
+//!
+//! Who comes from far reaches a port or a segment later than its neighbours when all start together, so it
+//! can start sooner after the packet before, always, and they would starve. Therefore nobody may
+//! start who would delay the first packet of the memory controller, or of that other element
+//! whose turn it is, if that packet is ready and only waits for its way.
+//!
+//! There is at most one wake-up of the arbiter to wait for, for the earliest time at which it can grant
+//! anything.
+//!
+//! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two starts; Programming
+//! Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE Micro, 2006; recalled) for
+//! the conditions of a grant, the priority and that the others take turns. How the arbiter keeps them from
+//! starving and which of the rings of a direction it takes is not published.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::{Packet, Usage};
+use crate::{Quantity, ResourceCounters};
+
+const NEVER_FS: u64 = u64::MAX;
+
+/// The rings of one Cell.
+#[derive(Debug)]
+pub(super) struct Rings {
+    packet_fs: u64,
+    hop_fs: u64,
+    start_interval_fs: u64,
+    /// By ring; those that run clockwise come first.
+    rings: Vec<Ring>,
+    clockwise: usize,
+    /// The allowed ways, the shorter one first, by `source * elements + sink`.
+    ways: Vec<[Option<Way>; 2]>,
+    /// By element, in ring order.
+    elements: Vec<Element>,
+    /// By element: the earliest time at which its first packet could be granted, or earlier;
+    /// [`NEVER_FS`] without one.
+    next_fs: Vec<u64>,
+    /// By element: its latest grant, counted over all; of the memory controller always 0.
+    granted: Vec<u64>,
+    grants: u64,
+    memory_controller: usize,
+    wake_fs: u64,
+}
+
+#[derive(Debug)]
+struct Ring {
+    /// By segment; number n is between the elements n and n + 1.
+    free_fs: Vec<u64>,
+    next_start_fs: u64,
+    busy_until_fs: u64,
+    usage: Usage,
+}
+
+#[derive(Debug, Default)]
+struct Element {
+    out_free_fs: u64,
+    in_free_fs: u64,
+    /// Sorted by the time at which they are ready.
+    packets: VecDeque<Packet>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    clockwise: bool,
+    hops: usize,
+}
+
+/// How a packet goes: from when on, on which ring and which way.
+#[derive(Clone, Copy)]
+struct Start {
+    time_fs: u64,
+    ring: usize,
+    way: Way,
+}
+
+impl Rings {
+    /// The idle rings of a Cell.
+    ///
+    /// # Panics
+    ///
+    /// If an element is missing, or there is no ring or no way from one element to another.
+    pub fn new(description: &crate::Rings, bus_hz: &Quantity) -> Self {
+        let bus_fs = |cycles| super::cycles_fs(cycles, bus_hz);
+        let count = description.elements.len();
+        let clockwise = description.clockwise.value as usize;
+        let rings = clockwise + description.counterclockwise.value as usize;
+        let ring = || Ring {
+            free_fs: vec![0; count],
+            next_start_fs: 0,
+            busy_until_fs: 0,
+            usage: Usage::default(),
+        };
+        let ways = |index| {
+            let around = (index % count + count - index / count) % count;
+            let mut ways = [(true, around), (false, count - around)];
+            ways.sort_by_key(|&(_, hops)| hops);
+            let allowed = ways.map(|(clockwise_way, hops)| {
+                let ring_exists = if clockwise_way {
+                    clockwise > 0
+                } else {
+                    rings > clockwise
+                };
+                let clockwise = clockwise_way;
+                let short = hops as u64 <= description.hops_max.value;
+                (ring_exists && short).then_some(Way { clockwise, hops })
+            });
+            match allowed {
+                [None, second] => {
+                    assert!(second.is_some(), "a way from each element to each other");
+                    [second, None]
+                }
+                _ => allowed,
+            }
+        };
+        let hop_fs = bus_fs(&description.hop_bus_cycles);
+        let memory_controller = element(description, "MIC");
+        let mut granted: Vec<u64> = (1..=count as u64).collect();
+        granted[memory_controller] = 0;
+        Self {
+            packet_fs: bus_fs(&description.packet_bus_cycles),
+            hop_fs,
+            start_interval_fs: bus_fs(&description.start_interval_bus_cycles),
+            rings: (0..rings).map(|_| ring()).collect(),
+            clockwise,
+            ways: (0..count * count).map(ways).collect(),
+            elements: (0..count).map(|_| Element::default()).collect(),
+            next_fs: vec![NEVER_FS; count],
+            granted,
+            grants: count as u64,
+            memory_controller,
+            wake_fs: NEVER_FS,
+        }
+    }
+
+    /// Takes a packet that will be ready at a time that has not passed. Returns when the arbiter must
+    /// be woken, if that is not yet known.
+    pub fn send(&mut self, packet: Packet) -> Option<u64> {
+        let source = usize::from(packet.from);
+        let packets = &mut self.elements[source].packets;
+        let mut index = packets.len();
+        while index > 0 && packets[index - 1].ready_fs > packet.ready_fs {
+            index -= 1;
+        }
+        packets.insert(index, packet);
+        if index > 0 {
+            return None;
+        }
+        let earliest = self.earliest_fs(source);
+        self.next_fs[source] = earliest;
+        (earliest < self.wake_fs).then(|| {
+            self.wake_fs = earliest;
+            earliest
+        })
+    }
+
+    /// Grants what can be granted now, and gives each packet with the time at which its last byte arrives to
+    /// `arrive`. Returns when the arbiter must be woken again, if there is more to do. A wake-up that has been
+    /// replaced by an earlier one does nothing.
+    pub fn arbitrate(&mut self, now_fs: u64, mut arrive: impl FnMut(u64, &Packet)) -> Option<u64> {
+        if now_fs != self.wake_fs {
+            return None;
+        }
+        while let Some(source) = self.next_in_turn(now_fs) {
+            match self.start(now_fs, source) {
+                Ok(start) => {
+                    let (arrival, packet) = self.grant(source, start);
+                    arrive(arrival, &packet);
+                }
+                Err(time_fs) => self.next_fs[source] = time_fs,
+            }
+        }
+        self.wake_fs = self.find_wake_fs();
+        (self.wake_fs != NEVER_FS).then_some(self.wake_fs)
+    }
+
+    /// What each ring carried.
+    pub fn resources(&self, cell: usize) -> impl Iterator<Item = ResourceCounters> {
+        let named = self.rings.iter().enumerate();
+        named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
+    }
+
+    /// Of the elements that may send now, the one whose turn it is.
+    #[inline]
+    fn next_in_turn(&self, now_fs: u64) -> Option<usize> {
+        let mut next = None;
+        let mut least = u64::MAX;
+        for (source, (&time, &granted)) in self.next_fs.iter().zip(&self.granted).enumerate() {
+            if time <= now_fs && granted < least {
+                (next, least) = (Some(source), granted);
+            }
+        }
+        next
+    }
+
+    /// The earliest time at which something can be granted: times that have become too early because
+    /// of other grants are put right, but only as far as that takes.
+    fn find_wake_fs(&mut self) -> u64 {
+        loop {
+            let mut source = 0;
+            for other in 1..self.next_fs.len() {
+                if self.next_fs[other] < self.next_fs[source] {
+                    source = other;
+                }
+            }
+            let next = self.next_fs[source];
+            if next == NEVER_FS {
+                return NEVER_FS;
+            }
+            let earliest = self.earliest_fs(source);
+            if earliest <= next {
+                return next;
+            }
+            self.next_fs[source] = earliest;
+        }
+    }
+
+    /// When an element's first packet can start if nothing else does.
+    #[inline]
+    fn earliest_fs(&self, source: usize) -> u64 {
+        self.first_start(self.elements[source].packets[0].ready_fs, source)
+            .time_fs
+    }
+
+    /// How an element's first packet can start now, or when to try again.
+    #[inline]
+    fn start(&self, now_fs: u64, source: usize) -> Result<Start, u64> {
+        let first = self.first_start(now_fs, source);
+        if first.time_fs > now_fs {
+            return Err(first.time_fs);
+        }
+        let waiting = self.first_to_wait(now_fs, source);
+        if waiting == [None, None] {
+            return Ok(first);
+        }
+        let waiting = waiting.map(|element| Some((element?, self.first_start(now_fs, element?))));
+        let delays = |start: &Start| {
+            let mut waiting = waiting.iter().flatten();
+            waiting.find(|(element, other)| self.delays(source, start, *element, other))
+        };
+        let mut starts = self
+            .starts(now_fs, source)
+            .filter(|start| start.time_fs <= now_fs);
+        match starts.find(|start| delays(start).is_none()) {
+            Some(start) => Ok(start),
+            None => {
+                // The other one may itself have to let one before it go.
+                let (element, other) = delays(&first).expect("it was tried");
+                Err(other.time_fs.max(self.next_fs[*element]))
+            }
+        }
+    }
+
+    /// Those whose turn is before that of an element, and whose packets are ready and wait for their way: the memory
+    /// controller, and the first of the others.
+    #[inline]
+    fn first_to_wait(&self, now_fs: u64, source: usize) -> [Option<usize>; 2] {
+        let mut first = [None, None];
+        let mut least = self.granted[source];
+        for (element, (&granted, waits)) in self.granted.iter().zip(&self.elements).enumerate() {
+            if granted < least
+                && let Some(packet) = waits.packets.front()
+                && packet.ready_fs <= now_fs
+            {
+                if element == self.memory_controller {
+                    first[0] = Some(element);
+                } else {
+                    first[1] = Some(element);
+                    least = granted;
+                }
+            }
+        }
+        first
+    }
+
+    /// Whether a start keeps another one, which is not earlier, from being.
+    #[inline]
+    fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
+        let sink = |source: usize| self.elements[source].packets[0].to;
+        // How much later the head of the other one passes a place after so many hops each.
+        let later = |hops: usize, other_hops: usize| {
+            let head = start.time_fs + hops as u64 * self.hop_fs;
+            (other.time_fs + other_hops as u64 * self.hop_fs).saturating_sub(head)
+        };
+        if sink(source) == sink(other_source)
+            && later(start.way.hops, other.way.hops) < self.packet_fs
+        {
+            return true;
+        }
+        if start.ring != other.ring {
+            return false;
+        }
+        let count = self.elements.len();
+        other.time_fs - start.time_fs < self.start_interval_fs
+            || segments(source, start.way, count)
+                .enumerate()
+                .any(|(hops, segment)| {
+                    let mut others = segments(other_source, other.way, count).enumerate();
+                    others.any(|(other_hops, other)| {
+                        segment == other && later(hops, other_hops) < self.packet_fs
+                    })
+                })
+    }
+
+    /// The first start of an element's first packet from a time on, and of several at the same time that
+    /// on the first ring.
+    #[inline]
+    fn first_start(&self, now_fs: u64, source: usize) -> Start {
+        let mut starts = self.starts(now_fs, source);
+        let mut first = starts
+            .next()
+            .expect("a way from each element to each other");
+        if first.time_fs > now_fs {
+            for start in starts {
+                if start.time_fs < first.time_fs {
+                    first = start;
+                }
+            }
+        }
+        first
+    }
+
+    /// The first start of an element's first packet from a time on, on each ring that it may use.
+    #[inline]
+    fn starts(&self, now_fs: u64, from: usize) -> impl Iterator<Item = Start> {
+        let source = &self.elements[from];
+        let packet = &source.packets[0];
+        let to = usize::from(packet.to);
+        let sink_free = self.elements[to].in_free_fs;
+        let ready = now_fs.max(packet.ready_fs).max(source.out_free_fs);
+        let ways = &self.ways[from * self.elements.len() + to];
+        ways.iter().flatten().flat_map(move |&way| {
+            let reaches_sink = way.hops as u64 * self.hop_fs;
+            let ports_free = ready.max(sink_free.saturating_sub(reaches_sink));
+            self.rings_of(way).map(move |ring| {
+                let time_fs = ports_free.max(self.way_free_fs(&self.rings[ring], from, way));
+                Start { time_fs, ring, way }
+            })
+        })
+    }
+
+    /// Takes the first packet of an element from its queue, and what is on its way for the time in which
+    /// it passes. Returns when its last byte arrives.
+    #[inline]
+    fn grant(&mut self, from: usize, Start { time_fs, ring, way }: Start) -> (u64, Packet) {
+        let source = &mut self.elements[from];
+        let packet = source.packets.pop_front().expect("a packet was granted");
+        source.out_free_fs = time_fs + self.packet_fs;
+        self.next_fs[from] = match source.packets.front() {
+            Some(next) => next.ready_fs.max(source.out_free_fs),
+            None => NEVER_FS,
+        };
+        if from != self.memory_controller {
+            self.grants += 1;
+            self.granted[from] = self.grants;
+        }
+
+        let ring = &mut self.rings[ring];
+        ring.next_start_fs = time_fs + self.start_interval_fs;
+        let mut passed = time_fs + self.packet_fs;
+        for segment in segments(from, way, ring.free_fs.len()) {
+            ring.free_fs[segment] = passed;
+            passed += self.hop_fs;
+        }
+        self.elements[usize::from(packet.to)].in_free_fs = passed;
+
+        ring.usage.packets += 1;
+        ring.usage.bytes += u64::from(packet.bytes);
+        ring.usage.busy_fs += passed.saturating_sub(time_fs.max(ring.busy_until_fs));
+        ring.busy_until_fs = ring.busy_until_fs.max(passed);
+        (passed, packet)
+    }
+
+    /// From when on a packet can start so that every segment is free when it comes by.
+    #[inline]
+    fn way_free_fs(&self, ring: &Ring, from: usize, way: Way) -> u64 {
+        let mut free = ring.next_start_fs;
+        let mut reached = 0;
+        for segment in segments(from, way, ring.free_fs.len()) {
+            free = free.max(ring.free_fs[segment].saturating_sub(reached));
+            reached += self.hop_fs;
+        }
+        free
+    }
+
+    fn rings_of(&self, way: Way) -> Range<usize> {
+        if way.clockwise {
+            0..self.clockwise
+        } else {
+            self.clockwise..self.rings.len()
+        }
+    }
+}
+
+/// The number of an element of the rings.
+///
+/// # Panics
+///
+/// If the rings have no such element.
+pub(super) fn element(description: &crate::Rings, name: &str) -> usize {
+    let found = description
+        .elements
+        .iter()
+        .position(|element| element == name);
+    found.unwrap_or_else(|| panic!("the rings have no element {name}"))
+}
+
+/// The segments of a way, from the source on.
+#[inline]
+fn segments(from: usize, way: Way, count: usize) -> impl Iterator<Item = usize> {
+    let mut element = from;
+    (0..way.hops).map(move |_| {
+        if way.clockwise {
+            let segment = element;
+            element = if element + 1 == count { 0 } else { element + 1 };
+            segment
+        } else {
+            element = if element == 0 { count - 1 } else { element - 1 };
+            element
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Description, Interconnect};
+
+    const CYCLE_FS: u64 = 625_000;
+
+    // Places in ring order.
+    const PPE: u16 = 0;
+    const MIC: u16 = 11;
+
+    fn description() -> (crate::Rings, Quantity) {
+        let qs20 = Description::built_in("qs20").unwrap();
+        let Interconnect::Rings(rings) = qs20.interconnect else {
+            panic!("a QS20 has rings");
+        };
+        (rings, qs20.clock.bus_hz)
+    }
+
+    fn rings(clockwise: u64, counterclockwise: u64) -> Rings {
+        let (mut description, bus_hz) = description();
+        description.clockwise.value = clockwise;
+        description.counterclockwise.value = counterclockwise;
+        Rings::new(&description, &bus_hz)
+    }
+
+    /// Sends packets, each given by when it is ready, from where and where to, and tells when each arrives;
+    /// times are in bus cycles.
+    fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
+        let mut wakes: Vec<u64> = Vec::new();
+        for (index, &(ready, from, to)) in packets.iter().enumerate() {
+            wakes.extend(rings.send(Packet {
+                ready_fs: ready * CYCLE_FS,
+                sink_fs: 0,
+                then: index as u32,
+                bytes: 128,
+                from,
+                to,
+            }));
+        }
+        let mut arrivals = vec![0; packets.len()];
+        while let Some(next) = wakes.iter().copied().min() {
+            wakes.retain(|&wake| wake != next);
+            wakes.extend(rings.arbitrate(next, |arrival, packet| {
+                arrivals[packet.then as usize] = arrival / CYCLE_FS;
+            }));
+        }
+        arrivals
+    }
+
+    #[test]
+    fn a_packet_alone_takes_eight_cycles_and_one_for_each_hop() {
+        let to_the_next = arrivals(&mut rings(2, 2), &[(0, 1, 2)]);
+        let to_the_one_before = arrivals(&mut rings(2, 2), &[(5, 0, 11)]);
+        let half_way_round = arrivals(&mut rings(2, 2), &[(0, 10, 4)]);
+        assert_eq!(to_the_next, [8 + 1]);
+        assert_eq!(to_the_one_before, [5 + 8 + 1]);
+        assert_eq!(half_way_round, [8 + 6]);
+    }
+
+    #[test]
+    fn a_packet_never_goes_more_than_half_way_round() {
+        for from in 0..12 {
+            for to in 0..12 {
+                let around = (i32::from(to) - i32::from(from)).unsigned_abs();
+                let hops = u64::from(around.min(12 - around));
+                assert_eq!(arrivals(&mut rings(2, 2), &[(0, from, to)]), [8 + hops]);
+            }
+        }
+    }
+
+    #[test]
+    fn two_packets_on_different_segments_differ_by_the_interval_of_starts() {
+        assert_eq!(
+            arrivals(&mut rings(1, 1), &[(0, 1, 2), (0, 3, 4)]),
+            [9, 3 + 9]
+        );
+    }
+
+    #[test]
+    fn two_packets_on_one_segment_follow_each_other() {
+        // The first is on segment 2 from cycle 1 to cycle 9; the second starts there.
+        assert_eq!(
+            arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
+            [10, 9 + 10]
+        );
+        // The first is on segment 2 from cycle 0 to cycle 8; the second comes there after one hop.
+        assert_eq!(
+            arrivals(&mut rings(1, 1), &[(0, 2, 4), (1, 1, 3)]),
+            [10, 7 + 10]
+        );
+    }
+
+    #[test]
+    fn two_packets_on_one_segment_of_two_rings_do_not_meet() {
+        assert_eq!(
+            arrivals(&mut rings(2, 2), &[(0, 1, 3), (0, 2, 4)]),
+            [10, 10]
+        );
+    }
+
+    #[test]
+    fn six_packets_fill_a_ring_and_a_seventh_waits() {
+        let mut packets: Vec<_> = (0..6).map(|n| (0, 2 * n, (2 * n + 2) % 12)).collect();
+        let starts = [0, 3, 6, 9, 12, 15];
+        let six = starts.map(|start| start + 10);
+        assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
+        // Its turn is before that of element 2, with which it shares segment 2: it waits until cycle 9
+        // for segment 1, and element 2 for it. The others do not delay it and start meanwhile.
+        packets.push((0, 1, 3));
+        let starts = [0, 18, 3, 6, 12, 15, 9];
+        let seven = starts.map(|start| start + 10);
+        assert_eq!(arrivals(&mut rings(1, 1), &packets), seven);
+    }
+
+    #[test]
+    fn six_packets_start_in_pairs_on_two_rings() {
+        let packets: Vec<_> = (0..6).map(|n| (0, 2 * n, (2 * n + 2) % 12)).collect();
+        let starts = [0, 0, 3, 3, 6, 6];
+        assert_eq!(
+            arrivals(&mut rings(2, 2), &packets),
+            starts.map(|start| start + 10)
+        );
+    }
+
+    #[test]
+    fn one_port_takes_one_packet_at_a_time() {
+        // Into element 3 from both sides: the in-port is taken from cycle 1 to cycle 9.
+        assert_eq!(
+            arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 4, 3)]),
+            [9, 8 + 9]
+        );
+        // Out of element 2 to both sides.
+        assert_eq!(
+            arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 2, 1)]),
+            [9, 8 + 9]
+        );
+    }
+
+    #[test]
+    fn the_shorter_way_is_waited_for_and_of_two_equal_ones_the_free_one_is_taken() {
+        // Five hops clockwise share segments, and seven against it are too many.
+        assert_eq!(
+            arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
+            [13, 9 + 13]
+        );
+        // Six hops either way.
+        assert_eq!(
+            arrivals(&mut rings(1, 1), &[(0, 0, 6), (0, 1, 7)]),
+            [14, 14]
+        );
+    }
+
+    #[test]
+    fn the_memory_controller_goes_first() {
+        assert_eq!(
+            arrivals(&mut rings(2, 2), &[(0, 1, PPE), (0, MIC, PPE)]),
+            [8 + 9, 9]
+        );
+        // It goes first each time, and what waits longer comes after it.
+        let stream = [(0, 1, PPE), (0, MIC, PPE), (0, MIC, PPE), (0, MIC, PPE)];
+        assert_eq!(
+            arrivals(&mut rings(2, 2), &stream),
+            [24 + 9, 9, 8 + 9, 16 + 9]
+        );
+    }
+
+    #[test]
+    fn all_others_take_turns_wherever_they_are() {
+        // To element 3, five packets each from two hops away, one, and one on the other side.
+        let sources = [1, 2, 4];
+        let packets: Vec<_> = (0..15).map(|n| (0, sources[n % 3], 3)).collect();
+        let arrivals = arrivals(&mut rings(2, 2), &packets);
+        let first = 8 + 2;
+        let expected: Vec<u64> = (0..15).map(|n| first + 8 * n).collect();
+        assert_eq!(arrivals, expected, "the in-port is never idle");
+    }
+
+    #[test]
+    fn those_upstream_do_not_starve_those_downstream() {
+        // Both go over segment 2, the first reaches it after one hop.
+        let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
+        let arrivals = arrivals(&mut rings(1, 1), &packets);
+        assert!(arrivals.is_sorted(), "{arrivals:?}");
+    }
+
+    #[test]
+    fn short_ways_do_not_starve_long_ones() {
+        // Each to its neighbour against the order: one hop, or three. The rings cannot start them all
+        // as often as the ports could send them.
+        let elements = [1, 2, 3, 4, 7, 8, 9, 10];
+        let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);
+        let packets: Vec<_> = (0..160).map(packet).collect();
+        let arrivals = arrivals(&mut rings(2, 2), &packets);
+        let all_had_ten = arrivals[9 * 8..10 * 8].iter().max();
+        let none_had_thirteen = arrivals[12 * 8..13 * 8].iter().min();
+        assert!(all_had_ten < none_had_thirteen, "{arrivals:?}");
+    }
+
+    #[test]
+    fn an_element_sends_in_the_order_in_which_its_packets_are_ready() {
+        assert_eq!(
+            arrivals(&mut rings(2, 2), &[(20, 1, 2), (3, 1, 2)]),
+            [20 + 9, 3 + 9]
+        );
+    }
+
+    #[test]
+    fn a_ring_is_busy_while_at_least_one_packet_is_on_it() {
+        let mut rings = rings(1, 1);
+        // Two that overlap, from cycle 0 to 12, and one alone for 9 cycles.
+        arrivals(&mut rings, &[(0, 1, 2), (0, 3, 4), (100, 3, 4)]);
+        let counters: Vec<_> = rings.resources(1).collect();
+        assert_eq!(counters[0].name, "Cell 1, ring 0");
+        assert_eq!((counters[0].packets, counters[0].bytes), (3, 384));
+        assert_eq!(
+            counters[0].busy.as_femtoseconds(),
+            u128::from((12 + 9) * CYCLE_FS)
+        );
+        assert_eq!(
+            (counters[1].packets, counters[1].busy),
+            (0, Default::default())
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "the rings have no element MIC")]
+    fn a_missing_element_is_named() {
+        let (mut description, bus_hz) = description();
+        description.elements.retain(|element| element != "MIC");
+        Rings::new(&description, &bus_hz);
+    }
+}
