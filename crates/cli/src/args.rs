@@ -23,7 +23,7 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    Stats(StatsArgs),
+    Stats(Box<StatsArgs>),
     Compare(CompareArgs),
     Machines(MachinesArgs),
     Completions(CompletionsArgs),

@@ -269,6 +269,29 @@ fn a_trace_that_cannot_be_written() {
     ));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_trace_on_a_disk_without_room() {
+    let run = qs20("-f mailbox -i 5 --trace /dev/full");
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(run.out.contains("mailbox: "), "{}", run.out);
+    assert_eq!(
+        run.err,
+        "error: --trace: /dev/full could not be written: No space left on device (os error 28); write it to a \
+         disk that has room\n"
+    );
+}
+
+/// On a machine whose local stores hold 16 KB.
+#[test]
+fn what_does_not_fit_in_a_local_store_is_refused() {
+    stats("--machine scc -f dmaget -b 16k").refused(
+        "error: -b: a block of 16384 bytes: here a block has at most 16128 bytes; use 16128\n  \
+         example: cellworks stats --machine scc -f dmaget -b 1k\n",
+    );
+    measured(&stats("--machine scc -f copy -i 5 -b 64k --hazards off"));
+}
+
 #[test]
 fn what_was_there_stays_if_nothing_can_be_measured() {
     let folder = tempfile::tempdir().unwrap();

@@ -59,7 +59,7 @@ fn run_on_host(arguments: &StatsArgs, wanted: &Wanted, page: Option<Page>) -> Re
     let work = Work::of(wanted, host.topology(), &limits, arguments)?;
     let session = Session::begin(
         host.topology(),
-        Around::Computer(surroundings),
+        Around::Computer(Box::new(surroundings)),
         &work,
         arguments,
         page,

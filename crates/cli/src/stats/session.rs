@@ -72,7 +72,7 @@ pub(super) struct Session {
 /// What is around the machine that is measured.
 pub(super) enum Around {
     /// The computer that it is.
-    Computer(Surroundings),
+    Computer(Box<Surroundings>),
     /// Nothing that could disturb it: it is simulated.
     Nothing {
         /// What people call it.

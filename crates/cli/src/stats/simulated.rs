@@ -1,8 +1,9 @@
 //! Measuring simulated machines.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::Machine;
 use cellworks_report::{Counters, ResourceCounters, Simulation, SpeCounters};
@@ -64,8 +65,13 @@ pub(super) fn run(
     if let Some(limit) = flags.limit {
         builder = builder.limit(span(limit));
     }
+    let lost = Lost::default();
     if let Some(path) = &flags.trace {
-        builder = builder.trace(trace(path, page.as_ref())?);
+        let file = trace(path, page.as_ref())?;
+        builder = builder.trace(Box::new(TraceFile {
+            file: BufWriter::new(file),
+            lost: Arc::clone(&lost),
+        }));
     }
     let sim = builder.build();
     let work = Work::of(wanted, sim.topology(), &limits, arguments)?;
@@ -82,7 +88,56 @@ pub(super) fn run(
     if let (true, Some(counters)) = (flags.counters, sim.counters()) {
         session.counted(in_reports(&counters));
     }
-    session.conclude(end)
+    session.conclude(end)?;
+    match (&flags.trace, lock(&lost).take()) {
+        (Some(path), Some(error)) => Err(Failure::Run(format!(
+            "--trace: {} could not be written: {error}; write it to a disk that has room",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Why a trace is not complete.
+type Lost = Arc<Mutex<Option<io::Error>>>;
+
+fn lock(lost: &Lost) -> MutexGuard<'_, Option<io::Error>> {
+    lost.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A trace that says after the run whether all of it was written.
+struct TraceFile {
+    file: BufWriter<File>,
+    lost: Lost,
+}
+
+impl TraceFile {
+    /// Takes down why something was lost. Measuring goes on.
+    fn write_or_lose(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
+        if lock(&self.lost).is_none()
+            && let Err(error) = write(&mut self.file)
+        {
+            lock(&self.lost).get_or_insert(error);
+        }
+    }
+}
+
+impl Write for TraceFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_or_lose(|file| file.write_all(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_or_lose(BufWriter::flush);
+        Ok(())
+    }
+}
+
+impl Drop for TraceFile {
+    fn drop(&mut self) {
+        self.write_or_lose(BufWriter::flush);
+    }
 }
 
 /// What the watch has seen in all runs so far.
@@ -151,7 +206,7 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 /// A file for the trace, so that nobody waits to be told that it cannot be written.
-fn trace(path: &Path, page: Option<&Page>) -> Result<Box<dyn Write + Send>, Failure> {
+fn trace(path: &Path, page: Option<&Page>) -> Result<File, Failure> {
     let refused = |why: &dyn std::fmt::Display| {
         Failure::Usage(format!(
             "--trace: {} cannot be written: {why}; name a file in a folder where you may write",
@@ -161,8 +216,7 @@ fn trace(path: &Path, page: Option<&Page>) -> Result<Box<dyn Write + Send>, Fail
     if page.is_some_and(|page| page.is(path)) {
         return Err(refused(&"--html is written there"));
     }
-    let file = File::create(path).map_err(|error| refused(&error))?;
-    Ok(Box::new(BufWriter::new(file)))
+    File::create(path).map_err(|error| refused(&error))
 }
 
 /// The counters as reports have them.
