@@ -14,8 +14,23 @@ const SUBCOMMANDS: [&str; 6] = [
 ];
 
 /// The long flags of `stats`.
-const FLAGS: [&str; 10] = [
-    "load", "matrix", "polling", "full", "budget", "samples", "machine", "format", "html", "quiet",
+const FLAGS: [&str; 16] = [
+    "load",
+    "matrix",
+    "polling",
+    "full",
+    "budget",
+    "samples",
+    "machine",
+    "trace",
+    "limit",
+    "seed",
+    "hazards",
+    "counters",
+    "system-calls",
+    "format",
+    "html",
+    "quiet",
 ];
 
 /// What a command prints that says nothing on standard error.

@@ -13,8 +13,8 @@ use crate::reproduction::{
     Reproduction, ReproductionSummary, ShapeRange,
 };
 use crate::{
-    CellInfo, Conditions, CpuLeftOut, Environment, MachineInfo, Machines, NotMeasured, Report,
-    SCHEMA_VERSION, SimulatedMachine, Trust,
+    CellInfo, Conditions, Counters, CpuLeftOut, Environment, MachineInfo, Machines, NotMeasured,
+    Report, ResourceCounters, SCHEMA_VERSION, SimulatedMachine, Simulation, SpeCounters, Trust,
 };
 
 /// A report with something in every field.
@@ -67,6 +67,7 @@ pub(crate) fn report() -> Report {
             topic: "threads".to_owned(),
             text: "Start programs once.".to_owned(),
         }],
+        counters: Some(counters()),
     }
 }
 
@@ -90,6 +91,16 @@ pub(crate) fn bare() -> Report {
         results: Vec::new(),
         advice: Vec::new(),
         not_measured: Vec::new(),
+        counters: None,
+        machine: MachineInfo {
+            kind: "simulated".to_owned(),
+            simulation: Some(Simulation {
+                description: "qs20".to_owned(),
+                seed: 7,
+                system_calls: true,
+            }),
+            ..machine("a blade", 2)
+        },
         ..whole
     }
 }
@@ -209,6 +220,36 @@ fn reproduced(name: &str, value: Option<f64>) -> Reproduced {
     }
 }
 
+/// A millisecond in which the first of two SPEs moved data on one ring of two.
+pub(crate) fn counters() -> Counters {
+    let (busy, idle) = (
+        SpeCounters {
+            computing_ns: 250_000.0,
+            waiting_for_dma_ns: 500_000.0,
+            idle_ns: 250_000.0,
+            commands: 1_000,
+            bytes: 16_384_000,
+            ..SpeCounters::default()
+        },
+        SpeCounters {
+            idle_ns: 1_000_000.0,
+            ..SpeCounters::default()
+        },
+    );
+    let ring = |name: &str, packets| ResourceCounters {
+        name: name.to_owned(),
+        packets,
+        bytes: 128 * packets,
+        busy_ns: 125_000.0,
+    };
+    Counters {
+        elapsed_ns: 1_000_000.0,
+        spes: vec![busy, idle],
+        resources: vec![ring("Cell 0, ring 0", 0), ring("Cell 0, ring 1", 128_000)],
+        events: 12_345,
+    }
+}
+
 /// A measurement with its median, which lies in the middle of an interval.
 pub(crate) fn measurement(function: Function, p50: f64, to_either_side: f64) -> Measurement {
     Measurement {
@@ -318,6 +359,7 @@ pub(crate) fn machine(name: &str, spes: usize) -> MachineInfo {
         }],
         memory_modules: 1,
         spe_places: (0..spes).map(|spe| format!("CPU {spe}")).collect(),
+        simulation: None,
     }
 }
 

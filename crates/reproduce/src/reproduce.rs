@@ -128,10 +128,13 @@ fn machines(
                 paper: paper.name.clone(),
                 machine: name.to_owned(),
             })?;
-            machines.push(MachineInfo::of(
-                Sim::new(description).topology(),
-                "simulated",
-            ));
+            let simulation = cellworks_report::Simulation {
+                description: name.to_owned(),
+                seed: 0,
+                system_calls: false,
+            };
+            let sim = Sim::new(description);
+            machines.push(MachineInfo::of(sim.topology(), Some(simulation)));
         }
     }
     Ok(machines)

@@ -37,12 +37,17 @@ pub fn render(report: &Report) -> String {
     let machine = &report.machine;
     let title = format!("{} – cellworks {}", machine.name, report.command);
     let curves = sweeps::of(report);
-    let parts: [(&str, &str, Option<Markup>); 7] = [
+    let parts: [(&str, &str, Option<Markup>); 8] = [
         ("advice", "Advice", advice(report)),
         ("results", "Results", tables::findings(report)),
         ("curves", "Curves", sweeps::figures(&curves)),
         ("matrices", "Heat maps", matrix::figures(report)),
         ("measurements", "Measurements", tables::measurements(report)),
+        (
+            "counters",
+            "Counters",
+            report.counters.as_ref().map(tables::counters),
+        ),
         ("not-measured", "Not measured", not_measured(report)),
         (
             "circumstances",
@@ -163,6 +168,8 @@ pub(crate) fn facts(
             ),
         ),
     ];
+    let simulation = machine.simulation.as_ref().map(text::simulation);
+    facts.extend(simulation.map(|how| ("Simulation", how)));
     facts.extend(finished(environment).map(|end| ("Measured until", end)));
     facts.extend(environment.host.iter().flat_map(conditions));
     facts
