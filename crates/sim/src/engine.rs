@@ -13,8 +13,10 @@
 //! ```
 //!
 //! Time within a processor runs ahead of the clock: `compute` and other small costs add up to a *lag*, which
-//! is paid before the next interaction with others. Of the threads of an SPE one runs in simulated time; the
-//! others are ready, or wait.
+//! is paid before the next interaction with others. Two kinds of interaction need no event for that, which
+//! halves the events of an exchange of words: what is sent leaves at a time of its own anyway, and who waits
+//! for what others send can pay while it waits. Of the threads of an SPE one runs in simulated time; the others
+//! are ready, or wait.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -147,6 +149,8 @@ struct Core {
     ready: RefCell<VecDeque<ThreadIndex>>,
     waiting: RefCell<Vec<ThreadIndex>>,
     lag_fs: Cell<u64>,
+    /// Its threads wait, but the last of them has been doing something else until then: nothing is asked before.
+    busy_until_fs: Cell<u64>,
 }
 
 /// A cooperative thread.
@@ -193,6 +197,7 @@ impl World {
             ready: RefCell::default(),
             waiting: RefCell::default(),
             lag_fs: Cell::new(0),
+            busy_until_fs: Cell::new(0),
         };
         let spes = topology.spes().map(|spe| core(Processor::Spe(spe)));
         let cores = std::iter::once(core(Processor::Ppe)).chain(spes).collect();
@@ -413,6 +418,26 @@ impl World {
         self.wait(core, cause, why, location, ready, false)
     }
 
+    /// Waits for what is not there now, and what only an event of its own processor brings: a word, or the end
+    /// of a command. As [`wait_until`](Self::wait_until), but the lag passes while it waits.
+    #[inline(always)]
+    pub fn wait_for_event(
+        &self,
+        core: CoreIndex,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        location: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+    ) {
+        let this = &self.cores[core];
+        if self.in_condition.get() || !this.ready.borrow().is_empty() {
+            // Another thread gets the processor, so it must be known now when.
+            self.wait_until(core, cause, why, location, ready);
+            return;
+        }
+        self.wait(core, cause, why, location, ready, false);
+    }
+
     /// Waits on a processor that runs no program, for which no deadlock is reported.
     pub fn wait_without_program(
         &self,
@@ -434,6 +459,9 @@ impl World {
             )
     }
 
+    // A switch leaves the processor's prediction of returns wrong, so that every frame below it that is not
+    // there saves some nanoseconds: hence the inlining from here to the switch.
+    #[inline(always)]
     fn wait(
         &self,
         core: CoreIndex,
@@ -448,6 +476,9 @@ impl World {
             return self.ask(ready);
         }
         let me = self.running(core);
+        let this = &self.cores[core];
+        let since_fs = self.now_fs.get().saturating_add(this.lag_fs.replace(0));
+        this.busy_until_fs.set(since_fs);
         let number = {
             let thread = &mut self.threads.borrow_mut()[me as usize];
             // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
@@ -465,28 +496,26 @@ impl World {
                 why,
                 ready,
                 location,
-                since_fs: self.now_fs.get(),
+                since_fs,
                 is_idle,
             });
             thread.number
         };
-        let this = &self.cores[core];
         this.waiting.borrow_mut().push(me);
         this.running.set(None);
-        let now_fs = self.now_fs.get();
         let mut observer = self.observer.borrow_mut();
         if !is_idle {
-            observer.thread_waits(now_fs, this.processor, number, cause);
+            observer.thread_waits(since_fs, this.processor, number, cause);
         }
         let activity = if is_idle {
             Activity::Idle
         } else {
             Activity::Waiting(cause)
         };
-        observer.activity(now_fs, this.processor, activity);
+        observer.activity(since_fs, this.processor, activity);
         drop(observer);
         if let Some(next) = self.dispatch(core) {
-            self.queue.borrow_mut().push(now_fs, resume(next));
+            self.queue.borrow_mut().push(since_fs, resume(next));
         }
         let waits = Waits {
             world: self,
@@ -578,6 +607,15 @@ impl World {
     /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if one does.
     pub fn check(&self, core: CoreIndex) -> Option<ThreadIndex> {
         let this = &self.cores[core];
+        if this.busy_until_fs.get() > self.now_fs.get() {
+            let event = Event {
+                kind: Kind::Check,
+                index: core as u32,
+            };
+            let mut queue = self.queue.borrow_mut();
+            queue.push(this.busy_until_fs.get(), event);
+            return None;
+        }
         let mut place = 0;
         loop {
             let waiting = this.waiting.borrow().get(place).copied();
@@ -595,6 +633,7 @@ impl World {
                 Ok(true) => {}
                 Err(panic) => self.threads.borrow_mut()[thread as usize].panic = Some(panic),
             }
+            self.threads.borrow_mut()[thread as usize].wait = None;
             this.waiting.borrow_mut().remove(place);
             this.ready.borrow_mut().push_back(thread);
         }
@@ -603,6 +642,7 @@ impl World {
 
     /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once, and not
     /// after a switch.
+    #[inline]
     fn dispatch(&self, core: CoreIndex) -> Option<ThreadIndex> {
         let this = &self.cores[core];
         if this.running.get().is_some() {
@@ -610,7 +650,7 @@ impl World {
         }
         let next = this.ready.borrow_mut().pop_front()?;
         this.running.set(Some(next));
-        let now_fs = self.now_fs.get();
+        let now_fs = self.now_fs.get().max(this.busy_until_fs.get());
         let mut observer = self.observer.borrow_mut();
         observer.activity(now_fs, this.processor, Activity::Computing);
         observer.thread_goes_on(
@@ -628,6 +668,7 @@ impl World {
     }
 
     /// Runs the event loop until this thread may go on, and lets others run meanwhile.
+    #[inline(always)]
     fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => return,
@@ -758,7 +799,10 @@ impl World {
         let hazards = self
             .hazards
             .replace(Hazards::new(HazardWatch::Off, Vec::new()));
-        let mut counters = observer.finish(self.now_fs.get(), resources, self.events.get())?;
+        // After a deadlock, the last event may be before what somebody has computed then.
+        let busy_until_fs = self.cores.iter().map(|core| core.busy_until_fs.get());
+        let end_fs = busy_until_fs.fold(self.now_fs.get(), u64::max);
+        let mut counters = observer.finish(end_fs, resources, self.events.get())?;
         (counters.hazards, counters.hazards_seen) = hazards.finish();
         Ok(counters)
     }
@@ -816,12 +860,13 @@ impl Drop for Waits<'_> {
     fn drop(&mut self) {
         let mut threads = self.world.threads.borrow_mut();
         let thread = &mut threads[self.thread as usize];
-        thread.wait = None;
-        // It is still there if it was cancelled.
-        let core = &self.world.cores[thread.core];
-        core.waiting
-            .borrow_mut()
-            .retain(|waiting| *waiting != self.thread);
+        // Only if it was cancelled: otherwise `check` has taken it.
+        if thread.wait.take().is_some() {
+            let core = &self.world.cores[thread.core];
+            core.waiting
+                .borrow_mut()
+                .retain(|waiting| *waiting != self.thread);
+        }
     }
 }
 

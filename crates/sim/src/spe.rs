@@ -81,6 +81,30 @@ impl SimSpe {
         core_of(self.id)
     }
 
+    /// Takes what `attempt` finds, at the cost of a channel; waits for it if there is nothing yet, as `is_there`
+    /// says.
+    #[inline(always)]
+    #[track_caller]
+    fn receive(
+        &self,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        is_there: bool,
+        mut attempt: impl FnMut() -> Option<u32>,
+    ) -> u32 {
+        if is_there {
+            return self.wait_for(cause, why, attempt);
+        }
+        let mut found = None;
+        let at = Location::caller();
+        self.world
+            .wait_for_event(self.core(), cause, why, at, &mut || {
+                found = attempt();
+                found.is_some()
+            });
+        found.unwrap_or_default()
+    }
+
     /// Takes what `attempt` finds, at the cost of a channel; waits for it if there is nothing yet.
     #[track_caller]
     fn wait_for<R: Default>(
@@ -113,16 +137,25 @@ impl SimSpe {
         result
     }
 
+    /// Pays the lag before a word is sent, unless it is no more than reading a channel: whose word gets the
+    /// last place in a mailbox is not told apart more closely than that.
+    fn settle(&self) {
+        let (world, core) = (&self.world, self.core());
+        if !world.is_in_condition() && world.lag_fs(core) > world.costs.channel_fs {
+            world.pass(core, 0);
+        }
+    }
+
     /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
     fn send(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
-        let costs = &self.world.costs;
-        self.world.pass(self.core(), costs.issue_fs);
-        if to == self.id && !self.world.is_in_condition() {
-            let resumed = self.world.deliver(to, register, word);
-            return self.world.resume_now(resumed);
+        let (world, core) = (&self.world, self.core());
+        if to == self.id && !world.is_in_condition() {
+            world.pass(core, world.costs.issue_fs);
+            let resumed = world.deliver(to, register, word);
+            return world.resume_now(resumed);
         }
-        self.world
-            .launch_word(self.core(), to, register, word, costs.start_fs);
+        world.add_lag(core, world.costs.issue_fs);
+        world.launch_word(core, to, register, word, world.costs.start_fs);
     }
 
     /// Waits until the MFC can take another typed transfer. Not in a destructor that runs because of a
@@ -323,9 +356,7 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.world.assert_spe(to);
-        if !self.world.is_in_condition() {
-            self.world.pass(self.core(), 0);
-        }
+        self.settle();
         self.world.keep_room(to, word)?;
         self.send(to, ProblemStateRegister::InMbox, word);
         Ok(())
@@ -357,14 +388,15 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
         self.world.assert_spe(to);
+        self.settle();
         self.send(to, signal(register), bits);
     }
 
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
-        self.wait_for(Cause::Mailbox, &"a word in its inbound mailbox", || {
-            self.try_read_in_mbox()
-        })
+        let is_there = self.world.inbound_count(self.id) > 0;
+        let why = "a word in its inbound mailbox";
+        self.receive(Cause::Mailbox, &why, is_there, || self.try_read_in_mbox())
     }
 
     #[track_caller]
@@ -378,7 +410,10 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         let why = format_args!("a signal in its {register}");
-        self.wait_for(Cause::Signal, &why, || self.try_read_signal(register))
+        let is_there = self.world.has_signal(self.id, register);
+        self.receive(Cause::Signal, &why, is_there, || {
+            self.try_read_signal(register)
+        })
     }
 
     unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, SimHold), StageError> {

@@ -143,7 +143,7 @@ impl World {
         word: u32,
         start_fs: u64,
     ) {
-        // In a condition the cost of issuing is not paid yet.
+        // What was done before is not paid yet, see the module on the engine.
         let now_fs = self.now_fs() + self.lag_fs(from);
         let from = node_of(from);
         let target = Node::Spe(to.index() as u16);
@@ -247,6 +247,11 @@ impl World {
         let word = self.words[of.index()].borrow_mut().outbound[mailbox.index()].take()?;
         self.notify(core_of(of));
         Some(word)
+    }
+
+    /// Whether a signal register holds a signal.
+    pub fn has_signal(&self, of: SpeId, register: SignalRegister) -> bool {
+        self.words[of.index()].borrow().signals[register.index()].is_some()
     }
 
     /// Takes what a signal register holds.
