@@ -46,10 +46,10 @@ pub use cellworks_threads as threads;
 /// What most programs need.
 pub mod prelude {
     pub use cellworks_host::Host;
-    pub use cellworks_sim::Sim;
     pub use cellworks_machine::mailbox::Outbound;
     pub use cellworks_machine::{
         Machine, Mfc, Pending, Ppe, RunError, SignalMode, SignalRegister, Spe, SpeId, StageError,
         Staged, StagedMut, Stream, ThreadId, Wait,
     };
+    pub use cellworks_sim::Sim;
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cellworks_machine::{CellId, ModuleId, Span};
+use cellworks_reproduce::Paper;
 use cellworks_stats::{Count, Function, Iterations, MatrixRequest, Polling, Primitive, Request};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -23,12 +24,20 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    Stats(StatsArgs),
+    Stats(Box<StatsArgs>),
     Compare(CompareArgs),
+    Reproduce(ReproduceArgs),
     Machines(MachinesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
+
+/// The name of this computer.
+pub(crate) const HOST: &str = "host";
+
+/// How often an operation is done on a simulated machine before it is done a given number of times:
+/// until its lines are where they stay.
+const SIMULATED_WARM_UP: u64 = 16;
 
 /// How long everything takes at the most.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
@@ -51,6 +60,8 @@ Examples:
       Two SPEs get blocks of 16 KB, each from its own buffer, the buffers 32 KB apart.
   cellworks stats -f dmalistput -l 64 -b 256 -i 100k --format json
       Lists of 64 blocks of 256 bytes, 100,000 times, as JSON.
+  cellworks stats --machine qs20 -f dmaget -N 8 -b 16k
+      What eight SPEs of a simulated Cell blade get together.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured but not
 trustworthy, 130 interrupted.";
@@ -82,11 +93,13 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'N', value_name = "SPES", value_parser = count, allow_negative_numbers = true)]
     pub private: Option<u64>,
 
-    /// How often each SPE does it [default: as often as takes about 0.2 s]
+    /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine, until
+    /// it is steady]
     #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count, allow_negative_numbers = true)]
     pub iterations: Option<u64>,
 
-    /// How often before that, without measuring [default: until 10 ms have passed]
+    /// How often before that, without measuring [default: until 10 ms have passed; on a simulated machine
+    /// 16 times or less]
     #[arg(short = 'w', value_name = "WARM-UP", value_parser = count, allow_negative_numbers = true)]
     pub warm_up: Option<u64>,
 
@@ -150,9 +163,13 @@ pub(crate) struct StatsArgs {
     #[arg(long)]
     pub samples: bool,
 
-    /// The machine to measure
-    #[arg(long, value_name = "MACHINE", default_value = "host", value_parser = machine)]
-    pub machine: MachineName,
+    /// The machine to measure: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a
+    /// file that describes one
+    #[arg(long, value_name = "MACHINE", default_value = HOST)]
+    pub machine: String,
+
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -160,6 +177,49 @@ pub(crate) struct StatsArgs {
     /// No progress and no warnings
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// How a simulated machine is simulated.
+#[derive(Args)]
+#[command(next_help_heading = "Options of simulated machines")]
+pub(crate) struct SimulationArgs {
+    /// Writes what happens in the run of one function as a trace for Perfetto (ui.perfetto.dev)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+
+    /// Ends a run that takes more simulated time than this, such as 10ms or 2s, and says who was
+    /// running
+    #[arg(long, value_name = "SIMULATED_TIME", value_parser = limit)]
+    pub limit: Option<Duration>,
+
+    /// Permutes what happens at the same instant, to see other schedules [default: 0, the plain order]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+
+    /// What to do about programs that overlap transfers, give buffers back in flight or write to full
+    /// mailboxes; SPEs that put to a shared buffer do [default: warn, and off where everything is measured]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub hazards: Option<Hazards>,
+
+    /// Counters of SPEs, rings, memory modules and links in the run of one function
+    #[arg(long)]
+    pub counters: bool,
+
+    /// The PPE reaches mailboxes and signals by library calls that enter the kernel, not by stores and
+    /// loads: Mailbox-sc and Signal-sc in table 1 of the paper
+    #[arg(long)]
+    pub system_calls: bool,
+}
+
+/// What to do about hazards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Hazards {
+    /// Nothing: they are not looked for
+    Off,
+    /// Say so, and go on
+    Warn,
+    /// End the run
+    Error,
 }
 
 /// Compares two results of `stats`: two machines, or two days.
@@ -179,6 +239,35 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 }
+
+/// Simulates what papers have published, and prints both numbers and the error.
+///
+/// Without PAPER it takes all of them. What a paper keeps back is predicted.
+#[derive(Args)]
+#[command(after_help = REPRODUCE_AFTER_HELP)]
+pub(crate) struct ReproduceArgs {
+    /// The paper
+    #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(Paper::names()))]
+    pub paper: Option<String>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+const REPRODUCE_AFTER_HELP: &str = "\
+Examples:
+  cellworks reproduce cellstats --html cellstats.html
+      What the primitives of a dual Cell blade cost, and the curves of the paper's figures 4 to 12.
+  cellworks reproduce task-mapping
+      A ring of tasks in all 5,040 mappings to eight SPEs.
+  cellworks reproduce --format csv > numbers.csv
+      Every published number, for a spreadsheet.
+
+Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 some simulations failed.";
 
 /// Lists the simulated machines that are built in, or shows one of them.
 ///
@@ -226,12 +315,6 @@ pub(crate) struct OutputArgs {
     pub html: Option<PathBuf>,
 }
 
-/// A machine that the command knows.
-#[derive(Clone, Copy)]
-pub(crate) enum MachineName {
-    Host,
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -252,6 +335,7 @@ pub(crate) enum Wanted {
 impl StatsArgs {
     /// Puts the flags together; the message says why that is not possible.
     pub fn wanted(&self) -> Result<Wanted, String> {
+        self.check_simulation()?;
         if let Some(primitive) = self.matrix {
             return self.matrix(primitive).map(Wanted::Matrix);
         }
@@ -290,6 +374,7 @@ impl StatsArgs {
             ));
         }
         let usual = Request::new(function);
+        let is_simulated = self.is_simulated();
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
                 return Err(format!(
@@ -299,12 +384,17 @@ impl StatsArgs {
             }
             (Some(iterations), None) => Iterations::Exactly(iterations),
             (None, Some(budget)) => Iterations::Within(span(budget)),
+            (None, None) if is_simulated => Iterations::Steady,
             (None, None) => usual.iterations,
+        };
+        let warm_up = match self.iterations {
+            Some(iterations) if is_simulated => Some(SIMULATED_WARM_UP.min(iterations)),
+            _ => None,
         };
         Ok(Wanted::One(Request {
             spes,
             iterations,
-            warm_up: self.warm_up,
+            warm_up: self.warm_up.or(warm_up),
             block_bytes: self.block.map(clamp),
             list_elements: self.list.map(clamp_u32),
             stride_bytes: self.stride.map(clamp),
@@ -344,9 +434,74 @@ impl StatsArgs {
             polling: self.polling,
             block_bytes: self.block.map(clamp),
             module: self.module.map(ModuleId::new),
-            budget: (!self.full).then(|| span(self.budget_of_a_matrix())),
+            budget: (!self.full && !self.is_simulated()).then(|| span(self.budget_of_a_matrix())),
+            steady: self.is_simulated(),
             ..MatrixRequest::new(primitive)
         })
+    }
+
+    /// Whether the machine is a simulated one.
+    pub fn is_simulated(&self) -> bool {
+        self.machine != HOST
+    }
+
+    /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
+    pub fn machine_flag(&self) -> String {
+        let machine = &self.machine;
+        match self.is_simulated() {
+            false => String::new(),
+            true if machine.contains(char::is_whitespace) => format!(" --machine '{machine}'"),
+            true => format!(" --machine {machine}"),
+        }
+    }
+
+    /// Refuses flags of simulated machines for this computer, flags of this computer for simulated
+    /// machines, and flags of one run for many.
+    fn check_simulation(&self) -> Result<(), String> {
+        let SimulationArgs {
+            trace,
+            limit,
+            seed,
+            hazards,
+            counters,
+            system_calls,
+        } = &self.simulation;
+        let of_one_run = [(trace.is_some(), "--trace"), (*counters, "--counters")];
+        let of_a_simulation = [
+            (limit.is_some(), "--limit"),
+            (seed.is_some(), "--seed"),
+            (hazards.is_some(), "--hazards"),
+            (*system_calls, "--system-calls"),
+        ];
+        if !self.is_simulated() {
+            let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
+            return given.map_or(Ok(()), |flag| {
+                Err(format!(
+                    "{flag} with --machine host: only a simulated machine has it; choose one, such as \
+                     qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget"
+                ))
+            });
+        }
+        let machine = self.machine_flag();
+        if self.budget.is_some() {
+            return Err(format!(
+                "--budget with{machine}: a simulated machine takes the same time whenever it is \
+                 measured, so there is nothing to share out; leave it out, or end long runs with \
+                 --limit\n  example: cellworks stats{machine} --limit 1s"
+            ));
+        }
+        match first_given(&of_one_run) {
+            Some(flag) if self.function.is_none() => Err(format!(
+                "{flag} without -f: it is of one run, and {} many; name a function\n  example: \
+                 cellworks stats{machine} -f dmaget",
+                if self.matrix.is_some() {
+                    "a matrix is of"
+                } else {
+                    "everything has"
+                }
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// How long everything may take.
@@ -415,6 +570,16 @@ fn polling_parser() -> impl TypedValueParser<Value = Polling> {
     })
 }
 
+/// How much time may pass on a simulated machine.
+fn limit(text: &str) -> Result<Duration, String> {
+    const RULE: &str = "a limit is a simulated time with its unit, such as 10ms or 2s";
+    let limit = humantime::parse_duration(text).map_err(|why| format!("{why}; {RULE}"))?;
+    if limit.is_zero() {
+        return Err(format!("nothing happens in no time; {RULE}"));
+    }
+    Ok(limit)
+}
+
 /// How long a run may take.
 fn budget(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
@@ -435,13 +600,6 @@ fn function_parser() -> impl TypedValueParser<Value = Function> {
     };
     PossibleValuesParser::new(Function::ALL.map(value))
         .map(|name| Function::from_name(&name).expect("clap lets only names of functions pass"))
-}
-
-fn machine(name: &str) -> Result<MachineName, String> {
-    match name {
-        "host" => Ok(MachineName::Host),
-        _ => Err("so far the only machine is `host`, this computer; use --machine host".to_owned()),
-    }
 }
 
 fn count(text: &str) -> Result<u64, String> {

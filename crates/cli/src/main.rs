@@ -6,6 +6,7 @@ mod machines;
 mod manual;
 mod output;
 mod progress;
+mod reproduce;
 mod stats;
 mod surroundings;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let end = match &cli.command {
         Command::Stats(arguments) => stats::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),

@@ -70,24 +70,33 @@ impl Surroundings {
     /// The environment of a run that may still be under way, of which it is not known yet what its
     /// threads used.
     pub fn meanwhile(&self) -> Environment {
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
-        let build = if cfg!(debug_assertions) {
-            "debug"
-        } else {
-            "release"
-        };
         Environment {
-            cellworks_version: env!("CARGO_PKG_VERSION").to_owned(),
-            build: build.to_owned(),
-            operating_system: std::env::consts::OS.to_owned(),
-            kernel: kernel.ok().map(|text| text.trim().to_owned()),
-            architecture: std::env::consts::ARCH.to_owned(),
-            finished_unix_s: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.as_secs()),
             warnings: self.warnings(),
             host: Some(in_reports(&self.before)),
+            ..environment_of_a_simulation()
         }
+    }
+}
+
+/// What matters of this computer where it simulates another machine: nothing but what simulates.
+pub(crate) fn environment_of_a_simulation() -> Environment {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+    let build = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    Environment {
+        cellworks_version: env!("CARGO_PKG_VERSION").to_owned(),
+        build: build.to_owned(),
+        operating_system: std::env::consts::OS.to_owned(),
+        kernel: kernel.ok().map(|text| text.trim().to_owned()),
+        architecture: std::env::consts::ARCH.to_owned(),
+        finished_unix_s: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs()),
+        warnings: Vec::new(),
+        host: None,
     }
 }
 

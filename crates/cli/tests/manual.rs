@@ -4,11 +4,33 @@ mod common;
 
 use common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 5] = ["stats", "compare", "machines", "completions", "man"];
+const SUBCOMMANDS: [&str; 6] = [
+    "stats",
+    "compare",
+    "reproduce",
+    "machines",
+    "completions",
+    "man",
+];
 
 /// The long flags of `stats`.
-const FLAGS: [&str; 10] = [
-    "load", "matrix", "polling", "full", "budget", "samples", "machine", "format", "html", "quiet",
+const FLAGS: [&str; 16] = [
+    "load",
+    "matrix",
+    "polling",
+    "full",
+    "budget",
+    "samples",
+    "machine",
+    "trace",
+    "limit",
+    "seed",
+    "hazards",
+    "counters",
+    "system-calls",
+    "format",
+    "html",
+    "quiet",
 ];
 
 /// What a command prints that says nothing on standard error.
@@ -79,6 +101,6 @@ fn manual_pages_have_the_subcommands_and_flags() {
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, compare, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, compare, reproduce, machines, completions, man, help\n",
     );
 }

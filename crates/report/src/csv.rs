@@ -137,7 +137,12 @@ mod tests {
     #[test]
     fn headers_are_as_described() {
         let described = include_str!("../../../docs/csv.md");
-        for header in [HEADER, MATRIX_HEADER, crate::compare::CSV_HEADER] {
+        for header in [
+            HEADER,
+            MATRIX_HEADER,
+            crate::compare::CSV_HEADER,
+            crate::reproduction::CSV_HEADER,
+        ] {
             assert!(described.contains(&format!("```\n{header}```")), "{header}");
         }
     }

@@ -8,9 +8,11 @@
 //! ```
 //!
 //! A [`Report`] is computed once, and every view only shows what is in it. [`read()`] takes one back from
-//! its JSON, and [`Comparison`] sets two side by side.
+//! its JSON, and [`Comparison`] sets two side by side. A [`Reproduction`] sets simulated numbers beside
+//! published ones.
 
 pub mod compare;
+mod counters;
 pub mod csv;
 pub mod heat_map;
 pub mod html;
@@ -19,6 +21,7 @@ pub mod machines;
 #[cfg(test)]
 mod made_up;
 mod read;
+pub mod reproduction;
 mod scale;
 pub mod schema;
 pub mod table;
@@ -32,6 +35,7 @@ use serde::{Deserialize, Serialize};
 pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
 pub use read::{ReadError, read};
+pub use reproduction::Reproduction;
 pub use text::{bandwidth, size, time, title};
 
 /// The version of the JSON; it rises when a field changes its meaning or goes, not when one is
@@ -63,6 +67,8 @@ pub struct Report {
     pub results: Vec<Finding>,
     /// What to make of it.
     pub advice: Vec<Advice>,
+    /// What the parts of a simulated machine did in the run; `None` unless asked for.
+    pub counters: Option<Counters>,
 }
 
 /// The machine that was measured.
@@ -70,7 +76,7 @@ pub struct Report {
 pub struct MachineInfo {
     /// What people call the machine: of the host, the processor's name.
     pub name: String,
-    /// `host`: this computer.
+    /// `host`: this computer. `simulated`: a machine that is simulated.
     pub kind: String,
     /// How many SPEs it has.
     pub spes: usize,
@@ -80,6 +86,19 @@ pub struct MachineInfo {
     pub memory_modules: usize,
     /// Where each SPE is, such as `CPU 3`.
     pub spe_places: Vec<String>,
+    /// How it was simulated; `None` if it was not.
+    pub simulation: Option<Simulation>,
+}
+
+/// How a machine was simulated. The same simulation of the same measurement always gives the same numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Simulation {
+    /// The name of its description, such as `qs20`.
+    pub description: String,
+    /// What decides the order of events of the same instant; 0 is the plain order.
+    pub seed: u64,
+    /// Whether the PPE wrote and read the registers of SPEs by calls into the kernel, and not directly.
+    pub system_calls: bool,
 }
 
 /// A Cell of the machine.
@@ -162,6 +181,57 @@ pub struct Trust {
     pub reasons: Vec<String>,
 }
 
+/// What the parts of a simulated machine did from the beginning of the run to its end, warm-up and
+/// starting of programs included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Counters {
+    /// How long the run took, in simulated time.
+    pub elapsed_ns: f64,
+    /// By SPE.
+    pub spes: Vec<SpeCounters>,
+    /// Rings or links of the interconnect, memory modules, and the link between Cells.
+    pub resources: Vec<ResourceCounters>,
+    /// How many events the simulation handled.
+    pub events: u64,
+}
+
+/// What an SPE did with its time, and its MFC. It waits when all threads of its program do; what the
+/// one waits for that began last is what counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpeCounters {
+    /// Running a program.
+    pub computing_ns: f64,
+    /// Waiting for a transfer.
+    pub waiting_for_dma_ns: f64,
+    /// Waiting for a word in a mailbox, or for room for one.
+    pub waiting_for_mailbox_ns: f64,
+    /// Waiting for a signal.
+    pub waiting_for_signal_ns: f64,
+    /// Waiting for a reservation or an atomic operation.
+    pub waiting_for_lock_ns: f64,
+    /// Waiting for something else.
+    pub waiting_for_other_ns: f64,
+    /// Without a program.
+    pub idle_ns: f64,
+    /// MFC commands that were completed.
+    pub commands: u64,
+    /// Bytes that its MFC moved.
+    pub bytes: u64,
+}
+
+/// How much a part was used that several SPEs share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResourceCounters {
+    /// Such as `Cell 0, ring 2`.
+    pub name: String,
+    /// Packets, or lines of memory.
+    pub packets: u64,
+    /// Bytes of data.
+    pub bytes: u64,
+    /// For how long there was at least one packet.
+    pub busy_ns: f64,
+}
+
 /// Something that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotMeasured {
@@ -172,15 +242,19 @@ pub struct NotMeasured {
 }
 
 impl MachineInfo {
-    /// Describes a machine of this kind.
-    pub fn of(topology: &Topology, kind: &str) -> Self {
+    /// Describes this computer, or a machine that is simulated.
+    pub fn of(topology: &Topology, simulation: Option<Simulation>) -> Self {
         let cell = |cell| CellInfo {
             spes: topology.spes_of(cell).map(|spe| spe.index()).collect(),
             nearest_memory_module: topology.nearest_module(cell).index(),
         };
         Self {
             name: topology.name().to_owned(),
-            kind: kind.to_owned(),
+            kind: if simulation.is_some() {
+                "simulated".to_owned()
+            } else {
+                "host".to_owned()
+            },
             spes: topology.spes().len(),
             cells: topology.cells().map(cell).collect(),
             memory_modules: topology.modules().len(),
@@ -188,6 +262,7 @@ impl MachineInfo {
                 .spes()
                 .map(|spe| topology.place_of(spe).to_owned())
                 .collect(),
+            simulation,
         }
     }
 }

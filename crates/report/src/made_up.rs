@@ -8,9 +8,13 @@ use cellworks_stats::{
 };
 use serde_json::json;
 
+use crate::reproduction::{
+    Curve, CurvePoint, PaperInfo, Published, Reproduced, ReproducedFigure, ReproducedPanel,
+    Reproduction, ReproductionSummary, ShapeRange,
+};
 use crate::{
-    CellInfo, Conditions, CpuLeftOut, Environment, MachineInfo, Machines, NotMeasured, Report,
-    SCHEMA_VERSION, SimulatedMachine, Trust,
+    CellInfo, Conditions, Counters, CpuLeftOut, Environment, MachineInfo, Machines, NotMeasured,
+    Report, ResourceCounters, SCHEMA_VERSION, SimulatedMachine, Simulation, SpeCounters, Trust,
 };
 
 /// A report with something in every field.
@@ -63,6 +67,7 @@ pub(crate) fn report() -> Report {
             topic: "threads".to_owned(),
             text: "Start programs once.".to_owned(),
         }],
+        counters: Some(counters()),
     }
 }
 
@@ -86,7 +91,162 @@ pub(crate) fn bare() -> Report {
         results: Vec::new(),
         advice: Vec::new(),
         not_measured: Vec::new(),
+        counters: None,
+        machine: MachineInfo {
+            kind: "simulated".to_owned(),
+            simulation: Some(Simulation {
+                description: "qs20".to_owned(),
+                seed: 7,
+                system_calls: true,
+            }),
+            ..machine("a blade", 2)
+        },
         ..whole
+    }
+}
+
+/// A reproduction with a number of every kind.
+pub(crate) fn reproduction() -> Reproduction {
+    let simulated = Environment {
+        host: None,
+        warnings: Vec::new(),
+        ..environment()
+    };
+    let mailbox = Reproduced {
+        published: Some(158.1),
+        error_percent: Some(1.2),
+        served_for_calibration: true,
+        ..reproduced("mailbox", Some(160.0))
+    };
+    let get = Reproduced {
+        published: Some(300.0),
+        reading: Published::About,
+        error_percent: Some(-7.0),
+        ..reproduced("get", Some(279.0))
+    };
+    let flat = Reproduced {
+        unit: "times".to_owned(),
+        shape: Some(ShapeRange {
+            rule: "longest divided by shortest".to_owned(),
+            at_least: None,
+            at_most: Some(1.05),
+        }),
+        holds: Some(false),
+        served_for_calibration: true,
+        ..reproduced("flat", Some(1.2))
+    };
+    let barrier = Reproduced {
+        kept_back: true,
+        ..reproduced("barrier", Some(3_456.7))
+    };
+    let elsewhere = Reproduced {
+        published: Some(63.0),
+        reading: Published::AtMost,
+        not_simulated: Some("it is another program, which nobody has \"ported\"".to_owned()),
+        ..reproduced("elsewhere", None)
+    };
+    let failed = Reproduced {
+        published: Some(2.5),
+        reading: Published::AtLeast,
+        failed: Some("it needs 32 SPEs, and the blade has 16".to_owned()),
+        ..reproduced("failed", None)
+    };
+    let results = vec![mailbox, get, flat, barrier, elsewhere, failed];
+    Reproduction {
+        schema_version: SCHEMA_VERSION,
+        machine: machine("a blade", 16),
+        environment: simulated,
+        command: "reproduce".to_owned(),
+        trust: Trust {
+            trustworthy: false,
+            reasons: vec!["failed: it needs 32 SPEs, and the blade has 16".to_owned()],
+        },
+        complete: false,
+        other_machines: vec![machine("a console", 6)],
+        papers: vec![PaperInfo {
+            name: "mine".to_owned(),
+            title: "What Primitives Cost".to_owned(),
+            authors: "Somebody, 2009".to_owned(),
+        }],
+        summary: ReproductionSummary::of(&results),
+        results,
+        figures: vec![ReproducedFigure {
+            paper: "mine".to_owned(),
+            number: "4".to_owned(),
+            title: "GETs of shared buffers".to_owned(),
+            against: "block_bytes".to_owned(),
+            panels: vec![ReproducedPanel {
+                title: "XDRAM0".to_owned(),
+                curves: vec![curve("1 SPE", 1.0), curve("8 SPEs", 3.0)],
+            }],
+        }],
+    }
+}
+
+fn curve(name: &str, factor: f64) -> Curve {
+    let point = |x: u64| CurvePoint {
+        x,
+        latency_ns: 300.0 * factor,
+        bandwidth_bytes_per_s: Some(x as f64 * 1e9 / 300.0),
+    };
+    Curve {
+        name: name.to_owned(),
+        points: [16, 128, 1_024].map(point).to_vec(),
+    }
+}
+
+fn reproduced(name: &str, value: Option<f64>) -> Reproduced {
+    let parameter = |name: &str, value: &str| (name.to_owned(), json!(value));
+    Reproduced {
+        name: name.to_owned(),
+        value,
+        unit: "ns".to_owned(),
+        parameters: BTreeMap::from([
+            parameter("paper", "mine"),
+            parameter("machine", "qs20"),
+            parameter("conditions", "2 SPEs, of one Cell"),
+        ]),
+        quantity: format!("what {name} takes"),
+        source: "table 1".to_owned(),
+        published: None,
+        reading: Published::Exact,
+        kept_back: false,
+        shape: None,
+        holds: None,
+        served_for_calibration: false,
+        error_percent: None,
+        not_simulated: None,
+        failed: None,
+    }
+}
+
+/// A millisecond in which the first of two SPEs moved data on one ring of two.
+pub(crate) fn counters() -> Counters {
+    let (busy, idle) = (
+        SpeCounters {
+            computing_ns: 250_000.0,
+            waiting_for_dma_ns: 500_000.0,
+            idle_ns: 250_000.0,
+            commands: 1_000,
+            bytes: 16_384_000,
+            ..SpeCounters::default()
+        },
+        SpeCounters {
+            idle_ns: 1_000_000.0,
+            ..SpeCounters::default()
+        },
+    );
+    let ring = |name: &str, packets| ResourceCounters {
+        name: name.to_owned(),
+        packets,
+        bytes: 128 * packets,
+        busy_ns: 125_000.0,
+    };
+    Counters {
+        elapsed_ns: 1_000_000.0,
+        spes: vec![busy, idle],
+        resources: vec![ring("Cell 0, ring 0", 0), ring("Cell 0, ring 1", 128_000)],
+        events: 12_345,
     }
 }
 
@@ -199,6 +359,7 @@ pub(crate) fn machine(name: &str, spes: usize) -> MachineInfo {
         }],
         memory_modules: 1,
         spe_places: (0..spes).map(|spe| format!("CPU {spe}")).collect(),
+        simulation: None,
     }
 }
 

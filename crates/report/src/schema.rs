@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::{Comparison, Machines, Report, SCHEMA_VERSION};
+use crate::{Comparison, Machines, Report, Reproduction, SCHEMA_VERSION};
 
 /// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that it
 /// does not name are allowed, because later commands of the same schema version may write more.
@@ -18,12 +18,14 @@ pub fn published() -> Value {
         .into_generator();
     let report = generator.subschema_for::<Report>();
     let comparison = generator.subschema_for::<Comparison>();
+    let reproduction = generator.subschema_for::<Reproduction>();
     let machines = generator.subschema_for::<Machines>();
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:cellworks:schema:{SCHEMA_VERSION}"),
         "title": format!("The JSON of cellworks, version {SCHEMA_VERSION}"),
         "description": "What `cellworks compare --format json` prints if `command` is `compare`, what \
+                        `cellworks reproduce --format json` prints if it is `reproduce`, what \
                         `cellworks machines --format json` prints if it is `machines`, and what \
                         `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
                         What has no meaning or was not measured is null.",
@@ -36,9 +38,13 @@ pub fn published() -> Value {
         "if": {"properties": {"command": {"const": "compare"}}},
         "then": comparison,
         "else": {
-            "if": {"properties": {"command": {"const": "machines"}}},
-            "then": machines,
-            "else": report,
+            "if": {"properties": {"command": {"const": "reproduce"}}},
+            "then": reproduction,
+            "else": {
+                "if": {"properties": {"command": {"const": "machines"}}},
+                "then": machines,
+                "else": report,
+            },
         },
         "$defs": generator.take_definitions(true),
     });
@@ -109,6 +115,10 @@ mod tests {
         serde_json::to_value(comparison).unwrap()
     }
 
+    fn reproduction() -> Value {
+        serde_json::to_value(made_up::reproduction()).unwrap()
+    }
+
     fn machines() -> Value {
         serde_json::to_value(made_up::machines()).unwrap()
     }
@@ -137,7 +147,7 @@ mod tests {
     #[test]
     fn what_commands_print_validates_and_is_documented() {
         let bare = serde_json::to_value(made_up::bare()).unwrap();
-        for object in [report(), bare, comparison(), machines()] {
+        for object in [report(), bare, comparison(), machines(), reproduction()] {
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(complaints(&closed(), &object), [""; 0]);
         }
@@ -145,7 +155,7 @@ mod tests {
 
     #[test]
     fn fields_that_are_not_documented_are_allowed_and_detected() {
-        for mut object in [report(), comparison()] {
+        for mut object in [report(), comparison(), reproduction()] {
             object["machine"]["colour"] = json!("grey");
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(
@@ -177,7 +187,7 @@ mod tests {
             ),
             (
                 // JSON has no NaN: serde writes null.
-                |o| o["environment"]["host"]["clock_reading_ns"] = json!(null),
+                |o| o["environment"]["host"] = json!({"clock_reading_ns": null}),
                 "/environment/host: ",
             ),
             (
@@ -185,7 +195,7 @@ mod tests {
                 ": \"command\" is a required property",
             ),
         ];
-        for whole in [report(), comparison()] {
+        for whole in [report(), comparison(), reproduction()] {
             for (break_it, expected) in broken {
                 let mut object = whole.clone();
                 break_it(&mut object);
@@ -255,7 +265,7 @@ mod tests {
     #[test]
     fn the_document_describes_every_field_at_the_top() {
         let document = include_str!("../../../docs/json.md");
-        for object in [report(), comparison(), machines()] {
+        for object in [report(), comparison(), machines(), reproduction()] {
             for field in object.as_object().unwrap().keys() {
                 assert!(
                     document.contains(&format!("`{field}`")),

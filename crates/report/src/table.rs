@@ -7,7 +7,7 @@ use crate::text::{
     self, WIDTH, bandwidth, between, bold, buffers, figures, finding_name, finding_parameters,
     finding_value, interval_percent, parts_of, size, time, whole,
 };
-use crate::{Conditions, Report, heat_map};
+use crate::{Conditions, Report, counters, heat_map};
 
 /// A column: its heading, and what a measurement has there.
 type Column = (&'static str, fn(&Measurement) -> Option<String>);
@@ -62,6 +62,9 @@ const OUTLIERS: &str = "outliers";
 pub fn render(report: &Report) -> String {
     let machine = &report.machine;
     let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
+    if let Some(simulation) = &machine.simulation {
+        text += &text::wrapped(&text::simulation(simulation), "  ");
+    }
     if let Some(host) = &report.environment.host {
         text += &surroundings(host);
     }
@@ -93,6 +96,12 @@ pub fn render(report: &Report) -> String {
         "Advice",
         report.advice.iter().map(|advice| advice.text.clone()),
     );
+    if let Some(counters) = &report.counters {
+        text += &format!("\n{}: {}\n", bold("Counters"), counters::about(counters));
+        text += &counters::tables(counters)
+            .map(|table| aligned(&table))
+            .join("\n");
+    }
     let missing = report.not_measured.iter();
     text += &section(
         "Not measured",
@@ -164,6 +173,22 @@ fn grouped(group: &[Measurement]) -> String {
         }
     }
     columns(group, &shown) + &below
+}
+
+/// Rows of counters below their headings; only the first column fills from the left.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .add_rows(rows);
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if at > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    text::trimmed(&table.to_string())
 }
 
 fn fits(text: &str) -> bool {

@@ -9,7 +9,7 @@ use cellworks_stats::{
 
 use serde_json::Value;
 
-use crate::{Conditions, CpuLeftOut, MachineInfo, Report};
+use crate::{Conditions, CpuLeftOut, MachineInfo, Report, Simulation};
 
 /// Titles in tables.
 const TITLE: Style = Style::new().bold();
@@ -98,6 +98,21 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
         count(machine.cells.len(), "Cell"),
         count(machine.memory_modules, "memory module"),
     )
+}
+
+/// How a machine was simulated.
+pub(crate) fn simulation(simulation: &Simulation) -> String {
+    let Simulation {
+        description,
+        seed,
+        system_calls,
+    } = simulation;
+    let access = if *system_calls {
+        ", the PPE reaches SPEs by system calls"
+    } else {
+        ""
+    };
+    format!("simulated by the description {description}, seed {seed}{access}")
 }
 
 pub(crate) fn count(number: usize, noun: &str) -> String {

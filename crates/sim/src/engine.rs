@@ -812,7 +812,8 @@ impl World {
         if let Some(hazard) = hazard
             && !threads::is_unwinding()
         {
-            panic!("{hazard}");
+            // Like a panic, but it is the machine that speaks, and at a place that says nothing.
+            resume_unwind(Box::new(hazard.to_string()));
         }
     }
 

@@ -22,7 +22,7 @@ use cellworks_machine::mfc::{
     MfcFault, Opcode, Operation, Order, PushError, RawCommand, SPU_QUEUE_ENTRIES, Tag, TagMask,
 };
 use cellworks_machine::{
-    LocalStore, Mfc, ProblemStateRegister, Processor, SpeId, TryIssueError, Wait,
+    LocalBuffer, LocalStore, Mfc, ProblemStateRegister, Processor, SpeId, TryIssueError, Wait,
 };
 
 use crate::atomic::Held;
@@ -62,6 +62,8 @@ pub(crate) struct MfcState {
     serial: u64,
     /// Typed transfers that are not complete.
     typed: Vec<(u64, Direction)>,
+    /// Buffers whose views are gone, while their transfers are not complete.
+    held: Vec<(u64, LocalBuffer)>,
     /// Commands that have not been started: their ids and what the watch for hazards knows of them.
     issued: Vec<(EntryId, u64, Issue)>,
     /// Lists that have stopped at an element with stall-and-notify.
@@ -92,8 +94,16 @@ struct Work {
     /// The watch for hazards knows it by its id.
     is_watched: bool,
     issue: Issue,
-    /// The elements of a list that the watch knows, by ids of their own.
-    watched: Vec<u64>,
+    /// The elements of a list that the watch knows, the one that is being sent at the end.
+    watched: Vec<Watched>,
+}
+
+/// An element of a list under the watch for hazards.
+struct Watched {
+    id: u64,
+    /// Lines under way.
+    in_flight: u32,
+    is_sent: bool,
 }
 
 /// A list that has stopped.
@@ -101,7 +111,6 @@ struct Stalled {
     entry: EntryId,
     id: u64,
     issue: Issue,
-    watched: Vec<u64>,
 }
 
 /// What is left to send.
@@ -144,6 +153,8 @@ struct Move {
 #[derive(Clone, Copy)]
 struct Line {
     work: u64,
+    /// The element that it belongs to, for the watch for hazards.
+    element: Option<u64>,
     effect: Effect,
 }
 
@@ -189,6 +200,7 @@ impl MfcState {
     ) -> Self {
         let nothing = Line {
             work: 0,
+            element: None,
             effect: Effect::Nothing,
         };
         Self {
@@ -203,6 +215,7 @@ impl MfcState {
             wake_up_fs: None,
             serial,
             typed: Vec::new(),
+            held: Vec::new(),
             issued: Vec::new(),
             stalled: Vec::new(),
             is_closed: false,
@@ -474,7 +487,11 @@ impl World {
             bytes: element.left,
             issue: work.issue,
         };
-        work.watched.push(serial);
+        work.watched.push(Watched {
+            id: serial,
+            in_flight: 0,
+            is_sent: false,
+        });
         let hazard = self
             .hazards
             .borrow_mut()
@@ -482,13 +499,23 @@ impl World {
         mfc.hazard = mfc.hazard.take().or(hazard);
     }
 
+    /// Ends the watch of an element that has nothing to send and nothing under way.
+    fn forget_element(&self, mfc: &mut MfcState, place: usize, at: usize) {
+        let element = &mfc.work[place].watched[at];
+        if element.is_sent && element.in_flight == 0 {
+            self.hazards.borrow_mut().end(mfc.spe, element.id);
+            mfc.work[place].watched.remove(at);
+        }
+    }
+
     /// A command is complete, or given up.
-    fn forget_command(&self, mfc: &MfcState, id: u64, is_watched: bool, watched: &[u64]) {
+    fn forget_command(&self, mfc: &MfcState, id: u64, is_watched: bool, watched: &[Watched]) {
         let mut hazards = self.hazards.borrow_mut();
-        let own = is_watched.then_some(&id);
+        let own = is_watched.then_some(id);
+        let elements = watched.iter().map(|element| element.id);
         own.into_iter()
-            .chain(watched)
-            .for_each(|id| hazards.end(mfc.spe, *id));
+            .chain(elements)
+            .for_each(|id| hazards.end(mfc.spe, id));
         self.observer
             .borrow_mut()
             .command_complete(self.now_fs(), mfc.spe, id);
@@ -509,7 +536,7 @@ impl World {
             self.forget_command(&mfc, work.id, work.is_watched, &work.watched);
         }
         for (stalled, _) in std::mem::take(&mut mfc.stalled) {
-            self.forget_command(&mfc, stalled.id, false, &stalled.watched);
+            self.forget_command(&mfc, stalled.id, false, &[]);
         }
         for (entry, id, _) in std::mem::take(&mut mfc.issued) {
             let is_watched = is_watched(mfc.queue.command(entry));
@@ -585,8 +612,13 @@ impl World {
                 let line = mfc.free_lines.pop().expect("there is a free line");
                 let work = &mut mfc.work[place];
                 work.in_flight += 1;
+                let element = work.watched.last_mut().map(|element| {
+                    element.in_flight += 1;
+                    element.id
+                });
                 mfc.lines[line as usize] = Line {
                     work: work.id,
+                    element,
                     effect,
                 };
                 mfc.next_request_fs = now_fs + self.costs.request_interval_fs;
@@ -710,6 +742,9 @@ impl World {
                     if element.is_some_and(|part| part.left == 0) {
                         *element = None;
                         is_sent = *stalls;
+                        if let Some(watched) = mfc.work[place].watched.last_mut() {
+                            watched.is_sent = true;
+                        }
                     }
                     request
                 }
@@ -815,7 +850,11 @@ impl World {
     /// A request of an MFC is complete. Returns the thread that goes on at once, if one does.
     pub fn line_arrives(&self, spe: usize, line: usize) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs[spe].borrow_mut();
-        let Line { work, effect } = mfc.lines[line];
+        let Line {
+            work,
+            element,
+            effect,
+        } = mfc.lines[line];
         mfc.free_lines.push(line as u32);
         let delivered = match effect {
             Effect::Nothing => None,
@@ -850,7 +889,17 @@ impl World {
         };
         let place = mfc.work.iter().position(|other| other.id == work);
         let place = place.expect("a command is there until all its lines are");
-        mfc.work[place].in_flight -= 1;
+        let work = &mut mfc.work[place];
+        work.in_flight -= 1;
+        if let Some(element) = element {
+            let at = work
+                .watched
+                .iter()
+                .position(|watched| watched.id == element);
+            let at = at.expect("an element is watched until its last line has come");
+            work.watched[at].in_flight -= 1;
+            self.forget_element(&mut mfc, place, at);
+        }
         self.finish_if_complete(&mut mfc, place);
         self.pump(&mut mfc);
         drop(mfc);
@@ -915,6 +964,7 @@ impl World {
         }
         let work = mfc.work.remove(place);
         self.finished[mfc.spe.index()].set(true);
+        let mut given_back = Vec::new();
         match (work.entry, work.task) {
             (
                 Some(entry),
@@ -929,15 +979,19 @@ impl World {
                     entry,
                     id: work.id,
                     issue: work.issue,
-                    watched: work.watched,
                 };
                 mfc.stalled.push((stalled, cursor));
                 return;
             }
             (Some(entry), _) => mfc.queue.complete(entry),
-            (None, _) => mfc.typed.retain(|(id, _)| *id != work.id),
+            (None, _) => {
+                mfc.typed.retain(|(id, _)| *id != work.id);
+                given_back = mfc.held.extract_if(.., |(id, _)| *id == work.id).collect();
+            }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
+        // After the watch has forgotten the transfer.
+        drop(given_back);
         let depth = SPU_QUEUE_ENTRIES - mfc.free_entries();
         let now_fs = self.now_fs();
         self.observer
@@ -1009,6 +1063,21 @@ impl World {
     pub fn typed_is_complete(&self, spe: SpeId, id: u64) -> bool {
         let mfc = self.mfcs[spe.index()].borrow();
         mfc.typed.iter().all(|(other, _)| *other != id)
+    }
+
+    /// Keeps the buffer of a view that is gone until its last transfer is complete.
+    pub fn hold_buffer(&self, spe: SpeId, transfer: u64, buffer: LocalBuffer) {
+        if !self.typed_is_complete(spe, transfer) {
+            self.mfcs[spe.index()]
+                .borrow_mut()
+                .held
+                .push((transfer, buffer));
+        }
+    }
+
+    /// Whether buffers are held whose views are gone.
+    pub fn holds_buffers(&self, spe: SpeId) -> bool {
+        !self.mfcs[spe.index()].borrow().held.is_empty()
     }
 
     /// Whether all typed puts are complete.
@@ -1093,9 +1162,13 @@ impl SimMfc {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
         world.pass(self.core(), world.costs.issue_fs);
-        let held = world.caches.borrow().held(spe, line);
+        let mut caches = world.caches.borrow_mut();
+        let (held, owner) = (caches.held(spe, line), caches.changed_by(line));
+        // Who has changed the line sees the request long before the requester has the line, and shares it
+        // from then on.
+        caches.read(spe, line);
+        drop(caches);
         if held == Held::No && !world.is_in_condition() {
-            let owner = world.caches.borrow().changed_by(line);
             let (target, place) = match owner {
                 Some(owner) => (Node::Spe(owner as u16), Place::AtomicCache),
                 None => {
@@ -1225,7 +1298,7 @@ impl Mfc for SimMfc {
             if let Err(fault) = mfc.check_list(cursor, world.words.len()) {
                 outcome = outcome.and(Err(fault));
                 mfc.queue.complete(entry);
-                world.forget_command(&mfc, stalled.id, false, &stalled.watched);
+                world.forget_command(&mfc, stalled.id, false, &[]);
                 continue;
             }
             mfc.work.push(Work {
@@ -1242,7 +1315,7 @@ impl Mfc for SimMfc {
                 is_blocked: false,
                 is_watched: false,
                 issue: stalled.issue,
-                watched: stalled.watched,
+                watched: Vec::new(),
             });
         }
         world.start_commands(&mut mfc);

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use cellworks_machine::mailbox::{MailboxFull, Outbound};
-use cellworks_machine::mfc::{Direction, EffectiveAddress};
+use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr};
 use cellworks_machine::{
     AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, ProblemStateRegister,
     Processor, SignalRegister, Spe, SpeId, StageError, StageRequest, ThreadId, Time, Timebase,
@@ -41,12 +41,24 @@ pub struct SimSpe {
     views: Zeroed,
 }
 
-/// What keeps a view's room in the local store.
-#[derive(Debug)]
+/// What keeps a view's room in the local store, until its transfers are complete.
 pub struct SimHold {
-    buffer: LocalBuffer,
-    /// The transfer that brings its bytes.
-    transfer: Option<u64>,
+    world: Rc<World>,
+    spe: SpeId,
+    /// Taken when it is dropped.
+    buffer: Option<LocalBuffer>,
+    address: LsAddr,
+    /// The last transfer of its bytes.
+    transfer: Cell<Option<u64>>,
+}
+
+impl Drop for SimHold {
+    fn drop(&mut self) {
+        // A view is given up while its bytes may still be on their way; its room is not.
+        if let (Some(buffer), Some(transfer)) = (self.buffer.take(), self.transfer.get()) {
+            self.world.hold_buffer(self.spe, transfer, buffer);
+        }
+    }
 }
 
 impl SimSpe {
@@ -419,9 +431,26 @@ unsafe impl Spe for SimSpe {
     unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, SimHold), StageError> {
         let StageRequest { memory, bytes, .. } = request;
         let align = request.align.max(QUADWORD_BYTES) as u32;
-        let buffer = self
-            .local_store
-            .reserve_at(bytes, align, request.what, request.at)?;
+        let reserve = || {
+            self.local_store
+                .reserve_at(bytes, align, request.what, request.at)
+        };
+        let mut reserved = reserve();
+        // What was put back leaves its room when it is there.
+        while reserved.is_err() && self.world.holds_buffers(self.id) {
+            let before = self.local_store.free_bytes();
+            let why = "room in its local store, of which views that were put back hold the rest";
+            let waited =
+                self.world
+                    .wait_until(self.core(), Cause::Dma, &why, request.at, &mut || {
+                        self.local_store.free_bytes() > before
+                    });
+            if !waited {
+                break;
+            }
+            reserved = reserve();
+        }
+        let buffer = reserved?;
         // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as large as
         // the local store.
         let local = unsafe { self.views.base().add(buffer.address().0 as usize) };
@@ -439,13 +468,19 @@ unsafe impl Spe for SimSpe {
             self.world
                 .begin_typed(self.id, Direction::Get, buffer.address(), bytes)
         });
-        let hold = SimHold { buffer, transfer };
+        let hold = SimHold {
+            world: Rc::clone(&self.world),
+            spe: self.id,
+            address: buffer.address(),
+            buffer: Some(buffer),
+            transfer: Cell::new(transfer),
+        };
         Ok((local, hold))
     }
 
     #[track_caller]
     fn arrived(&self, hold: &SimHold) {
-        if let Some(transfer) = hold.transfer {
+        if let Some(transfer) = hold.transfer.get() {
             let (world, at) = (&self.world, Location::caller());
             let why = "a view to arrive in its local store";
             world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
@@ -467,8 +502,9 @@ unsafe impl Spe for SimSpe {
         unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         if !threads::is_cancelled() {
             self.wait_for_entry(Location::caller());
-            let lsa = hold.buffer.address();
-            self.world.begin_typed(self.id, Direction::Put, lsa, bytes);
+            let (put, lsa) = (Direction::Put, hold.address);
+            let transfer = self.world.begin_typed(self.id, put, lsa, bytes);
+            hold.transfer.set(Some(transfer));
         }
     }
 

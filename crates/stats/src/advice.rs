@@ -658,25 +658,23 @@ impl Run<'_> {
                         .into_iter()
                         .find_map(|word| Some((wake_up, word, self.exchange(word, between, cell)?)))
                 })?;
-        let of_exchange = format!(
-            "a {word} exchange while both sides spin ({})",
-            time(exchange.is)
-        );
-        let may_sleep = |how| {
+        let exchange_is = time(exchange.is);
+        let need_not_spin = |how| {
             format!(
-                "Waiting may always sleep: waking an SPE takes {}, {how} {of_exchange}.",
+                "Let SPEs wait, and do not spin: an SPE that has waited has its word after {}, {how} a {word} \
+                 exchange takes ({exchange_is}).",
                 time(wake_up.is)
             )
         };
         match wake_up.beside(exchange) {
             Compared::More(ratio) => Some(format!(
                 "Spin where a wait is shorter than {}, and sleep where it is longer: so long it takes to wake an \
-                 SPE, {} times as long as {of_exchange}.",
+                 SPE, {} times as long as a {word} exchange while both sides spin ({exchange_is}).",
                 time(wake_up.is),
                 plain(ratio)
             )),
-            Compared::Equal => Some(may_sleep("as long as")),
-            Compared::Less(_) => Some(may_sleep("less than")),
+            Compared::Equal => Some(need_not_spin("as long as")),
+            Compared::Less(_) => Some(need_not_spin("less than")),
             Compared::Unclear => None,
         }
     }

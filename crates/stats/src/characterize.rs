@@ -1,5 +1,9 @@
 //! What to measure to know a machine.
 
+mod simulated;
+
+pub use simulated::characterize_simulated;
+
 use cellworks_machine::{CellId, Span, Topology};
 
 use crate::{Count, Function, Iterations, Limits, Request};
@@ -89,11 +93,7 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
         iterations: Iterations::Within(EACH),
         ..Request::new(function)
     };
-    // One SPE; all on one buffer; each of all on its own.
-    let mut counts = vec![Count::Shared(1)];
-    if all > 1 {
-        counts.extend([Count::Shared(all), Count::Private(all)]);
-    }
+    let counts = one_and_all(all);
     let mut requests = Vec::new();
 
     requests.push(request(Function::MkThread));
@@ -103,25 +103,7 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
             ..request(Function::MkThread)
         });
     }
-    for function in [Function::Mailbox, Function::Signal] {
-        for cell in topology.cells() {
-            requests.push(Request {
-                cell: Some(cell),
-                ..request(function)
-            });
-        }
-        for cell in topology.cells() {
-            let between = Request {
-                spes: Count::Shared(2),
-                between_spes: true,
-                ..request(function)
-            };
-            requests.push(Request {
-                cell: Some(cell),
-                ..between
-            });
-        }
-    }
+    requests.extend(exchanges(topology, request));
     for function in [Function::DmaGet, Function::DmaPut] {
         for bytes in BLOCK_BYTES {
             for spes in counts.iter().copied() {
@@ -161,33 +143,69 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
         }
     }
     for function in [Function::DmaListGet, Function::DmaListPut] {
-        for elements in LIST_ELEMENTS {
-            requests.push(Request {
-                list_elements: Some(elements),
-                block_bytes: Some(LIST_TOTAL_BYTES / elements as usize),
-                ..request(function)
-            });
-        }
+        requests.extend(lists(&request(function)));
     }
-    let atomics = Function::ALL
-        .into_iter()
-        .filter(|function| (Function::FetchAdd..=Function::FetchSet).contains(function));
-    for function in atomics {
-        requests.extend(counts.iter().map(|spes| Request {
-            spes: *spes,
-            ..request(function)
-        }));
-    }
-    requests.extend(some_of(all).map(|spes| Request {
-        spes: Count::Shared(spes),
-        ..request(Function::FetchAdd)
-    }));
+    requests.extend(atomics(all, request));
     requests.extend(wake_ups(topology, &request(Function::WakeUp)));
     requests.extend(copies(all, limits, &request(Function::Copy)));
     requests.extend(chases(all, &request(Function::Chase)));
     // What the machine does not have: larger blocks, Cells without SPEs, a second SPE.
     requests.retain(|request| request.plan(topology, limits).is_ok());
     requests
+}
+
+/// One SPE; all on one buffer; each of all on its own.
+fn one_and_all(all: usize) -> Vec<Count> {
+    let mut counts = vec![Count::Shared(1)];
+    if all > 1 {
+        counts.extend([Count::Shared(all), Count::Private(all)]);
+    }
+    counts
+}
+
+/// Mailboxes and signals between one SPE of each Cell and the PPE, and between it and SPE 0.
+fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<Request> {
+    let mut requests = Vec::new();
+    for function in [Function::Mailbox, Function::Signal] {
+        for (spes, between_spes) in [(1, false), (2, true)] {
+            requests.extend(topology.cells().map(|cell| Request {
+                spes: Count::Shared(spes),
+                between_spes,
+                cell: Some(cell),
+                ..request(function)
+            }));
+        }
+    }
+    requests
+}
+
+/// Lists of few long elements to many short ones.
+fn lists(request: &Request) -> impl Iterator<Item = Request> {
+    LIST_ELEMENTS.into_iter().map(|elements| Request {
+        list_elements: Some(elements),
+        block_bytes: Some(LIST_TOTAL_BYTES / elements as usize),
+        ..request.clone()
+    })
+}
+
+/// All atomic operations by one SPE and by all; one of them also by numbers of SPEs between.
+fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
+    let functions = Function::ALL
+        .into_iter()
+        .filter(|function| (Function::FetchAdd..=Function::FetchSet).contains(function));
+    let by_one_and_all = functions.flat_map(|function| {
+        let request = request(function);
+        let by = move |spes| Request {
+            spes,
+            ..request.clone()
+        };
+        one_and_all(all).into_iter().map(by)
+    });
+    let by_some = some_of(all).map(|spes| Request {
+        spes: Count::Shared(spes),
+        ..request(Function::FetchAdd)
+    });
+    by_one_and_all.chain(by_some).collect()
 }
 
 /// The PPE wakes an SPE of the first and of the last Cell, and so does SPE 0.

@@ -30,7 +30,7 @@ mod sample;
 mod shuffle;
 
 pub use advice::advise;
-pub use characterize::characterize;
+pub use characterize::{characterize, characterize_simulated};
 pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unused};
 pub use findings::findings;
 pub use function::Function;

@@ -28,8 +28,9 @@ pub struct Measurement {
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// Where the median is, by the medians of the rounds; `None` if there were fewer than six, which
-    /// is too few to say so. By order statistics it would be there with a probability of at least 95 %
+    /// Where the median is, by the medians of the rounds. On a simulated machine, where rounds differ only by
+    /// what happens in them and every run has the same, it is from the lowest to the highest; `None` if there
+    /// was one round. Elsewhere `None` if there were fewer than six, which is too few to say so. By order statistics it would be there with a probability of at least 95 %
     /// if the rounds were independent of each other. Those of one visit are not, so the interval is
     /// widened to hold the median of each visit; after a single visit nothing shows what its rounds have
     /// in common.

@@ -58,7 +58,8 @@ pub struct Request {
     /// How often (`-i`). An iteration of [`Function::Chase`] is a walk of 1,024 nodes along every
     /// chain, and the measurement says what a node takes.
     pub iterations: Iterations,
-    /// How often before that, untimed (`-w`); `None` until 10 ms have passed.
+    /// How often before that, untimed (`-w`); `None` until 10 ms have passed, or for a quarter of a round
+    /// if iterations are [`Iterations::Steady`].
     pub warm_up: Option<u64>,
     /// Bytes in a block, in an element of a list, in a variable, or in a table of pointers (`-b`):
     /// 1,024 for a transfer or a copy, 64 for a list, 4 for a variable, 64 MB for a table if `None`.
@@ -103,6 +104,13 @@ pub enum Iterations {
     Exactly(u64),
     /// In rounds, at least six, until the interval of the median is narrow or so much time is spent.
     Within(Span),
+    /// In rounds of 2 to 128 iterations, until two that follow each other have the same median to a
+    /// thousandth, and eight at the most: for a simulated machine, where nothing but the operation itself
+    /// takes time and the same program always takes the same. One visit is enough there.
+    ///
+    /// A round has as many iterations as move 256 KB, between 16 and 128; where an iteration is
+    /// long, as the start of a program is, it has fewer.
+    Steady,
 }
 
 /// What a machine allows beyond its topology.
@@ -153,6 +161,8 @@ pub(crate) struct Pace {
 pub(crate) enum Timed {
     Exactly(u32),
     Within(Span),
+    /// In rounds of so many iterations.
+    Steady(u32),
 }
 
 /// What is to be done, and by whom.
@@ -169,10 +179,12 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after leaving it alone for so
+    /// long.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
+        alone: Span,
     },
     Copy(CopyTask),
     Chase(ChaseTask),
@@ -244,6 +256,14 @@ pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 /// their effective addresses; memory of less than 4 GiB is allocated so.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
+/// How long a partner is left alone that is an OS thread. It is asleep by then: nobody spins for longer than
+/// being woken takes, which is some ten microseconds.
+const ASLEEP: Span = Span::from_nanoseconds(1_000_000);
+
+/// How long a partner is left alone that has a local store of its own, as an SPE of a Cell has. It waits in
+/// hardware and does not sleep, so it only has to have begun.
+const WAITING: Span = Span::from_nanoseconds(2_000);
+
 const DEFAULT_BLOCK_BYTES: usize = 1024;
 const DEFAULT_ELEMENT_BYTES: usize = 64;
 const DEFAULT_LIST_ELEMENTS: u32 = 16;
@@ -294,7 +314,7 @@ impl Request {
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
         self.check_unused()?;
         self.check_alone()?;
-        let pace = self.pace()?;
+        self.check_iterations()?;
         let placed = self.place(topology)?;
         let function = self.function;
         let mut parameters = Parameters {
@@ -371,6 +391,10 @@ impl Request {
             Kind::WakeUp => Task::WakeUp {
                 between_spes: self.between_spes,
                 partners: spes,
+                alone: match limits.staging_bytes_max {
+                    None => ASLEEP,
+                    Some(_) => WAITING,
+                },
             },
             Kind::Copy => {
                 let bytes = self.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
@@ -407,7 +431,7 @@ impl Request {
         }
         Ok(Plan {
             function,
-            pace,
+            pace: self.pace(&task),
             task,
             module: placed.module,
             keep_samples: self.keep_samples,
@@ -453,24 +477,31 @@ impl Request {
         }
     }
 
-    fn pace(&self) -> Result<Pace, RequestError> {
-        let timed = match self.iterations {
-            Iterations::Exactly(0) => return Err(RequestError::Iterations { asked: 0 }),
-            Iterations::Exactly(asked) => Timed::Exactly(
-                u32::try_from(asked).map_err(|_| RequestError::Iterations { asked })?,
-            ),
-            Iterations::Within(span) => Timed::Within(span),
-        };
-        let warm_up = self
-            .warm_up
-            .map(|asked| u32::try_from(asked).map_err(|_| RequestError::WarmUp { asked }))
-            .transpose()?;
-        Ok(Pace {
-            warm_up,
-            timed,
+    /// Refuses numbers of iterations, before anything else is looked at.
+    fn check_iterations(&self) -> Result<(), RequestError> {
+        match self.iterations {
+            Iterations::Exactly(asked) if asked == 0 || u32::try_from(asked).is_err() => {
+                Err(RequestError::Iterations { asked })
+            }
+            _ => match self.warm_up {
+                Some(asked) if u32::try_from(asked).is_err() => Err(RequestError::WarmUp { asked }),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn pace(&self, task: &Task) -> Pace {
+        let checked = |number| u32::try_from(number).expect("the numbers were checked");
+        Pace {
+            warm_up: self.warm_up.map(checked),
+            timed: match self.iterations {
+                Iterations::Exactly(iterations) => Timed::Exactly(checked(iterations)),
+                Iterations::Within(span) => Timed::Within(span),
+                Iterations::Steady => Timed::Steady(task.steady_iterations()),
+            },
             earlier: Vec::new(),
             more_visits: false,
-        })
+        }
     }
 
     /// Chooses SPEs as the paper does: those of the Cell first, then the others in order. Between
@@ -549,7 +580,10 @@ impl Request {
 
     fn block(&self, limits: &Limits) -> Result<Shape, RequestError> {
         let bytes = self.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
-        check_dma_size(bytes, limits.block_bytes_max)?;
+        check_dma_size(
+            bytes,
+            limits.block_bytes_max.min(limits.local_block_bytes_max()),
+        )?;
         Ok(Shape::Block { bytes })
     }
 
@@ -736,6 +770,42 @@ impl Plan {
             | Task::WakeUp { partners: spes, .. }
             | Task::Copy(CopyTask { spes, .. }) => spes,
             Task::Chase(ChaseTask { spes, .. }) => spes,
+        }
+    }
+}
+
+impl Limits {
+    /// The largest block that a local store has room for: any where the window fits through which
+    /// large blocks move, otherwise what is left beside the control block.
+    fn local_block_bytes_max(&self) -> usize {
+        let room = self
+            .local_store_bytes
+            .saturating_sub(LOCAL_STORE_OVERHEAD_BYTES);
+        if room >= WINDOW_BYTES {
+            usize::MAX
+        } else {
+            room / LINE_BYTES * LINE_BYTES
+        }
+    }
+}
+
+impl Task {
+    /// How many iterations a round has on a machine where the same always takes the same time. The ends
+    /// of a round, where not all SPEs are busy, must be a small part of it; beyond that more iterations
+    /// only take longer to simulate.
+    fn steady_iterations(&self) -> u32 {
+        /// What a round moves, to and from each SPE.
+        const ROUND_BYTES: usize = 256 << 10;
+        let moving = |bytes: usize| (ROUND_BYTES / bytes.max(1)).clamp(16, 128) as u32;
+        match self {
+            // One takes milliseconds, and nothing of it overlaps with the next.
+            Self::Threads { .. } => 4,
+            Self::WakeUp { .. } => 16,
+            Self::Exchange { .. } | Self::Atomic(_) => 128,
+            Self::Transfer(task) => moving(task.shape.bytes()),
+            Self::Copy(task) => (ROUND_BYTES / task.bytes).clamp(2, 128) as u32,
+            // An iteration is 1,024 steps of every chain.
+            Self::Chase(_) => 2,
         }
     }
 }

@@ -425,6 +425,16 @@ impl<'a> Samples<'a> {
         })
     }
 
+    /// From the lowest to the highest median of the rounds, of which all were visited: the interval where
+    /// rounds differ only by what happens in them.
+    pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
+        let medians = || visited.iter().flatten();
+        Some(Interval {
+            low: self.operation_ns(*medians().min()?).min(p50),
+            high: self.operation_ns(*medians().max()?).max(p50),
+        })
+    }
+
     /// How many rounds counted.
     pub fn rounds(&self) -> usize {
         self.loops[0].len()

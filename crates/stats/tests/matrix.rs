@@ -51,6 +51,35 @@ fn within(primitive: Primitive, budget: Span) -> MatrixRequest {
     }
 }
 
+#[test]
+fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
+    let request = MatrixRequest {
+        steady: true,
+        ..MatrixRequest::new(Primitive::Copy)
+    };
+    let steady = plan(&two_sockets(), &request);
+    assert_eq!(steady.pairs().len(), 576 * 575 / 2);
+    assert_eq!(steady.takes().to_string(), "1.66 s");
+
+    let host = Host::builder().spes(3).build().unwrap();
+    let plan = |local_store_bytes| {
+        let limits = Limits {
+            local_store_bytes,
+            ..LIMITS
+        };
+        request.plan(host.topology(), &limits).unwrap()
+    };
+    for (local_store_bytes, block_bytes) in [(256 << 10, 16 << 10), (16 << 10, 4 << 10)] {
+        let measured = measure_matrix(&host, &plan(local_store_bytes), &mut go_on).unwrap();
+        assert_eq!(measured.block_bytes, Some(block_bytes));
+        assert_eq!(measured.pairs_measured, 3);
+    }
+}
+
+fn go_on(_: usize, _: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 fn count<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, usize> {
     let mut counts = BTreeMap::new();
     for key in keys {
@@ -232,7 +261,11 @@ fn what_cannot_be_measured_is_refused() {
         local_store_bytes: 16 << 10,
         ..LIMITS
     };
-    let error = MatrixRequest::new(Primitive::Copy).plan(&sockets, &small);
+    let large = MatrixRequest {
+        block_bytes: Some(16 << 10),
+        ..MatrixRequest::new(Primitive::Copy)
+    };
+    let error = large.plan(&sockets, &small).map(|_| ());
     assert_eq!(
         error.unwrap_err().to_string(),
         "a block of 16384 bytes: a local store of 16384 has no room for the one that is sent and \

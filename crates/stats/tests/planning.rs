@@ -3,6 +3,7 @@
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, characterize,
+    characterize_simulated,
 };
 
 /// What a Cell allows: no block above what one DMA command moves.
@@ -658,6 +659,90 @@ fn a_large_machine_is_characterized_by_100_to_300_measurements() {
     };
     let requests = characterize(&large, &limits).len();
     assert!((100..300).contains(&requests), "{requests}");
+}
+
+#[test]
+fn a_simulated_blade_is_characterized_by_the_curves_of_the_paper() {
+    let requests = characterize_simulated(&blade(), &CELL);
+    for (at, request) in requests.iter().enumerate() {
+        assert_eq!(request.iterations, Iterations::Steady);
+        assert!(!requests[..at].contains(request), "{request:?} twice");
+    }
+    let has = |line: &str| {
+        let wanted = Request {
+            iterations: Iterations::Steady,
+            ..request(line)
+        };
+        assert!(requests.contains(&wanted), "{line}");
+    };
+    for function in ["dmaget", "dmaput"] {
+        for spes in ["-n 1", "-n 2", "-N 2", "-n 4", "-N 8", "-n 16", "-N 16"] {
+            for (bytes, module) in [(16, 0), (128, 1), (1_024, 0), (16_384, 1)] {
+                has(&format!("-f {function} {spes} -b {bytes} -c 0 -m {module}"));
+            }
+        }
+        for spes in [2, 4, 8, 16] {
+            has(&format!("-f {function} -n {spes} -b 16384 -c 0 -s"));
+            has(&format!("-f {function} -n {spes} -b 16 -c 1 -s"));
+        }
+    }
+    for spes in [1, 16] {
+        has(&format!("-f dmalistget -n {spes} -l 1024 -b 16"));
+        has(&format!("-f mkthread -n {spes}"));
+        has(&format!("-f fetchset -n {spes}"));
+    }
+    has("-f signal -n 2 -c 1 -s");
+    has("-f chase -b 262144 -k 16 --load 0");
+    has("-f chase -b 262144 -k 1 --load 15");
+    assert!((200..350).contains(&requests.len()), "{}", requests.len());
+}
+
+#[test]
+fn a_simulated_machine_is_characterized_by_all_its_spes_and_what_it_has_room_for() {
+    let of_six = characterize_simulated(&single(6), &CELL);
+    let has = |spes| of_six.iter().any(|request| request.spes == spes);
+    assert!(has(Count::Private(6)) && has(Count::Shared(4)) && !has(Count::Shared(8)));
+
+    let of_one = characterize_simulated(&single(1), &CELL);
+    let alone = |request: &Request| request.spes == Count::Shared(1) && !request.between_spes;
+    assert!(of_one.iter().all(alone) && of_one.len() > 30);
+
+    let small = Limits {
+        local_store_bytes: 16 << 10,
+        staging_bytes_max: Some(2 << 10),
+        ..CELL
+    };
+    let of_small = characterize_simulated(&blade(), &small);
+    let largest = of_small
+        .iter()
+        .filter(|request| request.function == Function::DmaPut)
+        .filter_map(|request| request.block_bytes);
+    assert_eq!(largest.max(), Some(4 << 10));
+    let lists = |request: &&Request| request.list_elements.is_some();
+    assert_eq!(of_small.iter().filter(lists).count(), 0, "16 KB each");
+}
+
+#[test]
+fn a_block_leaves_room_for_the_control_block() {
+    let refusal = |local_store_bytes, bytes| {
+        let limits = Limits {
+            block_bytes_max: 64 << 20,
+            local_store_bytes,
+            ..CELL
+        };
+        let plan = request(&format!("-f dmaget -b {bytes}")).plan(&single(1), &limits);
+        plan.err().map(|error| error.to_string())
+    };
+    let message = "a block of 16384 bytes: here a block has at most 16128 bytes; use 16128";
+    assert_eq!(refusal(16 << 10, 16 << 10).as_deref(), Some(message));
+    assert_eq!(refusal(16 << 10, 16_128), None);
+    assert_eq!(refusal(64 << 10, 60 << 10), None);
+    assert!(refusal(64 << 10, 64 << 10).is_some());
+    assert_eq!(
+        refusal(256 << 10, 1 << 20),
+        None,
+        "it moves through a window"
+    );
 }
 
 /// However many SPEs there are, all numbers of them copy blocks of one size, one of them included.

@@ -5,7 +5,13 @@ use cellworks_stats::{Count, MatrixRequest, MatrixRequestError, Request, Request
 
 /// The error, in the words of the command line: with the flag in front, and an example that works.
 /// An example keeps `-s`, unless that is what is wrong.
-pub(super) fn explain(error: &RequestError, request: &Request, topology: &Topology) -> String {
+/// `machine` is the flag that chooses it, if one has to.
+pub(super) fn explain(
+    error: &RequestError,
+    request: &Request,
+    topology: &Topology,
+    machine: &str,
+) -> String {
     let function = request.function;
     let number = request.spes.number();
     let spes = match request.spes {
@@ -66,7 +72,7 @@ pub(super) fn explain(error: &RequestError, request: &Request, topology: &Topolo
         RequestError::Room { .. } => (spes, format!("{spes} {number} -b 128")),
     };
     let between = if between_spes { " -s" } else { "" };
-    format!("{flag}: {error}\n  example: cellworks stats -f {function} {example}{between}")
+    format!("{flag}: {error}\n  example: cellworks stats{machine} -f {function} {example}{between}")
 }
 
 /// The same for a matrix; `name` is what it is of.
@@ -74,6 +80,7 @@ pub(super) fn explain_matrix(
     error: &MatrixRequestError,
     request: &MatrixRequest,
     name: &str,
+    machine: &str,
 ) -> String {
     let flag = match error {
         MatrixRequestError::TooFewSpes { .. } => "--matrix",
@@ -90,7 +97,7 @@ pub(super) fn explain_matrix(
         _ if request.budget.is_none() => " --full",
         _ => "",
     };
-    format!("{flag}: {error}\n  example: cellworks stats --matrix {name}{example}")
+    format!("{flag}: {error}\n  example: cellworks stats{machine} --matrix {name}{example}")
 }
 
 #[cfg(test)]
@@ -118,7 +125,7 @@ mod tests {
         let refused = in_cell(Some(0));
         let error = refused.plan(&pair, &HOST_LIMITS).unwrap_err();
         assert_eq!(
-            explain(&error, &refused, &pair),
+            explain(&error, &refused, &pair, ""),
             "-c: Cell 0: on a pair it has no SPE besides SPE 0, which is the other side; use another Cell\n  \
              example: cellworks stats -f mailbox -n 2 -s"
         );

@@ -2,6 +2,7 @@
 
 mod explain;
 mod session;
+mod simulated;
 mod work;
 
 use std::ops::ControlFlow;
@@ -12,10 +13,10 @@ use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
 use cellworks_stats::{Limits, MeasureError, Visits, measure_matrix};
 
 use crate::Failure;
-use crate::args::{MachineName, StatsArgs, span};
+use crate::args::{StatsArgs, Wanted, span};
 use crate::output::Page;
 use crate::surroundings::Surroundings;
-use session::{Conclusion, Session};
+use session::{Around, Conclusion, Session};
 use work::{MatrixWork, Work, title_of};
 
 /// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in the
@@ -40,28 +41,30 @@ const EACH: Duration = Duration::from_millis(100);
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
     let page = arguments.output.html.as_deref().map(Page::at).transpose()?;
-    match arguments.machine {
-        MachineName::Host => {
-            let run_failed = |error: &dyn std::error::Error| Failure::Run(error.to_string());
-            // Ctrl-C asks about it from a thread of its own, as long as the process lives.
-            let host: &'static Host = Box::leak(Box::new(Host::new().map_err(|e| run_failed(&e))?));
-            // What cannot be done is said before anybody waits.
-            Work::of(&wanted, host.topology(), &HOST_LIMITS, arguments)?;
-            let surroundings = Surroundings::of(host).map_err(|e| run_failed(&e))?;
-            let limits = limits_of(&surroundings);
-            let work = Work::of(&wanted, host.topology(), &limits, arguments)?;
-            let session = Session::begin(
-                host.topology(),
-                "host",
-                surroundings,
-                work.titles(),
-                work.not_measured.clone(),
-                arguments,
-                page,
-            );
-            session.conclude(measure_all(host, work, &session))
-        }
+    if arguments.is_simulated() {
+        simulated::run(arguments, &wanted, page)
+    } else {
+        run_on_host(arguments, &wanted, page)
     }
+}
+
+fn run_on_host(arguments: &StatsArgs, wanted: &Wanted, page: Option<Page>) -> Result<(), Failure> {
+    let run_failed = |error: &dyn std::error::Error| Failure::Run(error.to_string());
+    // Ctrl-C asks about it from a thread of its own, as long as the process lives.
+    let host: &'static Host = Box::leak(Box::new(Host::new().map_err(|e| run_failed(&e))?));
+    // What cannot be done is said before anybody waits.
+    Work::of(wanted, host.topology(), &HOST_LIMITS, arguments)?;
+    let surroundings = Surroundings::of(host).map_err(|e| run_failed(&e))?;
+    let limits = limits_of(&surroundings);
+    let work = Work::of(wanted, host.topology(), &limits, arguments)?;
+    let session = Session::begin(
+        host.topology(),
+        Around::Computer(Box::new(surroundings)),
+        &work,
+        arguments,
+        page,
+    );
+    session.conclude(measure_all(host, work, &session, &mut |_| {}))
 }
 
 /// What this computer allows in its present state.
@@ -81,7 +84,14 @@ fn limits_of(surroundings: &Surroundings) -> Limits {
 
 /// Measures the matrices. Then visits each plan in turn, and all of them again: so each is measured
 /// at several times, and its interval says whether the computer was the same then.
-fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclusion {
+///
+/// `after` is told of each run what was measured in it.
+fn measure_all<M: Machine>(
+    machine: &M,
+    work: Work,
+    session: &Session,
+    after: &mut dyn FnMut(&str),
+) -> Conclusion {
     let Work {
         matrices,
         plans,
@@ -94,6 +104,7 @@ fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclu
         if let Err(end) = measure_pairs(machine, step, matrix, session) {
             return end;
         }
+        after(&matrix.title);
     }
     let mut all: Vec<_> = plans
         .into_iter()
@@ -132,6 +143,7 @@ fn measure_all<M: Machine>(machine: &M, work: Work, session: &Session) -> Conclu
                 }
                 Err(error) => return Conclusion::Failed(format!("{title}: {error}")),
             }
+            after(&title);
         }
     }
     Conclusion::Done

@@ -17,14 +17,16 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Topology;
 use cellworks_report::{
-    MachineInfo, NotMeasured, Report, SCHEMA_VERSION, Trust, csv, html, json, table,
+    Counters, MachineInfo, NotMeasured, Report, SCHEMA_VERSION, Simulation, Trust, csv, html, json,
+    table,
 };
 use cellworks_stats::{Matrix, Measurement, advise, findings};
 
+use super::work::Work;
 use crate::args::{Format, StatsArgs};
 use crate::output::{Page, print, warn};
 use crate::progress::Progress;
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Surroundings, environment_of_a_simulation};
 use crate::{Failure, exit_code};
 
 /// How long Ctrl-C waits for the present measurement to end.
@@ -60,12 +62,23 @@ pub(super) struct Session {
     /// When Ctrl-C was pressed first.
     interrupted: OnceLock<Instant>,
     topology: Topology,
-    kind: &'static str,
-    surroundings: Surroundings,
+    surroundings: Around,
     progress: Progress,
     format: Format,
     page: Option<Page>,
     quiet: bool,
+}
+
+/// What is around the machine that is measured.
+pub(super) enum Around {
+    /// The computer that it is.
+    Computer(Box<Surroundings>),
+    /// Nothing that could disturb it: it is simulated.
+    Nothing {
+        /// What people call it.
+        title: String,
+        how: Simulation,
+    },
 }
 
 /// What was found, and what is still to come.
@@ -75,6 +88,8 @@ struct Found {
     not_measured: Vec<NotMeasured>,
     /// Why the numbers cannot be trusted.
     reasons: Vec<String>,
+    counters: Option<Counters>,
+    warnings: Vec<String>,
 }
 
 /// Something that is to be measured.
@@ -93,22 +108,18 @@ enum State {
 }
 
 impl Session {
-    /// Begins a run that measures what `titles` name. From here on Ctrl-C ends it.
+    /// Begins a run that does this work. From here on Ctrl-C ends it.
     pub fn begin(
         topology: &Topology,
-        kind: &'static str,
-        surroundings: Surroundings,
-        titles: Vec<String>,
-        not_measured: Vec<NotMeasured>,
+        surroundings: Around,
+        work: &Work,
         arguments: &StatsArgs,
         page: Option<Page>,
     ) -> Arc<Self> {
-        if !arguments.quiet {
-            surroundings
-                .warnings()
-                .iter()
-                .for_each(|warning| warn(warning));
+        if let (Around::Computer(computer), false) = (&surroundings, arguments.quiet) {
+            computer.warnings().iter().for_each(|warning| warn(warning));
         }
+        let titles = work.titles();
         let step = |title| Step {
             title,
             state: State::Waiting,
@@ -118,12 +129,13 @@ impl Session {
             found: Mutex::new(Some(Found {
                 steps: titles.into_iter().map(step).collect(),
                 matrices: Vec::new(),
-                not_measured,
+                not_measured: work.not_measured.clone(),
                 reasons: Vec::new(),
+                counters: None,
+                warnings: Vec::new(),
             })),
             interrupted: OnceLock::new(),
             topology: topology.clone(),
-            kind,
             surroundings,
             format: arguments.output.format,
             page,
@@ -145,7 +157,10 @@ impl Session {
         if self.is_interrupted() {
             return Some(Conclusion::Interrupted);
         }
-        self.surroundings.check().err().map(Conclusion::Spoiled)
+        match &self.surroundings {
+            Around::Computer(computer) => computer.check().err().map(Conclusion::Spoiled),
+            Around::Nothing { .. } => None,
+        }
     }
 
     /// Where progress is shown.
@@ -164,6 +179,20 @@ impl Session {
             found.steps[step].state = State::Settled;
             found.matrices.push(matrix);
         });
+    }
+
+    /// Takes down what somebody should know who reads the numbers, and says it.
+    pub fn warned(&self, warnings: Vec<String>) {
+        if !self.quiet {
+            self.progress.clear();
+            warnings.iter().for_each(|warning| warn(warning));
+        }
+        self.update(|found| found.warnings.extend(warnings));
+    }
+
+    /// Takes down what the parts of a simulated machine did.
+    pub fn counted(&self, counters: Counters) {
+        self.update(|found| found.counters = Some(counters));
     }
 
     /// Takes down that a step gave a result that cannot be true.
@@ -297,18 +326,29 @@ impl Session {
         if let Conclusion::Spoiled(why) = conclusion {
             reasons.push(why.clone());
         }
-        let environment = if running {
-            self.surroundings.meanwhile()
-        } else {
-            let (environment, disturbances) = self.surroundings.after();
-            // Where nothing was measured, nothing was disturbed.
-            if done > 0 {
-                reasons.extend(disturbances);
+        let of_topology = |simulation| MachineInfo::of(&self.topology, simulation);
+        let (mut environment, machine) = match &self.surroundings {
+            Around::Computer(computer) if running => (computer.meanwhile(), of_topology(None)),
+            Around::Computer(computer) => {
+                let (environment, disturbances) = computer.after();
+                // Where nothing was measured, nothing was disturbed.
+                if done > 0 {
+                    reasons.extend(disturbances);
+                }
+                (environment, of_topology(None))
             }
-            environment
+            Around::Nothing { title, how } => {
+                let machine = MachineInfo {
+                    name: title.clone(),
+                    ..of_topology(Some(how.clone()))
+                };
+                (environment_of_a_simulation(), machine)
+            }
         };
-        // An interrupted run has fewer visits than an interval takes.
-        if !matches!(conclusion, Conclusion::Interrupted) {
+        environment.warnings.extend(found.warnings);
+        // An interrupted run has fewer visits than an interval takes, and what is simulated comes out
+        // the same next time.
+        if !matches!(conclusion, Conclusion::Interrupted) && machine.simulation.is_none() {
             reasons.extend(too_wide(&measurements));
         }
         reasons.extend(found.matrices.iter().filter_map(misplaced));
@@ -316,7 +356,7 @@ impl Session {
         let advice = advise(&self.topology, &measurements, &results, &found.matrices);
         Report {
             schema_version: SCHEMA_VERSION,
-            machine: MachineInfo::of(&self.topology, self.kind),
+            machine,
             environment,
             command: "stats".to_owned(),
             trust: Trust {
@@ -329,6 +369,7 @@ impl Session {
             matrices: found.matrices,
             results,
             advice,
+            counters: found.counters,
         }
     }
 }

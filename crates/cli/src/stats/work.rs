@@ -5,8 +5,8 @@ use std::time::Duration;
 use cellworks_machine::Topology;
 use cellworks_report::{NotMeasured, title};
 use cellworks_stats::{
-    Iterations, Limits, MatrixPlan, MatrixRequest, MatrixRequestError, Plan, Primitive, Request,
-    characterize,
+    Function, Iterations, Limits, MatrixPlan, MatrixRequest, MatrixRequestError, Plan, Primitive,
+    Request, RequestError, characterize, characterize_simulated,
 };
 
 use super::explain::{explain, explain_matrix};
@@ -56,17 +56,24 @@ impl Work {
         arguments: &StatsArgs,
     ) -> Result<Self, Failure> {
         match wanted {
-            Wanted::One(request) => Self::one(request, topology, limits),
+            Wanted::One(request) => Self::one(request, topology, limits, arguments),
             Wanted::Matrix(request) => {
                 let name = request.primitive.name();
-                let plan = request
-                    .plan(topology, limits)
-                    .map_err(|error| Failure::Usage(explain_matrix(&error, request, name)))?;
+                let plan = request.plan(topology, limits).map_err(|error| {
+                    Failure::Usage(explain_matrix(
+                        &error,
+                        request,
+                        name,
+                        &arguments.machine_flag(),
+                    ))
+                })?;
                 Ok(Self {
                     matrices: vec![MatrixWork {
                         title: matrix_title(name),
                         plan,
-                        budget: (!arguments.full).then(|| arguments.budget_of_a_matrix()),
+                        // How long a simulation takes must not decide what it measures.
+                        budget: (!arguments.full && !arguments.is_simulated())
+                            .then(|| arguments.budget_of_a_matrix()),
                     }],
                     plans: Vec::new(),
                     visits: 1,
@@ -75,20 +82,30 @@ impl Work {
                     not_measured: Vec::new(),
                 })
             }
+            Wanted::Everything if arguments.is_simulated() => {
+                Ok(Self::everything_simulated(topology, limits, arguments))
+            }
             Wanted::Everything => Ok(Self::everything(topology, limits, arguments)),
         }
     }
 
-    fn one(request: &Request, topology: &Topology, limits: &Limits) -> Result<Self, Failure> {
-        let plan = request
-            .plan(topology, limits)
-            .map_err(|error| Failure::Usage(explain(&error, request, topology)))?;
+    fn one(
+        request: &Request,
+        topology: &Topology,
+        limits: &Limits,
+        arguments: &StatsArgs,
+    ) -> Result<Self, Failure> {
+        let explained = |error: RequestError| {
+            let machine = arguments.machine_flag();
+            Failure::Usage(explain(&error, request, topology, &machine))
+        };
+        let plan = request.plan(topology, limits).map_err(explained)?;
         Ok(Self {
             matrices: Vec::new(),
             plans: vec![plan],
             // So many iterations were asked for, not three times as many.
             visits: match request.iterations {
-                Iterations::Exactly(_) => 1,
+                Iterations::Exactly(_) | Iterations::Steady => 1,
                 Iterations::Within(_) => VISITS,
             },
             budget: None,
@@ -100,11 +117,7 @@ impl Work {
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
         let budget = arguments.budget_of_everything();
         let (mut matrices, mut no_time) = (Vec::new(), Vec::new());
-        // CSV has one header, and that is of measurements.
-        let only_csv =
-            matches!(arguments.output.format, Format::Csv) && arguments.output.html.is_none();
-        let primitives: &[Primitive] = if only_csv { &[] } else { &Primitive::ALL };
-        for &primitive in primitives {
+        for &primitive in primitives_of(arguments) {
             let title = matrix_title(primitive.name());
             let budget = EACH_MATRIX.min(budget / MATRIX_PER_BUDGET);
             let request = MatrixRequest {
@@ -123,24 +136,41 @@ impl Work {
                 Err(error) => unreachable!("what leaves everything open can be planned: {error}"),
             }
         }
-        let plans = characterize(topology, limits)
-            .iter()
-            .map(|request| {
-                let request = Request {
-                    keep_samples: arguments.samples,
-                    ..request.clone()
-                };
-                let plan = request.plan(topology, limits);
-                plan.expect("what describes a machine can be measured on it")
-            })
-            .collect();
         Self {
             matrices,
-            plans,
+            plans: plans_of(characterize(topology, limits), topology, limits, arguments),
             visits: VISITS,
             budget: Some(budget),
             no_time,
             not_measured: impossible(topology),
+        }
+    }
+
+    /// The same for a simulated machine, where each plan is visited once and takes as long as it takes.
+    fn everything_simulated(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
+        let matrix = |&primitive: &Primitive| {
+            let request = MatrixRequest {
+                steady: true,
+                ..MatrixRequest::new(primitive)
+            };
+            // A machine with one SPE has none, which is among what is impossible.
+            let plan = request.plan(topology, limits).ok()?;
+            Some(MatrixWork {
+                title: matrix_title(primitive.name()),
+                plan,
+                budget: None,
+            })
+        };
+        let requests = characterize_simulated(topology, limits);
+        let mut not_measured = impossible(topology);
+        not_measured.extend(too_large(topology, limits));
+        Self {
+            matrices: primitives_of(arguments).iter().filter_map(matrix).collect(),
+            plans: plans_of(requests, topology, limits, arguments),
+            visits: 1,
+            budget: None,
+            no_time: Vec::new(),
+            not_measured,
         }
     }
 
@@ -151,6 +181,53 @@ impl Work {
         let plans = self.plans.iter().map(title_of);
         matrices.chain(plans).chain(self.no_time.clone()).collect()
     }
+}
+
+/// The matrices that are part of everything. CSV has one header, and that is of measurements.
+fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
+    let is_csv = matches!(arguments.output.format, Format::Csv);
+    if is_csv && arguments.output.html.is_none() {
+        &[]
+    } else {
+        &Primitive::ALL
+    }
+}
+
+fn plans_of(
+    requests: Vec<Request>,
+    topology: &Topology,
+    limits: &Limits,
+    arguments: &StatsArgs,
+) -> Vec<Plan> {
+    let plan = |request| {
+        let request = Request {
+            keep_samples: arguments.samples,
+            ..request
+        };
+        let plan = request.plan(topology, limits);
+        plan.expect("what describes a machine can be measured on it")
+    };
+    requests.into_iter().map(plan).collect()
+}
+
+/// What everything would include if local stores were larger.
+fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
+    let block = Request {
+        block_bytes: Some(16 << 10),
+        ..Request::new(Function::DmaGet)
+    };
+    let list = Request {
+        block_bytes: Some(1 << 10),
+        ..Request::new(Function::DmaListGet)
+    };
+    [("blocks of 16 KB", block), ("lists of 16 KB", list)]
+        .into_iter()
+        .filter_map(|(what, request)| {
+            let why = request.plan(topology, limits).err()?.to_string();
+            let what = what.to_owned();
+            Some(NotMeasured { what, why })
+        })
+        .collect()
 }
 
 /// One plan in a few words.

@@ -502,26 +502,34 @@ fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
         modules(machine_a),
         modules(machine_b),
     );
+    let simulation = |m: &MachineInfo| m.simulation.as_ref().map(crate::text::simulation);
+    if let (Some(in_a), Some(in_b)) = (simulation(machine_a), simulation(machine_b)) {
+        differ("Simulations", in_a, in_b);
+    }
     let (env_a, env_b) = (&a.environment, &b.environment);
+    let is_real = |report: &Report| report.machine.simulation.is_none();
     let system = |e: &Environment| {
         let kernel = e.kernel.as_deref().unwrap_or("of unknown release");
         format!("{} {kernel} on {}", e.operating_system, e.architecture)
     };
-    differ("Operating systems", system(env_a), system(env_b));
     let governors = |e: &Environment| match &e.host {
         Some(host) if !host.governors.is_empty() => host.governors.join(" and "),
         _ => "unknown".to_owned(),
     };
-    differ("Frequency governors", governors(env_a), governors(env_b));
     let quota = |e: &Environment| match e.host.as_ref().and_then(|host| host.quota_cpus) {
         Some(cpus) => crate::text::quota(cpus),
         None => "none".to_owned(),
     };
-    differ("CPU quotas", quota(env_a), quota(env_b));
+    // What a simulation says does not depend on the computer that runs it.
+    if is_real(a) && is_real(b) {
+        differ("Operating systems", system(env_a), system(env_b));
+        differ("Frequency governors", governors(env_a), governors(env_b));
+        differ("CPU quotas", quota(env_a), quota(env_b));
+    }
     let version = |e: &Environment| e.cellworks_version.clone();
     differ("Versions of cellworks", version(env_a), version(env_b));
     for (name, report) in [(name_a, a), (name_b, b)] {
-        if report.environment.build == "debug" {
+        if report.environment.build == "debug" && is_real(report) {
             notes.push(format!(
                 "{name} was measured by a debug build, whose times mean little."
             ));

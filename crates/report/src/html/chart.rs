@@ -31,7 +31,7 @@ const TICKS: f64 = 5.0;
 const DECADES_FEW: f64 = 2.5;
 
 /// A drawing.
-pub(super) struct Chart {
+pub(crate) struct Chart {
     pub title: String,
     pub x: Axis,
     pub y: Axis,
@@ -39,7 +39,7 @@ pub(super) struct Chart {
 }
 
 /// What an axis shows, and how its numbers are written.
-pub(super) struct Axis {
+pub(crate) struct Axis {
     /// With the unit, unless each tick has it.
     pub label: &'static str,
     pub spacing: Spacing,
@@ -48,7 +48,7 @@ pub(super) struct Axis {
 
 /// Where the numbers of an axis are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spacing {
+pub(crate) enum Spacing {
     /// From zero on, at equal distances.
     Linear,
     /// Whole numbers at equal distances.
@@ -61,13 +61,13 @@ pub(super) enum Spacing {
 }
 
 /// A line.
-pub(super) struct Series {
+pub(crate) struct Series {
     pub name: String,
     pub points: Vec<Point>,
 }
 
 /// A measured point.
-pub(super) struct Point {
+pub(crate) struct Point {
     pub x: f64,
     pub y: f64,
     /// The ends of the bar that shows how sure `y` is.
@@ -89,7 +89,7 @@ struct Placed<'a> {
 
 impl Chart {
     /// The drawing with its title and the names of its lines.
-    pub(super) fn render(&self) -> Markup {
+    pub(crate) fn render(&self) -> Markup {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let x = Placed::new(&self.x, points().map(|p| p.x), LEFT, RIGHT);
         let with_bars = points().flat_map(|p| {

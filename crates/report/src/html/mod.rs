@@ -15,7 +15,7 @@
 //! 150 KB, takes its colours from the reader's preference for light or dark, and prints. Comparisons
 //! have the same frame.
 
-mod chart;
+pub(crate) mod chart;
 mod matrix;
 mod page;
 mod sweeps;
@@ -28,6 +28,7 @@ use crate::text::{self, doubts, figures, parts_of, time};
 use crate::{Conditions, Environment, MachineInfo, Report};
 
 pub(crate) use page::{Page, Part, notice};
+pub(crate) use sweeps::short;
 
 /// The report as one HTML file that loads nothing.
 ///
@@ -36,12 +37,17 @@ pub fn render(report: &Report) -> String {
     let machine = &report.machine;
     let title = format!("{} – cellworks {}", machine.name, report.command);
     let curves = sweeps::of(report);
-    let parts: [(&str, &str, Option<Markup>); 7] = [
+    let parts: [(&str, &str, Option<Markup>); 8] = [
         ("advice", "Advice", advice(report)),
         ("results", "Results", tables::findings(report)),
         ("curves", "Curves", sweeps::figures(&curves)),
         ("matrices", "Heat maps", matrix::figures(report)),
         ("measurements", "Measurements", tables::measurements(report)),
+        (
+            "counters",
+            "Counters",
+            report.counters.as_ref().map(tables::counters),
+        ),
         ("not-measured", "Not measured", not_measured(report)),
         (
             "circumstances",
@@ -162,6 +168,8 @@ pub(crate) fn facts(
             ),
         ),
     ];
+    let simulation = machine.simulation.as_ref().map(text::simulation);
+    facts.extend(simulation.map(|how| ("Simulation", how)));
     facts.extend(finished(environment).map(|end| ("Measured until", end)));
     facts.extend(environment.host.iter().flat_map(conditions));
     facts

@@ -401,7 +401,7 @@ fn aspects(common: &Common) -> [String; ASPECTS] {
 }
 
 /// A number, with its unit if it has one, without zeros behind the point.
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     let (number, unit) = text.split_at(text.find(' ').unwrap_or(text.len()));
     if !number.contains('.') {
         return text.to_owned();

@@ -3,11 +3,12 @@
 use cellworks_stats::Measurement;
 use maud::{Markup, html};
 
-use crate::Report;
+use crate::counters::{about, tables as rows_of};
 use crate::text::{
     between, buffers, figures, finding_name, finding_parameters, finding_value, interval_percent,
     size, whole,
 };
+use crate::{Counters, Report};
 
 /// A column: its heading with the unit of its numbers, and what a measurement has there.
 type Column = (&'static str, fn(&Measurement) -> Option<String>);
@@ -101,6 +102,31 @@ fn grouped(group: &[Measurement]) -> Markup {
                         tr { @for (heading, value) in &shown {
                             td class=[left(heading)] { (value(measurement).unwrap_or_default()) }
                         } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the parts of a simulated machine did.
+pub(super) fn counters(counters: &Counters) -> Markup {
+    html! {
+        p.note { (about(counters)) "; times are shares of it." }
+        @for rows in rows_of(counters) {
+            div.wide {
+                table {
+                    thead {
+                        tr { @for (at, heading) in rows[0].iter().enumerate() {
+                            th class=[(at == 0).then_some("left")] scope="col" { (heading) }
+                        } }
+                    }
+                    tbody {
+                        @for row in &rows[1..] {
+                            tr { @for (at, value) in row.iter().enumerate() {
+                                td class=[(at == 0).then_some("left")] { (value) }
+                            } }
+                        }
                     }
                 }
             }

@@ -30,6 +30,7 @@ pub fn empty(spes: usize, cell: usize) -> Report {
             cells: cells.collect(),
             memory_modules: 1,
             spe_places: numbers.iter().map(|spe| format!("CPU {spe}")).collect(),
+            simulation: None,
         },
         environment: Environment {
             cellworks_version: "0.1.0".to_owned(),
@@ -52,6 +53,7 @@ pub fn empty(spes: usize, cell: usize) -> Report {
         matrices: Vec::new(),
         results: Vec::new(),
         advice: Vec::new(),
+        counters: None,
     }
 }
 

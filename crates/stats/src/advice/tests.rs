@@ -751,15 +751,15 @@ fn waiting_sleeps_or_spins() {
     assert_eq!(
         told(150.0),
         [
-            "Waiting may always sleep: waking an SPE takes 150 ns, as long as a mailbox exchange while both sides \
-             spin (150 ns)."
+            "Let SPEs wait, and do not spin: an SPE that has waited has its word after 150 ns, as long as a mailbox \
+             exchange takes (150 ns)."
         ]
     );
     assert_eq!(
         told(100.0),
         [
-            "Waiting may always sleep: waking an SPE takes 100 ns, less than a mailbox exchange while both sides \
-             spin (150 ns)."
+            "Let SPEs wait, and do not spin: an SPE that has waited has its word after 100 ns, less than a mailbox \
+             exchange takes (150 ns)."
         ]
     );
 }

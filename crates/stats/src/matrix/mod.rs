@@ -101,9 +101,13 @@ fn conduct<M: Machine>(
     let start = crew.now();
     for (done, &(a, b)) in pairs.iter().enumerate() {
         // Later pairs make up for those that took longer than planned.
-        let left = plan.takes() - crew.now().since(start);
-        let span = request::divided(left, pairs.len() - done) - HAND_OVER;
-        let span = span.clamp(PAIR_SPAN_MIN, plan.pair_span);
+        let span = if plan.steady {
+            plan.pair_span
+        } else {
+            let left = plan.takes() - crew.now().since(start);
+            let span = request::divided(left, pairs.len() - done) - HAND_OVER;
+            span.clamp(PAIR_SPAN_MIN, plan.pair_span)
+        };
         let directions = plan.directions(topology, a, b);
         let each = request::divided(span, directions.len());
         for &(from, to) in &directions {

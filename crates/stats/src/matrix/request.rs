@@ -28,6 +28,10 @@ const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 /// less, two SPEs that sleep would hardly be awake.
 pub(super) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
+/// How long a pair is measured where the same always takes the same time: some dozens of exchanges or
+/// about ten copies of 16 KB on a Cell.
+const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
+
 /// What handing a pair over takes beside measuring it: for each of two directions the PPE wakes two
 /// SPEs and is woken by them, and each of these takes some 10 to 50 us.
 pub(super) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
@@ -57,12 +61,16 @@ pub struct MatrixRequest {
     pub primitive: Primitive,
     /// How the receiver of an atomic variable waits: by reads if `None`.
     pub polling: Option<Polling>,
-    /// The bytes of a copy, as one DMA command moves them: 16 KB if `None`.
+    /// The bytes of a copy, as one DMA command moves them: if `None` 16 KB, or the largest power of two that is
+    /// at most a quarter of a local store.
     pub block_bytes: Option<usize>,
     /// The memory module that holds the variable: the one nearest to the SPE that sends if `None`.
     pub module: Option<ModuleId>,
-    /// How long all of it may take: as long as every pair needs if `None`.
+    /// How long all of it may take: as long as every pair needs if `None`. Has no meaning if `steady`.
     pub budget: Option<Span>,
+    /// Whether each pair is measured for 10 us only, and none is left out: for a simulated machine, where
+    /// the same always takes the same time, and nobody has to be woken.
+    pub steady: bool,
 }
 
 /// A matrix that a machine can measure; holding one is the proof.
@@ -77,6 +85,8 @@ pub struct MatrixPlan {
     pairs: Vec<(SpeId, SpeId)>,
     /// Where variables are, if that was said.
     module: Option<ModuleId>,
+    /// Whether every pair is measured for the same time, however long others took.
+    pub(super) steady: bool,
 }
 
 /// What carries the data, with what belongs to it.
@@ -97,6 +107,7 @@ impl MatrixRequest {
             block_bytes: None,
             module: None,
             budget: None,
+            steady: false,
         }
     }
 
@@ -131,6 +142,7 @@ impl MatrixRequest {
         } = ordered(topology);
         let unhurried = divided(ALL_PAIRS_SPAN, pairs.len()).clamp(PAIR_SPAN, PAIR_SPAN_LONG);
         let pair_span = match self.budget {
+            _ if self.steady => STEADY_PAIR_SPAN,
             None => unhurried,
             Some(budget) => {
                 let shortest = handed_over(PAIR_SPAN_SHORT);
@@ -154,6 +166,7 @@ impl MatrixRequest {
             spes,
             pairs,
             module: self.module,
+            steady: self.steady,
         })
     }
 
@@ -174,7 +187,10 @@ impl MatrixRequest {
             Primitive::Atomic => Carrier::Atomic(self.polling.unwrap_or(Polling::Reads)),
             Primitive::Copy => {
                 let max = MAX_TRANSFER_BYTES as usize;
-                let bytes = self.block_bytes.unwrap_or(max);
+                let bytes = self.block_bytes.unwrap_or_else(|| {
+                    let fitting = (limits.local_store_bytes / 4).checked_ilog2();
+                    max.min(1 << fitting.unwrap_or(0))
+                });
                 let is_size = matches!(bytes, 1 | 2 | 4 | 8) || bytes.is_multiple_of(16);
                 if bytes == 0 || bytes > max || !is_size {
                     return Err(MatrixRequestError::BlockSize { bytes });
@@ -212,9 +228,15 @@ impl MatrixPlan {
     }
 
     /// How long measuring will take, about: 0.2 ms for handing each pair over, which wakes its SPEs,
-    /// are part of it. On SPEs that share an OS thread it takes longer.
+    /// are part of it. On SPEs that share an OS thread it takes longer. On a simulated machine it is
+    /// simulated time, and nobody has to be woken.
     pub fn takes(&self) -> Span {
-        times(handed_over(self.pair_span), self.pairs.len())
+        let each = if self.steady {
+            self.pair_span
+        } else {
+            handed_over(self.pair_span)
+        };
+        times(each, self.pairs.len())
     }
 
     /// From whom to whom a pair is measured: half of an exchange is the same both ways, unless the

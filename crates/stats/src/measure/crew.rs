@@ -4,7 +4,7 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{Handle, Machine, Ppe, Span, Spe, Time};
 
-use super::{ControlBlock, receive, wait_until};
+use super::{ControlBlock, pass, receive, wait_until};
 use crate::error::{MeasureError, SpeError};
 use crate::program::{FAILED, Stopped, join};
 use crate::request::{Pace, Timed};
@@ -45,6 +45,14 @@ const ROUNDS_PER_VISIT: usize = 2;
 
 /// The most rounds, which bounds their samples in memory: more only begin if rounds get ever shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
+
+/// The medians of rounds on a machine where the same always takes the same time agree when they differ by
+/// at most this part of them: a thousandth, less than what is published of Cells is known to.
+const STEADY_PER_MEDIAN: u128 = 1_000;
+
+/// The most rounds of a measurement that does not become steady, as when SPEs overtake each other in
+/// a pattern that is longer than a round.
+const STEADY_ROUNDS_MAX: u32 = 8;
 
 /// The operation that an SPE repeats.
 pub(super) trait Work<S: Spe> {
@@ -93,7 +101,7 @@ pub(super) fn obey<S: Spe>(
         };
         let iterations = spe.read_in_mbox();
         let start = time_of([(); 2].map(|()| spe.read_in_mbox()));
-        wait_until(start, || spe.now(), || spe.yield_now());
+        wait_until(start, || spe.now(), |left| pass(spe, left));
         let times = do_round(Round { iterations, counts }).inspect_err(|_| report_failure(spe))?;
         tell(DONE);
         for word in words(times.took).into_iter().chain(words(times.median)) {
@@ -131,6 +139,8 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
 pub(super) struct Crew<'scope, 'env, M: Machine, L> {
     ppe: &'scope Ppe<'scope, 'env, M>,
     members: Vec<Member<'scope, M, L>>,
+    /// How long it took at the most to tell all of them about a round.
+    telling: Span,
 }
 
 struct Member<'scope, M: Machine, L> {
@@ -151,7 +161,11 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
                 Member { handle, failed }
             })
             .collect();
-        Self { ppe, members }
+        Self {
+            ppe,
+            members,
+            telling: Span::default(),
+        }
     }
 
     /// Has each SPE do a loop.
@@ -160,11 +174,17 @@ impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
             return Err(Stopped);
         }
         let kind = if round.counts { COUNTS } else { WARM_UP };
-        let [upper, lower] = words_of(self.ppe.now() + until_all_know(self.members.len()));
+        let begin = self.ppe.now();
+        // Twice as long as it took before, where a word costs the PPE a system call.
+        let gate = until_all_know(self.members.len()).max(twice(self.telling));
+        let [upper, lower] = words_of(begin + gate);
         for member in &self.members {
             for word in [kind, round.iterations, upper, lower] {
                 self.ppe.write_in_mbox(member.handle.spe(), word);
             }
+        }
+        if self.members.len() > 1 {
+            self.telling = self.telling.max(self.ppe.now().since(begin));
         }
         let mut times = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
@@ -205,8 +225,13 @@ fn until_all_know(spes: usize) -> Span {
     }
 }
 
+fn twice(mut span: Span) -> Span {
+    span += span;
+    span
+}
+
 /// Warms up, and then runs the rounds that count: one of exactly so many iterations, or as many as
-/// it takes to know the median or to spend the time, and at least [`ROUNDS_MIN`] with those of earlier
+/// it takes to become steady, or to know the median or to spend the time, and at least [`ROUNDS_MIN`] with those of earlier
 /// visits; only [`ROUNDS_PER_VISIT`] if there will be another visit.
 pub(super) fn conduct<E>(
     pace: &Pace,
@@ -235,7 +260,33 @@ pub(super) fn conduct<E>(
             let rate = approach(enough, &mut round)?;
             repeat(span, of_round, rate, pace, round)
         }
+        Timed::Steady(iterations) => {
+            if pace.warm_up.is_none() {
+                let (iterations, counts) = (iterations.div_ceil(4), false);
+                round(Round { iterations, counts })?;
+            }
+            until_steady(iterations, round)
+        }
     }
+}
+
+/// Rounds of so many iterations, until the medians of two that follow each other agree, or there were
+/// [`STEADY_ROUNDS_MAX`].
+fn until_steady<E>(
+    iterations: u32,
+    mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
+) -> Result<(), E> {
+    let counts = true;
+    let mut before = round(Round { iterations, counts })?.median;
+    for _ in 1..STEADY_ROUNDS_MAX {
+        let median = round(Round { iterations, counts })?.median;
+        let apart = (median.max(before) - median.min(before)).as_femtoseconds();
+        if apart * STEADY_PER_MEDIAN <= median.as_femtoseconds() {
+            break;
+        }
+        before = median;
+    }
+    Ok(())
 }
 
 /// So many iterations took so long.
@@ -450,8 +501,29 @@ mod tests {
     }
 
     #[test]
+    fn steady_rounds_end_when_two_agree_to_a_thousandth() {
+        let counted_of = |warm_up, medians_ns: [u64; 9]| {
+            let rounds = conducted(warm_up, Timed::Steady(16), |round, counted| {
+                always(medians_ns[counted], round)
+            });
+            let before = rounds.iter().take_while(|round| !round.counts);
+            let before: Vec<_> = before.map(|round| round.iterations).collect();
+            (before, counted(&rounds))
+        };
+        let same = [100_000; 9];
+        assert_eq!(counted_of(None, same), (vec![4], vec![16; 2]));
+        assert_eq!(counted_of(Some(0), same), (vec![], vec![16; 2]));
+        assert_eq!(counted_of(Some(7), same), (vec![7], vec![16; 2]));
+        let nearer = [130_000, 110_000, 100_110, 100_010, 1, 1, 1, 1, 1];
+        assert_eq!(counted_of(None, nearer).1, vec![16; 4]);
+        let never = [10, 20, 10, 20, 10, 20, 10, 20, 10];
+        assert_eq!(counted_of(None, never).1, vec![16; 8]);
+    }
+
+    #[test]
     fn a_clock_that_stands_still_is_not_waited_for() {
-        for timed in [Timed::Exactly(5), Timed::Within(ns(100 * MS))] {
+        let steady = Timed::Steady(5);
+        for timed in [Timed::Exactly(5), Timed::Within(ns(100 * MS)), steady] {
             let rounds = conducted(None, timed, |_, _| RoundTimes::default());
             assert!(rounds.len() <= 20, "{rounds:?}");
             let iterations: u64 = rounds.iter().map(|round| u64::from(round.iterations)).sum();

@@ -40,11 +40,11 @@ mod wake_up;
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{Machine, Mfc, ModuleId, Span, Spe, Time};
+use cellworks_machine::{Cycles, Machine, Mfc, ModuleId, Span, Spe, Time};
 
 use crate::error::{Impossible, MeasureError, SpeError};
 use crate::report::Measurement;
-use crate::request::{Plan, Task};
+use crate::request::{Plan, Task, Timed};
 use crate::sample::{Samples, TimedLoop, round_medians};
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
@@ -158,7 +158,8 @@ fn run<M: Machine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
         Task::WakeUp {
             between_spes,
             partners,
-        } => wake_up::measure(machine, plan, *between_spes, partners),
+            alone,
+        } => wake_up::measure(machine, plan, *between_spes, partners, *alone),
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
     }
@@ -176,7 +177,10 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         samples: samples.count(),
         outliers,
         latency_ns,
-        median_interval_ns: samples.median_interval(&plan.pace.earlier, latency_ns.p50),
+        median_interval_ns: match plan.pace.timed {
+            Timed::Steady(_) => samples.range_of_rounds(&plan.pace.earlier, latency_ns.p50),
+            _ => samples.median_interval(&plan.pace.earlier, latency_ns.p50),
+        },
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
     };
@@ -275,17 +279,27 @@ const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
 /// A clock that has not moved in so many readings stands still.
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
-/// Lets others run until `until`, which may be past. It returns as well when the clock stands still:
-/// what is measured by it will be refused, which is better than to wait for ever.
-fn wait_until(until: Time, now: impl Fn() -> Time, yield_now: impl Fn()) {
+/// Lets time pass until `until`, which may be past; `pass` is told how much is left. It returns as
+/// well when the clock stands still: what is measured by it will be refused, which is better than to wait for
+/// ever.
+fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
     let mut still = 0;
     while seen < until && still < STANDSTILL_READINGS {
-        yield_now();
+        pass(until.since(seen));
         let time = now();
         still = if time > seen { 0 } else { still + 1 };
         seen = time;
     }
+}
+
+/// Lets others run, and on a simulated machine a part of `left`, which nobody has to simulate in
+/// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
+fn pass<S: Spe>(spe: &S, left: Span) {
+    const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
+    let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
+    spe.compute(Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)));
+    spe.yield_now();
 }
 
 /// The tag group of all measured transfers.
@@ -408,7 +422,7 @@ mod tests {
         let at = Time::from_femtoseconds;
         let wait = |until, step| {
             yields.set(0);
-            let tick = || {
+            let tick = |_| {
                 yields.set(yields.get() + 1);
                 clock.set(clock.get() + step);
             };
@@ -418,6 +432,15 @@ mod tests {
         assert_eq!(wait(4, 1), (5, 0), "it is past");
         assert_eq!(wait(8, 2), (9, 2));
         assert_eq!(wait(20, 0), (9, STANDSTILL_READINGS));
+    }
+
+    #[test]
+    fn the_interval_of_steady_rounds_is_from_the_lowest_to_the_highest() {
+        let mut steady = plan(Function::DmaGet, false);
+        steady.pace.timed = Timed::Steady(3);
+        let measurement = summary(steady, &[&[208, 210, 220], &[200], &[200, 200]]).unwrap();
+        let interval = measurement.median_interval_ns.unwrap();
+        assert_eq!((interval.low, interval.high), (200.0, 210.0));
     }
 
     #[test]

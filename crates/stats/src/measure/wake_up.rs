@@ -12,6 +12,8 @@
 //!   woken - sent     ◄─── woken, two words ──────
 //! ```
 //!
+//! Where SPEs have local stores of their own they wait in hardware, and 2 us are enough.
+//!
 //! A sample is woken - sent, both on the clock that a run has in common. The rest of an iteration is
 //! not part of it. An SPE that shares its CPU with the sender is not woken by the word, but by the
 //! sender's going to sleep: what is measured then is the scheduler.
@@ -21,15 +23,11 @@ use cellworks_machine::{Machine, Span, Spe, SpeId, Time};
 
 use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
 use super::exchange::{STOP, next};
-use super::{Outcome, wait_until};
+use super::{Outcome, pass, wait_until};
 use crate::error::{MeasureError, Untrusted};
 use crate::program::{check, join};
 use crate::request::Plan;
 use crate::sample::{Round, RoundTimes, TimedLoop};
-
-/// How long a partner is left alone. It is asleep by then: nobody spins for longer than being woken
-/// takes, which is some ten microseconds.
-const SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
 /// The sender wakes partners one after the other: an iteration wakes each once.
 pub(super) fn measure<M: Machine>(
@@ -37,6 +35,7 @@ pub(super) fn measure<M: Machine>(
     plan: &Plan,
     between_spes: bool,
     partners: &[SpeId],
+    alone: Span,
 ) -> Result<Outcome, MeasureError> {
     let sender = between_spes.then_some(SpeId::new(0));
     let loops = machine.run(|ppe| {
@@ -54,28 +53,33 @@ pub(super) fn measure<M: Machine>(
         }
         let loops = match sender {
             None => {
-                let mut waker = Waker::new(partners);
+                let mut waker = Waker::new(partners, alone);
                 let exchange = |partner, word| {
                     ppe.write_in_mbox(partner, word);
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
-                // The partner may have to share the PPE's CPU until it sleeps.
-                let yield_now = std::thread::yield_now;
+                // Looking for a word that nobody writes takes time on a simulated machine; and on a
+                // computer the partner may have to share the PPE's CPU until it sleeps.
+                let pass = |_| {
+                    ppe.try_read_out_mbox(partners[0], Outbound::Plain);
+                    std::thread::yield_now();
+                };
                 conduct(&plan.pace, |round| {
-                    waker.round(round, || ppe.now(), yield_now, exchange)
+                    waker.round(round, || ppe.now(), pass, exchange)
                 })
                 .map(|()| waker.loops)
                 .map_err(MeasureError::from)
             }
             Some(sender) => {
                 let program = ppe.spawn(sender, move |spe| {
-                    let mut waker = Waker::new(partners);
+                    let mut waker = Waker::new(partners, alone);
                     let exchange = |partner, word| {
                         spe.write_in_mbox_of(partner, word);
                         [(); 3].map(|()| spe.read_in_mbox())
                     };
                     obey(spe, |round| {
-                        Ok(waker.round(round, || spe.now(), || spe.yield_now(), exchange)?)
+                        let pass = |left| pass(spe, left);
+                        Ok(waker.round(round, || spe.now(), pass, exchange)?)
                     })?;
                     Ok((Vec::new(), waker.loops))
                 });
@@ -102,15 +106,18 @@ pub(super) fn measure<M: Machine>(
 /// The sender's side.
 struct Waker<'a> {
     partners: &'a [SpeId],
+    /// How long each is left alone.
+    alone: Span,
     word: u32,
     /// The rounds of each partner that count.
     loops: Vec<Vec<TimedLoop>>,
 }
 
 impl<'a> Waker<'a> {
-    fn new(partners: &'a [SpeId]) -> Self {
+    fn new(partners: &'a [SpeId], alone: Span) -> Self {
         Self {
             partners,
+            alone,
             word: 0,
             loops: partners.iter().map(|_| Vec::new()).collect(),
         }
@@ -122,14 +129,14 @@ impl<'a> Waker<'a> {
         &mut self,
         round: Round,
         now: impl Fn() -> Time,
-        yield_now: impl Fn(),
+        pass: impl Fn(Span),
         exchange: impl Fn(SpeId, u32) -> [u32; 3],
     ) -> Result<RoundTimes, Untrusted> {
         let start = now();
         let mut samples = vec![Vec::new(); self.partners.len()];
         for _ in 0..round.iterations {
             for (partner, samples) in self.partners.iter().zip(&mut samples) {
-                wait_until(now() + SLEEP, &now, &yield_now);
+                wait_until(now() + self.alone, &now, &pass);
                 self.word = next(self.word);
                 let sent = now();
                 let [reply, upper, lower] = exchange(*partner, self.word);
@@ -205,9 +212,9 @@ mod tests {
             let [upper, lower] = words_of(woken);
             [word, upper, lower]
         };
-        let mut waker = Waker::new(&SPES);
+        let mut waker = Waker::new(&SPES, Span::from_nanoseconds(1_000_000));
         let mut round = |iterations, counts| {
-            let tick = || clock_ns.set(clock_ns.get() + 100_000);
+            let tick = |_| clock_ns.set(clock_ns.get() + 100_000);
             let now = || at(clock_ns.get());
             let round = Round { iterations, counts };
             waker.round(round, now, tick, exchange).unwrap()

@@ -1,0 +1,262 @@
+//! Published numbers beside simulated ones.
+//!
+//! ```text
+//!   published, simulated, error ─┐                 ┌─► table, csv, html   for people
+//!   what was kept back, predicted├─► Reproduction ─┤
+//!   curves of figures ───────────┘                 └─► json::render       for scripts
+//! ```
+
+mod page;
+#[cfg(test)]
+mod tests;
+mod views;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Environment, MachineInfo, Trust};
+
+pub use page::html;
+#[cfg(test)]
+pub(crate) use views::CSV_HEADER;
+pub use views::{csv, table};
+
+/// Published numbers of papers beside what simulated machines give.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reproduction {
+    /// The version of the form of this object.
+    pub schema_version: u32,
+    /// The machine of the first paper.
+    pub machine: MachineInfo,
+    /// What simulated it, and when.
+    pub environment: Environment,
+    /// `reproduce`.
+    pub command: String,
+    /// Whether every simulation gave a number.
+    pub trust: Trust,
+    /// Whether everything was simulated that should have been.
+    pub complete: bool,
+    /// The machines that some numbers or other papers are about; `parameters` of each result say which.
+    pub other_machines: Vec<MachineInfo>,
+    /// The papers.
+    pub papers: Vec<PaperInfo>,
+    /// All numbers in a few.
+    pub summary: ReproductionSummary,
+    /// The numbers, in the order of the papers and of each paper.
+    pub results: Vec<Reproduced>,
+    /// The figures of the papers, as the simulated machine draws them; none unless they were asked for.
+    pub figures: Vec<ReproducedFigure>,
+}
+
+/// A paper.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PaperInfo {
+    /// What the command calls it.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Who wrote it, and when.
+    pub authors: String,
+}
+
+/// One published number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reproduced {
+    /// What it is called among those of its paper.
+    pub name: String,
+    /// The simulated value; `None` if it was not simulated. Of a shape it is the ratio.
+    pub value: Option<f64>,
+    /// The unit of the simulated and of the published value.
+    pub unit: String,
+    /// `paper`, `machine` and `conditions`.
+    pub parameters: BTreeMap<String, Value>,
+    /// What it is, in a few words.
+    pub quantity: String,
+    /// Where in the paper it stands.
+    pub source: String,
+    /// The published value; `None` if it was kept back, or the text states only a shape.
+    pub published: Option<f64>,
+    /// How the published value is to be read.
+    pub reading: Published,
+    /// Whether it was published, but kept back from those who fitted the machine's parameters: the
+    /// simulated value is a prediction.
+    pub kept_back: bool,
+    /// What the text states instead of a value.
+    pub shape: Option<ShapeRange>,
+    /// Whether the simulated ratio is in the range of the shape.
+    pub holds: Option<bool>,
+    /// Whether a parameter of the machine was chosen so that it comes out.
+    pub served_for_calibration: bool,
+    /// How far the simulated value is from the published one, in per cent of that; above 0 if it is
+    /// larger. 0 where the reading allows the value; `None` for ranks, which are compared by eye.
+    pub error_percent: Option<f64>,
+    /// Why nothing simulates it.
+    pub not_simulated: Option<String>,
+    /// Why its simulation gave no number.
+    pub failed: Option<String>,
+}
+
+/// How a published value is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Published {
+    /// As it stands.
+    Exact,
+    /// The text says "about".
+    About,
+    /// The text says "at least": a larger value has no error.
+    AtLeast,
+    /// The text says "less than": a smaller value has no error.
+    AtMost,
+}
+
+/// A relation that a text states in words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShapeRange {
+    /// What is divided by what, and what counts as holding.
+    pub rule: String,
+    /// The lower end of the range of the ratio, included.
+    pub at_least: Option<f64>,
+    /// The upper end, included.
+    pub at_most: Option<f64>,
+}
+
+/// All numbers in a few.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReproductionSummary {
+    /// Those that parameters were fitted to.
+    pub calibration: Errors,
+    /// Those that nothing was fitted to.
+    pub validation: Errors,
+    /// How many numbers are predictions of what was kept back.
+    pub predictions: usize,
+    /// How many numbers are not simulated.
+    pub not_simulated: usize,
+}
+
+/// How far simulated values are from published ones, whichever is larger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Errors {
+    /// How many numbers have an error.
+    pub numbers: usize,
+    /// The median of their errors, in per cent.
+    pub median_percent: Option<f64>,
+    /// The largest error, in per cent.
+    pub worst_percent: Option<f64>,
+    /// The name of the number that has it.
+    pub worst: Option<String>,
+    /// How many errors are at most 5 %.
+    pub within_5_percent: usize,
+    /// How many errors are at most 10 %.
+    pub within_10_percent: usize,
+    /// How many errors are at most 25 %.
+    pub within_25_percent: usize,
+    /// How many shapes there are.
+    pub shapes: usize,
+    /// How many of them hold.
+    pub shapes_that_hold: usize,
+}
+
+/// A figure of a paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReproducedFigure {
+    /// The paper.
+    pub paper: String,
+    /// Its number there.
+    pub number: String,
+    /// What it shows.
+    pub title: String,
+    /// What its curves are drawn against: `block_bytes`, `list_elements` or `spes`.
+    pub against: String,
+    /// Its panels.
+    pub panels: Vec<ReproducedPanel>,
+}
+
+/// A part of a figure with axes of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReproducedPanel {
+    /// What its curves have in common.
+    pub title: String,
+    /// Its curves.
+    pub curves: Vec<Curve>,
+}
+
+/// A simulated curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Curve {
+    /// What distinguishes it.
+    pub name: String,
+    /// Its points, by `x`.
+    pub points: Vec<CurvePoint>,
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurvePoint {
+    /// Where it is on the axis.
+    pub x: u64,
+    /// The time of one operation, in nanoseconds.
+    pub latency_ns: f64,
+    /// What all SPEs move together, in bytes a second.
+    pub bandwidth_bytes_per_s: Option<f64>,
+}
+
+impl ReproductionSummary {
+    /// Summarises numbers.
+    pub fn of(results: &[Reproduced]) -> Self {
+        let those = |calibration: bool| {
+            let all = results.iter();
+            let those = all.filter(|result| result.served_for_calibration == calibration);
+            Errors::of(those)
+        };
+        let count = |is: fn(&Reproduced) -> bool| results.iter().filter(|r| is(r)).count();
+        Self {
+            calibration: those(true),
+            validation: those(false),
+            predictions: count(|result| result.kept_back && result.value.is_some()),
+            not_simulated: count(|result| result.not_simulated.is_some()),
+        }
+    }
+}
+
+impl Errors {
+    fn of<'a>(results: impl Iterator<Item = &'a Reproduced> + Clone) -> Self {
+        let mut errors: Vec<(f64, &str)> = results
+            .clone()
+            .filter_map(|result| Some((result.error_percent?.abs(), result.name.as_str())))
+            .collect();
+        errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let within = |percent: f64| errors.iter().filter(|(error, _)| *error <= percent).count();
+        let middle = errors.len() / 2;
+        let median = match errors.len() {
+            0 => None,
+            odd if odd % 2 == 1 => Some(errors[middle].0),
+            _ => Some(errors[middle - 1].0.midpoint(errors[middle].0)),
+        };
+        let shapes = results.filter_map(|result| result.holds);
+        Self {
+            numbers: errors.len(),
+            median_percent: median,
+            worst_percent: errors.last().map(|(error, _)| *error),
+            worst: errors.last().map(|(_, name)| (*name).to_owned()),
+            within_5_percent: within(5.0),
+            within_10_percent: within(10.0),
+            within_25_percent: within(25.0),
+            shapes: shapes.clone().count(),
+            shapes_that_hold: shapes.filter(|holds| *holds).count(),
+        }
+    }
+}
+
+impl Reproduced {
+    /// One of its parameters, as text.
+    fn parameter(&self, name: &str) -> &str {
+        self.parameters
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,244 @@
+//! Reproductions as a page: the numbers, and the figures of the papers as the simulated machine draws
+//! them.
+
+use cellworks_stats::figures::{bandwidth, size, time};
+use maud::{Markup, html};
+
+use super::views::{KINDS, is_number, of_kind, summary};
+use super::{Curve, CurvePoint, Reproduced, ReproducedFigure, ReproducedPanel, Reproduction};
+use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
+use crate::html::{Page, Part, facts, notice, short};
+use crate::text::figures;
+
+/// From this ratio of the largest to the smallest on, an axis is logarithmic.
+const WIDE_RATIO: f64 = 10.0;
+
+/// The reproduction as an HTML page that needs no other file and no network.
+pub fn html(reproduction: &Reproduction) -> String {
+    let heading = match reproduction.papers.as_slice() {
+        [paper] => format!("{}, simulated", paper.title),
+        papers => format!("{} sources, simulated", papers.len()),
+    };
+    let part = |id, heading, content: Option<Markup>| {
+        content.map(|content| Part {
+            id,
+            heading,
+            content,
+        })
+    };
+    let parts = [
+        part("summary", "Summary", Some(summarized(reproduction))),
+        part("numbers", "Numbers", Some(numbers(reproduction))),
+        part("figures", "Figures", drawn(&reproduction.figures)),
+        part(
+            "circumstances",
+            "Machines and circumstances",
+            Some(circumstances(reproduction)),
+        ),
+    ];
+    Page {
+        title: format!("{heading} – cellworks {}", reproduction.command),
+        command: &reproduction.command,
+        heading: &heading,
+        about: html! {
+            @for (at, paper) in reproduction.papers.iter().enumerate() {
+                @if at > 0 { br; }
+                b { (paper.name) } ": " (paper.title) ", " (paper.authors)
+            }
+        },
+        notices: html! {
+            @if !reproduction.trust.reasons.is_empty() {
+                (notice("doubt", "Not everything was simulated", &reproduction.trust.reasons))
+            }
+        },
+        parts: parts.into_iter().flatten().collect(),
+    }
+    .render()
+}
+
+fn summarized(reproduction: &Reproduction) -> Markup {
+    html! {
+        @for sentence in summary(reproduction) { p.sentence { (sentence) } }
+        p.note {
+            "An error is that of the simulated value, in per cent of the published one. Predictions are of \
+             results that were published, and kept back from those who fitted the machine's parameters."
+        }
+    }
+}
+
+fn numbers(reproduction: &Reproduction) -> Markup {
+    html! {
+        @for paper in &reproduction.papers {
+            h3 { (paper.title) " " span.what { (paper.authors) } }
+            @for kind in &KINDS {
+                @let results = of_kind(reproduction, &paper.name, kind);
+                @if !results.is_empty() {
+                    details open[kind.title != "Not simulated"] {
+                        summary { (kind.title) ": " (results.len()) }
+                        p.note { (kind.about) }
+                        div.wide {
+                            table {
+                                thead { tr {
+                                    @for (heading, _) in kind.columns {
+                                        th class=[(!is_number(heading)).then_some("left")] scope="col" { (heading) }
+                                    }
+                                    th.left scope="col" { "source" }
+                                } }
+                                tbody {
+                                    @for result in results {
+                                        tr data-hover=[rule(result)] {
+                                            @for (heading, value) in kind.columns {
+                                                td class=[(!is_number(heading)).then_some("left words")] { (value(result)) }
+                                            }
+                                            td.left { (result.source) }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is divided by what, of a shape; why there is no number, of what failed.
+fn rule(result: &Reproduced) -> Option<&str> {
+    let rule = result.shape.as_ref().map(|shape| shape.rule.as_str());
+    rule.or(result.failed.as_deref())
+}
+
+/// The figures; `None` if there are none.
+fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
+    if figures.is_empty() {
+        return None;
+    }
+    Some(html! {
+        p.note { "Drawn from the simulation, with the numbers that the figures in the papers have." }
+        @for figure in figures {
+            h3 { "Figure " (figure.number) " " span.what { (figure.title) ", " (figure.paper) } }
+            div.charts {
+                @for panel in &figure.panels { (latency(figure, panel).render()) }
+                @for panel in &figure.panels {
+                    @if let Some(chart) = bandwidths(figure, panel) { (chart.render()) }
+                }
+            }
+        }
+    })
+}
+
+fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
+    let y = Axis {
+        label: "time of one operation",
+        spacing: spacing(panel, |point| Some(point.latency_ns)),
+        tick: |ns| short(&time(ns)),
+    };
+    chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
+}
+
+/// `None` if nothing is moved.
+fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
+    let points = panel.curves.iter().flat_map(|curve| &curve.points);
+    points
+        .clone()
+        .find_map(|point| point.bandwidth_bytes_per_s)?;
+    let y = Axis {
+        label: "bandwidth of all SPEs together (GB/s)",
+        spacing: spacing(panel, |point| point.bandwidth_bytes_per_s),
+        tick: |bytes_per_s| short(&figures(bytes_per_s / 1e9)),
+    };
+    let height = |point: &CurvePoint| point.bandwidth_bytes_per_s;
+    Some(chart(figure, panel, "bandwidth", y, height))
+}
+
+/// Logarithmic if the points are far apart.
+fn spacing(panel: &ReproducedPanel, height: impl Fn(&CurvePoint) -> Option<f64>) -> Spacing {
+    let heights = || {
+        let points = panel.curves.iter().flat_map(|curve| &curve.points);
+        points.filter_map(&height)
+    };
+    let most = heights().fold(0.0, f64::max);
+    let least = heights().fold(f64::INFINITY, f64::min);
+    if most > WIDE_RATIO * least && least > 0.0 {
+        Spacing::Log10
+    } else {
+        Spacing::Linear
+    }
+}
+
+fn chart(
+    figure: &ReproducedFigure,
+    panel: &ReproducedPanel,
+    what: &str,
+    y: Axis,
+    height: impl Fn(&CurvePoint) -> Option<f64>,
+) -> Chart {
+    let series = |curve: &Curve| Series {
+        name: curve.name.clone(),
+        points: curve
+            .points
+            .iter()
+            .filter_map(|point| {
+                Some(Point {
+                    x: point.x as f64,
+                    y: height(point)?,
+                    bar: None,
+                    hover: hover(figure, curve, point),
+                })
+            })
+            .collect(),
+    };
+    Chart {
+        title: format!("{}, {what}", panel.title),
+        x: horizontal(figure),
+        y,
+        series: panel.curves.iter().map(series).collect(),
+    }
+}
+
+fn horizontal(figure: &ReproducedFigure) -> Axis {
+    match figure.against.as_str() {
+        "block_bytes" => Axis {
+            label: "size of a block",
+            spacing: Spacing::Log2,
+            tick: |bytes| size(bytes as usize),
+        },
+        "list_elements" => Axis {
+            label: "elements of the list",
+            spacing: Spacing::Log2,
+            tick: |number| format!("{number:.0}"),
+        },
+        _ => Axis {
+            label: "number of SPEs",
+            spacing: Spacing::Whole,
+            tick: |number| format!("{number:.0}"),
+        },
+    }
+}
+
+fn hover(figure: &ReproducedFigure, curve: &Curve, point: &CurvePoint) -> String {
+    let at = match figure.against.as_str() {
+        "block_bytes" => size(point.x as usize),
+        "list_elements" => format!("{} elements", point.x),
+        _ => format!("{} SPEs", point.x),
+    };
+    let mut text = format!("{}, {at}\n{}", curve.name, time(point.latency_ns));
+    if let Some(bytes_per_s) = point.bandwidth_bytes_per_s {
+        text += &format!("\n{}", bandwidth(bytes_per_s as u64));
+    }
+    text
+}
+
+fn circumstances(reproduction: &Reproduction) -> Markup {
+    html! {
+        dl.facts {
+            @for (what, value) in facts(&reproduction.machine, &reproduction.environment) {
+                dt { (what) } dd { (value) }
+            }
+            @for machine in &reproduction.other_machines {
+                dt { "Another machine" } dd { (machine.name) " (" (machine.kind) ")" }
+            }
+        }
+    }
+}

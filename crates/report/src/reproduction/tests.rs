@@ -1,0 +1,95 @@
+use super::*;
+use crate::made_up;
+
+/// The text as it is where there are no colours.
+fn plain(styled: &str) -> String {
+    let mut parts = styled.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').unwrap().1)
+}
+
+#[test]
+fn the_table_has_a_block_for_each_kind_of_number() {
+    let text = plain(&table(&made_up::reproduction()));
+    let wide = text.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "passes 100 columns");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn csv_has_a_line_for_each_number_and_quotes_what_must_be() {
+    let text = csv(&made_up::reproduction());
+    insta::assert_snapshot!(text);
+    let commas = CSV_HEADER.matches(',').count();
+    let unquoted = text.lines().filter(|line| !line.contains('"'));
+    assert!(unquoted.clone().count() > 0);
+    for line in unquoted {
+        assert_eq!(line.matches(',').count(), commas, "{line}");
+    }
+}
+
+#[test]
+fn the_page_has_the_numbers_and_the_curves_and_loads_nothing() {
+    let page = html(&made_up::reproduction());
+    for text in [
+        "What Primitives Cost, simulated",
+        "Calibration: 1",
+        "Predictions: 1",
+        "-7.0 %",
+        "data-hover=\"longest divided by shortest\"",
+        "Not everything was simulated",
+        "Figure 4",
+        "<figcaption>XDRAM0, latency</figcaption>",
+        "<figcaption>XDRAM0, bandwidth</figcaption>",
+        "data-hover=\"8 SPEs, 128 B\n900 ns",
+        "a console",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    for loads in [
+        "http:", "https:", "src=", "@import", "url(", "<link", "<img",
+    ] {
+        assert!(!page.contains(loads), "{loads}");
+    }
+}
+
+#[test]
+fn figures_are_left_out_where_there_are_none() {
+    let mut without = made_up::reproduction();
+    without.figures.clear();
+    assert!(!html(&without).contains("id=\"figures\""));
+}
+
+#[test]
+fn errors_are_summarized_apart_for_calibration_and_validation() {
+    let whole = made_up::reproduction();
+    let error = |percent: f64, calibrated: bool| Reproduced {
+        name: format!("of {percent}"),
+        error_percent: Some(percent),
+        served_for_calibration: calibrated,
+        ..whole.results[0].clone()
+    };
+    let results = [
+        error(-30.0, false),
+        error(5.0, false),
+        error(-6.0, false),
+        error(20.0, false),
+        error(1.0, true),
+    ];
+    let summary = ReproductionSummary::of(&results);
+    let validation = summary.validation;
+    assert_eq!(validation.median_percent, Some(13.0));
+    assert_eq!(validation.worst_percent, Some(30.0));
+    assert_eq!(validation.worst.as_deref(), Some("of -30"));
+    let within = [
+        validation.within_5_percent,
+        validation.within_10_percent,
+        validation.within_25_percent,
+    ];
+    assert_eq!(within, [1, 2, 3]);
+    assert_eq!(summary.calibration.median_percent, Some(1.0));
+    assert_eq!(
+        ReproductionSummary::of(&[]).calibration.median_percent,
+        None
+    );
+}

@@ -1,0 +1,316 @@
+//! A reproduction as a table and as CSV, and what the page shares with them.
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+use super::{Errors, Published, Reproduced, Reproduction, ShapeRange};
+use crate::csv::quoted;
+use crate::text::{WIDTH, bold, count, figures, trimmed, wrapped};
+
+pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,source,unit,published,\
+reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed\n";
+
+/// A column: its heading, and what a number has there.
+pub(super) type Column = (&'static str, fn(&Reproduced) -> String);
+
+/// What numbers of one kind have in common, and the columns that say what they differ in.
+pub(super) struct Kind {
+    pub title: &'static str,
+    pub about: &'static str,
+    belongs: fn(&Reproduced) -> bool,
+    pub columns: &'static [Column],
+}
+
+const QUANTITY: Column = ("quantity", |result| result.quantity.clone());
+const CONDITIONS: Column = ("conditions", conditions);
+const PUBLISHED: Column = ("published", published);
+const SIMULATED: Column = ("simulated", simulated);
+const ERROR: Column = ("error", error);
+const REQUIRED: Column = ("has to be", |result| {
+    result.shape.as_ref().map(range).unwrap_or_default()
+});
+const HOLDS: Column = ("holds", holds);
+
+/// In the order in which they are shown.
+pub(super) const KINDS: [Kind; 6] = [
+    Kind {
+        title: "Calibration",
+        about: "Parameters of the machine were fitted to these numbers.",
+        belongs: |result| result.served_for_calibration && result.shape.is_none(),
+        columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR],
+    },
+    Kind {
+        title: "Calibration: shapes",
+        about: "What the texts state in words, as a ratio and the range in which it has to be.",
+        belongs: |result| result.served_for_calibration && result.shape.is_some(),
+        columns: &[QUANTITY, CONDITIONS, REQUIRED, SIMULATED, HOLDS],
+    },
+    Kind {
+        title: "Validation",
+        about: "Nothing was fitted to these numbers.",
+        belongs: |result| {
+            !result.served_for_calibration && result.published.is_some() && is_simulated(result)
+        },
+        columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR],
+    },
+    Kind {
+        title: "Validation: shapes",
+        about: "What the texts state in words, as a ratio and the range in which it has to be.",
+        belongs: |result| {
+            !result.served_for_calibration && result.shape.is_some() && is_simulated(result)
+        },
+        columns: &[QUANTITY, CONDITIONS, REQUIRED, SIMULATED, HOLDS],
+    },
+    Kind {
+        title: "Predictions",
+        about: "These results were published, but kept back from those who fitted the machine.",
+        belongs: |result| result.kept_back && is_simulated(result),
+        columns: &[QUANTITY, CONDITIONS, SIMULATED],
+    },
+    Kind {
+        title: "Not simulated",
+        about: "There is no experiment for these numbers yet.",
+        belongs: |result| !is_simulated(result),
+        columns: &[
+            QUANTITY,
+            CONDITIONS,
+            PUBLISHED,
+            ("reason", |result| {
+                result.not_simulated.clone().unwrap_or_default()
+            }),
+        ],
+    },
+];
+
+fn is_simulated(result: &Reproduced) -> bool {
+    result.not_simulated.is_none()
+}
+
+/// The numbers of one paper and kind that are there.
+pub(super) fn of_kind<'a>(
+    reproduction: &'a Reproduction,
+    paper: &'a str,
+    kind: &'a Kind,
+) -> Vec<&'a Reproduced> {
+    let results = reproduction.results.iter();
+    results
+        .filter(|result| result.parameter("paper") == paper && (kind.belongs)(result))
+        .collect()
+}
+
+/// The reproduction as a table of at most 100 columns, a block for each paper and kind of number;
+/// titles carry ANSI styles.
+pub fn table(reproduction: &Reproduction) -> String {
+    let mut text = String::new();
+    for line in summary(reproduction) {
+        text += &wrapped(&line, "  ");
+    }
+    for paper in &reproduction.papers {
+        text += "\n";
+        text += &wrapped(&format!("{} {}", bold(&paper.title), paper.authors), "  ");
+        for kind in &KINDS {
+            let results = of_kind(reproduction, &paper.name, kind);
+            if !results.is_empty() {
+                text += &format!("\n{}\n", bold(kind.title));
+                text += &block(kind, &results);
+            }
+        }
+    }
+    text
+}
+
+fn block(kind: &Kind, results: &[&Reproduced]) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH as u16)
+        .set_header(kind.columns.iter().map(|(heading, _)| *heading));
+    for result in results {
+        table.add_row(kind.columns.iter().map(|(_, value)| value(result)));
+    }
+    for (column, (heading, _)) in table.column_iter_mut().zip(kind.columns) {
+        column.set_padding((0, 2));
+        if is_number(heading) {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(11)));
+        }
+    }
+    trimmed(&table.to_string())
+}
+
+/// Whether a column is aligned to the right.
+pub(super) fn is_number(heading: &str) -> bool {
+    matches!(
+        heading,
+        "published" | "simulated" | "error" | "has to be" | "holds"
+    )
+}
+
+/// The reproduction as CSV: a header, and a line for each number. Figures are in JSON and on the page.
+pub fn csv(reproduction: &Reproduction) -> String {
+    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    let line = |result: &Reproduced| {
+        let shape = result.shape.as_ref();
+        let fields = [
+            result.parameter("paper").to_owned(),
+            result.name.clone(),
+            result.quantity.clone(),
+            result.parameter("conditions").to_owned(),
+            result.parameter("machine").to_owned(),
+            result.source.clone(),
+            result.unit.clone(),
+            number(result.published),
+            reading(result.reading).to_owned(),
+            result.kept_back.to_string(),
+            number(shape.and_then(|shape| shape.at_least)),
+            number(shape.and_then(|shape| shape.at_most)),
+            number(result.value),
+            number(result.error_percent),
+            result
+                .holds
+                .map(|holds| holds.to_string())
+                .unwrap_or_default(),
+            result.served_for_calibration.to_string(),
+            result.not_simulated.clone().unwrap_or_default(),
+            result.failed.clone().unwrap_or_default(),
+        ];
+        fields.map(|field| quoted(&field)).join(",") + "\n"
+    };
+    let lines = reproduction.results.iter().map(line);
+    lines.fold(CSV_HEADER.to_owned(), |text, line| text + &line)
+}
+
+const fn reading(reading: Published) -> &'static str {
+    match reading {
+        Published::Exact => "exact",
+        Published::About => "about",
+        Published::AtLeast => "at-least",
+        Published::AtMost => "at-most",
+    }
+}
+
+/// The summary in sentences.
+pub(super) fn summary(reproduction: &Reproduction) -> Vec<String> {
+    let summary = &reproduction.summary;
+    let mut sentences = Vec::new();
+    for (title, errors) in [
+        ("Calibration", &summary.calibration),
+        ("Validation", &summary.validation),
+    ] {
+        sentences.extend(errors_in_words(errors).map(|words| format!("{title}: {words}")));
+    }
+    if summary.predictions > 0 {
+        let numbers = count(summary.predictions, "number");
+        sentences.push(format!("Predictions: {numbers} that the papers keep back"));
+    }
+    if summary.not_simulated > 0 {
+        let numbers = count(summary.not_simulated, "number");
+        sentences.push(format!("Not simulated: {numbers}"));
+    }
+    let failed = reproduction.trust.reasons.iter();
+    sentences.extend(failed.map(|reason| format!("Failed: {reason}")));
+    sentences
+}
+
+fn errors_in_words(errors: &Errors) -> Option<String> {
+    let mut parts = Vec::new();
+    if let (Some(median), Some(worst), Some(name)) =
+        (errors.median_percent, errors.worst_percent, &errors.worst)
+    {
+        parts.push(format!(
+            "{}, median error {median:.1} %, worst {worst:.1} % ({name}), within 5 %: {}, within 10 %: \
+             {}, within 25 %: {}",
+            count(errors.numbers, "number"),
+            errors.within_5_percent,
+            errors.within_10_percent,
+            errors.within_25_percent
+        ));
+    }
+    if errors.shapes > 0 {
+        let (holding, all) = (errors.shapes_that_hold, errors.shapes);
+        parts.push(format!("shapes that hold: {holding} of {all}"));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The circumstances, and the machine, which papers of several machines need.
+fn conditions(result: &Reproduced) -> String {
+    let machine = result.parameter("machine");
+    match result.parameter("conditions") {
+        "" => machine.to_owned(),
+        conditions => format!("{machine}, {conditions}"),
+    }
+}
+
+fn published(result: &Reproduced) -> String {
+    let Some(value) = result.published else {
+        return if result.kept_back {
+            "kept back".to_owned()
+        } else {
+            String::new()
+        };
+    };
+    let prefix = match result.reading {
+        Published::Exact => "",
+        Published::About => "~",
+        Published::AtLeast => ">= ",
+        Published::AtMost => "<= ",
+    };
+    format!("{prefix}{}", in_unit(value, &result.unit))
+}
+
+fn simulated(result: &Reproduced) -> String {
+    match (result.value, &result.failed) {
+        (Some(value), _) => in_unit(value, &result.unit),
+        (None, Some(_)) => "failed".to_owned(),
+        (None, None) => String::new(),
+    }
+}
+
+/// A value with four figures, as most papers print them, and its unit.
+fn in_unit(value: f64, unit: &str) -> String {
+    let number = match value.abs() {
+        _ if unit == "rank" => format!("{value:.0}"),
+        size if size >= 1_000.0 => figures_of(value, 0),
+        size if size >= 100.0 => figures_of(value, 1),
+        size if size >= 10.0 => figures_of(value, 2),
+        _ => figures_of(value, 3),
+    };
+    match unit {
+        "rank" => number,
+        unit => format!("{number} {unit}"),
+    }
+}
+
+/// So many decimals at the most: those that are zero say nothing.
+fn figures_of(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn error(result: &Reproduced) -> String {
+    let error = result
+        .error_percent
+        .map(|percent| format!("{percent:+.1} %"));
+    error.unwrap_or_default()
+}
+
+fn range(shape: &ShapeRange) -> String {
+    match (shape.at_least, shape.at_most) {
+        (Some(low), Some(high)) => format!("{} to {}", figures(low), figures(high)),
+        (Some(low), None) => format!(">= {}", figures(low)),
+        (None, Some(high)) => format!("<= {}", figures(high)),
+        (None, None) => String::new(),
+    }
+}
+
+fn holds(result: &Reproduced) -> String {
+    match result.holds {
+        Some(true) => "yes".to_owned(),
+        Some(false) => "no".to_owned(),
+        None => String::new(),
+    }
+}

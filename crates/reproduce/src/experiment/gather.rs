@@ -1,0 +1,74 @@
+//! How SPEs begin together: each is asleep until the PPE has heard of all.
+//!
+//! ```text
+//!   PPE                                          each SPE
+//!   spawns its program ────────────────────────► prepares its local store
+//!   waits for all     ◄── outbound mailbox ───── two words: an effective address
+//!   tells each        ─── inbound mailbox ─────► how many words it asked for
+//! ```
+//!
+//! An SPE that polled until the last one was there would cost more simulated events than the experiment:
+//! starting a program takes milliseconds.
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{Handle, Machine, Ppe, Spe, SpeId};
+
+use super::failed;
+
+/// What an SPE says when it failed to prepare; no region of a machine has this address.
+const NOWHERE: EffectiveAddress = EffectiveAddress(u64::MAX);
+
+/// The SPE's side: says that it is ready, and where others find what they need of it.
+pub(super) fn report<S: Spe>(spe: &S, address: EffectiveAddress) {
+    spe.write_out_mbox(Outbound::Plain, address.eah());
+    spe.write_out_mbox(Outbound::Plain, address.eal());
+}
+
+/// The SPE's side: waits for an address.
+pub(super) fn address<S: Spe>(spe: &S) -> EffectiveAddress {
+    let eah = spe.read_in_mbox();
+    EffectiveAddress::from_halves(eah, spe.read_in_mbox())
+}
+
+/// The SPE's side, for a program that has to prepare first: reports where what it prepared is, or that
+/// there is nothing.
+pub(super) fn prepare<S: Spe, T, E: std::fmt::Display>(
+    spe: &S,
+    prepared: Result<T, E>,
+    address_of: impl FnOnce(&T) -> EffectiveAddress,
+) -> Result<T, String> {
+    report(spe, prepared.as_ref().map_or(NOWHERE, address_of));
+    prepared.map_err(failed)
+}
+
+/// The PPE's side: what each SPE reported, in the order of `spes`.
+pub(super) fn gather<M: Machine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<EffectiveAddress> {
+    let report = |spe: &SpeId| {
+        let eah = ppe.read_out_mbox(*spe, Outbound::Plain);
+        EffectiveAddress::from_halves(eah, ppe.read_out_mbox(*spe, Outbound::Plain))
+    };
+    spes.iter().map(report).collect()
+}
+
+/// The PPE's side: tells an SPE an address.
+pub(super) fn tell<M: Machine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
+    ppe.write_in_mbox(spe, address.eah());
+    ppe.write_in_mbox(spe, address.eal());
+}
+
+/// The PPE's side: the results of all programs, or why one failed.
+pub(super) fn join<R, M: Machine>(
+    programs: Vec<Handle<'_, Result<R, String>, M>>,
+) -> Result<Vec<R>, String> {
+    programs
+        .into_iter()
+        .map(|program| {
+            let spe = program.spe();
+            match program.join() {
+                Ok(result) => result.map_err(|why| format!("{spe}: {why}")),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+        .collect()
+}

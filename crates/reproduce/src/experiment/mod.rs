@@ -1,0 +1,311 @@
+//! What can be simulated, as papers name it.
+
+mod barrier;
+mod bounce;
+mod gather;
+mod ring;
+mod stats;
+mod stream;
+mod switch;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use cellworks_machine::Machine;
+use serde::Deserialize;
+
+pub use barrier::Barrier;
+pub use bounce::Bounce;
+pub use ring::{Ring, RingStatistic};
+pub use stats::{Gives, Stats};
+pub use stream::Stream;
+pub use switch::Switch;
+
+pub(crate) use ring::RingRun;
+
+/// A program whose result is a number, or a combination of several.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Experiment {
+    /// A measurement of `cellworks stats`.
+    Stats(Stats),
+    /// One tick of the decrementer, which the machine's description states.
+    Tick,
+    /// An all-to-one barrier by signals.
+    Barrier(Barrier),
+    /// Tasks that pass packets around a ring, for all mappings to SPEs.
+    Ring(Ring),
+    /// A switch between cooperative threads of an SPE.
+    Switch(Switch),
+    /// SPEs that move blocks without waiting for each.
+    Stream(Stream),
+    /// A line that SPEs take away from each other.
+    Bounce(Bounce),
+    /// Several experiments, put together.
+    Combined(Combined),
+}
+
+/// Several experiments, put together. All have to give the same: a time, a bandwidth or a ratio.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Combined {
+    /// How.
+    pub how: Combination,
+    /// The experiments.
+    pub of: Vec<Experiment>,
+}
+
+/// How values become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Combination {
+    /// The first divided by the second.
+    Ratio,
+    /// The first less the second.
+    Difference,
+    /// The greatest divided by the least.
+    Spread,
+    /// The greatest.
+    Greatest,
+    /// The mean.
+    Mean,
+}
+
+/// How the PPE reaches the registers of SPEs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// By loads and stores.
+    #[default]
+    Direct,
+    /// By calls of the library that go through the kernel.
+    SystemCalls,
+}
+
+/// What the result of an experiment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    /// Nanoseconds.
+    Time,
+    /// Bytes a second.
+    Bandwidth,
+    Ratio,
+    Rank,
+}
+
+impl Dimension {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "a time",
+            Self::Bandwidth => "a bandwidth",
+            Self::Ratio => "a ratio",
+            Self::Rank => "a rank",
+        }
+    }
+}
+
+/// One run of a machine: what is equal needs to be simulated only once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Simulation {
+    /// The name of the machine's description.
+    pub machine: Arc<str>,
+    pub access: Access,
+    pub program: Program,
+}
+
+/// What runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Program {
+    Stats(Stats),
+    Tick,
+    Barrier(Barrier),
+    Ring(RingRun),
+    Switch(Switch),
+    Stream(Stream),
+    Bounce(Bounce),
+}
+
+/// What a run found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outcome {
+    /// The time of one operation.
+    pub ns: f64,
+    /// What all SPEs moved together, if they moved anything.
+    pub bytes_per_s: Option<f64>,
+}
+
+impl Outcome {
+    fn time(ns: f64) -> Self {
+        Self {
+            ns,
+            bytes_per_s: None,
+        }
+    }
+}
+
+/// Finds the outcome of a simulation; `Err` says why there is none.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
+
+impl Program {
+    /// Runs on a machine, whose decrementer counts at `timebase_hz`.
+    ///
+    /// # Errors
+    ///
+    /// Why the machine gave no number.
+    pub fn run<M: Machine>(&self, machine: &M, timebase_hz: u64) -> Result<Outcome, String> {
+        match self {
+            Self::Stats(stats) => stats.run(machine),
+            Self::Tick => Ok(Outcome::time(1e9 / timebase_hz as f64)),
+            Self::Barrier(barrier) => barrier.run(machine),
+            Self::Ring(ring) => ring.run(machine),
+            Self::Switch(switch) => switch.run(machine),
+            Self::Stream(stream) => stream.run(machine),
+            Self::Bounce(bounce) => bounce.run(machine),
+        }
+    }
+}
+
+impl Experiment {
+    /// What the result is; the message says what is wrong with the experiment.
+    pub(crate) fn dimension(&self) -> Result<Dimension, String> {
+        match self {
+            Self::Stats(stats) => Ok(stats.gives.dimension()),
+            Self::Tick | Self::Barrier(_) | Self::Switch(_) | Self::Bounce(_) => {
+                Ok(Dimension::Time)
+            }
+            Self::Stream(stream) => stream.check().map(|()| Dimension::Bandwidth),
+            Self::Ring(ring) => ring.dimension(),
+            Self::Combined(combined) => combined.dimension(),
+        }
+    }
+
+    /// Adds the simulations that it needs to `all`.
+    pub(crate) fn simulations(&self, machine: &Arc<str>, all: &mut Vec<Simulation>) {
+        let mut one = |access, program| {
+            all.push(Simulation {
+                machine: Arc::clone(machine),
+                access,
+                program,
+            });
+        };
+        match self {
+            Self::Stats(stats) => one(stats.ppe_access, Program::Stats(stats.operation())),
+            Self::Tick => one(Access::Direct, Program::Tick),
+            Self::Barrier(barrier) => one(Access::Direct, Program::Barrier(*barrier)),
+            Self::Switch(switch) => one(Access::Direct, Program::Switch(*switch)),
+            Self::Stream(stream) => one(Access::Direct, Program::Stream(stream.clone())),
+            Self::Bounce(bounce) => one(Access::Direct, Program::Bounce(*bounce)),
+            Self::Ring(ring) => ring
+                .runs()
+                .for_each(|run| one(Access::Direct, Program::Ring(run))),
+            Self::Combined(combined) => {
+                for part in &combined.of {
+                    part.simulations(machine, all);
+                }
+            }
+        }
+    }
+
+    /// Its result, from those of its [simulations](Self::simulations); in nanoseconds or bytes a second.
+    pub(crate) fn value(&self, machine: &Arc<str>, outcomes: Lookup<'_>) -> Result<f64, String> {
+        let single = || {
+            let mut simulations = Vec::with_capacity(1);
+            self.simulations(machine, &mut simulations);
+            outcomes(&simulations[0])
+        };
+        match self {
+            Self::Stats(Stats {
+                gives: Gives::Bandwidth,
+                ..
+            })
+            | Self::Stream(_) => single()?
+                .bytes_per_s
+                .ok_or_else(|| "the operation moves no blocks".to_owned()),
+            Self::Stats(_) | Self::Tick | Self::Barrier(_) | Self::Switch(_) | Self::Bounce(_) => {
+                Ok(single()?.ns)
+            }
+            Self::Ring(ring) => {
+                let mut simulations = Vec::new();
+                self.simulations(machine, &mut simulations);
+                let times: Result<Vec<f64>, String> = simulations
+                    .iter()
+                    .map(|simulation| Ok(outcomes(simulation)?.ns))
+                    .collect();
+                Ok(ring.statistic(&times?))
+            }
+            Self::Combined(combined) => {
+                let values: Result<Vec<f64>, String> = combined
+                    .of
+                    .iter()
+                    .map(|part| part.value(machine, outcomes))
+                    .collect();
+                Ok(combined.how.of(&values?))
+            }
+        }
+    }
+}
+
+impl Combined {
+    fn dimension(&self) -> Result<Dimension, String> {
+        let mut dimensions = self.of.iter().map(Experiment::dimension);
+        let first = dimensions
+            .next()
+            .unwrap_or_else(|| Err("a combination of no experiments gives nothing".to_owned()))?;
+        for other in dimensions {
+            let other = other?;
+            if other != first {
+                return Err(format!(
+                    "a combination of {} and {} gives nothing; combine what is alike",
+                    first.name(),
+                    other.name()
+                ));
+            }
+        }
+        let takes = match self.how {
+            Combination::Ratio | Combination::Difference => 2..=2,
+            Combination::Spread | Combination::Greatest | Combination::Mean => 2..=usize::MAX,
+        };
+        if !takes.contains(&self.of.len()) {
+            return Err(format!(
+                "its combination is of {} experiments; a ratio or a difference is of 2, others of at \
+                 least 2",
+                self.of.len()
+            ));
+        }
+        Ok(match self.how {
+            Combination::Ratio | Combination::Spread => Dimension::Ratio,
+            Combination::Difference | Combination::Greatest | Combination::Mean => first,
+        })
+    }
+}
+
+impl Combination {
+    fn of(self, values: &[f64]) -> f64 {
+        let greatest = || values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        match self {
+            Self::Ratio => values[0] / values[1],
+            Self::Difference => values[0] - values[1],
+            Self::Greatest => greatest(),
+            Self::Spread => greatest() / values.iter().copied().fold(f64::INFINITY, f64::min),
+            Self::Mean => values.iter().sum::<f64>() / values.len() as f64,
+        }
+    }
+}
+
+/// Why a run of a machine gave no number.
+fn failed(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// That the machine has too few SPEs, if so.
+fn check_spes<M: Machine>(machine: &M, needed: usize) -> Result<(), String> {
+    let has = machine.topology().spes().len();
+    if needed <= has {
+        return Ok(());
+    }
+    Err(format!(
+        "it needs {needed} SPEs, and {} has {has}",
+        machine.topology().name()
+    ))
+}

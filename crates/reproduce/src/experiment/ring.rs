@@ -1,0 +1,455 @@
+//! The ring of Keller and Varbanescu: tasks that pass packets to both neighbours (section 2.2).
+//!
+//! ```text
+//!   sender                main memory: a row for each task             receiver
+//!   packet in its buffer
+//!   put notification ──────────► row of the receiver ◄──────────────── get of its row, again and again
+//!                     ◄──────────────────────────────────────────────── get of the packet
+//!   get of its row ────────────► row of the sender ◄─────────────────── put acknowledgement
+//!   its buffer is free
+//! ```
+//!
+//! A packet that has arrived from one neighbour is copied to the buffer for the other one, as soon as that
+//! is free.
+
+use std::iter;
+
+use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
+use cellworks_machine::{Cycles, LocalBuffer, Machine, Mfc, ModuleId, Spe, SpeId};
+use serde::Deserialize;
+
+use super::gather::{address, gather, join, prepare, tell};
+use super::{Dimension, Outcome, check_spes, failed};
+use crate::permutation::fixing_zero;
+
+/// Tasks in a ring, for all mappings to SPEs in which SPE 0 has task 0.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ring {
+    /// How many SPEs and tasks, 3 to 8.
+    pub spes: u8,
+    /// Bytes of a packet: a multiple of 16, up to 16,384.
+    pub packet_bytes: u32,
+    /// Whether packets go around in one direction only.
+    #[serde(default)]
+    pub one_way: bool,
+    /// What is asked of the times of all mappings.
+    pub statistic: RingStatistic,
+    /// The mapping that is asked about: the task of SPE 0, of SPE 1 and so on.
+    #[serde(default)]
+    pub mapping: Option<String>,
+}
+
+/// A property of the times of all mappings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RingStatistic {
+    /// The longest divided by the shortest.
+    WorstToBest,
+    /// The median divided by the shortest.
+    MedianToBest,
+    /// That of a mapping divided by the shortest.
+    MappingToBest,
+    /// The place of a mapping among all, the fastest at 1.
+    Rank,
+}
+
+/// A ring with one mapping.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RingRun {
+    packet_bytes: u32,
+    one_way: bool,
+    /// The task of each SPE.
+    tasks: Vec<u8>,
+}
+
+/// Packets that each task has from each neighbour before the time counts, and while it does.
+const WARM_UP: u32 = 10;
+const TIMED: u32 = 30;
+const PACKETS: u32 = WARM_UP + TIMED;
+
+impl Ring {
+    pub(super) fn dimension(&self) -> Result<Dimension, String> {
+        if !(3..=8).contains(&self.spes) {
+            return Err(format!(
+                "a ring of {} tasks: it takes 3 to 8, whose mappings can all be tried",
+                self.spes
+            ));
+        }
+        if self.packet_bytes == 0
+            || !self.packet_bytes.is_multiple_of(16)
+            || self.packet_bytes > 16 << 10
+        {
+            return Err(format!(
+                "a packet of {} bytes: a DMA command moves multiples of 16 up to 16,384",
+                self.packet_bytes
+            ));
+        }
+        let asks_for_one = matches!(
+            self.statistic,
+            RingStatistic::Rank | RingStatistic::MappingToBest
+        );
+        match (&self.mapping, asks_for_one) {
+            (None, true) => return Err("its ring needs a `mapping` to ask about".to_owned()),
+            (Some(_), false) => {
+                return Err("its ring asks about all mappings; remove `mapping`".to_owned());
+            }
+            (Some(mapping), true) if self.place_of(mapping).is_none() => {
+                return Err(format!(
+                    "`{mapping}` is no mapping that is tried: it has each task from 0 to {} once, and \
+                     begins with 0",
+                    self.spes - 1
+                ));
+            }
+            _ => {}
+        }
+        Ok(match self.statistic {
+            RingStatistic::Rank => Dimension::Rank,
+            _ => Dimension::Ratio,
+        })
+    }
+
+    /// The place of a mapping among all that are tried.
+    fn place_of(&self, mapping: &str) -> Option<usize> {
+        let digits: Option<Vec<u8>> = mapping
+            .chars()
+            .map(|digit| digit.to_digit(10).map(|digit| digit as u8))
+            .collect();
+        let digits = digits?;
+        fixing_zero(self.spes).position(|tasks| tasks == digits)
+    }
+
+    /// A run for each mapping.
+    pub(super) fn runs(&self) -> impl Iterator<Item = RingRun> + use<> {
+        let (packet_bytes, one_way) = (self.packet_bytes, self.one_way);
+        fixing_zero(self.spes).map(move |tasks| RingRun {
+            packet_bytes,
+            one_way,
+            tasks,
+        })
+    }
+
+    /// What follows from the times of all [runs](Self::runs).
+    pub(super) fn statistic(&self, ns: &[f64]) -> f64 {
+        let mut sorted = ns.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let best = sorted[0];
+        let of_mapping = || {
+            let place = self.mapping.as_deref().and_then(|m| self.place_of(m));
+            ns[place.expect("a ring is checked where it is read")]
+        };
+        match self.statistic {
+            RingStatistic::WorstToBest => sorted[sorted.len() - 1] / best,
+            RingStatistic::MedianToBest => sorted[sorted.len() / 2] / best,
+            RingStatistic::MappingToBest => of_mapping() / best,
+            RingStatistic::Rank => {
+                let time = of_mapping();
+                1.0 + sorted.iter().take_while(|other| **other < time).count() as f64
+            }
+        }
+    }
+}
+
+/// Where a task's row begins in main memory, from the one before: rows have lines of their own.
+const ROW_STRIDE: usize = 128;
+/// What a row has of each other task: how many packets it has sent here, and how many it has taken from
+/// here.
+const ENTRY_BYTES: u32 = 8;
+const ACKNOWLEDGED: u32 = 4;
+
+/// Packets go to the next task, or to the one before.
+const DIRECTIONS: usize = 2;
+
+const POLL: Tag = Tag::of::<0>();
+/// By direction.
+const PACKET: [Tag; DIRECTIONS] = [Tag::of::<1>(), Tag::of::<2>()];
+const NOTIFY: [Tag; DIRECTIONS] = [Tag::of::<3>(), Tag::of::<4>()];
+const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
+
+impl RingRun {
+    /// The time of a round, in which each task gets a packet from each neighbour.
+    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+        let number = self.tasks.len();
+        check_spes(machine, number)?;
+        let rows = machine
+            .allocate(ModuleId::new(0), number * ROW_STRIDE)
+            .map_err(failed)?;
+        let spes: Vec<SpeId> = machine.topology().spes().take(number).collect();
+        let spe_of = |task: u8| {
+            let of_task = self.tasks.iter().position(|other| *other == task);
+            of_task.expect("each task is on an SPE")
+        };
+        let rows = rows.at(0);
+        machine
+            .run(|ppe| {
+                let programs = spes
+                    .iter()
+                    .map(|spe| {
+                        let task = self.tasks[spe.index()];
+                        ppe.spawn(*spe, move |spe| self.task(spe, task, rows))
+                    })
+                    .collect();
+                let buffers = gather(ppe, &spes);
+                for (spe, task) in spes.iter().zip(&self.tasks) {
+                    for neighbour in self.neighbours(*task) {
+                        tell(ppe, *spe, buffers[spe_of(neighbour)]);
+                    }
+                }
+                let ns: Vec<f64> = join(programs)?;
+                Ok(Outcome::time(ns.into_iter().fold(0.0, f64::max)))
+            })
+            .map_err(failed)?
+    }
+
+    /// The next task and the one before.
+    fn neighbours(&self, task: u8) -> [u8; DIRECTIONS] {
+        let number = self.tasks.len() as u8;
+        [(task + 1) % number, (task + number - 1) % number]
+    }
+
+    /// The program of an SPE: the time of a round, in nanoseconds.
+    fn task<S: Spe>(&self, spe: &S, task: u8, rows: EffectiveAddress) -> Result<f64, String> {
+        let size = 2 * DIRECTIONS as u32 * self.packet_bytes + Buffers::WORDS_BYTES;
+        let room = spe
+            .local_store()
+            .reserve(size as usize, 128, "the buffers of the ring");
+        let room = prepare(spe, room, |room: &LocalBuffer| {
+            spe.local_store().effective(room.address())
+        })?;
+        let neighbours = self.neighbours(task);
+        let buffers_of = [address(spe), address(spe)];
+        let mut task = Task {
+            spe,
+            task,
+            tasks: self.tasks.len() as u8,
+            packet_bytes: self.packet_bytes,
+            rows,
+            buffers: Buffers {
+                start: room.address(),
+                packet_bytes: self.packet_bytes,
+            },
+            way: [0, 1].map(|direction| Way {
+                // What comes in this direction comes from the neighbour on the other side.
+                next: neighbours[direction],
+                previous: neighbours[1 - direction],
+                buffers_of_previous: buffers_of[1 - direction],
+                sent: 0,
+                acknowledged: 0,
+                received: 0,
+                holds: false,
+            }),
+            directions: if self.one_way { 1 } else { DIRECTIONS },
+        };
+        task.run()
+    }
+}
+
+/// Where a task keeps what in its local store.
+#[derive(Clone, Copy)]
+struct Buffers {
+    start: LsAddr,
+    packet_bytes: u32,
+}
+
+impl Buffers {
+    /// The row that was got, then the words that are put.
+    const WORDS_BYTES: u32 = ROW_STRIDE as u32 + 2 * DIRECTIONS as u32 * 16;
+
+    const fn outgoing(self, direction: usize) -> u32 {
+        direction as u32 * self.packet_bytes
+    }
+
+    const fn incoming(self, direction: usize) -> u32 {
+        (DIRECTIONS + direction) as u32 * self.packet_bytes
+    }
+
+    const fn row(self) -> u32 {
+        2 * DIRECTIONS as u32 * self.packet_bytes
+    }
+
+    /// A quadword, in which the word that is put has the place that it has in its quadword in main memory.
+    const fn word(self, number: usize) -> u32 {
+        self.row() + ROW_STRIDE as u32 + number as u32 * 16
+    }
+
+    const fn at(self, offset: u32) -> LsAddr {
+        LsAddr(self.start.0 + offset)
+    }
+}
+
+/// The packets that go around in one direction, as a task sees them.
+#[derive(Clone, Copy)]
+struct Way {
+    next: u8,
+    previous: u8,
+    buffers_of_previous: EffectiveAddress,
+    sent: u32,
+    acknowledged: u32,
+    received: u32,
+    /// A packet has arrived, and was not copied to the outgoing buffer yet.
+    holds: bool,
+}
+
+struct Task<'a, S> {
+    spe: &'a S,
+    task: u8,
+    tasks: u8,
+    packet_bytes: u32,
+    rows: EffectiveAddress,
+    buffers: Buffers,
+    way: [Way; DIRECTIONS],
+    directions: usize,
+}
+
+impl<S: Spe> Task<'_, S> {
+    fn run(&mut self) -> Result<f64, String> {
+        let mut begin = self.spe.now();
+        let mut end = begin;
+        for direction in 0..self.directions {
+            // A packet says where it began, so that it can be recognised at the end.
+            let at = self.buffers.at(self.buffers.outgoing(direction));
+            let origin = vec![self.task; self.packet_bytes as usize];
+            self.spe.local_store().write(at, &origin);
+            self.send(direction)?;
+        }
+        while !self.is_done() {
+            let before = self.way[0].received;
+            if !self.step()? {
+                self.spe.yield_now();
+            }
+            let received = self.way[0].received;
+            if before < WARM_UP && received >= WARM_UP {
+                begin = self.spe.now();
+            }
+            if before < PACKETS && received == PACKETS {
+                end = self.spe.now();
+            }
+        }
+        self.verify()?;
+        Ok(end.since(begin).as_nanoseconds_f64() / f64::from(TIMED))
+    }
+
+    fn is_done(&self) -> bool {
+        self.way[..self.directions]
+            .iter()
+            .all(|way| way.received == PACKETS && way.acknowledged == PACKETS)
+    }
+
+    /// Looks at the row once, and does what is possible then; whether that was something.
+    fn step(&mut self) -> Result<bool, String> {
+        self.poll()?;
+        let mut did = false;
+        let mut arriving = [false; DIRECTIONS];
+        for (direction, arrives) in arriving.iter_mut().enumerate().take(self.directions) {
+            let way = self.way[direction];
+            let notified = self.entry(way.previous, 0);
+            self.way[direction].acknowledged = self.entry(way.next, ACKNOWLEDGED);
+            *arrives = notified > way.received && !way.holds;
+            if *arrives {
+                let from = way.buffers_of_previous + u64::from(self.buffers.outgoing(direction));
+                let to = self.buffers.at(self.buffers.incoming(direction));
+                let get = RawCommand::get(to, from, self.packet_bytes, PACKET[direction]);
+                self.spe.mfc().issue(get).map_err(failed)?;
+            }
+        }
+        for direction in (0..self.directions).filter(|direction| arriving[*direction]) {
+            self.spe.mfc().wait_all(PACKET[direction].mask());
+            let way = &mut self.way[direction];
+            way.received += 1;
+            way.holds = true;
+            let (previous, received) = (way.previous, way.received);
+            let word = DIRECTIONS + direction;
+            self.put(
+                word,
+                previous,
+                ACKNOWLEDGED,
+                received,
+                ACKNOWLEDGE[direction],
+            )?;
+            did = true;
+        }
+        for direction in 0..self.directions {
+            let way = self.way[direction];
+            if !way.holds || way.sent > way.acknowledged {
+                continue;
+            }
+            // The last packets stay where they are, to be verified.
+            if way.sent < PACKETS {
+                self.forward(direction);
+                self.send(direction)?;
+                self.way[direction].holds = false;
+                did = true;
+            }
+        }
+        Ok(did)
+    }
+
+    /// Gets the task's row.
+    fn poll(&self) -> Result<(), String> {
+        let row = self.rows + u64::from(self.task) * ROW_STRIDE as u64;
+        let to = self.buffers.at(self.buffers.row());
+        let bytes = (u32::from(self.tasks) * ENTRY_BYTES).next_multiple_of(16);
+        let get = RawCommand::get(to, row, bytes, POLL);
+        self.spe.mfc().issue(get).map_err(failed)?;
+        self.spe.mfc().wait_all(POLL.mask());
+        Ok(())
+    }
+
+    /// A number of the row, as it was when it was got.
+    fn entry(&self, of: u8, field: u32) -> u32 {
+        let offset = self.buffers.row() + u32::from(of) * ENTRY_BYTES + field;
+        self.spe.local_store().read_word(self.buffers.at(offset))
+    }
+
+    /// Copies what has arrived to the buffer for the next task.
+    fn forward(&self, direction: usize) {
+        let store = self.spe.local_store();
+        let mut packet = vec![0; self.packet_bytes as usize];
+        store.read(
+            self.buffers.at(self.buffers.incoming(direction)),
+            &mut packet,
+        );
+        store.write(self.buffers.at(self.buffers.outgoing(direction)), &packet);
+        // A load and a store for each quadword, at one access of the local store a cycle.
+        self.spe
+            .compute(Cycles(u64::from(self.packet_bytes / 16) * 2));
+    }
+
+    /// Tells the next task that its packet is there.
+    fn send(&mut self, direction: usize) -> Result<(), String> {
+        let way = &mut self.way[direction];
+        way.sent += 1;
+        let (next, sent) = (way.next, way.sent);
+        self.put(direction, next, 0, sent, NOTIFY[direction])
+    }
+
+    /// Writes a number into the row of another task; does not wait for it to be there.
+    fn put(&self, word: usize, row: u8, field: u32, number: u32, tag: Tag) -> Result<(), String> {
+        // The word may still be on its way from the last time.
+        self.spe.mfc().wait_all(tag.mask());
+        let offset = u32::from(self.task) * ENTRY_BYTES + field;
+        let from = self.buffers.at(self.buffers.word(word) + offset % 16);
+        self.spe.local_store().write_word(from, number);
+        let to = self.rows + u64::from(row) * ROW_STRIDE as u64 + u64::from(offset);
+        let put = RawCommand::put(from, to, 4, tag);
+        self.spe.mfc().issue(put).map_err(failed)
+    }
+
+    /// Each packet has gone around as often as it was passed on.
+    fn verify(&self) -> Result<(), String> {
+        let tasks = i64::from(self.tasks);
+        for (direction, step) in iter::zip(0..self.directions, [-1, 1]) {
+            let origin = (i64::from(self.task) + step * i64::from(PACKETS)).rem_euclid(tasks);
+            let mut packet = vec![0; self.packet_bytes as usize];
+            let at = self.buffers.at(self.buffers.incoming(direction));
+            self.spe.local_store().read(at, &mut packet);
+            if packet.iter().any(|byte| i64::from(*byte) != origin) {
+                return Err(format!(
+                    "the last packet of task {} should have begun at task {origin}, and says {}",
+                    self.task, packet[0]
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! Measurements of `cellworks stats`, with as many iterations as a simulated machine needs.
+
+use cellworks_machine::{CellId, LOCAL_STORE_BYTES, Machine, ModuleId};
+use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, measure};
+use serde::Deserialize;
+
+use super::{Access, Dimension, Outcome, failed};
+
+/// A measurement of `cellworks stats`, in the terms of the paper's flags; see
+/// [`cellworks_stats::Request`]. What is not given is as there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stats {
+    /// What is measured.
+    pub function: Function,
+    /// How many SPEs; between SPEs, SPE 0 is one of them.
+    #[serde(default = "one")]
+    pub spes: usize,
+    /// Whether they share a buffer or variable.
+    #[serde(default = "shared")]
+    pub buffers: Buffers,
+    /// The Cell whose SPEs are taken first.
+    #[serde(default)]
+    pub cell: Option<u16>,
+    /// The memory module.
+    #[serde(default)]
+    pub module: Option<u16>,
+    /// Bytes of a block, of an element of a list, or of a variable.
+    #[serde(default)]
+    pub block_bytes: Option<usize>,
+    /// Elements of a list.
+    #[serde(default)]
+    pub list_elements: Option<u32>,
+    /// Bytes from one private buffer to the next.
+    #[serde(default)]
+    pub stride_bytes: Option<usize>,
+    /// SPE 0 in place of the PPE or of main memory.
+    #[serde(default)]
+    pub between_spes: bool,
+    /// How the PPE reaches the registers of SPEs.
+    #[serde(default)]
+    pub ppe_access: Access,
+    /// Which of its results counts.
+    #[serde(default)]
+    pub gives: Gives,
+}
+
+/// Which result of a measurement counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gives {
+    /// The mean time of an operation, as in CellStats.
+    #[default]
+    Latency,
+    /// What all SPEs move together.
+    Bandwidth,
+}
+
+impl Gives {
+    pub(super) const fn dimension(self) -> Dimension {
+        match self {
+            Self::Latency => Dimension::Time,
+            Self::Bandwidth => Dimension::Bandwidth,
+        }
+    }
+}
+
+const fn one() -> usize {
+    1
+}
+
+const fn shared() -> Buffers {
+    Buffers::Shared
+}
+
+/// What a simulated machine allows. The memory is that of one module of a QS20, half of it, which is more
+/// than any measurement here takes.
+const LIMITS: Limits = Limits {
+    block_bytes_max: 16 << 10,
+    local_store_bytes: LOCAL_STORE_BYTES,
+    memory_bytes_max: 256 << 20,
+    staging_bytes_max: Some(16 << 10),
+    bandwidth_bytes_per_s_max: None,
+};
+
+/// The most and the fewest iterations that are timed. A simulated machine repeats itself exactly after a
+/// few, so more only take time; what needs thousands of requests is in a steady state by itself.
+const ITERATIONS: (u64, u64) = (64, 4);
+/// About how many bus requests a measurement may have.
+const REQUESTS: u64 = 30_000;
+/// Creating a program takes milliseconds and moves nothing: it needs no steady state.
+const THREADS_ITERATIONS: u64 = 4;
+
+impl Stats {
+    /// The measurement, whichever of its results counts.
+    pub(crate) fn operation(&self) -> Self {
+        Self {
+            gives: Gives::Latency,
+            ..self.clone()
+        }
+    }
+
+    fn iterations(&self) -> u64 {
+        if self.function == Function::MkThread {
+            return THREADS_ITERATIONS;
+        }
+        let lines = self.block_bytes.unwrap_or(1).div_ceil(128) as u64;
+        let requests = lines * u64::from(self.list_elements.unwrap_or(1)) * self.spes as u64;
+        let (most, fewest) = ITERATIONS;
+        (REQUESTS / requests.max(1)).clamp(fewest, most)
+    }
+
+    fn request(&self) -> Request {
+        let iterations = self.iterations();
+        Request {
+            spes: match self.buffers {
+                Buffers::Shared => Count::Shared(self.spes),
+                Buffers::Private => Count::Private(self.spes),
+            },
+            iterations: Iterations::Exactly(iterations),
+            warm_up: Some(iterations / 4),
+            block_bytes: self.block_bytes,
+            list_elements: self.list_elements,
+            stride_bytes: self.stride_bytes,
+            cell: self.cell.map(CellId::new),
+            module: self.module.map(ModuleId::new),
+            between_spes: self.between_spes,
+            ..Request::new(self.function)
+        }
+    }
+
+    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+        let plan = self
+            .request()
+            .plan(machine.topology(), &LIMITS)
+            .map_err(failed)?;
+        let measurement = measure(machine, &plan).map_err(failed)?;
+        Ok(Outcome {
+            ns: measurement.latency_ns.mean,
+            bytes_per_s: measurement.bandwidth_bytes_per_s.map(|bytes| bytes as f64),
+        })
+    }
+}

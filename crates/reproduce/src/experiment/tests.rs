@@ -1,0 +1,223 @@
+//! The programs on the host, whose numbers mean nothing here: what they do is the same on every machine.
+
+use cellworks_host::Host;
+use cellworks_machine::Machine;
+
+use super::*;
+use crate::permutation::fixing_zero;
+
+fn host() -> Host {
+    Host::builder().spes(4).build().unwrap()
+}
+
+/// The experiment that this text describes.
+fn experiment(text: &str) -> Experiment {
+    #[derive(Deserialize)]
+    struct Wrapped {
+        experiment: Experiment,
+    }
+    let wrapped: Wrapped = toml::from_str(&format!("experiment = {{ {text} }}")).unwrap();
+    wrapped.experiment
+}
+
+/// Runs all simulations of an experiment on the host.
+fn outcomes(text: &str) -> Vec<Outcome> {
+    let experiment = experiment(text);
+    experiment.dimension().unwrap();
+    let mut all = Vec::new();
+    experiment.simulations(&"host".into(), &mut all);
+    let host = host();
+    all.into_iter()
+        .map(|simulation| simulation.program.run(&host, 1_000_000_000).unwrap())
+        .collect()
+}
+
+#[track_caller]
+fn gives_a_time(text: &str) {
+    for outcome in outcomes(text) {
+        assert!(outcome.ns.is_finite() && outcome.ns > 0.0, "{outcome:?}");
+    }
+}
+
+#[test]
+fn barriers_let_everybody_through() {
+    gives_a_time(r#"kind = "barrier", spes = 4, root_per_cell = false"#);
+    gives_a_time(r#"kind = "barrier", spes = 4, root_per_cell = true"#);
+    gives_a_time(r#"kind = "barrier", spes = 2, root_per_cell = false"#);
+}
+
+#[test]
+fn a_line_is_changed_in_turn() {
+    gives_a_time(r#"kind = "bounce", between = [0, 1]"#);
+}
+
+#[test]
+fn packets_go_around_rings_of_all_mappings() {
+    // Each packet is verified at its end.
+    for text in [
+        r#"kind = "ring", spes = 4, packet_bytes = 512, statistic = "worst-to-best""#,
+        r#"kind = "ring", spes = 3, packet_bytes = 16, statistic = "worst-to-best""#,
+        r#"kind = "ring", spes = 3, packet_bytes = 16, statistic = "worst-to-best", one_way = true"#,
+    ] {
+        gives_a_time(text);
+    }
+}
+
+#[test]
+fn streams_have_a_bandwidth() {
+    for text in [
+        r#"kind = "stream", spes = [0, 1, 2, 3], lenders = [1, 0, 3, 2], block_bytes = 16384, in_flight = 2"#,
+        r#"kind = "stream", spes = [1, 2], lenders = [0, 0], block_bytes = 256, in_flight = 8"#,
+        r#"kind = "stream", spes = [0], put = true, block_bytes = 1024, in_flight = 1"#,
+    ] {
+        let outcome = outcomes(text)[0];
+        assert!(
+            outcome.bytes_per_s.is_some_and(|bytes| bytes > 0.0),
+            "{text}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn switches_and_measurements_have_a_time() {
+    // Subtracting the reference may leave nothing of a switch on a computer that is busy with others.
+    assert!(outcomes(r#"kind = "switch", threads = 4"#)[0].ns >= 0.0);
+    gives_a_time(
+        r#"kind = "stats", function = "dmaget", spes = 2, buffers = "private", block_bytes = 128"#,
+    );
+}
+
+#[test]
+fn a_tick_is_the_inverse_of_the_timebase() {
+    let tick = Program::Tick.run(&host(), 14_318_000).unwrap();
+    assert!((tick.ns - 69.84).abs() < 0.01, "{tick:?}");
+}
+
+#[test]
+fn too_few_spes_are_named() {
+    let host = host();
+    let name = host.topology().name();
+    let barrier = Barrier {
+        spes: 5,
+        root_per_cell: false,
+    };
+    assert_eq!(
+        barrier.run(&host).unwrap_err(),
+        format!("it needs 5 SPEs, and {name} has 4")
+    );
+    let bounce = Bounce { between: [0, 9] };
+    assert_eq!(
+        bounce.run(&host).unwrap_err(),
+        format!("it needs 10 SPEs, and {name} has 4")
+    );
+}
+
+/// The value of an experiment whose simulations take 100 ns, 200 ns, ... in their order, and move as many
+/// bytes a second.
+fn value(text: &str) -> f64 {
+    let experiment = experiment(text);
+    let machine = "made up".into();
+    let mut all = Vec::new();
+    experiment.simulations(&machine, &mut all);
+    let outcome = |simulation: &Simulation| {
+        let place = all.iter().position(|other| other == simulation).unwrap();
+        let ns = 100.0 * (place + 1) as f64;
+        Ok(Outcome {
+            ns,
+            bytes_per_s: Some(ns),
+        })
+    };
+    experiment.value(&machine, &outcome).unwrap()
+}
+
+#[test]
+fn experiments_are_combined() {
+    let get = |spes| format!(r#"{{ kind = "stats", function = "dmaget", spes = {spes} }}"#);
+    let of = |how| {
+        let parts = [2, 1, 3].map(get).join(", ");
+        value(&format!(
+            r#"kind = "combined", how = "{how}", of = [{parts}]"#
+        ))
+    };
+    assert_eq!(of("greatest"), 300.0);
+    assert_eq!(of("spread"), 3.0);
+    assert_eq!(of("mean"), 200.0);
+    assert_eq!(of("ratio"), 0.5);
+    assert_eq!(of("difference"), -100.0);
+}
+
+#[test]
+fn statistics_are_of_all_mappings() {
+    // 102 is the third in the order of a dictionary, so it takes 300 ns.
+    let of = |rest| {
+        value(&format!(
+            r#"kind = "ring", spes = 4, packet_bytes = 16, {rest}"#
+        ))
+    };
+    let mappings: Vec<_> = fixing_zero(4).collect();
+    assert_eq!(mappings[2], [0, 2, 1, 3]);
+    assert_eq!(of(r#"statistic = "worst-to-best""#), 6.0);
+    assert_eq!(of(r#"statistic = "median-to-best""#), 4.0);
+    assert_eq!(of(r#"statistic = "rank", mapping = "0213""#), 3.0);
+    assert_eq!(
+        of(r#"statistic = "mapping-to-best", mapping = "0213""#),
+        3.0
+    );
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused() {
+    let cases = [
+        (
+            r#"kind = "ring", spes = 9, packet_bytes = 16, statistic = "worst-to-best""#,
+            "a ring of 9 tasks: it takes 3 to 8, whose mappings can all be tried",
+        ),
+        (
+            r#"kind = "ring", spes = 4, packet_bytes = 24, statistic = "worst-to-best""#,
+            "a packet of 24 bytes: a DMA command moves multiples of 16 up to 16,384",
+        ),
+        (
+            r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "rank""#,
+            "its ring needs a `mapping` to ask about",
+        ),
+        (
+            r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "worst-to-best", mapping = "0123""#,
+            "its ring asks about all mappings; remove `mapping`",
+        ),
+        (
+            r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "rank", mapping = "1023""#,
+            "`1023` is no mapping that is tried: it has each task from 0 to 3 once, and begins with 0",
+        ),
+        (
+            r#"kind = "stream", spes = [], block_bytes = 16, in_flight = 1"#,
+            "its stream has no SPEs; name at least one",
+        ),
+        (
+            r#"kind = "stream", spes = [1, 2], lenders = [0], block_bytes = 16, in_flight = 1"#,
+            "its stream has 2 SPEs and 1 lenders; name one for each SPE, or none",
+        ),
+        (
+            r#"kind = "stream", spes = [1], block_bytes = 48, in_flight = 1"#,
+            "a block of 48 bytes: a stream moves powers of 2 from 16 to 16,384",
+        ),
+        (
+            r#"kind = "stream", spes = [1], block_bytes = 16, in_flight = 9"#,
+            "9 blocks in flight: a stream has 1 to 8",
+        ),
+        (
+            r#"kind = "combined", how = "ratio", of = []"#,
+            "a combination of no experiments gives nothing",
+        ),
+        (
+            r#"kind = "combined", how = "ratio", of = [{ kind = "tick" }]"#,
+            "its combination is of 1 experiments; a ratio or a difference is of 2, others of at least 2",
+        ),
+        (
+            r#"kind = "combined", how = "mean", of = [{ kind = "tick" }, { kind = "stream", spes = [0], block_bytes = 16, in_flight = 1 }]"#,
+            "a combination of a time and a bandwidth gives nothing; combine what is alike",
+        ),
+    ];
+    for (text, message) in cases {
+        assert_eq!(experiment(text).dimension().unwrap_err(), message, "{text}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Published numbers of Cell machines as data, and the experiments that simulate them.
+//!
+//! ```text
+//!   papers/*.toml ──► Paper ── its numbers ──► Simulations, each once ── on all cores ──► Outcomes
+//!                       │                                                                    │
+//!                       └── published value, unit, source ──────► Reproduction ◄── value ────┘
+//! ```
+//!
+//! A number is simulated by an [`Experiment`]. That is a program which runs on any
+//! [`Machine`](cellworks_machine::Machine), under the circumstances that the paper states, or an
+//! arithmetic combination of such. What a paper keeps back is simulated in the same way, so its
+//! prediction has no other source than the model.
+//!
+//! [`sensitivity`] says how much each calibrated number moves when a fitted parameter of the machine
+//! does.
+
+mod experiment;
+mod figure;
+mod paper;
+mod permutation;
+mod quantities;
+mod reproduce;
+mod run;
+mod sensitivity;
+
+pub use experiment::{
+    Access, Barrier, Bounce, Combination, Combined, Experiment, Gives, Ring, RingStatistic, Stats,
+    Stream, Switch,
+};
+pub use figure::{Figure, Horizontal, Line, Panel};
+pub use paper::{Number, Paper, PaperError, Reading, Shape, Unit};
+pub use quantities::{fitted, with_quantity};
+pub use reproduce::{Asked, UnknownMachine, reproduce};
+pub use run::{Descriptions, built_in};
+pub use sensitivity::{Moved, sensitivity};

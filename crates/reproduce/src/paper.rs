@@ -1,0 +1,438 @@
+//! Papers: the numbers that they publish, as data.
+//!
+//! A paper is a TOML file in the folder `papers`. A number of it is one of three: a value, a value that
+//! was kept back, or a shape, which is a range in which a ratio of values has to be. It has an
+//! experiment that simulates it, or a reason why there is none.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::experiment::{Dimension, Experiment};
+use crate::figure::Figure;
+
+/// The names and texts of the papers that are built in: the five that Cellworks implements, then
+/// measurements published elsewhere.
+const TEXTS: [(&str, &str); 6] = [
+    ("cellstats", include_str!("../../../papers/cellstats.toml")),
+    (
+        "task-mapping",
+        include_str!("../../../papers/task-mapping.toml"),
+    ),
+    ("cellmt", include_str!("../../../papers/cellmt.toml")),
+    ("cell-csp", include_str!("../../../papers/cell-csp.toml")),
+    (
+        "jack-rabbit",
+        include_str!("../../../papers/jack-rabbit.toml"),
+    ),
+    ("others", include_str!("../../../papers/others.toml")),
+];
+
+/// What was published in one place.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// What the command calls it: lower-case letters, digits and dashes.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Who wrote it, and when.
+    pub authors: String,
+    /// The machine whose description its numbers are simulated on, unless they name another.
+    pub machine: String,
+    /// Its numbers, in its order.
+    #[serde(rename = "number")]
+    pub numbers: Vec<Number>,
+    /// Those of its figures whose curves can be drawn from simulations.
+    #[serde(default, rename = "figure")]
+    pub figures: Vec<Figure>,
+}
+
+/// A published number.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    /// What it is called among those of its paper: lower-case letters, digits and dashes.
+    pub id: String,
+    /// What it is, in a few words.
+    pub quantity: String,
+    /// Under which circumstances.
+    #[serde(default)]
+    pub conditions: String,
+    /// Where it stands: section, table or figure.
+    pub source: String,
+    /// The unit of the published and of the simulated value.
+    pub unit: Unit,
+    /// The published value; absent if it was kept back, or is a shape.
+    #[serde(default)]
+    pub value: Option<f64>,
+    /// How the value is to be read.
+    #[serde(default)]
+    pub reading: Reading,
+    /// Whether the value was published, but is not known here, so that it has to be predicted.
+    #[serde(default)]
+    pub kept_back: bool,
+    /// What holds instead of a value, where the text states only a relation.
+    #[serde(default)]
+    pub shape: Option<Shape>,
+    /// Whether a parameter of a machine description was chosen so that this number comes out.
+    #[serde(default)]
+    pub served_for_calibration: bool,
+    /// The machine, if it is not the paper's.
+    #[serde(default)]
+    pub machine: Option<String>,
+    /// What simulates it.
+    #[serde(default)]
+    pub experiment: Option<Experiment>,
+    /// Why nothing simulates it.
+    #[serde(default)]
+    pub not_simulated: Option<String>,
+}
+
+/// How a published value is to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// As it stands.
+    #[default]
+    Exact,
+    /// The text says "about", "around" or "almost".
+    About,
+    /// The text says "at least" or "more than": a larger value has no error.
+    AtLeast,
+    /// The text says "up to" or "less than": a smaller value has no error.
+    AtMost,
+}
+
+/// A relation that a text states in words, as a range in which a ratio has to be.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// What is divided by what, and what counts as holding.
+    pub rule: String,
+    /// The lower end, included.
+    #[serde(default)]
+    pub at_least: Option<f64>,
+    /// The upper end, included.
+    #[serde(default)]
+    pub at_most: Option<f64>,
+}
+
+/// What a number is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Unit {
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Microseconds,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Milliseconds,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Cycles of an SPU at 3.2 GHz.
+    #[serde(rename = "cycles")]
+    Cycles,
+    /// Ticks of the decrementer of a QS20, 14.318 MHz.
+    #[serde(rename = "ticks")]
+    Ticks,
+    /// 1,000,000,000 bytes a second.
+    #[serde(rename = "GB/s")]
+    GigabytesPerSecond,
+    /// A ratio.
+    #[serde(rename = "times")]
+    Times,
+    /// A ratio less 1, in hundredths.
+    #[serde(rename = "% more")]
+    PercentMore,
+    /// A ratio less 1 with its sign turned, in hundredths.
+    #[serde(rename = "% less")]
+    PercentLess,
+    /// A place in a list that begins with the best at 1.
+    #[serde(rename = "rank")]
+    Rank,
+    /// 1,000,000,000 floating-point operations a second.
+    #[serde(rename = "GFLOPS")]
+    Gigaflops,
+    /// 1,000,000 floating-point operations.
+    #[serde(rename = "MFLOP")]
+    Megaflop,
+    /// Pictures a second.
+    #[serde(rename = "frames/s")]
+    FramesPerSecond,
+    /// Parts of a hundred.
+    #[serde(rename = "%")]
+    Percent,
+    /// Bytes.
+    #[serde(rename = "bytes")]
+    Bytes,
+}
+
+/// A paper is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PaperError {
+    /// The text is no TOML, or has a key or a value that a paper does not have.
+    #[error("the paper cannot be read: {0}")]
+    Syntax(#[from] toml::de::Error),
+    /// A number contradicts itself.
+    #[error("paper `{paper}`, number `{number}`: {what}")]
+    Number {
+        /// The paper.
+        paper: String,
+        /// The number.
+        number: String,
+        /// What is wrong with it, and what to do about that.
+        what: String,
+    },
+    /// A figure cannot be drawn.
+    #[error("paper `{paper}`, figure {figure}: {what}")]
+    Figure {
+        /// The paper.
+        paper: String,
+        /// The figure's number in the paper.
+        figure: String,
+        /// What is wrong with it, and what to do about that.
+        what: String,
+    },
+    /// A name has a character that it must not have.
+    #[error(
+        "`{0}` is no name of a paper; use lower-case letters, digits and dashes, such as `cellstats`"
+    )]
+    Name(String),
+}
+
+impl Paper {
+    /// The names of the papers that are built in.
+    pub fn names() -> [&'static str; TEXTS.len()] {
+        TEXTS.map(|(name, _)| name)
+    }
+
+    /// The papers that are built in: the five that Cellworks implements, then measurements published
+    /// elsewhere.
+    ///
+    /// # Panics
+    ///
+    /// Never: a test reads them all.
+    pub fn all() -> Vec<Self> {
+        let papers = TEXTS.iter().map(|(name, _)| Self::built_in(name));
+        papers
+            .map(|paper| paper.expect("it has a name of these"))
+            .collect()
+    }
+
+    /// A paper that is built in, by its name.
+    ///
+    /// ```
+    /// let paper = cellworks_reproduce::Paper::built_in("cellmt").unwrap();
+    /// assert_eq!(paper.machine, "qs20");
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Never: a test reads them all.
+    pub fn built_in(name: &str) -> Option<Self> {
+        let (_, text) = TEXTS.iter().find(|(built_in, _)| *built_in == name)?;
+        Some(Self::parse(text).unwrap_or_else(|error| panic!("`{name}` is built in: {error}")))
+    }
+
+    /// Reads a paper.
+    ///
+    /// ```
+    /// let text = r#"
+    ///     name = "mine"
+    ///     title = "A measurement"
+    ///     authors = "Somebody, 2026"
+    ///     machine = "qs20"
+    ///     [[number]]
+    ///     id = "get"
+    ///     quantity = "latency of a get of 128 bytes"
+    ///     source = "table 1"
+    ///     unit = "ns"
+    ///     value = 300
+    ///     experiment = { kind = "stats", function = "dmaget", block_bytes = 128 }
+    /// "#;
+    /// let paper = cellworks_reproduce::Paper::parse(text)?;
+    /// assert_eq!(paper.numbers[0].value, Some(300.0));
+    /// # Ok::<_, cellworks_reproduce::PaperError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`PaperError`] if the text is no paper, or a number contradicts itself.
+    pub fn parse(text: &str) -> Result<Self, PaperError> {
+        let paper: Self = toml::from_str(text)?;
+        if !is_name(&paper.name) {
+            return Err(PaperError::Name(paper.name));
+        }
+        let mut seen = BTreeSet::new();
+        for number in &paper.numbers {
+            let twice = !seen.insert(&number.id);
+            let wrong = match number.check() {
+                Ok(()) if twice => "there is another number with this id; give each its own".into(),
+                Ok(()) => continue,
+                Err(what) => what,
+            };
+            return Err(PaperError::Number {
+                paper: paper.name.clone(),
+                number: number.id.clone(),
+                what: wrong,
+            });
+        }
+        for figure in &paper.figures {
+            figure.check().map_err(|what| PaperError::Figure {
+                paper: paper.name.clone(),
+                figure: figure.number.clone(),
+                what,
+            })?;
+        }
+        Ok(paper)
+    }
+
+    /// The machine of one of its numbers.
+    pub fn machine_of<'a>(&'a self, number: &'a Number) -> &'a str {
+        number.machine.as_deref().unwrap_or(&self.machine)
+    }
+}
+
+/// Whether it is made of lower-case letters, digits and dashes.
+fn is_name(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !text.is_empty() && text.chars().all(is_part)
+}
+
+impl Number {
+    fn check(&self) -> Result<(), String> {
+        if !is_name(&self.id) {
+            return Err("an id is made of lower-case letters, digits and dashes".to_owned());
+        }
+        let kinds = [self.value.is_some(), self.kept_back, self.shape.is_some()];
+        if kinds.into_iter().filter(|is| *is).count() != 1 {
+            return Err(
+                "it has to have exactly one of `value`, `kept_back = true` and `shape`".to_owned(),
+            );
+        }
+        if self
+            .value
+            .is_some_and(|value| !value.is_finite() || value <= 0.0)
+        {
+            return Err("its value has to be above 0".to_owned());
+        }
+        if let Some(shape) = &self.shape {
+            let bounds = [shape.at_least, shape.at_most];
+            if bounds == [None, None] {
+                return Err("its shape has no end: give `at_least`, `at_most` or both".to_owned());
+            }
+            if let [Some(low), Some(high)] = bounds
+                && low > high
+            {
+                return Err(format!(
+                    "nothing is at least {low} and at most {high}; exchange them"
+                ));
+            }
+        }
+        match (&self.experiment, &self.not_simulated) {
+            (Some(_), Some(_)) | (None, None) => Err(
+                "it has to have either an `experiment` or the reason why it is `not_simulated`"
+                    .to_owned(),
+            ),
+            (None, Some(_)) if self.served_for_calibration => Err(
+                "what is not simulated cannot have served for calibration; remove one of them"
+                    .to_owned(),
+            ),
+            (Some(_), None) if self.served_for_calibration && self.kept_back => Err(
+                "what was kept back must not serve for calibration: it is to be predicted"
+                    .to_owned(),
+            ),
+            (Some(experiment), None) => self.check_unit(experiment),
+            (None, Some(_)) => Ok(()),
+        }
+    }
+
+    fn check_unit(&self, experiment: &Experiment) -> Result<(), String> {
+        let dimension = experiment.dimension()?;
+        if self.unit.in_it(1.0, dimension).is_some() {
+            return Ok(());
+        }
+        Err(format!(
+            "its unit is `{}`, but its experiment gives {}; change one of them",
+            self.unit.name(),
+            dimension.name()
+        ))
+    }
+}
+
+/// Of an SPU, whose cycles papers count.
+const SPU_HZ: f64 = 3.2e9;
+/// Of the decrementer of a QS20 (CellMT, listing 11).
+const QS20_TIMEBASE_HZ: f64 = 14_318_000.0;
+
+impl Unit {
+    /// How it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Microseconds => "us",
+            Self::Milliseconds => "ms",
+            Self::Seconds => "s",
+            Self::Cycles => "cycles",
+            Self::Ticks => "ticks",
+            Self::GigabytesPerSecond => "GB/s",
+            Self::Times => "times",
+            Self::PercentMore => "% more",
+            Self::PercentLess => "% less",
+            Self::Rank => "rank",
+            Self::Gigaflops => "GFLOPS",
+            Self::Megaflop => "MFLOP",
+            Self::FramesPerSecond => "frames/s",
+            Self::Percent => "%",
+            Self::Bytes => "bytes",
+        }
+    }
+
+    /// An outcome in this unit: times are in nanoseconds, bandwidths in bytes a second. `None` if it has
+    /// another dimension.
+    pub(crate) fn in_it(self, outcome: f64, dimension: Dimension) -> Option<f64> {
+        let value = match (dimension, self) {
+            (Dimension::Time, Self::Nanoseconds) => outcome,
+            (Dimension::Time, Self::Microseconds) => outcome / 1e3,
+            (Dimension::Time, Self::Milliseconds) => outcome / 1e6,
+            (Dimension::Time, Self::Seconds) => outcome / 1e9,
+            (Dimension::Time, Self::Cycles) => outcome / 1e9 * SPU_HZ,
+            (Dimension::Time, Self::Ticks) => outcome / 1e9 * QS20_TIMEBASE_HZ,
+            (Dimension::Bandwidth, Self::GigabytesPerSecond) => outcome / 1e9,
+            (Dimension::Ratio, Self::Times) => outcome,
+            (Dimension::Ratio, Self::PercentMore) => (outcome - 1.0) * 100.0,
+            (Dimension::Ratio, Self::PercentLess) => (1.0 - outcome) * 100.0,
+            (Dimension::Rank, Self::Rank) => outcome,
+            _ => return None,
+        };
+        Some(value)
+    }
+}
+
+impl Reading {
+    /// How far a simulated value is from the published one, in per cent of that, above 0 if it is
+    /// larger; 0 if the text allows it.
+    pub(crate) fn error_percent(self, published: f64, simulated: f64) -> f64 {
+        let error = (simulated / published - 1.0) * 100.0;
+        match self {
+            Self::Exact | Self::About => error,
+            Self::AtLeast => error.min(0.0),
+            Self::AtMost => error.max(0.0),
+        }
+    }
+}
+
+impl Shape {
+    /// Whether it holds for this ratio.
+    pub(crate) fn holds(&self, ratio: f64) -> bool {
+        self.at_least.is_none_or(|least| ratio >= least)
+            && self.at_most.is_none_or(|most| ratio <= most)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+use super::*;
+
+/// A paper with one number, which has these lines.
+fn paper(lines: &str) -> Result<Paper, PaperError> {
+    Paper::parse(&format!(
+        "name = 'mine'\ntitle = 't'\nauthors = 'a'\nmachine = 'qs20'\n[[number]]\n\
+         quantity = 'q'\nsource = 's'\n{lines}"
+    ))
+}
+
+const TICK: &str = "experiment = { kind = 'tick' }";
+
+#[track_caller]
+fn refused(lines: &str, what: &str) {
+    let error = paper(lines).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("paper `mine`, number `n`: {what}")
+    );
+}
+
+#[test]
+fn the_built_in_papers_are_valid_and_have_names_of_their_own() {
+    let papers = Paper::all();
+    let names: Vec<&str> = papers.iter().map(|paper| paper.name.as_str()).collect();
+    assert_eq!(names, Paper::names());
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+    for paper in &papers {
+        assert!(!paper.numbers.is_empty(), "{}", paper.name);
+    }
+}
+
+#[test]
+fn cellstats_has_its_calibrated_numbers_and_its_figures() {
+    let papers = Paper::all();
+    let cellstats = &papers[0];
+    let calibrated = |is: fn(&Number) -> bool| {
+        let numbers = cellstats.numbers.iter();
+        numbers
+            .filter(|n| n.served_for_calibration && is(n))
+            .count()
+    };
+    // Tables 1 and 2 have twelve.
+    assert_eq!(calibrated(|number| number.source.starts_with("table")), 12);
+    assert!(calibrated(|number| number.shape.is_some()) >= 4);
+    let figures: Vec<&str> = cellstats
+        .figures
+        .iter()
+        .map(|f| f.number.as_str())
+        .collect();
+    assert_eq!(figures, ["4", "5", "6", "7", "8", "9", "10 and 11", "12"]);
+}
+
+#[test]
+fn what_is_kept_back_has_no_value_and_serves_for_nothing() {
+    let papers = Paper::all();
+    let kept: Vec<&Number> = papers
+        .iter()
+        .flat_map(|paper| &paper.numbers)
+        .filter(|number| number.kept_back)
+        .collect();
+    assert!(kept.len() > 20);
+    for number in kept {
+        assert_eq!(number.value, None, "{}", number.id);
+        assert!(!number.served_for_calibration, "{}", number.id);
+    }
+}
+
+#[test]
+fn numbers_that_contradict_themselves_are_refused() {
+    let one_of = "it has to have exactly one of `value`, `kept_back = true` and `shape`";
+    refused(&format!("id = 'n'\nunit = 'ns'\n{TICK}"), one_of);
+    refused(
+        &format!("id = 'n'\nunit = 'ns'\nvalue = 1\nkept_back = true\n{TICK}"),
+        one_of,
+    );
+    refused(
+        &format!("id = 'n'\nunit = 'ns'\nvalue = -1\n{TICK}"),
+        "its value has to be above 0",
+    );
+    refused(
+        &format!("id = 'n'\nunit = 'ns'\nshape = {{ rule = 'r' }}\n{TICK}"),
+        "its shape has no end: give `at_least`, `at_most` or both",
+    );
+    refused(
+        &format!(
+            "id = 'n'\nunit = 'ns'\nshape = {{ rule = 'r', at_least = 2.0, at_most = 1.0 }}\n{TICK}"
+        ),
+        "nothing is at least 2 and at most 1; exchange them",
+    );
+    let either = "it has to have either an `experiment` or the reason why it is `not_simulated`";
+    refused("id = 'n'\nunit = 'ns'\nvalue = 1", either);
+    refused(
+        &format!("id = 'n'\nunit = 'ns'\nvalue = 1\nnot_simulated = 'r'\n{TICK}"),
+        either,
+    );
+    refused(
+        "id = 'n'\nunit = 'ns'\nvalue = 1\nnot_simulated = 'r'\nserved_for_calibration = true",
+        "what is not simulated cannot have served for calibration; remove one of them",
+    );
+    refused(
+        &format!("id = 'n'\nunit = 'ns'\nkept_back = true\nserved_for_calibration = true\n{TICK}"),
+        "what was kept back must not serve for calibration: it is to be predicted",
+    );
+    refused(
+        &format!("id = 'n'\nunit = 'GB/s'\nvalue = 1\n{TICK}"),
+        "its unit is `GB/s`, but its experiment gives a time; change one of them",
+    );
+    refused(
+        "id = 'n'\nunit = 'GB/s'\nvalue = 1\nexperiment = { kind = 'stream', spes = [], block_bytes = 16, in_flight = 1 }",
+        "its stream has no SPEs; name at least one",
+    );
+}
+
+#[test]
+fn names_and_ids_are_checked() {
+    let error = paper(&format!("id = 'A b'\nunit = 'ns'\nvalue = 1\n{TICK}")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "paper `mine`, number `A b`: an id is made of lower-case letters, digits and dashes"
+    );
+    let number = format!("id = 'n'\nunit = 'ns'\nvalue = 1\n{TICK}\n");
+    let twice = format!("{number}[[number]]\nquantity = 'q'\nsource = 's'\n{number}");
+    refused(
+        &twice,
+        "there is another number with this id; give each its own",
+    );
+    let error = Paper::parse("name = 'My'\ntitle = 't'\nauthors = 'a'\nmachine = 'm'\nnumber = []");
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "`My` is no name of a paper; use lower-case letters, digits and dashes, such as `cellstats`"
+    );
+}
+
+#[test]
+fn what_toml_refuses_is_shown_with_its_line() {
+    let error = paper("id = 'n'\nunit = 'furlongs'\nvalue = 1").unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the paper cannot be read: TOML parse error at line 9"),
+        "{text}"
+    );
+    assert!(text.contains("unknown variant `furlongs`"), "{text}");
+    let error = paper("id = 'n'\nunit = 'ns'\nvalue = 1\ncolour = 'grey'").unwrap_err();
+    assert!(
+        error.to_string().contains("unknown field `colour`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn figures_are_checked() {
+    let number = format!("id = 'n'\nunit = 'ns'\nvalue = 1\n{TICK}\n");
+    let figure = |at: &str, panel: &str| {
+        let text = format!(
+            "{number}[[figure]]\nnumber = '4'\ntitle = 't'\nx = 'list_elements'\nat = {at}\n\
+             [[figure.panel]]\ntitle = 'p'\nof = {{ function = 'dmalistget' }}\n{panel}"
+        );
+        paper(&text).map_err(|error| error.to_string())
+    };
+    assert!(figure("[1, 2]", "spes = [1]").is_ok());
+    for (at, panel, what) in [
+        ("[]", "spes = [1]", "`at` has to name numbers above 0"),
+        (
+            "[3]",
+            "spes = [1]",
+            "3 elements do not share 16384 bytes evenly; use powers of 2",
+        ),
+        (
+            "[1]",
+            "",
+            "panel `p` has to have either `spes`, a curve for each, or `lines`",
+        ),
+    ] {
+        let expected = format!("paper `mine`, figure 4: {what}");
+        assert_eq!(figure(at, panel).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn outcomes_are_in_the_unit_of_the_paper() {
+    let time = |unit: Unit| unit.in_it(312.5, Dimension::Time).unwrap();
+    assert_eq!(time(Unit::Nanoseconds), 312.5);
+    assert_eq!(time(Unit::Microseconds), 0.3125);
+    assert!((time(Unit::Cycles) - 1_000.0).abs() < 1e-9);
+    assert!((time(Unit::Ticks) - 4.474).abs() < 1e-3);
+    assert_eq!(
+        Unit::GigabytesPerSecond.in_it(24.6e9, Dimension::Bandwidth),
+        Some(24.6)
+    );
+    assert_eq!(Unit::PercentMore.in_it(1.25, Dimension::Ratio), Some(25.0));
+    assert_eq!(Unit::PercentLess.in_it(0.75, Dimension::Ratio), Some(25.0));
+    assert_eq!(Unit::Times.in_it(1.25, Dimension::Time), None);
+}
+
+#[test]
+fn errors_are_relative_to_what_was_published_and_only_where_the_text_says_so() {
+    assert_eq!(Reading::Exact.error_percent(100.0, 110.0).round(), 10.0);
+    assert_eq!(Reading::About.error_percent(100.0, 90.0).round(), -10.0);
+    assert_eq!(Reading::AtLeast.error_percent(100.0, 200.0), 0.0);
+    assert_eq!(Reading::AtLeast.error_percent(100.0, 50.0), -50.0);
+    assert_eq!(Reading::AtMost.error_percent(100.0, 50.0), 0.0);
+    assert_eq!(Reading::AtMost.error_percent(100.0, 150.0), 50.0);
+}

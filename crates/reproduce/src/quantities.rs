@@ -1,0 +1,125 @@
+//! The quantities of a machine description by their names, such as `link.latency_ps`.
+//!
+//! A description is a tree of tables in which a quantity is a table with `value`, `source` and `sure`. They
+//! are found by that, so that a parameter which is added to descriptions is found too.
+
+use cellworks_sim::Description;
+use toml::{Table, Value};
+
+/// The fitted quantities of a description: their names, and the published number that each was fitted to.
+/// Modules and Cells that are described alike are one: `memory.access_ps` stands for those of all modules.
+///
+/// # Panics
+///
+/// Never: a description can be written as TOML.
+pub fn fitted(description: &Description) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    walk(&mut table_of(description), "", &mut |name, quantity| {
+        let fitted_to = quantity.get("fitted_to").and_then(Value::as_str);
+        if let Some(fitted_to) = fitted_to
+            && !found.iter().any(|(other, _)| other == name)
+        {
+            found.push((name.to_owned(), fitted_to.to_owned()));
+        }
+    });
+    found
+}
+
+/// The same machine with another value of a quantity, in all places of that name; `change` has the value
+/// that it has. `None` if the description has no such quantity.
+///
+/// ```
+/// let qs20 = cellworks_sim::Description::built_in("qs20").unwrap();
+/// let slower = cellworks_reproduce::with_quantity(&qs20, "link.latency_ps", |value| 2 * value).unwrap();
+/// let latency = |machine: &cellworks_sim::Description| machine.link.as_ref().unwrap().latency_ps.value;
+/// assert_eq!(latency(&slower), 2 * latency(&qs20));
+/// ```
+///
+/// # Panics
+///
+/// If the new value does not fit into the type of the quantity's number.
+pub fn with_quantity(
+    description: &Description,
+    name: &str,
+    change: impl Fn(u64) -> u64,
+) -> Option<Description> {
+    let mut table = table_of(description);
+    let mut changed = false;
+    walk(&mut table, "", &mut |found, quantity| {
+        if found == name
+            && let Some(Value::Integer(value)) = quantity.get_mut("value")
+        {
+            let number = u64::try_from(*value).expect("quantities are not below 0");
+            *value = i64::try_from(change(number)).expect("quantities are below 2^63");
+            changed = true;
+        }
+    });
+    let description = || table.try_into().expect("only a number has changed");
+    changed.then(description)
+}
+
+fn table_of(description: &Description) -> Table {
+    Table::try_from(description).expect("a description can be written as TOML")
+}
+
+/// Calls `visit` with each quantity below `table` and its name.
+fn walk(table: &mut Table, path: &str, visit: &mut impl FnMut(&str, &mut Table)) {
+    for (key, value) in table.iter_mut() {
+        let name = match path {
+            "" => key.clone(),
+            path => format!("{path}.{key}"),
+        };
+        let parts = match value {
+            Value::Table(part) => std::slice::from_mut(part).iter_mut().collect(),
+            Value::Array(parts) => parts
+                .iter_mut()
+                .filter_map(Value::as_table_mut)
+                .collect::<Vec<_>>(),
+            _ => continue,
+        };
+        for part in parts {
+            if part.contains_key("value") && part.contains_key("source") {
+                visit(&name, part);
+            } else {
+                walk(part, &name, visit);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fitted_quantities_are_found_once_and_changed_everywhere() {
+        let qs20 = Description::built_in("qs20").unwrap();
+        let fitted = fitted(&qs20);
+        let names: Vec<&str> = fitted.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(names.contains(&"link.latency_ps"), "{names:?}");
+        assert_eq!(
+            names
+                .iter()
+                .filter(|name| name.starts_with("memory.refresh_ps"))
+                .count(),
+            1
+        );
+        let doubled = with_quantity(&qs20, "memory.refresh_ps", |value| 2 * value).unwrap();
+        for (before, after) in qs20.modules.iter().zip(&doubled.modules) {
+            assert_eq!(after.refresh_ps.value, 2 * before.refresh_ps.value);
+            assert_eq!(after.access_ps, before.access_ps);
+        }
+    }
+
+    #[test]
+    fn a_quantity_that_is_not_there_changes_nothing() {
+        let qs20 = Description::built_in("qs20").unwrap();
+        for name in ["link", "link.colour", "name", ""] {
+            assert_eq!(
+                with_quantity(&qs20, name, |value| value + 1),
+                None,
+                "{name}"
+            );
+        }
+    }
+}

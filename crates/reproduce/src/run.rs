@@ -1,0 +1,123 @@
+//! Running simulations side by side.
+//!
+//! Simulations do not share anything, and a simulated machine belongs to one OS thread. So each core has a
+//! thread with machines of its own, and takes the next simulation that nobody has taken.
+
+use std::any::Any;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use cellworks_sim::{Description, PpeAccess, Sim};
+
+use crate::experiment::{Access, Outcome, Simulation};
+
+/// The descriptions of machines by their names.
+pub type Descriptions<'a> = &'a (dyn Fn(&str) -> Option<Description> + Sync);
+
+/// The descriptions that are built in.
+pub fn built_in(name: &str) -> Option<Description> {
+    Description::built_in(name)
+}
+
+/// What simulations found, or why they found nothing.
+pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
+
+/// Runs all simulations, each once however often it is there. `progress` is told how many of how many are
+/// done, from any thread.
+pub(crate) fn run(
+    simulations: Vec<Simulation>,
+    descriptions: Descriptions<'_>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Outcomes {
+    let mut seen = HashSet::new();
+    let different: Vec<Simulation> = simulations
+        .into_iter()
+        .filter(|simulation| seen.insert(simulation.clone()))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    let outcomes = Mutex::new(Outcomes::with_capacity(different.len()));
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let work = || {
+        let mut machines = Machines::new(descriptions);
+        let mut found = Vec::new();
+        while let Some(simulation) = different.get(next.fetch_add(1, Ordering::Relaxed)) {
+            found.push((simulation.clone(), machines.run(simulation)));
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, different.len());
+        }
+        outcomes
+            .lock()
+            .expect("no thread panics while it has the lock")
+            .extend(found);
+    };
+    thread::scope(|scope| {
+        for _ in 1..cores.min(different.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    outcomes
+        .into_inner()
+        .expect("no thread panics while it has the lock")
+}
+
+/// The machines of one OS thread: made when they are first needed, and used again, because a local store
+/// of 256 KB for each SPE takes longer to make than a small simulation to run.
+struct Machines<'a> {
+    descriptions: Descriptions<'a>,
+    made: HashMap<(std::sync::Arc<str>, Access), Result<Made, String>>,
+}
+
+struct Made {
+    sim: Sim,
+    timebase_hz: u64,
+}
+
+impl<'a> Machines<'a> {
+    fn new(descriptions: Descriptions<'a>) -> Self {
+        Self {
+            descriptions,
+            made: HashMap::new(),
+        }
+    }
+
+    fn run(&mut self, simulation: &Simulation) -> Result<Outcome, String> {
+        let key = (simulation.machine.clone(), simulation.access);
+        let made = self
+            .made
+            .entry(key.clone())
+            .or_insert_with(|| make(&simulation.machine, simulation.access, self.descriptions));
+        let Made { sim, timebase_hz } = made.as_ref().map_err(String::clone)?;
+        let run = || simulation.program.run(sim, *timebase_hz);
+        let outcome = catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|panic| Err(format!("a program panicked: {}", message(&*panic))));
+        if outcome.is_err() {
+            // Words may be left in its mailboxes.
+            self.made.remove(&key);
+        }
+        outcome
+    }
+}
+
+/// What a panic said.
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it did not say why")
+}
+
+fn make(name: &str, access: Access, descriptions: Descriptions<'_>) -> Result<Made, String> {
+    let description =
+        descriptions(name).ok_or_else(|| format!("there is no machine called `{name}`"))?;
+    let timebase_hz = description.clock.timebase_hz.value;
+    let access = match access {
+        Access::Direct => PpeAccess::Direct,
+        Access::SystemCalls => PpeAccess::SystemCalls,
+    };
+    let sim = Sim::builder(description).ppe_access(access).build();
+    Ok(Made { sim, timebase_hz })
+}

@@ -1,0 +1,238 @@
+//! Papers reproduced on a simulated machine.
+
+use std::sync::Mutex;
+
+use cellworks_report::Environment;
+use cellworks_report::reproduction::{Reproduced, Reproduction};
+use cellworks_reproduce::{Asked, Paper, UnknownMachine, built_in, reproduce, sensitivity};
+use cellworks_sim::Description;
+
+/// A paper of something of every kind that takes little time.
+const MINE: &str = r#"
+name = "mine"
+title = "Mine"
+authors = "Somebody, 2026"
+machine = "qs20"
+
+[[number]]
+id = "tick"
+quantity = "tick of the decrementer"
+source = "table 1"
+unit = "ns"
+value = 70
+experiment = { kind = "tick" }
+
+[[number]]
+id = "switch"
+quantity = "context switch"
+source = "table 1"
+unit = "cycles"
+value = 180
+served_for_calibration = true
+experiment = { kind = "switch", threads = 2 }
+
+[[number]]
+id = "barrier"
+quantity = "barrier"
+source = "table 2"
+unit = "ns"
+kept_back = true
+experiment = { kind = "barrier", spes = 4, root_per_cell = false }
+
+[[number]]
+id = "grows"
+quantity = "signals of more SPEs take longer"
+source = "text"
+unit = "times"
+shape = { rule = "3 members divided by 1", at_least = 1.0 }
+experiment = { kind = "combined", how = "ratio", of = [
+    { kind = "barrier", spes = 4, root_per_cell = false },
+    { kind = "barrier", spes = 2, root_per_cell = false },
+] }
+
+[[number]]
+id = "place"
+quantity = "place of a mapping"
+source = "text"
+unit = "rank"
+value = 1
+experiment = { kind = "ring", spes = 3, packet_bytes = 128, statistic = "rank", mapping = "021" }
+
+[[number]]
+id = "elsewhere"
+quantity = "time of another program"
+source = "text"
+unit = "s"
+value = 2
+not_simulated = "it is another program"
+
+[[figure]]
+number = "1"
+title = "Gets"
+x = "block_bytes"
+at = [16, 128]
+[[figure.panel]]
+title = "XDRAM0"
+of = { function = "dmaget", module = 0 }
+spes = [1, 2]
+"#;
+
+fn environment() -> Environment {
+    Environment {
+        cellworks_version: "0".to_owned(),
+        build: "debug".to_owned(),
+        operating_system: "linux".to_owned(),
+        kernel: None,
+        architecture: "x86_64".to_owned(),
+        finished_unix_s: 0,
+        warnings: Vec::new(),
+        host: None,
+    }
+}
+
+fn reproduced(text: &str, figures: bool) -> Result<Reproduction, UnknownMachine> {
+    let papers = [Paper::parse(text).unwrap()];
+    let asked = Asked {
+        papers: &papers,
+        figures,
+    };
+    reproduce(asked, &built_in, environment(), &|_, _| {})
+}
+
+#[track_caller]
+fn number<'a>(of: &'a Reproduction, name: &str) -> &'a Reproduced {
+    of.results
+        .iter()
+        .find(|result| result.name == name)
+        .unwrap()
+}
+
+#[test]
+fn numbers_of_every_kind_are_simulated_and_compared() {
+    let found = reproduced(MINE, false).unwrap();
+    assert!(
+        found.trust.trustworthy && found.complete,
+        "{:?}",
+        found.trust
+    );
+    let tick = number(&found, "tick");
+    assert!((tick.value.unwrap() - 69.84).abs() < 0.01);
+    assert!((tick.error_percent.unwrap() + 0.23).abs() < 0.01);
+    let switch = number(&found, "switch");
+    assert!(switch.error_percent.unwrap().abs() < 5.0, "{switch:?}");
+    let barrier = number(&found, "barrier");
+    assert!(barrier.value.unwrap() > 0.0);
+    assert_eq!((barrier.published, barrier.error_percent), (None, None));
+    let grows = number(&found, "grows");
+    assert_eq!((grows.holds, grows.error_percent), (Some(true), None));
+    let place = number(&found, "place");
+    assert!([1.0, 2.0].contains(&place.value.unwrap()));
+    assert_eq!(place.error_percent, None);
+    assert_eq!(number(&found, "elsewhere").value, None);
+
+    let summary = &found.summary;
+    assert_eq!(
+        (summary.calibration.numbers, summary.validation.numbers),
+        (1, 1)
+    );
+    assert_eq!(
+        (
+            summary.validation.shapes,
+            summary.validation.shapes_that_hold
+        ),
+        (1, 1)
+    );
+    assert_eq!((summary.predictions, summary.not_simulated), (1, 1));
+    assert!(found.figures.is_empty(), "nobody asked for them");
+}
+
+#[test]
+fn figures_have_a_curve_for_each_number_of_spes() {
+    let found = reproduced(MINE, true).unwrap();
+    let panel = &found.figures[0].panels[0];
+    let names: Vec<&str> = panel
+        .curves
+        .iter()
+        .map(|curve| curve.name.as_str())
+        .collect();
+    assert_eq!(names, ["1 SPE", "2 SPEs"]);
+    for curve in &panel.curves {
+        let at: Vec<u64> = curve.points.iter().map(|point| point.x).collect();
+        assert_eq!(at, [16, 128]);
+        assert!(
+            curve
+                .points
+                .iter()
+                .all(|point| point.bandwidth_bytes_per_s.is_some())
+        );
+    }
+}
+
+#[test]
+fn two_runs_find_the_same() {
+    assert_eq!(reproduced(MINE, true), reproduced(MINE, true));
+}
+
+#[test]
+fn progress_counts_every_simulation_once() {
+    let seen = Mutex::new(Vec::new());
+    let papers = [Paper::parse(MINE).unwrap()];
+    let asked = Asked {
+        papers: &papers,
+        figures: false,
+    };
+    let progress = |done, all| seen.lock().unwrap().push((done, all));
+    reproduce(asked, &built_in, environment(), &progress).unwrap();
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort_unstable();
+    // A tick, a switch, two barriers and two mappings: one barrier is asked for twice.
+    assert_eq!(seen, [1, 2, 3, 4, 5, 6].map(|done| (done, 6)));
+}
+
+#[test]
+fn a_simulation_that_fails_is_named_and_the_others_go_on() {
+    let text = MINE.replace("spes = 4, root_per_cell", "spes = 32, root_per_cell");
+    let found = reproduced(&text, false).unwrap();
+    assert!(!found.trust.trustworthy && !found.complete);
+    let name = &found.machine.name;
+    let why = format!("it needs 32 SPEs, and {name} has 16");
+    assert_eq!(
+        found.trust.reasons,
+        [format!("barrier: {why}"), format!("grows: {why}")]
+    );
+    assert_eq!(number(&found, "barrier").failed, Some(why));
+    assert!(number(&found, "tick").value.is_some());
+}
+
+#[test]
+fn machines_that_nobody_has_described_are_named() {
+    let text = MINE.replace("machine = \"qs20\"", "machine = \"qs99\"");
+    assert_eq!(
+        reproduced(&text, false).unwrap_err().to_string(),
+        "paper `mine` is about the machine `qs99`, which is not described; describe it, or name another"
+    );
+}
+
+#[test]
+fn raising_what_a_number_was_fitted_to_moves_it() {
+    let paper = Paper::parse(MINE).unwrap();
+    let mut qs20 = Description::built_in("qs20").unwrap();
+    qs20.spu.switch_cycles.fitted_to = Some("table 1".to_owned());
+    let moved = sensitivity(&paper, &qs20).unwrap();
+    let of = |name: &str| {
+        &moved
+            .iter()
+            .find(|row| row.parameter == name)
+            .unwrap()
+            .changes
+    };
+    assert_eq!(
+        of("spu.switch_cycles").len(),
+        1,
+        "only what is calibrated counts"
+    );
+    let (id, percent) = &of("spu.switch_cycles")[0];
+    assert_eq!(id, "switch");
+    assert!((5.0..15.0).contains(percent), "{percent}");
+    assert_eq!(of("ppe.start_program_ps")[0].1, 0.0);
+}
