@@ -38,7 +38,7 @@ use crate::hazard::{Hazard, HazardWatch, Hazards};
 use crate::mfc::MfcState;
 use crate::observe::{Activity, Cause, Counters, Observer};
 use crate::queue::{Event, Kind, Queue};
-use crate::words::{Flights, Words};
+use crate::words::{Flights, Words, node_of};
 
 /// A thread of the run: an index into the engine's table.
 pub(crate) type ThreadIndex = u32;
@@ -70,10 +70,14 @@ pub(crate) struct World {
     /// When a trace is next told how much rings, modules and links are used; never if there is none.
     next_sample_fs: Cell<u64>,
     pub queue: RefCell<Queue>,
+    /// By who sends and which SPE receives, how long a word takes that needs no transaction.
+    pub word_latency_fs: Vec<Box<[Option<u64>]>>,
     pub fabric: RefCell<Fabric>,
     pub observer: RefCell<Observer>,
     pub hazards: RefCell<Hazards>,
     threads: RefCell<Vec<SimThread>>,
+    /// A condition has panicked, and its thread has not gone on yet.
+    some_panicked: Cell<bool>,
     /// Places in `threads` whose threads have ended.
     free_places: RefCell<Vec<ThreadIndex>>,
     cores: Vec<Core>,
@@ -189,6 +193,15 @@ impl World {
         mfcs: Vec<RefCell<MfcState>>,
         caches: AtomicCaches,
     ) -> Self {
+        let nodes = 0..=topology.spes().len();
+        let word_latency_fs = nodes
+            .clone()
+            .map(|from| {
+                let to = nodes.clone().skip(1);
+                to.map(|to| fabric.word_latency_fs(node_of(from), node_of(to)))
+                    .collect()
+            })
+            .collect();
         let next_sample_fs = if observer.is_tracing() { 0 } else { u64::MAX };
         let core = |processor| Core {
             processor,
@@ -209,10 +222,12 @@ impl World {
             events: Cell::new(0),
             next_sample_fs: Cell::new(next_sample_fs),
             queue: RefCell::new(Queue::new(seed)),
+            word_latency_fs,
             fabric: RefCell::new(fabric),
             observer: RefCell::new(observer),
             hazards: RefCell::new(hazards),
             threads: RefCell::default(),
+            some_panicked: Cell::new(false),
             free_places: RefCell::default(),
             cores,
             words,
@@ -420,7 +435,7 @@ impl World {
 
     /// Waits for what is not there now, and what only an event of its own processor brings: a word, or the end
     /// of a command. As [`wait_until`](Self::wait_until), but the lag passes while it waits.
-    #[inline(always)]
+    #[inline]
     pub fn wait_for_event(
         &self,
         core: CoreIndex,
@@ -459,9 +474,7 @@ impl World {
             )
     }
 
-    // A switch leaves the processor's prediction of returns wrong, so that every frame below it that is not
-    // there saves some nanoseconds: hence the inlining from here to the switch.
-    #[inline(always)]
+    #[inline]
     fn wait(
         &self,
         core: CoreIndex,
@@ -504,15 +517,11 @@ impl World {
         this.waiting.borrow_mut().push(me);
         this.running.set(None);
         let mut observer = self.observer.borrow_mut();
-        if !is_idle {
-            observer.thread_waits(since_fs, this.processor, number, cause);
-        }
-        let activity = if is_idle {
-            Activity::Idle
+        if is_idle {
+            observer.activity(since_fs, this.processor, Activity::Idle);
         } else {
-            Activity::Waiting(cause)
-        };
-        observer.activity(since_fs, this.processor, activity);
+            observer.waits(since_fs, this.processor, number, cause);
+        }
         drop(observer);
         if let Some(next) = self.dispatch(core) {
             self.queue.borrow_mut().push(since_fs, resume(next));
@@ -522,16 +531,30 @@ impl World {
             thread: me,
         };
         self.suspend(me);
-        drop(waits);
-        let panic = self.threads.borrow_mut()[me as usize].panic.take();
+        if threads::is_cancelled() {
+            // Only a thread that unwinds gets here: its destructor is not kept waiting.
+            drop(waits);
+            return self.ask(ready);
+        }
+        // Whoever made it ready has taken the wait back.
+        std::mem::forget(waits);
+        if self.some_panicked.get() {
+            self.resume_panic(me);
+        }
+        true
+    }
+
+    /// Goes on with what the condition of a thread panicked with, if it did.
+    #[cold]
+    fn resume_panic(&self, me: ThreadIndex) {
+        let mut threads = self.threads.borrow_mut();
+        let panic = threads[me as usize].panic.take();
+        self.some_panicked
+            .set(threads.iter().any(|thread| thread.panic.is_some()));
+        drop(threads);
         if let Some(panic) = panic {
             resume_unwind(panic);
         }
-        if threads::is_cancelled() {
-            // Only a thread that unwinds gets here: its destructor is not kept waiting.
-            return self.ask(ready);
-        }
-        true
     }
 
     /// Lets every other ready thread of an SPE run once.
@@ -620,8 +643,10 @@ impl World {
         loop {
             let waiting = this.waiting.borrow().get(place).copied();
             let Some(thread) = waiting else { break };
-            let wait = self.threads.borrow()[thread as usize].wait;
+            let threads = self.threads.borrow();
+            let wait = threads[thread as usize].wait.as_ref();
             let ready = wait.expect("a thread that waits has a condition").ready;
+            drop(threads);
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
             // condition; it asks nothing itself meanwhile, and no condition asks another one.
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.ask(unsafe { &mut *ready })));
@@ -631,10 +656,24 @@ impl World {
                     continue;
                 }
                 Ok(true) => {}
-                Err(panic) => self.threads.borrow_mut()[thread as usize].panic = Some(panic),
+                Err(panic) => {
+                    self.threads.borrow_mut()[thread as usize].panic = Some(panic);
+                    self.some_panicked.set(true);
+                }
             }
-            self.threads.borrow_mut()[thread as usize].wait = None;
-            this.waiting.borrow_mut().remove(place);
+            let number = {
+                let thread = &mut self.threads.borrow_mut()[thread as usize];
+                thread.wait = None;
+                thread.number
+            };
+            let mut waiting = this.waiting.borrow_mut();
+            waiting.remove(place);
+            // Most SPEs have one thread, which has nobody to queue behind.
+            let is_only = waiting.is_empty() && this.ready.borrow().is_empty();
+            if is_only && this.running.get().is_none() {
+                drop(waiting);
+                return self.give(core, thread, number);
+            }
             this.ready.borrow_mut().push_back(thread);
         }
         self.dispatch(core)
@@ -649,15 +688,18 @@ impl World {
             return None;
         }
         let next = this.ready.borrow_mut().pop_front()?;
+        let number = self.threads.borrow()[next as usize].number;
+        self.give(core, next, number)
+    }
+
+    /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
+    #[inline]
+    fn give(&self, core: CoreIndex, next: ThreadIndex, number: u32) -> Option<ThreadIndex> {
+        let this = &self.cores[core];
         this.running.set(Some(next));
         let now_fs = self.now_fs.get().max(this.busy_until_fs.get());
         let mut observer = self.observer.borrow_mut();
-        observer.activity(now_fs, this.processor, Activity::Computing);
-        observer.thread_goes_on(
-            now_fs,
-            this.processor,
-            self.threads.borrow()[next as usize].number,
-        );
+        observer.goes_on(now_fs, this.processor, number);
         if this.loaded.replace(Some(next)) == Some(next) {
             return Some(next);
         }
@@ -668,15 +710,17 @@ impl World {
     }
 
     /// Runs the event loop until this thread may go on, and lets others run meanwhile.
-    #[inline(always)]
+    #[inline]
     fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
-            Some(next) if next == me => return,
-            Some(next) => self.handle_of(next).unpark(),
-            None => self.cancel(),
+            Some(next) if next == me => {}
+            // Whoever runs the event loop when this thread may go on hands over to it.
+            Some(next) => threads::hand_over(self.handle_of(next), &"its turn"),
+            None => {
+                self.cancel();
+                Self::unwind();
+            }
         }
-        // Whoever runs the event loop when this thread may go on unparks it.
-        threads::park(&"its turn");
     }
 
     /// Unwinds the calling thread, because all were cancelled. Returns in one that unwinds already.
@@ -698,7 +742,7 @@ impl World {
         loop {
             let (time_fs, event) = self.queue.borrow_mut().pop()?;
             if time_fs > self.limit_fs {
-                *self.failure.borrow_mut() = Some(Failure::TimeLimit(self.waits()));
+                self.exceed_limit();
                 return None;
             }
             self.now_fs.set(time_fs);
@@ -709,13 +753,13 @@ impl World {
             let next = match event.kind {
                 Kind::Resume => Some(event.index),
                 Kind::Check => self.check(event.index as usize),
+                Kind::Word => self.word_arrives(event.index),
                 Kind::Fabric => self.handle_fabric(event.index),
                 Kind::MfcRequest => self.send_requests(event.index as usize),
                 Kind::SendWord => {
                     self.send_word(event.index);
                     None
                 }
-                Kind::Word => self.word_arrives(event.index),
             };
             if next.is_some() {
                 return next;
@@ -724,6 +768,13 @@ impl World {
     }
 
     #[cold]
+    #[inline(never)]
+    fn exceed_limit(&self) {
+        *self.failure.borrow_mut() = Some(Failure::TimeLimit(self.waits()));
+    }
+
+    #[cold]
+    #[inline(never)]
     fn sample_resources(&self) {
         let now_fs = self.now_fs.get();
         let resources = self.fabric.borrow().resources();
@@ -731,6 +782,8 @@ impl World {
         self.next_sample_fs.set(now_fs.saturating_add(SAMPLE_FS));
     }
 
+    // Apart, so that what messages take stays small.
+    #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.done.take();
         let now_fs = self.now_fs.get();
@@ -754,6 +807,7 @@ impl World {
     }
 
     /// What everybody waits for.
+    #[cold]
     fn waits(&self) -> Vec<Waiting> {
         let threads = self.threads.borrow();
         let of = |thread: &SimThread| {

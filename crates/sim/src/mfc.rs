@@ -545,6 +545,7 @@ impl World {
     }
 
     /// An MFC looks for something to send: its event.
+    #[inline(never)]
     pub fn send_requests(&self, spe: usize) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs[spe].borrow_mut();
         mfc.wake_up_fs = None;

@@ -145,15 +145,15 @@ impl World {
     ) {
         // What was done before is not paid yet, see the module on the engine.
         let now_fs = self.now_fs() + self.lag_fs(from);
+        let latency_fs = self.word_latency_fs[from][to.index()];
         let from = node_of(from);
-        let target = Node::Spe(to.index() as u16);
         let flight = self.flights.borrow_mut().begin(Flight {
             from,
             to,
             register,
             word,
         });
-        let (kind, after_fs) = match self.fabric.borrow().word_latency_fs(from, target) {
+        let (kind, after_fs) = match latency_fs {
             Some(latency_fs) => (Kind::Word, start_fs + latency_fs),
             None => (Kind::SendWord, start_fs),
         };

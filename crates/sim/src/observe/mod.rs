@@ -94,8 +94,8 @@ enum Call {
     ProgramBegan,
     ProgramEnded,
     Activity,
-    ThreadWaits,
-    ThreadGoesOn,
+    Waits,
+    GoesOn,
     ThreadEnded,
     CommandIssued,
     CommandComplete,
@@ -150,29 +150,32 @@ impl Observer {
     #[inline]
     pub fn activity(&mut self, now_fs: u64, of: Processor, activity: Activity) {
         self.take_down(Call::Activity, now_fs, of, activity.index() as u32);
-        if let Processor::Spe(spe) = of {
-            self.spes[spe.index()].activity(now_fs, activity);
-        }
+        self.count(now_fs, of, activity);
         if let Some(tracer) = &mut self.tracer {
             tracer.activity(now_fs, of, activity);
         }
     }
 
-    /// A cooperative thread of a processor, by its number there, 0 for the program itself, begins to wait.
+    /// All threads of a processor wait, the last one being its thread of this number; 0 is the program itself.
+    /// If others are ready, [`goes_on`](Self::goes_on) follows.
     #[inline]
-    pub fn thread_waits(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
-        self.take_down(Call::ThreadWaits, now_fs, of, thread);
-        self.hash.word(cause as u64);
+    pub fn waits(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
+        let detail = thread << 8 | cause as u32;
+        self.take_down(Call::Waits, now_fs, of, detail);
+        self.count(now_fs, of, Activity::Waiting(cause));
         if let Some(tracer) = &mut self.tracer {
             tracer.thread_waits(now_fs, of, thread, cause);
+            tracer.activity(now_fs, of, Activity::Waiting(cause));
         }
     }
 
     /// A cooperative thread gets the processor; the one that had it has it no longer.
     #[inline]
-    pub fn thread_goes_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
-        self.take_down(Call::ThreadGoesOn, now_fs, of, thread);
+    pub fn goes_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
+        self.take_down(Call::GoesOn, now_fs, of, thread);
+        self.count(now_fs, of, Activity::Computing);
         if let Some(tracer) = &mut self.tracer {
+            tracer.activity(now_fs, of, Activity::Computing);
             tracer.thread_goes_on(now_fs, of, thread);
         }
     }
@@ -276,6 +279,13 @@ impl Observer {
             hazards: Vec::new(),
             hazards_seen: 0,
         })
+    }
+
+    #[inline]
+    fn count(&mut self, now_fs: u64, of: Processor, activity: Activity) {
+        if let Processor::Spe(spe) = of {
+            self.spes[spe.index()].activity(now_fs, activity);
+        }
     }
 
     /// Adds a call to the hash: what, when, about whom, and a detail.

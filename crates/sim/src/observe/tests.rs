@@ -318,10 +318,10 @@ fn the_hash_depends_on_every_call_and_all_that_it_says() {
         hash_of(|o| o.activity(1, a, Activity::Waiting(Cause::Dma))),
         hash_of(|o| o.activity(1, b, Activity::Computing)),
         hash_of(|o| o.activity(1, Processor::Ppe, Activity::Computing)),
-        hash_of(|o| o.thread_waits(1, a, 0, Cause::Dma)),
-        hash_of(|o| o.thread_waits(1, a, 0, Cause::Lock)),
-        hash_of(|o| o.thread_waits(1, a, 1, Cause::Dma)),
-        hash_of(|o| o.thread_goes_on(1, a, 1)),
+        hash_of(|o| o.waits(1, a, 0, Cause::Dma)),
+        hash_of(|o| o.waits(1, a, 0, Cause::Lock)),
+        hash_of(|o| o.waits(1, a, 1, Cause::Dma)),
+        hash_of(|o| o.goes_on(1, a, 1)),
         hash_of(|o| o.thread_ended(1, a, 1)),
         hash_of(issued),
         hash_of(|o| o.command_issued(1, spe(0), 1, "get", 16)),
@@ -400,21 +400,21 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
         |observer| {
             let (spe, of) = (spe(0), Processor::Spe(spe(0)));
             observer.program_began(0, spe, "threads");
-            observer.thread_waits(NS, of, 0, Cause::Other);
-            observer.thread_goes_on(NS, of, 1);
+            observer.waits(NS, of, 0, Cause::Other);
+            observer.goes_on(NS, of, 1);
             observer.command_issued(2 * NS, spe, 0, "get", 16);
-            observer.thread_waits(3 * NS, of, 1, Cause::Dma);
-            observer.thread_goes_on(4 * NS, of, 2);
+            observer.waits(3 * NS, of, 1, Cause::Dma);
+            observer.goes_on(4 * NS, of, 2);
             // It yields: it does not wait, and has the processor no longer.
-            observer.thread_goes_on(6 * NS, of, 3);
+            observer.goes_on(6 * NS, of, 3);
             observer.thread_ended(7 * NS, of, 3);
             observer.command_complete(7 * NS, spe, 0);
-            observer.thread_goes_on(8 * NS, of, 1);
-            observer.thread_goes_on(8 * NS, of, 1);
+            observer.goes_on(8 * NS, of, 1);
+            observer.goes_on(8 * NS, of, 1);
             observer.thread_ended(9 * NS, of, 1);
-            observer.thread_goes_on(9 * NS, of, 2);
+            observer.goes_on(9 * NS, of, 2);
             observer.thread_ended(9 * NS, of, 2);
-            observer.thread_goes_on(9 * NS, of, 0);
+            observer.goes_on(9 * NS, of, 0);
             observer.program_ended(10 * NS, spe);
         },
         10,
@@ -453,17 +453,19 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
 fn what_is_under_way_at_the_end_ends_there() {
     let trace = traced(
         |observer| {
-            observer.activity(0, Processor::Ppe, Activity::Waiting(Cause::Mailbox));
-            observer.thread_goes_on(0, Processor::Ppe, 1);
+            observer.goes_on(0, Processor::Ppe, 1);
+            observer.activity(NS, Processor::Ppe, Activity::Waiting(Cause::Mailbox));
             observer.program_began(NS, spe(0), "blocked");
-            observer.thread_goes_on(2 * NS, Processor::Spe(spe(0)), 1);
+            observer.goes_on(2 * NS, Processor::Spe(spe(0)), 1);
             observer.command_issued(3 * NS, spe(0), 0, "get", 16);
         },
         50,
     );
     let slices = read_slices(&trace).unwrap();
-    assert!(slices.iter().all(|slice| slice.end_ns == 50));
-    let names: Vec<_> = slices.iter().map(|slice| slice.name.as_str()).collect();
+    let (ended, open): (Vec<_>, Vec<_>) = slices.iter().partition(|slice| slice.end_ns < 50);
+    // The PPE computed before it waited.
+    assert_eq!((ended.len(), ended[0].end_ns), (1, 1));
+    let names: Vec<_> = open.iter().map(|slice| slice.name.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -672,8 +674,8 @@ proptest! {
                     match what {
                         0 => observer.activity(now_fs, of, Activity::Computing),
                         1 => observer.activity(now_fs, of, Activity::Waiting(Cause::Signal)),
-                        2 => observer.thread_waits(now_fs, of, thread, Cause::Dma),
-                        3 => observer.thread_goes_on(now_fs, of, thread),
+                        2 => observer.waits(now_fs, of, thread, Cause::Dma),
+                        3 => observer.goes_on(now_fs, of, thread),
                         4 => observer.thread_ended(now_fs, of, thread),
                         5 => {
                             observer.command_issued(now_fs, spe, number as u64, "get", 16);
@@ -684,7 +686,7 @@ proptest! {
                         },
                         _ => {
                             observer.program_began(now_fs, spe, "program");
-                            observer.thread_goes_on(now_fs, of, thread);
+                            observer.goes_on(now_fs, of, thread);
                             observer.program_ended(now_fs, spe);
                         }
                     }
