@@ -1162,9 +1162,13 @@ impl SimMfc {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
         world.pass(self.core(), world.costs.issue_fs);
-        let held = world.caches.borrow().held(spe, line);
+        let mut caches = world.caches.borrow_mut();
+        let (held, owner) = (caches.held(spe, line), caches.changed_by(line));
+        // Who has changed the line sees the request long before the requester has the line, and shares it
+        // from then on.
+        caches.read(spe, line);
+        drop(caches);
         if held == Held::No && !world.is_in_condition() {
-            let owner = world.caches.borrow().changed_by(line);
             let (target, place) = match owner {
                 Some(owner) => (Node::Spe(owner as u16), Place::AtomicCache),
                 None => {
