@@ -13,7 +13,10 @@ const SHOWN_FROM: f64 = 0.05;
 
 fn main() -> Result<(), String> {
     let qs20 = Description::built_in("qs20").expect("it is built in");
-    let mut parameters = sensitivity(&Paper::built_in("cellstats").expect("it is built in"), &qs20)?;
+    let mut parameters = sensitivity(
+        &Paper::built_in("cellstats").expect("it is built in"),
+        &qs20,
+    )?;
     for other in ["cellmt", "others"] {
         let paper = Paper::built_in(other).expect("it is built in");
         for (all, more) in parameters.iter_mut().zip(sensitivity(&paper, &qs20)?) {
