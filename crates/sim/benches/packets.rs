@@ -29,8 +29,11 @@ const SWEEP_SAMPLE: usize = SWEEP_ALL / 10;
 const SWEEP_ROUNDS: usize = 1_000;
 const SWEEP_BYTES: u32 = 1_024;
 
+/// Returns packets a second.
+type Measure = fn() -> f64;
+
 fn main() {
-    let streams: [(&str, fn() -> f64); 3] = [
+    let streams: [(&str, Measure); 3] = [
         ("to neighbours", || between_local_stores(1)),
         ("to opposite SPEs", || between_local_stores(SPES / 2)),
         ("from memory", from_memory),
