@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use cellworks_report::{Comparison, Report, compare, html};
+use cellworks_report::{Comparison, Report, compare, html, reproduction};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::Emulation::{
@@ -443,6 +443,50 @@ fn a_report_of_nothing_opens_and_so_do_the_files_that_were_named() {
         let name = path.file_stem().unwrap().display().to_string();
         Opened::file(&format!("named-{name}"), &path).check();
     }
+}
+
+#[test]
+fn a_reproduction_of_two_papers_can_be_read() {
+    let page = Opened::page(
+        "reproduction",
+        &reproduction::html(&made_up::reproduction()),
+    );
+    page.check();
+    assert_eq!(page.text("h1"), "2 sources, simulated");
+    assert_eq!(
+        page.text("main > :first-child h2"),
+        "Not everything was simulated"
+    );
+    assert_eq!(
+        page.hover("#numbers details:nth-of-type(2) tbody tr", 0.5, 0.5),
+        "longest of all divided by the shortest"
+    );
+    let headings =
+        "[...document.querySelectorAll('#figures h3')].map((h) => h.textContent.slice(0, 17))";
+    assert_eq!(
+        page.value(headings),
+        serde_json::json!([
+            "Figure 4 Operatio",
+            "Figures 10 and 11",
+            "Figure 12 Operati"
+        ])
+    );
+    // Two panels with latencies and bandwidths, but nothing is moved in the last figure.
+    let charts = "[...document.querySelectorAll('#figures .charts')].map((c) => c.children.length)";
+    assert_eq!(page.value(charts), serde_json::json!([4, 4, 2]));
+    assert_eq!(
+        page.hover("#figures .chart .s4 circle:nth-of-type(5)", 0.5, 0.5),
+        "Shared-C1-M1, 16 KB\n9.01 ms\n3.28 TB/s"
+    );
+    // What grows by the same with each SPE is a straight line.
+    let slopes = "(() => {
+        const last = [...document.querySelectorAll('#figures .charts')].at(-1);
+        const p = [...last.querySelectorAll('.s1 circle')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')]);
+        return [[0, 1], [4, 5]].map(([a, b]) => (p[b][1] - p[a][1]) / (p[b][0] - p[a][0]));
+    })()";
+    let slopes = page.value(slopes);
+    let [first, last] = [0, 1].map(|at| slopes[at].as_f64().unwrap());
+    assert!(first < 0.0 && (first / last - 1.0).abs() < 0.02, "{slopes}");
 }
 
 /// Without this, checks that see nothing would look like pages without faults.

@@ -11,8 +11,7 @@
 //! arithmetic combination of such. What a paper keeps back is simulated in the same way, so its
 //! prediction has no other source than the model.
 //!
-//! [`sensitivity`] says how much each calibrated number moves when a fitted parameter of the machine
-//! does.
+//! [`sensitivity`] says how much each known number moves when a fitted parameter of the machine does.
 
 mod experiment;
 mod figure;
@@ -32,4 +31,4 @@ pub use paper::{Number, Paper, PaperError, Reading, Shape, Unit};
 pub use quantities::{fitted, with_quantity};
 pub use reproduce::{Asked, UnknownMachine, reproduce};
 pub use run::{Descriptions, built_in};
-pub use sensitivity::{Moved, sensitivity};
+pub use sensitivity::{Change, Moved, sensitivity};

@@ -1,29 +1,39 @@
-//! How much calibrated numbers move when a fitted parameter does.
+//! How much simulated numbers move when a fitted parameter does.
 
 use std::sync::Arc;
 
 use cellworks_sim::Description;
 
 use crate::experiment::Simulation;
-use crate::paper::Paper;
+use crate::paper::{Number, Paper};
 use crate::quantities::{fitted, with_quantity};
 use crate::reproduce::simulated;
 use crate::run::run;
 
-/// What a fitted parameter of a machine does to calibrated numbers.
+/// What a fitted parameter of a machine does to published numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
     /// The parameter, such as `link.latency_ps`.
     pub parameter: String,
     /// The published number that it was fitted to.
     pub fitted_to: String,
-    /// By how many per cent each calibrated number that is simulated on this machine moves when the
-    /// parameter grows by a tenth: its id and the change.
-    pub changes: Vec<(String, f64)>,
+    /// What it does to each number of the paper that is known and is simulated on this machine.
+    pub changes: Vec<Change>,
+}
+
+/// How a number moves when a parameter grows by a tenth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The id of the number in its paper.
+    pub number: String,
+    /// Whether a parameter was chosen so that this number comes out.
+    pub served_for_calibration: bool,
+    /// By how many per cent the simulated value moves.
+    pub percent: f64,
 }
 
 /// Raises each fitted parameter of the machine by a tenth, one after the other, and says how much each
-/// calibrated number of the paper that is simulated on this machine moves.
+/// number of the paper moves that is known, not kept back, and is simulated on this machine.
 ///
 /// # Errors
 ///
@@ -33,14 +43,18 @@ pub struct Moved {
 ///
 /// Never: what is raised is one of the fitted parameters.
 pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved>, String> {
-    let before = calibrated(paper, description)?;
+    let before = known(paper, description)?;
     let moved = |(parameter, fitted_to): (String, String)| {
         let raised = with_quantity(description, &parameter, |value| value + value.div_ceil(10));
-        let after = calibrated(paper, &raised.expect("it is one of the fitted ones"))?;
+        let after = known(paper, &raised.expect("it is one of the fitted ones"))?;
         let changes = before
             .iter()
             .zip(after)
-            .map(|((id, before), (_, after))| (id.clone(), (after / before - 1.0) * 100.0));
+            .map(|((number, before), (_, after))| Change {
+                number: number.id.clone(),
+                served_for_calibration: number.served_for_calibration,
+                percent: (after / before - 1.0) * 100.0,
+            });
         Ok(Moved {
             parameter,
             fitted_to,
@@ -50,12 +64,15 @@ pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved
     fitted(description).into_iter().map(moved).collect()
 }
 
-/// The calibrated numbers of the paper on this machine: id and value.
-fn calibrated(paper: &Paper, description: &Description) -> Result<Vec<(String, f64)>, String> {
+/// The numbers of the paper that are known, and their simulated values on this machine.
+fn known<'a>(
+    paper: &'a Paper,
+    description: &Description,
+) -> Result<Vec<(&'a Number, f64)>, String> {
     let machine: Arc<str> = description.name.as_str().into();
     let numbers = || {
         paper.numbers.iter().filter_map(|number| {
-            let counts = number.served_for_calibration && paper.machine_of(number) == &*machine;
+            let counts = !number.kept_back && paper.machine_of(number) == &*machine;
             let experiment = number.experiment.as_ref()?;
             counts.then_some((number, experiment))
         })
@@ -71,7 +88,7 @@ fn calibrated(paper: &Paper, description: &Description) -> Result<Vec<(String, f
         .map(|(number, experiment)| {
             let value = simulated(number, experiment, &machine, &outcome)
                 .map_err(|why| format!("{}: {why}", number.id))?;
-            Ok((number.id.clone(), value))
+            Ok((number, value))
         })
         .collect()
 }

@@ -219,20 +219,21 @@ fn raising_what_a_number_was_fitted_to_moves_it() {
     let mut qs20 = Description::built_in("qs20").unwrap();
     qs20.spu.switch_cycles.fitted_to = Some("table 1".to_owned());
     let moved = sensitivity(&paper, &qs20).unwrap();
-    let of = |name: &str| {
-        &moved
-            .iter()
-            .find(|row| row.parameter == name)
-            .unwrap()
-            .changes
+    let of = |parameter: &str, number: &str| {
+        let row = moved.iter().find(|row| row.parameter == parameter).unwrap();
+        let change = row.changes.iter().find(|change| change.number == number);
+        change.cloned().unwrap()
     };
+    let switch = of("spu.switch_cycles", "switch");
+    assert!((5.0..15.0).contains(&switch.percent), "{switch:?}");
+    assert!(switch.served_for_calibration);
+    let tick = of("spu.switch_cycles", "tick");
+    assert_eq!((tick.percent, tick.served_for_calibration), (0.0, false));
+    assert_eq!(of("ppe.start_program_ps", "switch").percent, 0.0);
+    let numbers = moved[0].changes.iter().map(|change| &*change.number);
     assert_eq!(
-        of("spu.switch_cycles").len(),
-        1,
-        "only what is calibrated counts"
+        numbers.collect::<Vec<_>>(),
+        ["tick", "switch", "grows", "place"],
+        "what is kept back or not simulated does not move"
     );
-    let (id, percent) = &of("spu.switch_cycles")[0];
-    assert_eq!(id, "switch");
-    assert!((5.0..15.0).contains(percent), "{percent}");
-    assert_eq!(of("ppe.start_program_ps")[0].1, 0.0);
 }

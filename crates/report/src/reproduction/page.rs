@@ -117,7 +117,7 @@ fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
     Some(html! {
         p.note { "Drawn from the simulation, with the numbers that the figures in the papers have." }
         @for figure in figures {
-            h3 { "Figure " (figure.number) " " span.what { (figure.title) ", " (figure.paper) } }
+            h3 { (called(figure)) " " span.what { (figure.title) ", " (figure.paper) } }
             div.charts {
                 @for panel in &figure.panels { (latency(figure, panel).render()) }
                 @for panel in &figure.panels {
@@ -128,10 +128,16 @@ fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
     })
 }
 
+/// `Figure 4`, `Figures 10 and 11`.
+fn called(figure: &ReproducedFigure) -> String {
+    let one = figure.number.chars().all(|c| c.is_ascii_alphanumeric());
+    format!("Figure{} {}", if one { "" } else { "s" }, figure.number)
+}
+
 fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     let y = Axis {
         label: "time of one operation",
-        spacing: spacing(panel, |point| Some(point.latency_ns)),
+        spacing: spacing(figure, panel, |point| Some(point.latency_ns)),
         tick: |ns| short(&time(ns)),
     };
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
@@ -145,15 +151,23 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
         .find_map(|point| point.bandwidth_bytes_per_s)?;
     let y = Axis {
         label: "bandwidth of all SPEs together (GB/s)",
-        spacing: spacing(panel, |point| point.bandwidth_bytes_per_s),
+        spacing: spacing(figure, panel, |point| point.bandwidth_bytes_per_s),
         tick: |bytes_per_s| short(&figures(bytes_per_s / 1e9)),
     };
     let height = |point: &CurvePoint| point.bandwidth_bytes_per_s;
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
-/// Logarithmic if the points are far apart.
-fn spacing(panel: &ReproducedPanel, height: impl Fn(&CurvePoint) -> Option<f64>) -> Spacing {
+/// Logarithmic if the points are far apart; but over a linear axis what grows linearly has to be seen as a
+/// straight line.
+fn spacing(
+    figure: &ReproducedFigure,
+    panel: &ReproducedPanel,
+    height: impl Fn(&CurvePoint) -> Option<f64>,
+) -> Spacing {
+    if horizontal(figure).spacing == Spacing::Whole {
+        return Spacing::Linear;
+    }
     let heights = || {
         let points = panel.curves.iter().flat_map(|curve| &curve.points);
         points.filter_map(&height)

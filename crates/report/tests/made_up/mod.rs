@@ -5,6 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use cellworks_report::reproduction::{
+    Curve, CurvePoint, PaperInfo, Published, Reproduced, ReproducedFigure, ReproducedPanel,
+    Reproduction, ReproductionSummary, ShapeRange,
+};
 use cellworks_report::{
     CellInfo, Conditions, CpuLeftOut, Environment, MachineInfo, NotMeasured, Report,
     SCHEMA_VERSION, Trust,
@@ -356,6 +360,132 @@ pub fn doubtful() -> Report {
     report.environment.warnings =
         vec!["Frequencies may change: the governor of CPU 0 is powersave.".to_owned()];
     report
+}
+
+/// A reproduction of two papers, with a number of every kind and figures with as many curves as any.
+pub fn reproduction() -> Reproduction {
+    let report = empty(16, 8);
+    let number = |name: &str, value: Option<f64>| Reproduced {
+        name: name.to_owned(),
+        value,
+        unit: "ns".to_owned(),
+        parameters: BTreeMap::from([
+            ("paper".to_owned(), "mine".into()),
+            ("machine".to_owned(), "qs20".into()),
+            (
+                "conditions".to_owned(),
+                "16 SPEs, large blocks, shared buffer in the module of the other Cell".into(),
+            ),
+        ]),
+        quantity: format!("what {name} takes where everything else is as it was"),
+        source: "section 4.5.1, figure 12".to_owned(),
+        published: None,
+        reading: Published::Exact,
+        kept_back: false,
+        shape: None,
+        holds: None,
+        served_for_calibration: false,
+        error_percent: None,
+        not_simulated: None,
+        failed: None,
+    };
+    let compared = |name: &str, served_for_calibration| Reproduced {
+        published: Some(1_678.2),
+        error_percent: Some(-2.2),
+        served_for_calibration,
+        ..number(name, Some(1_641.0))
+    };
+    let shape = |name: &str, holds, served_for_calibration| Reproduced {
+        unit: "times".to_owned(),
+        shape: Some(ShapeRange {
+            rule: "longest of all divided by the shortest".to_owned(),
+            at_least: Some(0.8),
+            at_most: Some(1.25),
+        }),
+        holds: Some(holds),
+        served_for_calibration,
+        ..number(name, Some(1.292))
+    };
+    let results = vec![
+        compared("a mailbox", true),
+        shape("a list", true, true),
+        compared("a GET", false),
+        shape("a PUT", false, false),
+        Reproduced {
+            kept_back: true,
+            ..number("a barrier", Some(674.1))
+        },
+        Reproduced {
+            published: Some(204.8),
+            not_simulated: Some("the machine's description states it".to_owned()),
+            ..number("a peak", None)
+        },
+        Reproduced {
+            published: Some(2.5),
+            failed: Some("it needs 32 SPEs, and the blade has 16".to_owned()),
+            ..number("a pair", None)
+        },
+    ];
+    let paper = |name: &str, title: &str| PaperInfo {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        authors: "Somebody, Somebody Else, Journal of Measurements 2009".to_owned(),
+    };
+    Reproduction {
+        schema_version: SCHEMA_VERSION,
+        machine: report.machine,
+        environment: report.environment,
+        command: "reproduce".to_owned(),
+        trust: Trust {
+            trustworthy: false,
+            reasons: vec!["a pair: it needs 32 SPEs, and the blade has 16".to_owned()],
+        },
+        complete: false,
+        other_machines: vec![empty(6, 6).machine],
+        papers: vec![
+            paper("mine", "What the Primitives of a Blade with Two Cells Cost"),
+            paper("other", "What Others Found"),
+        ],
+        summary: ReproductionSummary::of(&results),
+        results,
+        figures: vec![
+            made_up_figure("4", "block_bytes", &[4, 16, 128, 1_024, 16_384]),
+            made_up_figure("10 and 11", "list_elements", &[1, 8, 64, 1_024]),
+            made_up_figure("12", "spes", &[1, 2, 4, 8, 12, 16]),
+        ],
+    }
+}
+
+/// A figure of two panels, whose curves are up to 1,000 times apart.
+fn made_up_figure(number: &str, against: &str, at: &[u64]) -> ReproducedFigure {
+    let curve = |name: &str, factor: f64| Curve {
+        name: name.to_owned(),
+        points: at
+            .iter()
+            .map(|&x| CurvePoint {
+                x,
+                latency_ns: 110.0 * factor * (1.0 + x as f64),
+                bandwidth_bytes_per_s: (against != "spes").then_some(1e9 * x as f64 / factor),
+            })
+            .collect(),
+    };
+    let panel = |title: &str| ReproducedPanel {
+        title: title.to_owned(),
+        curves: vec![
+            curve("Private-CX-MX", 1.0),
+            curve("Shared-C0-M0", 2.0),
+            curve("Shared-C0-M1", 2.1),
+            curve("Shared-C1-M0", 3.0),
+            curve("Shared-C1-M1", 5.0),
+        ],
+    };
+    ReproducedFigure {
+        paper: "mine".to_owned(),
+        number: number.to_owned(),
+        title: "Operations on buffers in main memory".to_owned(),
+        against: against.to_owned(),
+        panels: vec![panel("XDRAM0"), panel("XDRAM1")],
+    }
 }
 
 fn advice(topic: &str, text: &str) -> Advice {
