@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::rc::Rc;
 
 use cellworks_threads::{
-    Config, Idle, NoOutside, Verdict, current, others_ready, park, run, scope,
+    Config, Idle, NoOutside, Verdict, current, hand_over, others_ready, park, run, scope,
     stack_high_water_bytes, yield_now,
 };
 
@@ -55,6 +55,67 @@ fn main_takes_part_in_the_turns() {
         });
     });
     assert_eq!(log.take(), "012");
+}
+
+#[test]
+fn who_is_handed_over_to_goes_on_before_those_that_are_ready() {
+    let log = RefCell::new(String::new());
+    core(|| {
+        scope(|s| {
+            let parked = Cell::new(None);
+            let main = current();
+            s.spawn(|| {
+                parked.set(Some(current()));
+                park(&"the hand-over");
+                log.borrow_mut().push('1');
+                main.unpark();
+            });
+            yield_now();
+            s.spawn(|| log.borrow_mut().push('2'));
+            hand_over(parked.get().unwrap(), &"its turn");
+            log.borrow_mut().push('3');
+            // It has ended: nobody is continued, and what came before is not waited for.
+            main.unpark();
+            hand_over(parked.get().unwrap(), &"nothing");
+            log.borrow_mut().push('4');
+        });
+    });
+    assert_eq!(log.take(), "1234");
+}
+
+#[test]
+fn who_is_not_parked_is_handed_over_to_at_its_next_park() {
+    core(|| {
+        scope(|s| {
+            let other = Cell::new(None);
+            let main = current();
+            s.spawn(|| {
+                other.set(Some(current()));
+                yield_now();
+                park(&"what has come already");
+                main.unpark();
+            });
+            yield_now();
+            hand_over(other.get().unwrap(), &"the other to end");
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_handed_over_is_cancelled_like_one_that_parks() {
+    let blocked = run(&Config::default(), &NoOutside, || {
+        scope(|s| {
+            let parked = Cell::new(None);
+            s.spawn(|| {
+                parked.set(Some(current()));
+                park(&"the hand-over");
+            });
+            yield_now();
+            hand_over(parked.get().unwrap(), &"what never comes");
+        });
+    });
+    let text = blocked.unwrap_err().to_string();
+    assert!(text.contains("waits for what never comes"), "{text}");
 }
 
 #[test]
