@@ -61,9 +61,8 @@ fn main_takes_part_in_the_turns() {
 fn who_is_handed_over_to_goes_on_before_those_that_are_ready() {
     let log = RefCell::new(String::new());
     core(|| {
+        let (parked, main) = (Cell::new(None), current());
         scope(|s| {
-            let parked = Cell::new(None);
-            let main = current();
             s.spawn(|| {
                 parked.set(Some(current()));
                 park(&"the hand-over");
@@ -86,9 +85,8 @@ fn who_is_handed_over_to_goes_on_before_those_that_are_ready() {
 #[test]
 fn who_is_not_parked_is_handed_over_to_at_its_next_park() {
     core(|| {
+        let (other, main) = (Cell::new(None), current());
         scope(|s| {
-            let other = Cell::new(None);
-            let main = current();
             s.spawn(|| {
                 other.set(Some(current()));
                 yield_now();
@@ -104,8 +102,8 @@ fn who_is_not_parked_is_handed_over_to_at_its_next_park() {
 #[test]
 fn a_thread_that_handed_over_is_cancelled_like_one_that_parks() {
     let blocked = run(&Config::default(), &NoOutside, || {
+        let parked = Cell::new(None);
         scope(|s| {
-            let parked = Cell::new(None);
             s.spawn(|| {
                 parked.set(Some(current()));
                 park(&"the hand-over");
