@@ -323,21 +323,28 @@ impl Rings {
     }
 
     /// The first start of an element's first packet from a time on, and of several at the same time that
-    /// on the first ring.
-    #[inline]
-    fn first_start(&self, now_fs: u64, source: usize) -> Start {
-        let mut starts = self.starts(now_fs, source);
-        let mut first = starts
-            .next()
-            .expect("a way from each element to each other");
-        if first.time_fs > now_fs {
-            for start in starts {
-                if start.time_fs < first.time_fs {
-                    first = start;
+    /// on the first ring. Written out: it is most of what an arbiter does.
+    fn first_start(&self, now_fs: u64, from: usize) -> Start {
+        let source = &self.elements[from];
+        let packet = &source.packets[0];
+        let to = usize::from(packet.to);
+        let sink_free = self.elements[to].in_free_fs;
+        let ready = now_fs.max(packet.ready_fs).max(source.out_free_fs);
+        let mut first: Option<Start> = None;
+        for &way in self.ways[from * self.elements.len() + to].iter().flatten() {
+            let reaches_sink = way.hops as u64 * self.hop_fs;
+            let ports_free = ready.max(sink_free.saturating_sub(reaches_sink));
+            for ring in self.rings_of(way) {
+                if first.is_some_and(|first| first.time_fs <= ports_free) {
+                    break;
+                }
+                let time_fs = ports_free.max(self.way_free_fs(&self.rings[ring], from, way));
+                if first.is_none_or(|first| time_fs < first.time_fs) {
+                    first = Some(Start { time_fs, ring, way });
                 }
             }
         }
-        first
+        first.expect("a way from each element to each other")
     }
 
     /// The first start of an element's first packet from a time on, on each ring that it may use.
