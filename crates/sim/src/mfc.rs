@@ -12,7 +12,7 @@
 //! only take their time.
 
 use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,8 +22,10 @@ use cellworks_machine::mfc::{
     MfcFault, Opcode, Operation, Order, PushError, RawCommand, SPU_QUEUE_ENTRIES, Tag, TagMask,
 };
 use cellworks_machine::{
-    LocalBuffer, LocalStore, Mfc, ProblemStateRegister, Processor, SpeId, TryIssueError, Wait,
+    LocalBuffer, LocalStore, Mfc, Payload, ProblemStateRegister, Processor, SpeId, TryIssueError,
+    Wait,
 };
+use cellworks_threads as threads;
 
 use crate::atomic::Held;
 use crate::engine::{Owner, ThreadIndex, World, core_of};
@@ -70,10 +72,9 @@ pub(crate) struct MfcState {
     stalled: Vec<(Stalled, ListCursor)>,
     /// Its program has ended: no command begins.
     is_closed: bool,
-    /// What a command that waited turned out to be.
-    fault: Option<MfcFault>,
-    /// What the watch found when a command that waited went on.
-    hazard: Option<Hazard>,
+    /// What went wrong after the call that caused it had returned, as the panic of whoever asks next: a
+    /// command that waited turned out to be illegal, or the watch for hazards found something.
+    late: Option<Payload>,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
 }
 
@@ -219,8 +220,7 @@ impl MfcState {
             issued: Vec::new(),
             stalled: Vec::new(),
             is_closed: false,
-            fault: None,
-            hazard: None,
+            late: None,
             reservation: None,
         }
     }
@@ -243,6 +243,24 @@ impl MfcState {
     /// Entries of the queue that hold nothing. Typed transfers take one each.
     fn free_entries(&self) -> usize {
         self.queue.free_entries().saturating_sub(self.typed.len())
+    }
+
+    /// Takes down a fault that nobody waits for: whoever asks the queue next is told.
+    fn fail(&mut self, now_fs: u64, fault: &MfcFault) {
+        let text = format!(
+            "a command that waited in the MFC queue of {}, at {}: {fault}",
+            self.spe,
+            crate::at(now_fs)
+        );
+        self.late.get_or_insert_with(|| Box::new(text));
+    }
+
+    /// As [`fail`](Self::fail), for what the watch found.
+    fn take_down(&mut self, hazard: Option<Hazard>) {
+        if let Some(hazard) = hazard {
+            self.late
+                .get_or_insert_with(|| Box::new(hazard.to_string()));
+        }
     }
 
     fn next_serial(&mut self) -> u64 {
@@ -337,6 +355,17 @@ impl MfcState {
             }
         }
         Ok(())
+    }
+
+    /// Whether the line that it reserved last is still reserved.
+    fn has_reservation(&self) -> bool {
+        let Some((ea, reserved)) = self.reservation else {
+            return false;
+        };
+        let still = self
+            .translation
+            .with(ea, LINE_BYTES, |block, _, _| block.still_reserved(reserved));
+        still.unwrap_or(false)
     }
 
     /// Whether a line of main memory is there.
@@ -466,7 +495,7 @@ impl World {
         let bytes = transfer.map_or(0, |transfer| u64::from(transfer.bytes));
         if let Some(transfer) = transfer {
             let hazard = hazards.begin(now_fs, spe, id, &transfer);
-            mfc.hazard = mfc.hazard.take().or(hazard);
+            mfc.take_down(hazard);
         }
         drop(hazards);
         mfc.issued.push((entry, id, issue));
@@ -496,7 +525,7 @@ impl World {
             .hazards
             .borrow_mut()
             .begin(self.now_fs(), mfc.spe, serial, &transfer);
-        mfc.hazard = mfc.hazard.take().or(hazard);
+        mfc.take_down(hazard);
     }
 
     /// Ends the watch of an element that has nothing to send and nothing under way.
@@ -636,8 +665,7 @@ impl World {
             }
             Ok(None) => self.finish_if_complete(mfc, place),
             Err(fault) => {
-                // Nobody waits for this call: whoever asks the queue next is told.
-                mfc.fault.get_or_insert(fault);
+                mfc.fail(now_fs, &fault);
                 mfc.work[place].is_sent = true;
                 self.finish_if_complete(mfc, place);
             }
@@ -823,7 +851,7 @@ impl World {
                         .hazards
                         .borrow_mut()
                         .mailbox_full(self.now_fs(), from, to);
-                    mfc.hazard = mfc.hazard.take().or(hazard);
+                    mfc.take_down(hazard);
                     *is_blocked = true;
                     return Ok(None);
                 }
@@ -866,7 +894,7 @@ impl World {
                 bytes,
             } => {
                 if let Err(fault) = self.copy(&mfc, operation, direction, lsa, ea, bytes) {
-                    mfc.fault.get_or_insert(fault);
+                    mfc.fail(self.now_fs(), &fault);
                 }
                 None
             }
@@ -973,7 +1001,7 @@ impl World {
                     stalls: true,
                     ..
                 },
-            ) if mfc.fault.is_none() && !mfc.is_closed => {
+            ) if mfc.late.is_none() && !mfc.is_closed => {
                 mfc.queue.stall(entry);
                 let stalled = Stalled {
                     entry,
@@ -990,8 +1018,11 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // After the watch has forgotten the transfer.
-        drop(given_back);
+        // After the watch has forgotten the transfer. If it minds, because of another one, it unwinds: not through
+        // the event loop, which may run on anybody's stack.
+        if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
+            mfc.late.get_or_insert(hazard);
+        }
         let depth = SPU_QUEUE_ENTRIES - mfc.free_entries();
         let now_fs = self.now_fs();
         self.observer
@@ -1036,7 +1067,7 @@ impl World {
             issue,
         };
         let hazard = hazards.begin(now_fs, spe, id, &transfer);
-        mfc.hazard = mfc.hazard.take().or(hazard);
+        mfc.take_down(hazard);
         drop(hazards);
         mfc.work.push(Work {
             id,
@@ -1056,7 +1087,22 @@ impl World {
         observer.queue_depth(now_fs, spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
         drop(observer);
         self.pump(&mut mfc);
+        drop(mfc);
+        self.tell_if_finished(spe);
         id
+    }
+
+    /// The program of an SPE has ended: what its MFC has still to say is not for the next one. Returns what its
+    /// program would have panicked with, if it had asked.
+    pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
+        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        mfc.queue.take_stall_notifications();
+        mfc.late.take()
+    }
+
+    /// Takes what an MFC would tell the next who asks.
+    pub fn take_late_error(&self, spe: usize) -> Option<Payload> {
+        self.mfcs[spe].borrow_mut().late.take()
     }
 
     /// Whether a typed transfer is complete.
@@ -1133,21 +1179,20 @@ impl SimMfc {
     }
 
     /// What nobody can be told of as an error: the call that found it did not cause it.
-    #[track_caller]
     fn panic_if_faulty(&self) {
-        let hazard = self.state().hazard.take();
-        self.world.panic_if_hazard(hazard);
-        let fault = self.state().fault.take();
-        if let Some(fault) = fault {
-            panic!(
-                "a command that waited in the MFC queue of {}, at {}: {fault}",
-                self.spe,
-                crate::at(self.world.now_fs())
-            );
+        let is_faulty = self.state().late.is_some();
+        if is_faulty
+            && !threads::is_unwinding()
+            && let Some(error) = self.world.take_late_error(self.spe.index())
+        {
+            // Like a panic, but it is the machine that speaks, and at a place that says nothing.
+            resume_unwind(error);
         }
     }
 
+    /// Checks an atomic command, at the cost of a cycle: a loop that tries it until it is legal comes to an end.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
+        self.world.compute(self.core(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
         let Command::Atomic(atomic) = command else {
             unreachable!("an atomic's opcode makes an atomic");
@@ -1186,7 +1231,7 @@ impl SimMfc {
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
         world.pass(self.core(), world.costs.issue_fs);
         let is_own = world.caches.borrow().held(spe, line) == Held::Changed;
-        if is_own || self.reservation_lost() || world.is_in_condition() {
+        if is_own || !self.state().has_reservation() || world.is_in_condition() {
             world.pass(self.core(), world.costs.atomic_hit_fs);
         } else {
             let module = world.module_of(&self.state(), ea);
@@ -1218,6 +1263,8 @@ impl Wait for SimMfc {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
+        // A loop of waits for what is there already comes to an end.
+        self.world.compute(self.core(), 1);
         self.world
             .wait_until(self.core(), Cause::Dma, why, at, ready)
     }
@@ -1255,10 +1302,9 @@ impl Mfc for SimMfc {
         world.watch_command(&mut mfc, entry, &command);
         world.start_commands(&mut mfc);
         world.pump(&mut mfc);
-        let hazard = mfc.hazard.take();
         drop(mfc);
-        world.panic_if_hazard(hazard);
         world.tell_if_finished(self.spe);
+        self.panic_if_faulty();
         Ok(())
     }
 
@@ -1352,14 +1398,8 @@ impl Mfc for SimMfc {
     }
 
     fn reservation_lost(&self) -> bool {
-        let mfc = self.state();
-        let Some((ea, reserved)) = mfc.reservation else {
-            return true;
-        };
-        let still = mfc
-            .translation
-            .with(ea, LINE_BYTES, |block, _, _| block.still_reserved(reserved));
-        !still.unwrap_or(false)
+        self.world.pass(self.core(), self.world.costs.channel_fs);
+        !self.state().has_reservation()
     }
 }
 
