@@ -75,8 +75,8 @@ pub unsafe trait Spe: Wait + Sized + 'static {
 
     /// Lets every other ready thread of this SPE run once.
     ///
-    /// A loop that spins on an ordinary atomic must call this: without it no other thread of the
-    /// core can run, and on a simulated machine no other SPE either.
+    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this: without
+    /// it no other thread of the core can run, and on a simulated machine no other SPE either.
     fn yield_now(&self);
 
     /// Runs `body` in `count` cooperative threads of this SPE, and returns when all have ended.

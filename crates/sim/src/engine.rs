@@ -311,19 +311,21 @@ impl World {
             .expect("a program that runs has its processor")
     }
 
-    /// Adds to what a processor has done since it last paid.
+    /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run is not
+    /// counted, so that times do not overflow.
     #[inline]
     pub fn add_lag(&self, core: CoreIndex, span_fs: u64) {
         let lag = &self.cores[core].lag_fs;
-        lag.set(lag.get().saturating_add(span_fs));
+        let beyond_limit_fs = self.limit_fs - self.now_fs.get() + 1;
+        lag.set(lag.get().saturating_add(span_fs).min(beyond_limit_fs));
     }
 
     /// Lets a program compute. A long time is paid at once.
     pub fn compute(&self, core: CoreIndex, cycles: u64) {
         self.add_lag(core, cycles.saturating_mul(self.costs.cycle_fs));
-        if self.cores[core].lag_fs.get() > LAG_CYCLES_MAX * self.costs.cycle_fs
-            && !self.is_in_condition()
-        {
+        let lag_fs = self.cores[core].lag_fs.get();
+        let left_fs = self.limit_fs - self.now_fs.get();
+        if lag_fs > left_fs.min(LAG_CYCLES_MAX * self.costs.cycle_fs) && !self.is_in_condition() {
             self.pass(core, 0);
         }
     }
@@ -421,16 +423,21 @@ impl World {
         location: &'static Location<'static>,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        assert!(
-            !self.in_condition.get(),
-            "{} waits within the condition of another wait; conditions must not wait",
-            self.cores[core].processor
-        );
+        self.assert_may_wait(core);
         self.pass(core, 0);
         if self.ask(&mut *ready) {
             return true;
         }
         self.wait(core, cause, why, location, ready, false)
+    }
+
+    /// A condition must not wait: it may be asked on the stack of any thread, which would wait instead.
+    pub fn assert_may_wait(&self, core: CoreIndex) {
+        assert!(
+            !self.in_condition.get(),
+            "{} waits within the condition of another wait; conditions must not wait",
+            self.cores[core].processor
+        );
     }
 
     /// Waits for what is not there now, and what only an event of its own processor brings: a word, or the end
@@ -495,8 +502,9 @@ impl World {
         let number = {
             let thread = &mut self.threads.borrow_mut()[me as usize];
             // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
-            // while this call has neither returned nor unwound: then `Waits`, which lives in its frame,
-            // has taken them back.
+            // while this call has neither returned nor unwound: `check` and `tell_late_errors` take them back
+            // before they make the thread ready, and nobody else continues it; if it unwinds, `Waits` does,
+            // which lives in its frame.
             let (why, ready) = unsafe {
                 (
                     std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
@@ -514,6 +522,11 @@ impl World {
             });
             thread.number
         };
+        // From here on, whatever unwinds: a trace may be written by code that panics.
+        let waits = Waits {
+            world: self,
+            thread: me,
+        };
         this.waiting.borrow_mut().push(me);
         this.running.set(None);
         let mut observer = self.observer.borrow_mut();
@@ -526,17 +539,13 @@ impl World {
         if let Some(next) = self.dispatch(core) {
             self.queue.borrow_mut().push(since_fs, resume(next));
         }
-        let waits = Waits {
-            world: self,
-            thread: me,
-        };
         self.suspend(me);
         if threads::is_cancelled() {
             // Only a thread that unwinds gets here: its destructor is not kept waiting.
             drop(waits);
             return self.ask(ready);
         }
-        // Whoever made it ready has taken the wait back.
+        debug_assert!(self.threads.borrow()[me as usize].wait.is_none());
         std::mem::forget(waits);
         if self.some_panicked.get() {
             self.resume_panic(me);
@@ -557,11 +566,11 @@ impl World {
         }
     }
 
-    /// Lets every other ready thread of an SPE run once.
+    /// Lets every other ready thread of an SPE run once; in a condition, which must not wait, none.
     pub fn yield_now(&self, core: CoreIndex) {
         self.pass(core, self.costs.cycle_fs);
         let this = &self.cores[core];
-        if this.ready.borrow().is_empty() || threads::is_cancelled() {
+        if self.in_condition.get() || this.ready.borrow().is_empty() || threads::is_cancelled() {
             return;
         }
         let me = self.running(core);
@@ -610,9 +619,13 @@ impl World {
 
     /// Asks a condition.
     fn ask(&self, ready: &mut dyn FnMut() -> bool) -> bool {
-        self.in_condition.set(true);
-        let _asking = Asking(&self.in_condition);
+        let _asking = self.asking();
         ready()
+    }
+
+    fn asking(&self) -> Asking<'_> {
+        self.in_condition.set(true);
+        Asking(&self.in_condition)
     }
 
     /// Has the threads of a processor ask again what they wait for, at this time.
@@ -647,11 +660,14 @@ impl World {
             let wait = threads[thread as usize].wait.as_ref();
             let ready = wait.expect("a thread that waits has a condition").ready;
             drop(threads);
+            let lag_fs = this.lag_fs.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
             // condition; it asks nothing itself meanwhile, and no condition asks another one.
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.ask(unsafe { &mut *ready })));
             match is_ready {
                 Ok(false) => {
+                    // The thread waits, and how often it was asked meanwhile takes nobody's time.
+                    this.lag_fs.set(lag_fs);
                     place += 1;
                     continue;
                 }
@@ -740,7 +756,12 @@ impl World {
     /// Handles events until a thread may go on. `None` if none ever may.
     fn advance(&self) -> Option<ThreadIndex> {
         loop {
-            let (time_fs, event) = self.queue.borrow_mut().pop()?;
+            let Some((time_fs, event)) = self.pop_event() else {
+                if self.tell_late_errors() {
+                    continue;
+                }
+                return None;
+            };
             if time_fs > self.limit_fs {
                 self.exceed_limit();
                 return None;
@@ -782,6 +803,44 @@ impl World {
         self.next_sample_fs.set(now_fs.saturating_add(SAMPLE_FS));
     }
 
+    fn pop_event(&self) -> Option<(u64, Event)> {
+        self.queue.borrow_mut().pop()
+    }
+
+    /// Before a deadlock is reported: what an MFC found wrong, of which its program was not told yet, may be
+    /// the cause. Says whether a thread goes on because of it, with a panic.
+    #[cold]
+    #[inline(never)]
+    fn tell_late_errors(&self) -> bool {
+        let mut has_told = false;
+        for spe in 0..self.mfcs.len() {
+            let this = &self.cores[spe + 1];
+            let waits_in_program = |thread: &ThreadIndex| {
+                let wait = self.threads.borrow()[*thread as usize].wait;
+                wait.is_some_and(|wait| !wait.is_idle)
+            };
+            let place = this.waiting.borrow().iter().position(waits_in_program);
+            let Some(place) = place else { continue };
+            let Some(error) = self.take_late_error(spe) else {
+                continue;
+            };
+            let thread = this.waiting.borrow_mut().remove(place);
+            let state = &mut self.threads.borrow_mut()[thread as usize];
+            state.wait = None;
+            state.panic = Some(error);
+            self.some_panicked.set(true);
+            this.ready.borrow_mut().push_back(thread);
+            has_told = true;
+        }
+        for core in 1..self.cores.len() {
+            if let Some(next) = self.dispatch(core) {
+                let time_fs = self.now_fs.get().max(self.cores[core].busy_until_fs.get());
+                self.queue.borrow_mut().push(time_fs, resume(next));
+            }
+        }
+        has_told
+    }
+
     // Apart, so that what messages take stays small.
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
@@ -810,6 +869,8 @@ impl World {
     #[cold]
     fn waits(&self) -> Vec<Waiting> {
         let threads = self.threads.borrow();
+        // What a description calls must not wait, nor let time pass.
+        let _asking = self.asking();
         let of = |thread: &SimThread| {
             let wait = thread.wait.filter(|wait| !wait.is_idle)?;
             let processor = self.cores[thread.core].processor;
@@ -836,10 +897,16 @@ impl World {
 
     /// Unwinds everybody, because nobody can go on or the time is spent.
     fn cancel(&self) {
-        self.failure
-            .borrow_mut()
-            .get_or_insert_with(|| Failure::Deadlock(self.waits()));
+        self.take_down_deadlock();
         self.cancel_all();
+    }
+
+    /// No event is left: if nothing else has ended the run, everybody waits for somebody else.
+    fn take_down_deadlock(&self) {
+        if self.failure.borrow().is_none() {
+            let waits = self.waits();
+            *self.failure.borrow_mut() = Some(Failure::Deadlock(waits));
+        }
     }
 
     /// What the run did.
@@ -946,9 +1013,7 @@ impl Idle for World {
                 Verdict::Continue
             }
             None => {
-                self.failure
-                    .borrow_mut()
-                    .get_or_insert_with(|| Failure::Deadlock(self.waits()));
+                self.take_down_deadlock();
                 self.queue.borrow_mut().clear();
                 Verdict::Stuck
             }

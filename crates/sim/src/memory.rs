@@ -47,17 +47,23 @@ impl Zeroed {
             .filter(|bytes| *bytes > 0)
             .and_then(|bytes| Layout::from_size_align(bytes, PAGE_BYTES).ok())
             .ok_or_else(|| refused("there is no such amount of memory".to_owned()))?;
-        let in_use = used.load(Ordering::Relaxed);
-        let free = capacity.saturating_sub(in_use);
-        if layout.size() > free {
-            return Err(refused(format!(
-                "the module has {capacity} bytes, of which {free} are free"
-            )));
-        }
+        // In one step: OS threads may allocate at once.
+        let take = |in_use: usize| {
+            let after = in_use.checked_add(layout.size())?;
+            (after <= capacity).then_some(after)
+        };
+        used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .map_err(|in_use| {
+                let free = capacity.saturating_sub(in_use);
+                refused(format!(
+                    "the module has {capacity} bytes, of which {free} are free"
+                ))
+            })?;
         // SAFETY: the layout has at least one page.
-        let base = NonNull::new(unsafe { alloc_zeroed(layout) })
-            .ok_or_else(|| refused("this computer has no memory for it".to_owned()))?;
-        used.fetch_add(layout.size(), Ordering::Relaxed);
+        let Some(base) = NonNull::new(unsafe { alloc_zeroed(layout) }) else {
+            used.fetch_sub(layout.size(), Ordering::Relaxed);
+            return Err(refused("this computer has no memory for it".to_owned()));
+        };
         Ok(Self {
             base,
             layout,

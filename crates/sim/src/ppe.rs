@@ -42,9 +42,15 @@ pub struct SimPpe {
 }
 
 /// Accesses that a condition has made.
+#[derive(Clone, Copy)]
 enum Owed {
     ReadOutbound(SpeId),
-    WriteInbound(SpeId, u32),
+    Write {
+        to: SpeId,
+        register: ProblemStateRegister,
+        word: u32,
+        call_fs: u64,
+    },
 }
 
 impl SimPpe {
@@ -94,6 +100,19 @@ impl SimPpe {
         world.resume_now(resumed);
     }
 
+    /// A store to a register, which a condition must not wait for.
+    fn write(&self, to: SpeId, register: ProblemStateRegister, word: u32, call_fs: u64) {
+        if !self.world().is_in_condition() {
+            return self.store(to, register, word, call_fs);
+        }
+        self.owed.borrow_mut().push(Owed::Write {
+            to,
+            register,
+            word,
+            call_fs,
+        });
+    }
+
     /// Takes the time of reading an outbound mailbox that holds a word.
     fn pay_for_reading(&self, from: SpeId) {
         if self.by_calls() {
@@ -120,28 +139,57 @@ impl SimPpe {
         at: &'static Location<'static>,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let came_true = self.world().wait_until(PPE, cause, why, at, ready);
-        let costs = &self.world().costs;
+        let came_true = self.world().wait_until(PPE, cause, why, at, &mut || {
+            let is_ready = ready();
+            if !is_ready {
+                self.send_owed();
+            }
+            is_ready
+        });
         for owed in self.owed.take() {
             match owed {
                 Owed::ReadOutbound(from) => self.pay_for_reading(from),
-                Owed::WriteInbound(to, word) => {
-                    self.store(
-                        to,
-                        ProblemStateRegister::InMbox,
-                        word,
-                        costs.mailbox_call_fs,
-                    );
-                }
+                Owed::Write {
+                    to,
+                    register,
+                    word,
+                    call_fs,
+                } => self.store(to, register, word, call_fs),
             }
         }
         came_true
+    }
+
+    /// Sends what a condition has written that goes on waiting, perhaps for the answer.
+    fn send_owed(&self) {
+        let world = self.world();
+        for owed in self
+            .owed
+            .borrow_mut()
+            .extract_if(.., |owed| matches!(owed, Owed::Write { .. }))
+        {
+            if let Owed::Write {
+                to,
+                register,
+                word,
+                call_fs,
+            } = owed
+            {
+                let start_fs = match self.by_calls() {
+                    true => call_fs,
+                    false => world.costs.mmio_write_fs,
+                };
+                world.launch_word(PPE, to, register, word, start_fs);
+            }
+        }
     }
 }
 
 impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        // A loop of waits for what is there already comes to an end.
+        self.world().compute(PPE, 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
 }
@@ -154,8 +202,9 @@ impl PpeCore for SimPpe {
     }
 
     fn now(&self) -> Time {
-        // A loop that only looks at the clock comes to an end.
-        self.world().compute(PPE, 1);
+        // A loop that only looks at the clock, or at whether programs have ended, comes to an end, and others run
+        // meanwhile.
+        self.world().pass(PPE, self.world().costs.cycle_fs);
         self.world().now_of(PPE)
     }
 
@@ -180,21 +229,16 @@ impl PpeCore for SimPpe {
     fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         let world = self.world();
         world.assert_spe(to);
-        if world.is_in_condition() {
-            world.keep_room(to, word)?;
-            self.owed.borrow_mut().push(Owed::WriteInbound(to, word));
-            return Ok(());
-        }
-        if !self.by_calls() {
-            self.load(to);
+        if !world.is_in_condition() {
+            // A loop that tries until there is room comes to an end, also where only the call takes time.
+            match self.by_calls() {
+                true => world.compute(PPE, 1),
+                false => self.load(to),
+            }
         }
         world.keep_room(to, word)?;
-        self.store(
-            to,
-            ProblemStateRegister::InMbox,
-            word,
-            world.costs.mailbox_call_fs,
-        );
+        let call_fs = world.costs.mailbox_call_fs;
+        self.write(to, ProblemStateRegister::InMbox, word, call_fs);
         Ok(())
     }
 
@@ -241,7 +285,7 @@ impl PpeCore for SimPpe {
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
         self.world().assert_spe(to);
         let call_fs = self.world().costs.signal_call_fs;
-        self.store(to, signal(register), bits, call_fs);
+        self.write(to, signal(register), bits, call_fs);
     }
 
     #[track_caller]
@@ -252,10 +296,10 @@ impl PpeCore for SimPpe {
     }
 
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
+        self.world().pass(PPE, self.world().costs.ppe_atomic_fs);
         if !ea.0.is_multiple_of(4) {
             return Err(AtomicError::Misaligned { ea });
         }
-        self.world().pass(PPE, self.world().costs.ppe_atomic_fs);
         let before = self.translation.with(ea, 4, |block, offset, in_flight| {
             block.fetch_update(offset, op, in_flight)
         });

@@ -118,15 +118,22 @@ impl Run {
             .borrow_mut()
             .program_began(world.now_fs(), id, name);
         let result = program.run(spe);
-        if !threads::is_cancelled() {
-            world.pass(core, 0);
-            world
-                .observer
-                .borrow_mut()
-                .program_ended(world.now_fs(), id);
-            world.pass(core, world.costs.end_program_fs);
+        // The run may be cancelled while time passes, which must not lose the panic of this program.
+        let passed = catch_unwind(AssertUnwindSafe(|| {
+            if !threads::is_cancelled() {
+                world.pass(core, 0);
+                world
+                    .observer
+                    .borrow_mut()
+                    .program_ended(world.now_fs(), id);
+                world.pass(core, world.costs.end_program_fs);
+            }
+        }));
+        let late = world.end_program_of_mfc(id);
+        self.end_program(id, name, &outcome, result.err().or(late));
+        if let Err(cancellation) = passed {
+            resume_unwind(cancellation);
         }
-        self.end_program(id, name, &outcome, result.err());
     }
 
     fn end_program(
@@ -193,6 +200,7 @@ pub(crate) fn run<'env, R>(
     main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Sim>) -> R,
 ) -> Result<R, RunError> {
     let caller = Location::caller();
+    let _running = sim.begin_run();
     let world = Rc::new(world_of(sim));
     let spes = sim.topology.spes();
     let run = Rc::new(Run {

@@ -1,6 +1,7 @@
 //! The simulated machine itself: its memory, and how it is to be run.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
@@ -18,9 +19,15 @@ const REGIONS_AT: u64 = 1 << 32;
 /// Regions smaller than this cross no multiple of it.
 const LIST_WINDOW: u64 = 1 << 32;
 
+/// The most that a run may last, five hours: 64 bits count femtoseconds for seven minutes more, which keeps
+/// what is added to a time from overflowing.
+const LIMIT_MAX: Span = Span::from_femtoseconds(5 * 3_600 * 1_000_000_000_000_000);
+
 /// A machine that is simulated.
 ///
-/// Memory that was allocated stays between runs; each run begins at time 0 with empty mailboxes.
+/// Memory that was allocated, and the bytes of local stores, stay between runs; each run begins at time 0 with
+/// empty mailboxes. A machine runs one program at a time: to simulate on several OS threads at once, make a
+/// `Sim` for each.
 pub struct Sim {
     pub(crate) description: Description,
     pub(crate) topology: Topology,
@@ -33,6 +40,16 @@ pub struct Sim {
     trace: Mutex<Option<Box<dyn io::Write + Send>>>,
     last_run: Mutex<Option<Counters>>,
     trace_error: Mutex<Option<io::Error>>,
+    is_running: AtomicBool,
+}
+
+/// A machine runs as long as this lives.
+pub(crate) struct Running<'a>(&'a AtomicBool);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 /// How a machine is to be simulated.
@@ -76,8 +93,7 @@ impl SimBuilder {
     }
 
     /// Ends runs after so much simulated time, with
-    /// [`RunError::TimeLimit`]. The default, and the most, is five hours: so far 64 bits count
-    /// femtoseconds.
+    /// [`RunError::TimeLimit`]. The default, and the most, is five hours: so far 64 bits count femtoseconds.
     pub fn limit(mut self, limit: Span) -> Self {
         self.options.limit = self.options.limit.min(limit);
         self
@@ -139,6 +155,7 @@ impl SimBuilder {
             trace: Mutex::new(self.trace),
             last_run: Mutex::default(),
             trace_error: Mutex::default(),
+            is_running: AtomicBool::new(false),
             description,
             topology,
             options: self.options,
@@ -179,7 +196,7 @@ impl Sim {
             description,
             options: Options {
                 seed: 0,
-                limit: Span::from_femtoseconds(u64::MAX.into()),
+                limit: LIMIT_MAX,
                 ppe_access: PpeAccess::default(),
                 hazards: HazardWatch::default(),
                 stack_bytes: 256 * 1024,
@@ -203,12 +220,24 @@ impl Sim {
     }
 
     pub(crate) fn limit_fs(&self) -> u64 {
-        u64::try_from(self.options.limit.as_femtoseconds()).unwrap_or(u64::MAX)
+        u64::try_from(self.options.limit.as_femtoseconds())
+            .expect("a limit is at most five hours, whose femtoseconds 64 bits count")
     }
 
     /// What kept the trace of the last run from being written, if something did. Taken once.
     pub fn take_trace_error(&self) -> Option<io::Error> {
         lock(&self.trace_error).take()
+    }
+
+    /// A run begins: the only one, as runs at once would meet in the local stores.
+    #[track_caller]
+    pub(crate) fn begin_run(&self) -> Running<'_> {
+        assert!(
+            !self.is_running.swap(true, Ordering::Acquire),
+            "{} runs a program already, which this one was started in or beside; make a machine for each run",
+            self.topology.name()
+        );
+        Running(&self.is_running)
     }
 
     /// Takes down what a run did.
@@ -270,6 +299,10 @@ unsafe impl Machine for Sim {
         translation.with(ea, 1, |block, _, _| block.home())
     }
 
+    /// # Panics
+    ///
+    /// If this machine runs a program already, or a program of another simulated machine or of a host's core
+    /// calls this on its own OS thread.
     #[track_caller]
     fn run<'env, R>(
         &'env self,

@@ -158,6 +158,20 @@ impl SimSpe {
         }
     }
 
+    /// Writes to an inbound mailbox, if it has room.
+    fn write_if_room(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        self.settle();
+        self.world.keep_room(to, word)?;
+        self.send(to, ProblemStateRegister::InMbox, word);
+        Ok(())
+    }
+
+    /// Lets what was refused take a cycle too: a loop that tries until it succeeds meets the limit of the run.
+    fn refuse<E>(&self, error: E) -> E {
+        self.world.compute(self.core(), 1);
+        error
+    }
+
     /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
     fn send(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
@@ -186,11 +200,11 @@ impl SimSpe {
         }
     }
 
-    fn address(ea: EffectiveAddress) -> Result<EffectiveAddress, AtomicError> {
+    fn line_of(&self, ea: EffectiveAddress) -> Result<EffectiveAddress, AtomicError> {
         if ea.0.is_multiple_of(4) {
             Ok(ea.lock_line())
         } else {
-            Err(AtomicError::Misaligned { ea })
+            Err(self.refuse(AtomicError::Misaligned { ea }))
         }
     }
 }
@@ -199,6 +213,8 @@ impl Wait for SimSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
+        // A loop of waits for what is there already comes to an end.
+        self.world.compute(self.core(), 1);
         self.world
             .wait_until(self.core(), Cause::Other, why, at, ready)
     }
@@ -259,7 +275,8 @@ unsafe impl Spe for SimSpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        self.world.compute(self.core(), cycles.0);
+        // A loop of nothing comes to an end too.
+        self.world.compute(self.core(), cycles.0.max(1));
     }
 
     fn yield_now(&self) {
@@ -269,6 +286,9 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) {
         let (world, core, at) = (&*self.world, self.core(), Location::caller());
+        // Before there are threads that nobody would wait for.
+        world.assert_may_wait(core);
+        world.compute(core, 1);
         let left = Cell::new(count);
         let started = RefCell::new(Vec::with_capacity(count));
         threads::scope(|scope| {
@@ -306,11 +326,11 @@ unsafe impl Spe for SimSpe {
     }
 
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
-        let line = Self::address(ea)?;
+        let line = self.line_of(ea)?;
         let within = (ea.0 - line.0) as usize;
         loop {
             if !self.world.is_line_mapped(self.id, line) {
-                return Err(AtomicError::NotMapped { ea });
+                return Err(self.refuse(AtomicError::NotMapped { ea }));
             }
             self.mfc.fetch_line(line);
             let bytes = self.world.reserve_line(self.id, line);
@@ -329,9 +349,9 @@ unsafe impl Spe for SimSpe {
     }
 
     fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError> {
-        let line = Self::address(ea)?;
+        let line = self.line_of(ea)?;
         if !self.world.is_line_mapped(self.id, line) {
-            return Err(AtomicError::NotMapped { ea });
+            return Err(self.refuse(AtomicError::NotMapped { ea }));
         }
         self.mfc.fetch_line(line);
         let mfc = self.world.mfcs[self.id.index()].borrow();
@@ -368,20 +388,19 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.world.assert_spe(to);
-        self.settle();
-        self.world.keep_room(to, word)?;
-        self.send(to, ProblemStateRegister::InMbox, word);
-        Ok(())
+        self.write_if_room(to, word)
+            .map_err(|full| self.refuse(full))
     }
 
     #[track_caller]
     fn write_in_mbox_of(&self, to: SpeId, word: u32) {
-        if self.try_write_in_mbox_of(to, word).is_err() {
+        self.world.assert_spe(to);
+        if self.write_if_room(to, word).is_err() {
             let why = format_args!("room in the inbound mailbox of {to}");
             let (core, at) = (self.core(), Location::caller());
             self.world
                 .wait_until(core, Cause::Mailbox, &why, at, &mut || {
-                    let written = self.try_write_in_mbox_of(to, word).is_ok();
+                    let written = self.write_if_room(to, word).is_ok();
                     if !written {
                         self.world.want_room(to, core);
                     }
@@ -450,7 +469,7 @@ unsafe impl Spe for SimSpe {
             }
             reserved = reserve();
         }
-        let buffer = reserved?;
+        let buffer = reserved.map_err(|no_room| self.refuse(no_room))?;
         // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as large as
         // the local store.
         let local = unsafe { self.views.base().add(buffer.address().0 as usize) };

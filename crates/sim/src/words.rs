@@ -26,7 +26,7 @@ pub(crate) struct Words {
     /// Processors that wait for room in the inbound mailbox.
     wanting_room: Vec<CoreIndex>,
     /// MFCs whose queues hold a put to the inbound mailbox, which is full.
-    blocked: VecDeque<usize>,
+    blocked: Vec<usize>,
 }
 
 impl Words {
@@ -131,7 +131,10 @@ impl World {
 
     /// An MFC wants to be told when an inbound mailbox has room again.
     pub fn block_until_room(&self, to: SpeId, mfc: usize) {
-        self.words[to.index()].borrow_mut().blocked.push_back(mfc);
+        let blocked = &mut self.words[to.index()].borrow_mut().blocked;
+        if !blocked.contains(&mfc) {
+            blocked.push(mfc);
+        }
     }
 
     /// An SPE sends a word, which leaves after `start_fs`.
@@ -209,16 +212,12 @@ impl World {
     pub fn take_inbound(&self, of: SpeId) -> Option<u32> {
         let mut words = self.words[of.index()].borrow_mut();
         let word = words.inbound.pop_front()?;
-        if !words.wanting_room.is_empty() {
-            let wanting = std::mem::take(&mut words.wanting_room);
-            drop(words);
-            wanting.into_iter().for_each(|core| self.notify(core));
-            words = self.words[of.index()].borrow_mut();
-        }
-        if let Some(mfc) = words.blocked.pop_front() {
-            drop(words);
-            self.wake_mfc(mfc);
-        }
+        // All of them: the first may want it no more. Those who come too late wait again, in the same order.
+        let wanting = std::mem::take(&mut words.wanting_room);
+        let blocked = std::mem::take(&mut words.blocked);
+        drop(words);
+        wanting.into_iter().for_each(|core| self.notify(core));
+        blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
         Some(word)
     }
 

@@ -55,7 +55,7 @@ fn a_deadlock_lists_every_program_with_what_it_waits_for_and_since_when() {
   SPE 3 waits for a word in its inbound mailbox, since 2.00 us
   SPE 12 waits for 2 threads of its scope to end, since 2.00 us
   SPE 12, thread 0 waits for a signal in its signal register 2, since 2.06 us
-  SPE 12, thread 1 waits for room in the inbound mailbox of SPE 0, since 2.12 us
+  SPE 12, thread 1 waits for room in the inbound mailbox of SPE 0, since 2.13 us
   the PPE waits for the programs that it spawned to end, since 2.00 us"
     );
 }

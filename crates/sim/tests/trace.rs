@@ -81,3 +81,32 @@ fn double_buffering_shows_as_gets_beside_computing() {
     });
     assert_eq!(gets_beside_computing(&single), 0);
 }
+
+/// A file that panics when it is written to for the second time.
+struct Panics(u32);
+
+impl io::Write for Panics {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += 1;
+        assert!(self.0 < 2, "the file is full");
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_trace_whose_file_panics_is_lost_and_harms_no_program() {
+    let qs20 = Description::built_in("qs20").unwrap();
+    let sim = Sim::builder(qs20).trace(Box::new(Panics(0))).build();
+    sim.run(|ppe| {
+        drop(ppe.spawn(SpeId::new(0), |spe| {
+            (0..2_000).for_each(|_| drop(spe.stage(&[0_u8; TILE]).unwrap()));
+        }));
+    })
+    .unwrap();
+    let error = sim.take_trace_error().unwrap();
+    assert_eq!(error.to_string(), "the writer of the trace panicked");
+}

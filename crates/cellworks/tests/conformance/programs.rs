@@ -12,6 +12,7 @@ on_every_machine![
     programs_return_values,
     programs_on_one_spe_run_one_after_the_other,
     a_run_waits_for_programs_that_nobody_joins,
+    a_program_is_seen_to_finish,
     a_machine_can_run_again,
     the_same_text_runs_on_all_spes_at_once,
     threads_take_turns,
@@ -232,4 +233,16 @@ fn spawning_where_no_spe_is_panics<M: Machine>(machine: &M) {
         machine.topology().name()
     );
     assert_eq!(error.to_string(), expected);
+}
+
+fn a_program_is_seen_to_finish<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = ppe.spawn(spe(0), |_| 7);
+            while !program.is_finished() {
+                std::thread::yield_now();
+            }
+            assert_eq!(program.join().unwrap(), 7);
+        })
+        .unwrap();
 }

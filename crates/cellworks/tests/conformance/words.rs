@@ -16,6 +16,7 @@ on_every_machine![
     or_mode_gathers_the_bits,
     signals_of_many_senders_are_ored,
     mailbox_ping_pong_of_two_spes,
+    a_condition_may_send_and_wait_for_the_answer,
     the_decrementer_counts_down,
     time_goes_on,
     a_machine_tells_what_it_has,
@@ -259,6 +260,30 @@ fn a_machine_tells_what_it_has<M: Machine>(machine: &M) {
                 ppe.spawn(spe(3), program).join().unwrap(),
                 (spe(3), crate::SPES)
             );
+        })
+        .unwrap();
+}
+
+fn a_condition_may_send_and_wait_for_the_answer<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = ppe.spawn(spe(0), |this: &M::Spe| {
+                let signal = this.read_signal(SignalRegister::One);
+                let word = this.read_in_mbox();
+                this.write_out_mbox(Outbound::Plain, signal + word);
+            });
+            let mut has_sent = false;
+            let mut answer = None;
+            ppe.wait_until(&"an answer", &mut || {
+                if !has_sent {
+                    ppe.send_signal(spe(0), SignalRegister::One, 1);
+                    has_sent = ppe.try_write_in_mbox(spe(0), 41).is_ok();
+                }
+                answer = ppe.try_read_out_mbox(spe(0), Outbound::Plain);
+                answer.is_some()
+            });
+            assert_eq!(answer, Some(42));
+            program.join().unwrap();
         })
         .unwrap();
 }

@@ -25,6 +25,7 @@
 //! Perfetto counts time in whole nanoseconds, and so femtoseconds are rounded down to them: the order
 //! of events is kept, and a slice may be up to 1 ns longer or shorter than in the simulation, or empty.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
 
 use cellworks_machine::{Processor, SpeId};
@@ -508,7 +509,8 @@ impl Packets {
     /// Writes what is kept: a trace by itself, and the next part of the file's.
     fn write(&mut self) {
         if self.error.is_none() {
-            self.error = self.to.write_all(&self.kept.encode_to_vec()).err();
+            let part = self.kept.encode_to_vec();
+            self.error = without_panic(|| self.to.write_all(&part)).err();
         }
         self.kept.packet.clear();
     }
@@ -517,7 +519,13 @@ impl Packets {
         self.write();
         match self.error {
             Some(error) => Err(error),
-            None => self.to.flush(),
+            None => without_panic(|| self.to.flush()),
         }
     }
+}
+
+/// The user's code may panic, but not through the event loop, which may run on any program's stack.
+fn without_panic(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    catch_unwind(AssertUnwindSafe(write))
+        .unwrap_or_else(|_| Err(io::Error::other("the writer of the trace panicked")))
 }

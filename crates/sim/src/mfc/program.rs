@@ -1,0 +1,316 @@
+//! The MFC as the programs of its SPE use it, and its atomic commands.
+
+use std::fmt;
+use std::panic::{Location, resume_unwind};
+use std::rc::Rc;
+
+use cellworks_machine::memory::LINE_BYTES;
+use cellworks_machine::mfc::{
+    Command, EffectiveAddress, EntryId, LsAddr, MfcFault, Operation, PushError, RawCommand, Tag,
+    TagMask,
+};
+use cellworks_machine::{LocalStore, Mfc, SpeId, TryIssueError, Wait};
+use cellworks_threads as threads;
+
+use super::{LINE, MfcState, Task, Work};
+use crate::atomic::Held;
+use crate::engine::{World, core_of};
+use crate::fabric::{Access, Node, Place, Transaction};
+use crate::observe::Cause;
+
+/// The MFC of a [`SimSpe`](crate::SimSpe).
+pub struct SimMfc {
+    world: Rc<World>,
+    spe: SpeId,
+    local_store: LocalStore,
+}
+
+impl SimMfc {
+    pub(crate) fn new(world: Rc<World>, spe: SpeId, local_store: LocalStore) -> Self {
+        Self {
+            world,
+            spe,
+            local_store,
+        }
+    }
+
+    fn core(&self) -> usize {
+        core_of(self.spe)
+    }
+
+    fn state(&self) -> std::cell::RefMut<'_, MfcState> {
+        self.world.mfcs[self.spe.index()].borrow_mut()
+    }
+
+    /// What nobody can be told of as an error: the call that found it did not cause it.
+    fn panic_if_faulty(&self) {
+        let is_faulty = self.state().late.is_some();
+        if is_faulty
+            && !threads::is_unwinding()
+            && let Some(error) = self.world.take_late_error(self.spe.index())
+        {
+            // Like a panic, but it is the machine that speaks, and at a place that says nothing.
+            resume_unwind(error);
+        }
+    }
+
+    /// Checks an atomic command, at the cost of a cycle: a loop that tries it until it is legal comes to an end.
+    fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
+        self.world.compute(self.core(), 1);
+        let command = command.check(self.local_store.bytes() as u32)?;
+        let Command::Atomic(atomic) = command else {
+            unreachable!("an atomic's opcode makes an atomic");
+        };
+        let operation = Operation::from(&command);
+        self.state().check_line(operation, atomic.ea())?;
+        Ok((operation, atomic.lsa(), atomic.ea()))
+    }
+
+    /// Takes the time of reading a line through the atomic unit.
+    pub(crate) fn fetch_line(&self, ea: EffectiveAddress) {
+        let world = &self.world;
+        let (spe, line) = (self.spe.index(), ea.0 / LINE);
+        world.pass(self.core(), world.costs.issue_fs);
+        let mut caches = world.caches.borrow_mut();
+        let (held, owner) = (caches.held(spe, line), caches.changed_by(line));
+        // Who has changed the line sees the request long before the requester has the line, and shares it
+        // from then on.
+        caches.read(spe, line);
+        drop(caches);
+        if held == Held::No && !world.is_in_condition() {
+            let (target, place) = match owner {
+                Some(owner) => (Node::Spe(owner as u16), Place::AtomicCache),
+                None => {
+                    let module = world.module_of(&self.state(), ea);
+                    (module, Place::Memory { address: ea.0 })
+                }
+            };
+            self.lock_transaction(Access::Read, target, place, LINE as u32);
+        } else {
+            world.pass(self.core(), world.costs.atomic_hit_fs);
+        }
+        world.add_lag(self.core(), world.costs.channel_fs);
+        world.caches.borrow_mut().read(spe, line);
+    }
+
+    /// Takes the time of making a line this SPE's own.
+    pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
+        let world = &self.world;
+        let (spe, line) = (self.spe.index(), ea.0 / LINE);
+        world.pass(self.core(), world.costs.issue_fs);
+        let is_own = world.caches.borrow().held(spe, line) == Held::Changed;
+        if is_own || !self.state().has_reservation() || world.is_in_condition() {
+            world.pass(self.core(), world.costs.atomic_hit_fs);
+        } else {
+            let module = world.module_of(&self.state(), ea);
+            self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
+        }
+        world.add_lag(self.core(), world.costs.channel_fs);
+    }
+
+    fn lock_transaction(&self, access: Access, target: Node, place: Place, bytes: u32) {
+        let requester = Node::Spe(self.spe.index() as u16);
+        let transaction = |token| Transaction {
+            requester,
+            target,
+            place,
+            access,
+            bytes,
+            token,
+        };
+        self.world.transact(
+            self.core(),
+            Cause::Lock,
+            self.world.costs.start_fs,
+            transaction,
+        );
+    }
+}
+
+impl Wait for SimMfc {
+    #[track_caller]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        let at = Location::caller();
+        // A loop of waits for what is there already comes to an end.
+        self.world.compute(self.core(), 1);
+        self.world
+            .wait_until(self.core(), Cause::Dma, why, at, ready)
+    }
+}
+
+impl Mfc for SimMfc {
+    fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
+        let world = &self.world;
+        world.pass(self.core(), world.costs.issue_fs);
+        self.panic_if_faulty();
+        let command = command.check(self.local_store.bytes() as u32)?;
+        let mut mfc = self.state();
+        if mfc.free_entries() == 0 {
+            return Err(TryIssueError::Full);
+        }
+        let spes = world.words.len();
+        let is_list = matches!(command, Command::ListTransfer(_));
+        if !is_list {
+            mfc.check_addresses(&command, spes)?;
+        }
+        let entry = match mfc.queue.push(command) {
+            Ok(entry) => entry,
+            Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
+            Err(PushError::Fault(fault)) => return Err(fault.into()),
+        };
+        // What a list names that has to wait may still be changed by what it waits for.
+        if is_list
+            && mfc.queue.is_runnable(entry)
+            && let Err(fault) = mfc.check_addresses(&command, spes)
+        {
+            mfc.queue.start(entry);
+            mfc.queue.complete(entry);
+            return Err(fault.into());
+        }
+        world.watch_command(&mut mfc, entry, &command);
+        world.start_commands(&mut mfc);
+        world.pump(&mut mfc);
+        drop(mfc);
+        world.tell_if_finished(self.spe);
+        self.panic_if_faulty();
+        Ok(())
+    }
+
+    #[track_caller]
+    fn free_entries(&self) -> usize {
+        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.panic_if_faulty();
+        self.state().free_entries()
+    }
+
+    #[track_caller]
+    fn incomplete_tags(&self) -> TagMask {
+        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.panic_if_faulty();
+        self.state().queue.incomplete_tags()
+    }
+
+    fn take_stall_notifications(&self) -> TagMask {
+        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.state().queue.take_stall_notifications()
+    }
+
+    fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
+        let world = &self.world;
+        world.pass(self.core(), world.costs.channel_fs);
+        let mut mfc = self.state();
+        let resumed: Vec<EntryId> = mfc.queue.acknowledge(tag).collect();
+        let mut outcome = Ok(());
+        for entry in resumed {
+            let place = mfc.stalled.iter().position(|(list, _)| list.entry == entry);
+            let place = place.expect("a stalled list has a cursor");
+            let (stalled, cursor) = mfc.stalled.swap_remove(place);
+            if let Err(fault) = mfc.check_list(cursor, world.words.len()) {
+                outcome = outcome.and(Err(fault));
+                mfc.queue.complete(entry);
+                world.forget_command(&mfc, stalled.id, false, &[]);
+                continue;
+            }
+            mfc.work.push(Work {
+                id: stalled.id,
+                entry: Some(entry),
+                task: Task::List {
+                    cursor,
+                    element: None,
+                    stalls: false,
+                },
+                from_fs: world.now_fs(),
+                in_flight: 0,
+                is_sent: false,
+                is_blocked: false,
+                is_watched: false,
+                issue: stalled.issue,
+                watched: Vec::new(),
+            });
+        }
+        world.start_commands(&mut mfc);
+        world.pump(&mut mfc);
+        drop(mfc);
+        world.tell_if_finished(self.spe);
+        outcome
+    }
+
+    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
+        let (operation, lsa, ea) = self.line(RawCommand::getllar(lsa, ea))?;
+        self.fetch_line(ea);
+        let line = self.world.reserve_line(self.spe, ea);
+        let line = line.ok_or(MfcFault::DataStorage { operation, ea })?;
+        self.local_store.write(lsa, &line);
+        Ok(())
+    }
+
+    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault> {
+        let (operation, lsa, ea) = self.line(RawCommand::putllc(lsa, ea))?;
+        self.claim_line(ea);
+        let mut line = [0; LINE_BYTES];
+        self.local_store.read(lsa, &mut line);
+        let stored = self.world.store_reserved_line(self.spe, ea, &line);
+        stored.ok_or(MfcFault::DataStorage { operation, ea })
+    }
+
+    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
+        let (_, lsa, ea) = self.line(RawCommand::putlluc(lsa, ea))?;
+        self.claim_line(ea);
+        let mfc = self.state();
+        self.world.store_line(&mfc, lsa, ea);
+        self.world
+            .caches
+            .borrow_mut()
+            .store(self.spe.index(), ea.0 / LINE);
+        Ok(())
+    }
+
+    fn reservation_lost(&self) -> bool {
+        self.world.pass(self.core(), self.world.costs.channel_fs);
+        !self.state().has_reservation()
+    }
+}
+
+impl World {
+    /// Whether a line of main memory is there.
+    pub fn is_line_mapped(&self, spe: SpeId, ea: EffectiveAddress) -> bool {
+        let mfc = self.mfcs[spe.index()].borrow();
+        let is_memory = mfc
+            .translation
+            .with(ea, LINE_BYTES, |block, _, _| block.can_be_reserved());
+        is_memory == Some(true)
+    }
+
+    /// Reads a line of main memory and reserves it for an SPE. `None` if it is not there.
+    pub fn reserve_line(&self, spe: SpeId, ea: EffectiveAddress) -> Option<[u8; LINE_BYTES]> {
+        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let mut line = [0; LINE_BYTES];
+        let reserved = mfc.translation.with(ea, LINE_BYTES, |block, offset, _| {
+            block.can_be_reserved().then(|| {
+                let all = || mfc.translation.stores_in_flight();
+                block.reserve(offset / LINE_BYTES, &mut line, all)
+            })
+        })??;
+        mfc.reservation = Some((ea, reserved));
+        Some(line)
+    }
+
+    /// Stores a line if the SPE still has it reserved, and says whether it did. `None` if it is not there.
+    pub fn store_reserved_line(
+        &self,
+        spe: SpeId,
+        ea: EffectiveAddress,
+        line: &[u8; LINE_BYTES],
+    ) -> Option<bool> {
+        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let reservation = mfc.reservation.take();
+        let stored = mfc.translation.with(ea, LINE_BYTES, |block, _, _| {
+            reservation
+                .is_some_and(|(at, reserved)| at == ea && block.store_conditional(reserved, line))
+        })?;
+        if stored {
+            self.caches.borrow_mut().store(spe.index(), ea.0 / LINE);
+        }
+        Some(stored)
+    }
+}

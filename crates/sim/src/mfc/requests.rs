@@ -1,0 +1,562 @@
+//! How commands become requests on the bus, and what requests do when they are complete.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cellworks_machine::memory::LINE_BYTES;
+use cellworks_machine::mfc::{
+    Direction, EffectiveAddress, LsAddr, MfcFault, Operation, SPU_QUEUE_ENTRIES,
+};
+use cellworks_machine::{Payload, ProblemStateRegister, Processor, SpeId};
+
+use super::watch::is_watched;
+use super::{Effect, LINE, Line, MfcState, Move, Site, Stalled, Task, Work};
+use crate::engine::{Owner, ThreadIndex, World, core_of};
+use crate::fabric::{Access, Node, Place, Transaction};
+use crate::queue::{Event, Kind};
+use crate::words::register_write;
+
+/// What a look for something to send has found.
+enum Sent {
+    /// A request has left, or a command needed none.
+    Something,
+    /// Nothing can leave before this time.
+    NotBefore(u64),
+    /// Nothing is left to send, or nothing may leave until something comes back.
+    Nothing,
+}
+
+impl World {
+    /// Starts the commands that may start now.
+    pub(super) fn start_commands(&self, mfc: &mut MfcState) {
+        for entry in mfc.queue.runnable() {
+            mfc.queue.start(entry);
+            let place = mfc.issued.iter().position(|(issued, ..)| *issued == entry);
+            let (_, id, issue) = mfc.issued.swap_remove(place.expect("it was issued"));
+            let command = mfc.queue.command(entry);
+            let (is_watched, task) = (is_watched(command), MfcState::task_of(command));
+            mfc.work.push(Work {
+                id,
+                entry: Some(entry),
+                task,
+                from_fs: self.now_fs() + self.costs.start_fs,
+                in_flight: 0,
+                is_sent: false,
+                is_blocked: false,
+                is_watched,
+                issue,
+                watched: Vec::new(),
+            });
+        }
+    }
+
+    /// Ends what a program has left in its MFC: what is on the bus comes to its end, the rest does not
+    /// begin.
+    pub fn close_mfc(&self, spe: SpeId) {
+        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        mfc.is_closed = true;
+        let (on_the_bus, given_up) = std::mem::take(&mut mfc.work)
+            .into_iter()
+            .partition(|work| work.in_flight > 0);
+        mfc.work = on_the_bus;
+        mfc.work.iter_mut().for_each(|work| work.is_sent = true);
+        let given_up: Vec<Work> = given_up;
+        for work in given_up {
+            self.forget_command(&mfc, work.id, work.is_watched, &work.watched);
+        }
+        for (stalled, _) in std::mem::take(&mut mfc.stalled) {
+            self.forget_command(&mfc, stalled.id, false, &[]);
+        }
+        for (entry, id, _) in std::mem::take(&mut mfc.issued) {
+            let is_watched = is_watched(mfc.queue.command(entry));
+            self.forget_command(&mfc, id, is_watched, &[]);
+        }
+    }
+
+    /// The program of an SPE has ended: what its MFC has still to say is not for the next one. Returns what its
+    /// program would have panicked with, if it had asked.
+    pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
+        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        mfc.queue.take_stall_notifications();
+        mfc.late.take()
+    }
+
+    /// Takes what an MFC would tell the next who asks.
+    pub fn take_late_error(&self, spe: usize) -> Option<Payload> {
+        self.mfcs[spe].borrow_mut().late.take()
+    }
+
+    /// An MFC looks for something to send: its event.
+    #[inline(never)]
+    pub fn send_requests(&self, spe: usize) -> Option<ThreadIndex> {
+        let mut mfc = self.mfcs[spe].borrow_mut();
+        mfc.wake_up_fs = None;
+        self.pump(&mut mfc);
+        drop(mfc);
+        self.check_if_finished(spe)
+    }
+
+    /// An MFC that was blocked by a full mailbox looks again.
+    pub fn wake_mfc(&self, spe: usize) {
+        let mut mfc = self.mfcs[spe].borrow_mut();
+        mfc.work.iter_mut().for_each(|work| work.is_blocked = false);
+        self.wake_up_at(&mut mfc, self.now_fs());
+    }
+
+    fn wake_up_at(&self, mfc: &mut MfcState, time_fs: u64) {
+        if mfc
+            .wake_up_fs
+            .is_some_and(|planned_fs| planned_fs <= time_fs)
+        {
+            return;
+        }
+        mfc.wake_up_fs = Some(time_fs);
+        let event = Event {
+            kind: Kind::MfcRequest,
+            index: mfc.spe.index() as u32,
+        };
+        self.queue.borrow_mut().push(time_fs, event);
+    }
+
+    /// Sends what may be sent now, and sees to it that the rest is sent later.
+    pub(super) fn pump(&self, mfc: &mut MfcState) {
+        loop {
+            match self.send_one(mfc) {
+                Sent::Something => {}
+                Sent::NotBefore(time_fs) => return self.wake_up_at(mfc, time_fs),
+                Sent::Nothing => return,
+            }
+        }
+    }
+
+    fn send_one(&self, mfc: &mut MfcState) -> Sent {
+        let now_fs = self.now_fs();
+        if mfc.free_lines.is_empty() {
+            return Sent::Nothing;
+        }
+        let can_send = |work: &Work| !work.is_sent && !work.is_blocked;
+        let Some(place) = mfc
+            .work
+            .iter()
+            .position(|work| can_send(work) && work.from_fs <= now_fs)
+        else {
+            let waiting = mfc.work.iter().filter(|work| can_send(work));
+            return match waiting.map(|work| work.from_fs).min() {
+                Some(time_fs) => Sent::NotBefore(time_fs),
+                None => Sent::Nothing,
+            };
+        };
+        if mfc.next_request_fs > now_fs {
+            return Sent::NotBefore(mfc.next_request_fs);
+        }
+        let spe = mfc.spe.index();
+        match self.next_request(mfc, place) {
+            Ok(Some((transaction, effect))) => {
+                let line = mfc.free_lines.pop().expect("there is a free line");
+                let work = &mut mfc.work[place];
+                work.in_flight += 1;
+                let element = work.watched.last_mut().map(|element| {
+                    element.in_flight += 1;
+                    element.id
+                });
+                mfc.lines[line as usize] = Line {
+                    work: work.id,
+                    element,
+                    effect,
+                };
+                mfc.next_request_fs = now_fs + self.costs.request_interval_fs;
+                let token = Owner::Line {
+                    spe: spe as u32,
+                    line,
+                }
+                .token();
+                let transaction = Transaction {
+                    token,
+                    ..transaction
+                };
+                let queue = &mut self.queue.borrow_mut();
+                self.fabric.borrow_mut().begin(now_fs, transaction, queue);
+            }
+            Ok(None) => self.finish_if_complete(mfc, place),
+            Err(fault) => {
+                mfc.fail(now_fs, &fault);
+                mfc.work[place].is_sent = true;
+                self.finish_if_complete(mfc, place);
+            }
+        }
+        Sent::Something
+    }
+
+    /// The next request of a piece of work; `None` if it has none now, because it is sent or blocked.
+    fn next_request(
+        &self,
+        mfc: &mut MfcState,
+        place: usize,
+    ) -> Result<Option<(Transaction, Effect)>, MfcFault> {
+        let requester = Node::Spe(mfc.spe.index() as u16);
+        let to_memory = |module, address, access, bytes| Transaction {
+            requester,
+            target: module,
+            place: Place::Memory { address },
+            access,
+            bytes,
+            token: Owner::Thread(0).token(),
+        };
+        let (id, from_fs) = (mfc.work[place].id, mfc.work[place].from_fs);
+        let mut task = std::mem::replace(&mut mfc.work[place].task, Task::Nothing);
+        let mut is_sent = false;
+        let mut is_blocked = false;
+        let mut again_from_fs = from_fs;
+        let request = match &mut task {
+            Task::Nothing => {
+                is_sent = true;
+                Ok(None)
+            }
+            Task::Typed {
+                direction,
+                address,
+                left,
+            } => {
+                let bytes = (*left).min(LINE) as u32;
+                let access = access_of(*direction);
+                let module = Node::Module(self.typed_module());
+                let request = (*left > 0)
+                    .then(|| (to_memory(module, *address, access, bytes), Effect::Nothing));
+                *address += LINE;
+                *left -= u64::from(bytes);
+                is_sent = *left == 0;
+                Ok(request)
+            }
+            Task::LinePut { lsa, ea } => {
+                is_sent = true;
+                let effect = Effect::StoreLine { lsa: *lsa, ea: *ea };
+                let module = self.module_of(mfc, *ea);
+                Ok(Some((
+                    to_memory(module, ea.0, Access::Write, LINE as u32),
+                    effect,
+                )))
+            }
+            Task::Zero { ea, lines } => {
+                let effect = Effect::ZeroLine { ea: *ea };
+                let module = self.module_of(mfc, EffectiveAddress(*ea));
+                let request = (*lines > 0)
+                    .then(|| (to_memory(module, *ea, Access::Write, LINE as u32), effect));
+                *ea = ea.wrapping_add(LINE);
+                *lines = lines.saturating_sub(1);
+                is_sent = *lines == 0;
+                Ok(request)
+            }
+            Task::Move(part) => self.next_of_move(mfc, part, &mut is_blocked).inspect(|_| {
+                is_sent = part.left == 0;
+            }),
+            Task::List {
+                cursor,
+                element,
+                stalls,
+            } => {
+                if element.is_none() && !*stalls {
+                    match cursor.next(|at| mfc.read_element(at)).transpose() {
+                        Err(fault) => return Err(fault),
+                        Ok(None) => is_sent = true,
+                        Ok(Some(next)) => {
+                            *stalls = next.stalls();
+                            let next = Move {
+                                operation: next.operation(),
+                                direction: cursor.list().direction(),
+                                lsa: next.lsa().0,
+                                ea: next.ea().0,
+                                left: next.bytes(),
+                            };
+                            if next.left > 0 {
+                                self.watch_element(mfc, place, &next);
+                            }
+                            *element = Some(next);
+                            again_from_fs = self.now_fs() + self.costs.list_element_fs;
+                        }
+                    }
+                    // The element leaves once it has been fetched.
+                    Ok(None)
+                } else {
+                    let request = match element {
+                        Some(part) => self.next_of_move(mfc, part, &mut is_blocked),
+                        None => Ok(None),
+                    };
+                    if element.is_some_and(|part| part.left == 0) {
+                        *element = None;
+                        is_sent = *stalls;
+                        if let Some(watched) = mfc.work[place].watched.last_mut() {
+                            watched.is_sent = true;
+                        }
+                    }
+                    request
+                }
+            }
+        };
+        let work = &mut mfc.work[place];
+        debug_assert_eq!(work.id, id);
+        work.task = task;
+        work.is_sent = is_sent;
+        work.is_blocked = is_blocked;
+        work.from_fs = again_from_fs;
+        request
+    }
+
+    fn next_of_move(
+        &self,
+        mfc: &mut MfcState,
+        part: &mut Move,
+        is_blocked: &mut bool,
+    ) -> Result<Option<(Transaction, Effect)>, MfcFault> {
+        if part.left == 0 {
+            return Ok(None);
+        }
+        let bytes = part.left.min((LINE - part.ea % LINE) as u32);
+        let Move {
+            operation,
+            direction,
+            lsa,
+            ea,
+            ..
+        } = *part;
+        let requester = Node::Spe(mfc.spe.index() as u16);
+        let token = Owner::Thread(0).token();
+        let access = access_of(direction);
+        let effect = Effect::Copy {
+            operation,
+            direction,
+            lsa,
+            ea,
+            bytes,
+        };
+        let request = match mfc.site(operation, direction, ea, bytes, self.words.len())? {
+            Site::Memory(target) => {
+                let place = Place::Memory { address: ea };
+                (
+                    Transaction {
+                        requester,
+                        target,
+                        place,
+                        access,
+                        bytes,
+                        token,
+                    },
+                    effect,
+                )
+            }
+            Site::LocalStore(target) => {
+                let place = Place::LocalStore;
+                (
+                    Transaction {
+                        requester,
+                        target,
+                        place,
+                        access,
+                        bytes,
+                        token,
+                    },
+                    effect,
+                )
+            }
+            Site::Register(to, register) => {
+                if register == ProblemStateRegister::InMbox && self.keep_room(to, 0).is_err() {
+                    self.block_until_room(to, mfc.spe.index());
+                    let from = Processor::Spe(mfc.spe);
+                    let hazard = self
+                        .hazards
+                        .borrow_mut()
+                        .mailbox_full(self.now_fs(), from, to);
+                    mfc.take_down(hazard);
+                    *is_blocked = true;
+                    return Ok(None);
+                }
+                (
+                    register_write(requester, to, token),
+                    Effect::Word { to, register, lsa },
+                )
+            }
+        };
+        part.lsa += bytes;
+        part.ea += u64::from(bytes);
+        part.left -= bytes;
+        Ok(Some(request))
+    }
+
+    /// The memory module of a line that was checked.
+    pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
+        let home = mfc
+            .translation
+            .with(ea, LINE_BYTES, |block, _, _| block.home());
+        Node::Module(home.map_or(0, |home| home.index() as u16))
+    }
+
+    /// A request of an MFC is complete. Returns the thread that goes on at once, if one does.
+    pub fn line_arrives(&self, spe: usize, line: usize) -> Option<ThreadIndex> {
+        let mut mfc = self.mfcs[spe].borrow_mut();
+        let Line {
+            work,
+            element,
+            effect,
+        } = mfc.lines[line];
+        mfc.free_lines.push(line as u32);
+        let delivered = match effect {
+            Effect::Nothing => None,
+            Effect::Copy {
+                operation,
+                direction,
+                lsa,
+                ea,
+                bytes,
+            } => {
+                if let Err(fault) = self.copy(&mfc, operation, direction, lsa, ea, bytes) {
+                    mfc.fail(self.now_fs(), &fault);
+                }
+                None
+            }
+            Effect::Word { to, register, lsa } => {
+                let word = mfc.local_store.read_word(LsAddr(lsa));
+                Some((to, register, word))
+            }
+            Effect::StoreLine { lsa, ea } => {
+                self.store_line(&mfc, lsa, ea);
+                None
+            }
+            Effect::ZeroLine { ea } => {
+                mfc.translation
+                    .with(EffectiveAddress(ea), LINE_BYTES, |block, offset, _| {
+                        block.write(offset, &[0; LINE_BYTES]);
+                    });
+                self.caches.borrow_mut().discard(ea / LINE);
+                None
+            }
+        };
+        let place = mfc.work.iter().position(|other| other.id == work);
+        let place = place.expect("a command is there until all its lines are");
+        let work = &mut mfc.work[place];
+        work.in_flight -= 1;
+        if let Some(element) = element {
+            let at = work
+                .watched
+                .iter()
+                .position(|watched| watched.id == element);
+            let at = at.expect("an element is watched until its last line has come");
+            work.watched[at].in_flight -= 1;
+            self.forget_element(&mut mfc, place, at);
+        }
+        self.finish_if_complete(&mut mfc, place);
+        self.pump(&mut mfc);
+        drop(mfc);
+        let resumed = delivered.and_then(|(to, register, word)| self.deliver(to, register, word));
+        match (resumed, self.check_if_finished(spe)) {
+            (Some(resumed), Some(later)) => {
+                let event = Event {
+                    kind: Kind::Resume,
+                    index: later,
+                };
+                self.queue.borrow_mut().push(self.now_fs(), event);
+                Some(resumed)
+            }
+            (resumed, later) => resumed.or(later),
+        }
+    }
+
+    /// Asks what the SPE's threads wait for, if a command has ended since this was last asked.
+    fn check_if_finished(&self, spe: usize) -> Option<ThreadIndex> {
+        let finished = self.finished[spe].replace(false);
+        if finished { self.check(spe + 1) } else { None }
+    }
+
+    /// Has the SPE's threads look, if a command has ended since they last did.
+    pub(super) fn tell_if_finished(&self, spe: SpeId) {
+        if self.finished[spe.index()].replace(false) {
+            self.notify(core_of(spe));
+        }
+    }
+
+    fn copy(
+        &self,
+        mfc: &MfcState,
+        operation: Operation,
+        direction: Direction,
+        lsa: u32,
+        ea: u64,
+        bytes: u32,
+    ) -> Result<(), MfcFault> {
+        let local = mfc.local_store.region().block();
+        let (at, length) = (lsa as usize, bytes as usize);
+        let ea = EffectiveAddress(ea);
+        let moved = mfc
+            .translation
+            .with(ea, length, |memory, offset, in_flight| match direction {
+                Direction::Get => local.copy_from(at, memory, offset, length, in_flight),
+                Direction::Put => memory.copy_from(offset, local, at, length, in_flight),
+            });
+        if direction == Direction::Put {
+            self.caches.borrow_mut().discard(ea.0 / LINE);
+        }
+        moved.ok_or(MfcFault::DataStorage { operation, ea })
+    }
+
+    pub(super) fn store_line(&self, mfc: &MfcState, lsa: LsAddr, ea: EffectiveAddress) {
+        let mut line = [0; LINE_BYTES];
+        mfc.local_store.read(lsa, &mut line);
+        mfc.translation.with(ea, LINE_BYTES, |block, offset, _| {
+            block.write(offset, &line)
+        });
+        self.caches.borrow_mut().discard(ea.0 / LINE);
+    }
+
+    /// Takes a piece of work away that has nothing to send and nothing under way.
+    fn finish_if_complete(&self, mfc: &mut MfcState, place: usize) {
+        let work = &mfc.work[place];
+        if !work.is_sent || work.in_flight > 0 {
+            return;
+        }
+        let work = mfc.work.remove(place);
+        self.finished[mfc.spe.index()].set(true);
+        let mut given_back = Vec::new();
+        match (work.entry, work.task) {
+            (
+                Some(entry),
+                Task::List {
+                    cursor,
+                    stalls: true,
+                    ..
+                },
+            ) if mfc.late.is_none() && !mfc.is_closed => {
+                mfc.queue.stall(entry);
+                let stalled = Stalled {
+                    entry,
+                    id: work.id,
+                    issue: work.issue,
+                };
+                mfc.stalled.push((stalled, cursor));
+                return;
+            }
+            (Some(entry), _) => mfc.queue.complete(entry),
+            (None, _) => {
+                mfc.typed.retain(|(id, _)| *id != work.id);
+                given_back = mfc.held.extract_if(.., |(id, _)| *id == work.id).collect();
+            }
+        }
+        self.forget_command(mfc, work.id, work.is_watched, &work.watched);
+        // After the watch has forgotten the transfer. If it minds, because of another one, it unwinds: not through
+        // the event loop, which may run on anybody's stack.
+        if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
+            mfc.late.get_or_insert(hazard);
+        }
+        let depth = SPU_QUEUE_ENTRIES - mfc.free_entries();
+        let now_fs = self.now_fs();
+        self.observer
+            .borrow_mut()
+            .queue_depth(now_fs, mfc.spe, depth);
+        if !mfc.is_closed {
+            self.start_commands(mfc);
+        }
+    }
+}
+
+fn access_of(direction: Direction) -> Access {
+    match direction {
+        Direction::Get => Access::Read,
+        Direction::Put => Access::Write,
+    }
+}

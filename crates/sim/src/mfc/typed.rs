@@ -1,0 +1,103 @@
+//! Typed transfers: their bytes have moved already, they only take their time.
+
+use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, SPU_QUEUE_ENTRIES};
+use cellworks_machine::{LocalBuffer, SpeId};
+
+use super::{LINE, TYPED_AT, Task, Work};
+use crate::engine::World;
+use crate::hazard::Transfer;
+
+impl World {
+    /// Begins a transfer whose bytes have moved already.
+    pub fn begin_typed(&self, spe: SpeId, direction: Direction, lsa: LsAddr, bytes: usize) -> u64 {
+        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let id = mfc.next_serial();
+        let left = bytes as u64;
+        // Where ordinary memory lies differs from run to run, so it is dealt out to the banks in the order
+        // in which it is used.
+        let address = self.typed_address.get();
+        self.typed_address
+            .set(address + left.next_multiple_of(LINE));
+        let task = match left {
+            0 => Task::Nothing,
+            _ => Task::Typed {
+                direction,
+                address,
+                left,
+            },
+        };
+        let name = match direction {
+            Direction::Get => "typed get",
+            Direction::Put => "typed put",
+        };
+        let now_fs = self.now_fs();
+        let mut hazards = self.hazards.borrow_mut();
+        let issue = hazards.issue(spe, None, Order::None);
+        let transfer = Transfer {
+            name,
+            direction,
+            lsa,
+            ea: EffectiveAddress(TYPED_AT + address),
+            bytes: bytes as u32,
+            issue,
+        };
+        let hazard = hazards.begin(now_fs, spe, id, &transfer);
+        mfc.take_down(hazard);
+        drop(hazards);
+        mfc.work.push(Work {
+            id,
+            entry: None,
+            task,
+            from_fs: now_fs + self.costs.start_fs,
+            in_flight: 0,
+            is_sent: false,
+            is_blocked: false,
+            is_watched: true,
+            issue,
+            watched: Vec::new(),
+        });
+        mfc.typed.push((id, direction));
+        let mut observer = self.observer.borrow_mut();
+        observer.command_issued(now_fs, spe, id, name, left);
+        observer.queue_depth(now_fs, spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
+        drop(observer);
+        self.pump(&mut mfc);
+        drop(mfc);
+        self.tell_if_finished(spe);
+        id
+    }
+
+    /// Whether a typed transfer is complete.
+    pub fn typed_is_complete(&self, spe: SpeId, id: u64) -> bool {
+        let mfc = self.mfcs[spe.index()].borrow();
+        mfc.typed.iter().all(|(other, _)| *other != id)
+    }
+
+    /// Keeps the buffer of a view that is gone until its last transfer is complete.
+    pub fn hold_buffer(&self, spe: SpeId, transfer: u64, buffer: LocalBuffer) {
+        if !self.typed_is_complete(spe, transfer) {
+            self.mfcs[spe.index()]
+                .borrow_mut()
+                .held
+                .push((transfer, buffer));
+        }
+    }
+
+    /// Whether buffers are held whose views are gone.
+    pub fn holds_buffers(&self, spe: SpeId) -> bool {
+        !self.mfcs[spe.index()].borrow().held.is_empty()
+    }
+
+    /// Whether all typed puts are complete.
+    pub fn typed_puts_are_complete(&self, spe: SpeId) -> bool {
+        let mfc = self.mfcs[spe.index()].borrow();
+        mfc.typed
+            .iter()
+            .all(|(_, direction)| *direction == Direction::Get)
+    }
+
+    /// Whether the queue of an MFC has a free entry.
+    pub fn has_free_entry(&self, spe: SpeId) -> bool {
+        self.mfcs[spe.index()].borrow().free_entries() > 0
+    }
+}

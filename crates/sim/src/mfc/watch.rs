@@ -1,0 +1,109 @@
+//! What the watch for hazards and the observers are told of commands.
+
+use cellworks_machine::mfc::{
+    Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode, SPU_QUEUE_ENTRIES,
+};
+
+use super::{MfcState, Move, Watched};
+use crate::engine::World;
+use crate::hazard::Transfer;
+use crate::words::WORD_BYTES;
+
+/// Whether the watch for hazards knows a command by its own id, and not by its elements.
+pub(super) fn is_watched(command: &Command) -> bool {
+    matches!(command, Command::Transfer(_) | Command::SendSignal(_))
+}
+
+impl World {
+    /// Takes down that a command was issued, and begins to watch what it transfers; elements of lists are
+    /// watched from when they are fetched on.
+    pub(super) fn watch_command(&self, mfc: &mut MfcState, entry: EntryId, command: &Command) {
+        let (now_fs, spe) = (self.now_fs(), mfc.spe);
+        let id = mfc.next_serial();
+        let opcode = command.opcode();
+        let mut hazards = self.hazards.borrow_mut();
+        let issue = hazards.issue(spe, command.tag(), opcode.order());
+        let transfer = |direction, lsa, ea, bytes| Transfer {
+            name: opcode.name(),
+            direction,
+            lsa,
+            ea,
+            bytes,
+            issue,
+        };
+        let transfer = match command {
+            Command::Transfer(t) => Some(transfer(t.direction(), t.lsa(), t.ea(), t.bytes())),
+            Command::SendSignal(s) => Some(transfer(Direction::Put, s.lsa(), s.ea(), WORD_BYTES)),
+            Command::Ordering(_) | Command::StorageControl(_) => {
+                match command.tag() {
+                    Some(tag) if opcode != Opcode::Barrier => hazards.order_group(spe, tag),
+                    _ => hazards.order_all(spe),
+                }
+                None
+            }
+            Command::ListTransfer(_) | Command::QueuedLinePut(_) | Command::Atomic(_) => None,
+        };
+        let bytes = transfer.map_or(0, |transfer| u64::from(transfer.bytes));
+        if let Some(transfer) = transfer {
+            let hazard = hazards.begin(now_fs, spe, id, &transfer);
+            mfc.take_down(hazard);
+        }
+        drop(hazards);
+        mfc.issued.push((entry, id, issue));
+        let mut observer = self.observer.borrow_mut();
+        observer.command_issued(now_fs, spe, id, opcode.name(), bytes);
+        observer.queue_depth(now_fs, spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
+    }
+
+    /// Begins to watch an element of a list.
+    pub(super) fn watch_element(&self, mfc: &mut MfcState, place: usize, element: &Move) {
+        let serial = mfc.next_serial();
+        let work = &mut mfc.work[place];
+        let transfer = Transfer {
+            name: element.operation.opcode.name(),
+            direction: element.direction,
+            lsa: LsAddr(element.lsa),
+            ea: EffectiveAddress(element.ea),
+            bytes: element.left,
+            issue: work.issue,
+        };
+        work.watched.push(Watched {
+            id: serial,
+            in_flight: 0,
+            is_sent: false,
+        });
+        let hazard = self
+            .hazards
+            .borrow_mut()
+            .begin(self.now_fs(), mfc.spe, serial, &transfer);
+        mfc.take_down(hazard);
+    }
+
+    /// Ends the watch of an element that has nothing to send and nothing under way.
+    pub(super) fn forget_element(&self, mfc: &mut MfcState, place: usize, at: usize) {
+        let element = &mfc.work[place].watched[at];
+        if element.is_sent && element.in_flight == 0 {
+            self.hazards.borrow_mut().end(mfc.spe, element.id);
+            mfc.work[place].watched.remove(at);
+        }
+    }
+
+    /// A command is complete, or given up.
+    pub(super) fn forget_command(
+        &self,
+        mfc: &MfcState,
+        id: u64,
+        is_watched: bool,
+        watched: &[Watched],
+    ) {
+        let mut hazards = self.hazards.borrow_mut();
+        let own = is_watched.then_some(id);
+        let elements = watched.iter().map(|element| element.id);
+        own.into_iter()
+            .chain(elements)
+            .for_each(|id| hazards.end(mfc.spe, id));
+        self.observer
+            .borrow_mut()
+            .command_complete(self.now_fs(), mfc.spe, id);
+    }
+}
