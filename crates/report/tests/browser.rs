@@ -476,7 +476,7 @@ fn a_reproduction_of_two_papers_can_be_read() {
     assert_eq!(page.value(charts), serde_json::json!([4, 4, 2]));
     assert_eq!(
         page.hover("#figures .chart .s4 circle:last-of-type", 0.5, 0.5),
-        "Shared-C1-M1, 16 KB\n9.01 ms\n3,280 GB/s"
+        "Shared-C1-M1, 16 KB\n9.01 ms\n3277 GB/s"
     );
     // What grows by the same with each SPE is a straight line.
     let slopes = "(() => {
