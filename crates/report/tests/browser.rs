@@ -481,7 +481,7 @@ fn a_reproduction_of_two_papers_can_be_read() {
     // What grows by the same with each SPE is a straight line.
     let slopes = "(() => {
         const last = [...document.querySelectorAll('#figures .charts')].at(-1);
-        const p = [...last.querySelectorAll('.s1 circle')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')]);
+        const p = [...last.querySelectorAll('.s1 circle.target')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')]);
         return [[0, 1], [4, 5]].map(([a, b]) => (p[b][1] - p[a][1]) / (p[b][0] - p[a][0]));
     })()";
     let slopes = page.value(slopes);
