@@ -46,8 +46,8 @@ const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
 const MATRIX_BUDGET: Duration = Duration::from_secs(120);
 
 const AFTER_HELP: &str = "\
-Counts (-i, -w, -l, -n, -N, -k, --load) take k for 1,000 and m for 1,000,000; sizes (-b, -t) take k for 1,024
-and m for 1,048,576.
+Counts (-i, -w, -l, -n, -N, -k, --load) take k for 1,000 and m for 1,000,000; sizes (-b, -t)
+take k for 1,024 and m for 1,048,576.
 
 Examples:
   cellworks stats --html report.html
@@ -62,6 +62,8 @@ Examples:
       Lists of 64 blocks of 256 bytes, 100,000 times, as JSON.
   cellworks stats --machine qs20 -f dmaget -N 8 -b 16k
       What eight SPEs of a simulated Cell blade get together.
+  cellworks stats --machine qs20 -f dmaget -i 20 --trace get.pftrace
+      The same moment by moment: open the file at ui.perfetto.dev.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured but not
 trustworthy, 130 interrupted.";
@@ -175,7 +177,7 @@ pub(crate) struct StatsArgs {
     pub output: OutputArgs,
 
     /// No progress and no warnings
-    #[arg(long)]
+    #[arg(long, help_heading = "Options")]
     pub quiet: bool,
 }
 
@@ -197,7 +199,8 @@ pub(crate) struct SimulationArgs {
     pub seed: Option<u64>,
 
     /// What to do about programs that overlap transfers, give buffers back in flight or write to full
-    /// mailboxes; SPEs that put to a shared buffer do [default: warn, and off where everything is measured]
+    /// mailboxes; SPEs that put to a shared buffer do, and gets of more than 16 KB [default: warn, and off
+    /// where everything is measured]
     #[arg(long, value_name = "HOW", value_enum)]
     pub hazards: Option<Hazards>,
 
@@ -214,11 +217,11 @@ pub(crate) struct SimulationArgs {
 /// What to do about hazards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Hazards {
-    /// Nothing: they are not looked for
+    /// nothing: they are not looked for
     Off,
-    /// Say so, and go on
+    /// say so, and go on
     Warn,
-    /// End the run
+    /// end the run
     Error,
 }
 
@@ -305,6 +308,7 @@ pub(crate) struct ManArgs {
 
 /// Where the result goes.
 #[derive(Args)]
+#[command(next_help_heading = "Options")]
 pub(crate) struct OutputArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = Format::Table)]

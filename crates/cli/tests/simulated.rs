@@ -422,3 +422,81 @@ fn a_simulated_machine_compares_with_this_computer() {
     assert!(run.out.contains("mailbox"), "{}", run.out);
     assert!(!run.out.contains("Frequency governors"), "{}", run.out);
 }
+
+#[test]
+fn descriptions_of_machines_that_cannot_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let ps3 = Run::of(cellworks().args(["machines", "ps3"])).out;
+    for (from, to, why) in [
+        (
+            "[1, 3, 5, 6, 4, 2]",
+            "[]",
+            "cell[0].spes is []; allowed: the numbers of one SPE or more, such as [0, 1, 2]",
+        ),
+        (
+            "\"SPE5\", ",
+            "",
+            "interconnect.elements misses \"SPE5\"; allowed: with it, because cell[0].spes has 5",
+        ),
+        (
+            "\"SPE0\", \"MIC\"",
+            "\"SPE0\"",
+            "interconnect.elements misses \"MIC\"; allowed: with it, because memory[0] is attached there",
+        ),
+        (
+            "access_ps           = { value =         48_000",
+            "access_ps = { value = -1",
+            "memory[0].access_ps.value is -1; allowed: 0 to 1_000_000_000_000",
+        ),
+        (
+            "bytes_per_s         = { value = 25_600_000_000",
+            "bytes_per_s = { value = 0",
+            "memory[0].bytes_per_s.value is 0; allowed: 1_000_000 to 10_000_000_000_000",
+        ),
+        (
+            "cell                = 0",
+            "cell = 3",
+            "memory[0].cell is 3; allowed: 0, because there is one [[cell]]",
+        ),
+    ] {
+        assert!(ps3.contains(from), "{from}: {ps3}");
+        fs::write(&path, ps3.replacen(from, to, 1)).unwrap();
+        let line = 1 + ps3.lines().take_while(|line| !line.contains(from)).count();
+        let mut command = stats_command("-f mailbox --machine");
+        Run::of(command.arg(&path)).refused(&format!(
+            "error: --machine: {}:{line}: {why}\n",
+            path.display()
+        ));
+    }
+}
+
+#[test]
+fn a_machine_whose_description_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["mine.toml", "mine.csv"] {
+        let path = folder.path().join(name);
+        let mut command = stats_command("-f mailbox --machine");
+        Run::of(command.arg(&path)).refused(&format!(
+            "error: --machine: {} could not be read: No such file or directory (os error 2); name a file with a \
+             machine's description\n",
+            path.display()
+        ));
+    }
+}
+
+/// What a limit leaves unmeasured is hundreds of things for one reason.
+#[test]
+fn a_limit_on_everything_is_said_in_few_lines() {
+    let run = qs20("--limit 1us");
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(
+        run.err.starts_with("error: mailbox matrix: "),
+        "{}",
+        run.err
+    );
+    let (_, missing) = run.out.split_once("\nNot measured\n").unwrap();
+    assert_eq!(missing.lines().count(), 10, "{missing}");
+    let last = missing.lines().last().unwrap();
+    assert!(last.ends_with(" more: the run ended before"), "{last}");
+}

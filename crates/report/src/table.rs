@@ -7,7 +7,7 @@ use crate::text::{
     self, WIDTH, bandwidth, between, bold, buffers, figures, finding_name, finding_parameters,
     finding_value, interval_percent, parts_of, size, time, whole,
 };
-use crate::{Conditions, Report, counters, heat_map};
+use crate::{Conditions, NotMeasured, Report, counters, heat_map};
 
 /// A column: its heading, and what a measurement has there.
 type Column = (&'static str, fn(&Measurement) -> Option<String>);
@@ -54,6 +54,9 @@ const LEFT: [&str; 2] = ["between", "buffers"];
 
 /// What is left out of a group that would pass 100 columns, the first one first. JSON has it all.
 const SPARE: [&str; 3] = [OUTLIERS, "min", "± %"];
+
+/// So many lines say what was not measured for one reason.
+const NAMED: usize = 10;
 
 /// The heading of a column that becomes a line below where there is no room for it.
 const OUTLIERS: &str = "outliers";
@@ -102,12 +105,26 @@ pub fn render(report: &Report) -> String {
             .map(|table| aligned(&table))
             .join("\n");
     }
-    let missing = report.not_measured.iter();
-    text += &section(
-        "Not measured",
-        missing.map(|missing| format!("{}: {}", missing.what, missing.why)),
-    );
+    text += &section("Not measured", not_measured(&report.not_measured));
     text
+}
+
+/// What was not measured, and why. Of many with one reason only the first ones are named; JSON has
+/// them all.
+fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
+    let reasons = missing.chunk_by(|a, b| a.why == b.why);
+    let lines = reasons.flat_map(|same| {
+        let named = if same.len() > NAMED {
+            NAMED - 1
+        } else {
+            same.len()
+        };
+        let line = |one: &NotMeasured| format!("{}: {}", one.what, one.why);
+        let others = same.len() - named;
+        let rest = (others > 0).then(|| format!("{} more: {}", whole(others), same[0].why));
+        same[..named].iter().map(line).chain(rest)
+    });
+    lines.collect()
 }
 
 /// What of the computer's state matters to every number, and which CPUs are not among the SPEs.

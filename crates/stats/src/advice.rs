@@ -20,7 +20,7 @@ use distance::by_distance;
 use lists::{Gathered, elements_worth_having, list_or_singles};
 use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
 use value::{Compared, DIFFERS, Value};
-use words::{Said, counted, listed, together};
+use words::{Said, counted, listed, range, together};
 
 /// The share of the best bandwidth that is near enough to it.
 const NEARLY_BEST: f64 = 0.9;
@@ -221,9 +221,8 @@ impl Run<'_> {
                 plain(ratio)
             )),
             Compared::Equal => Some(format!(
-                "To the PPE all Cells are equally near: by {word} an exchange takes {} to {}.",
-                time(short.is),
-                time(long.is)
+                "To the PPE all Cells are equally near: by {word} an exchange takes {}.",
+                range(time(short.is), &time(long.is))
             )),
             Compared::Less(_) | Compared::Unclear => None,
         }
@@ -305,7 +304,7 @@ impl Run<'_> {
         let (enough, reached) = *by_spes
             .iter()
             .find(|(_, rate)| rate.is >= NEARLY_BEST * best.is)?;
-        let best_is = if enough == best_at {
+        let best_is = if enough == best_at || rate(reached) == rate(best) {
             String::new()
         } else {
             format!(
@@ -471,7 +470,7 @@ impl Run<'_> {
                 before: "Which memory module holds the data for ".to_owned(),
                 what,
                 after: format!(" by SPEs of Cell {cell} makes no difference"),
-                figures: format!("{what} of {block} take {short} to {long}"),
+                figures: format!("{what} of {block} take {}", range(short, &long)),
             }),
             Compared::Less(_) | Compared::Unclear => None,
         }
@@ -586,16 +585,18 @@ impl Run<'_> {
             return Vec::new();
         };
         let (function, p) = (most_spes.function, &most_spes.parameters);
-        let (Some(shared), Some(alone)) = (
+        let (Some(shared), Some((one, alone))) = (
             Value::time(most_spes),
-            self.median(function, |q| q.spes == 1 && q.block_bytes == p.block_bytes),
+            self.all(function, |q| q.spes == 1 && q.block_bytes == p.block_bytes)
+                .find_map(|one| Some((one, Value::time(one)?))),
         ) else {
             return Vec::new();
         };
         let spes = p.spes;
         let slower = match shared.beside(alone) {
             Compared::More(slower) => slower,
-            Compared::Equal => {
+            // If one SPE has it most of the time, the median only says how fast that one is.
+            Compared::Equal if most_spes.latency_ns.mean < DIFFERS * one.latency_ns.mean => {
                 return vec![format!(
                     "SPEs may share a variable: {function} takes {} when {spes} SPEs use the same one, and {} when \
                      one SPE has it to itself.",
@@ -603,7 +604,7 @@ impl Run<'_> {
                     time(alone.is)
                 )];
             }
-            Compared::Less(_) | Compared::Unclear => return Vec::new(),
+            Compared::Equal | Compared::Less(_) | Compared::Unclear => return Vec::new(),
         };
         let proportional = slower / spes as f64;
         let how = if (1.0 / DIFFERS..DIFFERS).contains(&proportional) {

@@ -60,6 +60,13 @@ fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
     let steady = plan(&two_sockets(), &request);
     assert_eq!(steady.pairs().len(), 576 * 575 / 2);
     assert_eq!(steady.takes().to_string(), "1.66 s");
+    let some = MatrixRequest {
+        budget: Some(Span::from_nanoseconds(20_000_000)),
+        ..request.clone()
+    };
+    let some = plan(&two_sockets(), &some);
+    assert_eq!(some.pairs().len(), 2_000);
+    assert_eq!(some.takes().to_string(), "20.00 ms");
 
     let host = Host::builder().spes(3).build().unwrap();
     let plan = |local_store_bytes| {

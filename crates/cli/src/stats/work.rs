@@ -20,6 +20,9 @@ const VISITS: u32 = 3;
 /// How long each matrix may take when everything is measured.
 const EACH_MATRIX: Duration = Duration::from_secs(2);
 
+/// The same in simulated time. It is enough for all pairs of 64 SPEs, and it takes some seconds.
+const EACH_SIMULATED_MATRIX: Duration = Duration::from_millis(21);
+
 /// The part of the time for everything that each matrix may take at the most.
 const MATRIX_PER_BUDGET: u32 = 20;
 
@@ -151,6 +154,7 @@ impl Work {
         let matrix = |&primitive: &Primitive| {
             let request = MatrixRequest {
                 steady: true,
+                budget: Some(span(EACH_SIMULATED_MATRIX)),
                 ..MatrixRequest::new(primitive)
             };
             // A machine with one SPE has none, which is among what is impossible.

@@ -1,7 +1,7 @@
 //! Where SPEs that exchange data should sit, by the classes of matrices.
 
 use super::value::{Compared, Value};
-use super::words::listed;
+use super::words::{listed, range};
 use crate::figures::{plain, size, time};
 use crate::{Matrix, MatrixClass, Primitive};
 
@@ -49,11 +49,10 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
                     None => near_first.push((best, vec![figures])),
                 }
             }
-            Compared::Equal => equal.push(format!(
-                "{what} takes {} to {} one way",
-                time(short.is),
-                time(long.is)
-            )),
+            Compared::Equal => {
+                let times = range(time(short.is), &time(long.is));
+                equal.push(format!("{what} takes {times} one way"));
+            }
             Compared::Less(_) | Compared::Unclear => {}
         }
     }

@@ -713,6 +713,10 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
+    // One SPE has it nearly always, and the other waits: that is not free, whatever the median says.
+    let mut unfair = variable(2, Shared, 5.1);
+    unfair.latency_ns.mean = 14.0;
+    assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);
     let told = on_one_cell(&[
         variable(1, Shared, 5.0),
         variable(2, Shared, 20.0),

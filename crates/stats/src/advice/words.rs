@@ -38,6 +38,15 @@ pub(super) fn together(said: Vec<Said>) -> Vec<String> {
     groups.into_iter().map(sentence).collect()
 }
 
+/// From one time to another, which is one time where both are written alike.
+pub(super) fn range(from: String, to: &str) -> String {
+    if from == to {
+        from
+    } else {
+        format!("{from} to {to}")
+    }
+}
+
 /// The places at which something is known to be true, in words: the first and the last if it is nowhere
 /// known to be false between them, or else each.
 ///

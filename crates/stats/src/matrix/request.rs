@@ -66,10 +66,10 @@ pub struct MatrixRequest {
     pub block_bytes: Option<usize>,
     /// The memory module that holds the variable: the one nearest to the SPE that sends if `None`.
     pub module: Option<ModuleId>,
-    /// How long all of it may take: as long as every pair needs if `None`. Has no meaning if `steady`.
+    /// How long all of it may take: as long as every pair needs if `None`. If `steady`, it is
+    /// simulated time, and decides how many pairs there are.
     pub budget: Option<Span>,
-    /// Whether each pair is measured for 10 us only, and none is left out: for a simulated machine, where
-    /// the same always takes the same time, and nobody has to be woken.
+    /// Whether each pair is measured for 10 us only: for a simulated machine, where the same always takes the same time, and nobody has to be woken.
     pub steady: bool,
 }
 
@@ -142,7 +142,13 @@ impl MatrixRequest {
         } = ordered(topology);
         let unhurried = divided(ALL_PAIRS_SPAN, pairs.len()).clamp(PAIR_SPAN, PAIR_SPAN_LONG);
         let pair_span = match self.budget {
-            _ if self.steady => STEADY_PAIR_SPAN,
+            None if self.steady => STEADY_PAIR_SPAN,
+            Some(budget) if self.steady => {
+                let fitting = budget.as_femtoseconds() / STEADY_PAIR_SPAN.as_femtoseconds();
+                let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
+                pairs.truncate(fitting.max(first));
+                STEADY_PAIR_SPAN
+            }
             None => unhurried,
             Some(budget) => {
                 let shortest = handed_over(PAIR_SPAN_SHORT);

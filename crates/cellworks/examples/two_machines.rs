@@ -1,0 +1,57 @@
+//! One function on two machines: this computer, and a simulated Cell blade.
+//!
+//! On the blade what goes through the SPE takes time: its transfers, and what `compute` says that
+//! the arithmetic takes.
+
+use cellworks::machine::Cycles;
+use cellworks::prelude::*;
+use cellworks::sim::Description;
+
+/// Values that an SPE has in its local store at a time.
+const TILE: usize = 1_024;
+
+/// The sum of the squares of its part of the values. Nothing here names a machine.
+fn squares<S: Spe>(spe: &S, part: &[f32]) -> Result<f64, StageError> {
+    let mut tiles = spe.stream(part, TILE);
+    let mut sum = 0.0;
+    while let Some(tile) = tiles.next()? {
+        sum += tile.iter().map(|x| f64::from(x * x)).sum::<f64>();
+        // An SPU multiplies and adds four values in a cycle, if nothing holds it up.
+        spe.compute(Cycles(tile.len() as u64 / 4));
+    }
+    Ok(sum)
+}
+
+/// Gives every SPE of a machine its part, and says what came out and how long it took.
+fn on<M: Machine>(machine: &M, values: &[f32]) -> Result<String, Box<dyn std::error::Error>> {
+    let (sum, took) = machine.run(|ppe| {
+        let spes = ppe.topology().spes();
+        let parts = values.chunks(values.len().div_ceil(spes.len()));
+        let begin = ppe.now();
+        let programs: Vec<_> = spes
+            .zip(parts)
+            .map(|(at, part)| ppe.spawn(at, move |spe| squares(spe, part)))
+            .collect();
+        let sums = programs
+            .into_iter()
+            .map(|program| program.join().expect("no program panics"));
+        let sum = sums.sum::<Result<f64, StageError>>();
+        (sum, ppe.now().since(begin))
+    })?;
+    Ok(format!("{}, in {took}", sum?))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let values: Vec<f32> = (0..1_000_000).map(|at| (at % 100) as f32).collect();
+    println!("this computer: {}", on(&Host::new()?, &values)?);
+
+    let blade = Sim::new(Description::load("qs20")?);
+    println!("an IBM QS20:   {}", on(&blade, &values)?);
+    let counters = blade.counters().expect("it has run");
+    let first = &counters.spes[0];
+    println!(
+        "its SPE 0 computed for {} and waited for DMA for {}",
+        first.computing, first.waiting_for_dma
+    );
+    Ok(())
+}
