@@ -476,12 +476,12 @@ fn a_reproduction_of_two_papers_can_be_read() {
     assert_eq!(page.value(charts), serde_json::json!([4, 4, 2]));
     assert_eq!(
         page.hover("#figures .chart .s4 circle:last-of-type", 0.5, 0.5),
-        "Shared-C1-M1, 16 KB\n9.01 ms\n3,280 GB/s"
+        "Shared-C1-M1, 16 KB\n9.01 ms\n3277 GB/s"
     );
     // What grows by the same with each SPE is a straight line.
     let slopes = "(() => {
         const last = [...document.querySelectorAll('#figures .charts')].at(-1);
-        const p = [...last.querySelectorAll('.s1 circle')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')]);
+        const p = [...last.querySelectorAll('.s1 circle.target')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')]);
         return [[0, 1], [4, 5]].map(([a, b]) => (p[b][1] - p[a][1]) / (p[b][0] - p[a][0]));
     })()";
     let slopes = page.value(slopes);
