@@ -13,7 +13,7 @@ use cellworks_machine::{LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
 
 use super::{LINE, MfcState, Task, Work};
-use crate::atomic::Held;
+use crate::atomic::{Held, LineNumber};
 use crate::engine::{World, core_of};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::observe::Cause;
@@ -71,26 +71,34 @@ impl SimMfc {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
         world.pass(self.core(), world.costs.issue_fs);
-        let mut caches = world.caches.borrow_mut();
-        let (held, owner) = (caches.held(spe, line), caches.changed_by(line));
+        let is_held = || world.caches.borrow().held(spe, line) != Held::No;
+        if is_held() || world.is_in_condition() {
+            world.pass(self.core(), world.costs.atomic_hit_fs);
+        }
+        // Also where somebody else has stored to the line meanwhile.
+        if !is_held() && !world.is_in_condition() {
+            self.fetch_from_others(ea, spe, line);
+        }
+        world.add_lag(self.core(), world.costs.channel_fs);
+        world.caches.borrow_mut().read(spe, line);
+    }
+
+    /// Takes the time of getting a line from the cache that has changed it, or from memory.
+    fn fetch_from_others(&self, ea: EffectiveAddress, spe: usize, line: LineNumber) {
+        let mut caches = self.world.caches.borrow_mut();
+        let owner = caches.changed_by(line);
         // Who has changed the line sees the request long before the requester has the line, and shares it
         // from then on.
         caches.read(spe, line);
         drop(caches);
-        if held == Held::No && !world.is_in_condition() {
-            let (target, place) = match owner {
-                Some(owner) => (Node::Spe(owner as u16), Place::AtomicCache),
-                None => {
-                    let module = world.module_of(&self.state(), ea);
-                    (module, Place::Memory { address: ea.0 })
-                }
-            };
-            self.lock_transaction(Access::Read, target, place, LINE as u32);
-        } else {
-            world.pass(self.core(), world.costs.atomic_hit_fs);
-        }
-        world.add_lag(self.core(), world.costs.channel_fs);
-        world.caches.borrow_mut().read(spe, line);
+        let (target, place) = match owner {
+            Some(owner) => (Node::Spe(owner as u16), Place::AtomicCache),
+            None => {
+                let module = self.world.module_of(&self.state(), ea);
+                (module, Place::Memory { address: ea.0 })
+            }
+        };
+        self.lock_transaction(Access::Read, target, place, LINE as u32);
     }
 
     /// Takes the time of making a line this SPE's own.
