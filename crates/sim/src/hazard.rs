@@ -29,7 +29,7 @@ use std::fmt;
 use std::ops::Range;
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, Tag};
-use cellworks_machine::{ProblemStateRegister, Processor, Span, SpeId};
+use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
 
 /// How many different hazards a run with [`HazardWatch::Warn`] tells of.
 pub const MAX_HAZARDS: usize = 100;
@@ -472,7 +472,7 @@ impl Hazards {
         {
             return None;
         }
-        let at = Span::from_femtoseconds(now_fs.into());
+        let at = crate::at(now_fs);
         let text = Text {
             found,
             local_stores: &self.local_stores,
@@ -575,7 +575,7 @@ impl fmt::Display for Text<'_> {
                 start,
                 end,
             } => {
-                let since = Span::from_femtoseconds(old.issued_fs.into());
+                let since = crate::at(old.issued_fs);
                 let whose = match new.spe == old.spe {
                     true => "its own".to_owned(),
                     false => format!("{}'s", old.spe),
@@ -635,7 +635,7 @@ impl fmt::Display for Text<'_> {
                     Use::Reserve => "was handed out a buffer at",
                     Use::Release => "gave back the buffer at",
                 };
-                let since = Span::from_femtoseconds(old.issued_fs.into());
+                let since = crate::at(old.issued_fs);
                 let whose = match spe == old.spe {
                     true => "its".to_owned(),
                     false => format!("{}'s", old.spe),
@@ -767,9 +767,9 @@ mod tests {
                 (2, put(0x180, MEMORY + 0x1000, 64))
             ])
             .unwrap(),
-            "hazard at 2.00 us: SPE 2 issued put of 64 bytes (local store 0x180, effective address \
+            "hazard at 2.000 us: SPE 2 issued put of 64 bytes (local store 0x180, effective address \
              0x1000001000, tag 3) while its own get of 256 bytes (local store 0x100, effective \
-             address 0x1000000000, tag 3), issued at 1.00 us, is in flight; both touch local store \
+             address 0x1000000000, tag 3), issued at 1.000 us, is in flight; both touch local store \
              0x180 to 0x1bf of SPE 2, at least one writes there, and nothing orders them: order them \
              with a fence (putf), or wait for tag group 3 before"
         );
@@ -799,7 +799,7 @@ mod tests {
     #[test]
     fn a_put_to_what_another_spe_gets() {
         let said = said_of(&[(0, get(0, MEMORY, 256)), (3, put(0, MEMORY, 128))]).unwrap();
-        let expected = "hazard at 2.00 us: SPE 3 issued put of 128 bytes (local store 0x0, effective \
+        let expected = "hazard at 2.000 us: SPE 3 issued put of 128 bytes (local store 0x0, effective \
                         address 0x1000000000, tag 3) while SPE 0's get of 256 bytes";
         assert!(said.starts_with(expected), "{said}");
         let expected = "nothing orders them: let SPE 0 wait for tag group 3 and then tell SPE 3 by a \
@@ -1038,8 +1038,8 @@ mod tests {
         };
         assert_eq!(
             access(get(0x80, MEMORY, 128), false, 0xfc).unwrap(),
-            "hazard at 2.00 us: SPE 1 read local store 0xfc to 0xff while its get of 128 bytes (local \
-             store 0x80, effective address 0x1000000000, tag 3), issued at 1.00 us, is in flight over \
+            "hazard at 2.000 us: SPE 1 read local store 0xfc to 0xff while its get of 128 bytes (local \
+             store 0x80, effective address 0x1000000000, tag 3), issued at 1.000 us, is in flight over \
              it: wait for tag group 3 before"
         );
         let said = access(put(0x80, MEMORY, 128), true, 0x80).unwrap();
@@ -1060,8 +1060,8 @@ mod tests {
         });
         assert_eq!(
             said.unwrap(),
-            "hazard at 2.00 us: SPE 1 gave back the buffer at local store 0x0 to 0x3ff while its get of \
-             128 bytes (local store 0x80, effective address 0x1000000000, tag 3), issued at 1.00 us, is \
+            "hazard at 2.000 us: SPE 1 gave back the buffer at local store 0x0 to 0x3ff while its get of \
+             128 bytes (local store 0x80, effective address 0x1000000000, tag 3), issued at 1.000 us, is \
              in flight over it: wait for tag group 3 before the buffer is given back"
         );
         // A put only reads, and yet what is put must not become another's.
@@ -1101,7 +1101,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             hazard.to_string(),
-            "hazard at 3.00 us: the PPE wrote to the inbound mailbox of SPE 2, which was full; a Cell \
+            "hazard at 3.000 us: the PPE wrote to the inbound mailbox of SPE 2, which was full; a Cell \
              loses the newest word there: let SPE 2 answer before more words are sent than its mailbox \
              holds"
         );
@@ -1138,7 +1138,7 @@ mod tests {
         assert!(
             messages
                 .iter()
-                .all(|message| message.starts_with("hazard at 0.0 ns: "))
+                .all(|message| message.starts_with("hazard at 0.000 us: "))
         );
     }
 

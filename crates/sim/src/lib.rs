@@ -64,7 +64,8 @@ pub mod trace {
     pub use crate::observe::{ReadTraceError, Slice, read_slices};
 }
 
-/// A point in simulated time, for messages.
-pub(crate) fn at(now_fs: u64) -> cellworks_machine::Span {
-    cellworks_machine::Span::from_femtoseconds(now_fs.into())
+/// A point in simulated time for messages, in microseconds to the nanosecond, so that it is found in a trace.
+pub(crate) fn at(now_fs: u64) -> impl std::fmt::Display {
+    let now_ns = now_fs / 1_000_000;
+    std::fmt::from_fn(move |f| write!(f, "{}.{:03} us", now_ns / 1_000, now_ns % 1_000))
 }
