@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cellworks_machine::memory::Backing;
+use cellworks_machine::memory::{Backing, LINE_BYTES};
 
 /// What regions are rounded up and aligned to.
 pub(crate) const PAGE_BYTES: usize = 4096;
@@ -17,6 +17,8 @@ pub(crate) type Used = Arc<AtomicUsize>;
 /// Zeroed bytes; given back to their module when dropped.
 pub(crate) struct Zeroed {
     base: NonNull<u8>,
+    /// How many were asked for, in whole lines.
+    bytes: usize,
     layout: Layout,
     used: Used,
 }
@@ -26,7 +28,7 @@ unsafe impl Send for Zeroed {}
 // SAFETY: as above.
 unsafe impl Sync for Zeroed {}
 
-// SAFETY: `base` is the start of an allocation of `layout.size()` zeroed bytes, aligned to a page, which
+// SAFETY: `base` is the start of an allocation of `layout.size()` zeroed bytes, no fewer than `bytes`, aligned to a page, which
 // is freed only when the value is dropped. Nobody else is given the address.
 unsafe impl Backing for Zeroed {
     fn base(&self) -> NonNull<u8> {
@@ -34,7 +36,7 @@ unsafe impl Backing for Zeroed {
     }
 
     fn bytes(&self) -> usize {
-        self.layout.size()
+        self.bytes
     }
 }
 
@@ -66,6 +68,7 @@ impl Zeroed {
         };
         Ok(Self {
             base,
+            bytes: bytes.next_multiple_of(LINE_BYTES),
             layout,
             used: Arc::clone(used),
         })

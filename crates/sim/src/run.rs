@@ -17,7 +17,6 @@ use crate::costs::Costs;
 use crate::engine::{CoreIndex, Failure, PPE, World, core_of};
 use crate::fabric::Fabric;
 use crate::hazard::Hazards;
-use crate::memory::{Used, Zeroed};
 use crate::mfc::MfcState;
 use crate::observe::Observer;
 use crate::{HazardWatch, PpeAccess, Sim, SimPpe, SimSpe};
@@ -84,12 +83,8 @@ impl Run {
             HazardWatch::Off => local_store,
             _ => local_store.watched(self.world.local_store_watch(id)),
         };
-        let bytes = local_store.bytes();
-        let views = Zeroed::new(bytes, bytes, &Used::default()).unwrap_or_else(|error| {
-            panic!("the system gives no memory for the views of {id}: {error}")
-        });
         let timebase = Timebase::from_hertz(sim.description.clock.timebase_hz.value);
-        SimSpe::new(id, Rc::clone(&self.world), timebase, local_store, views)
+        SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
     }
 
     /// Gives an SPE a new MFC, because a program has left something behind in the old one: what is on the

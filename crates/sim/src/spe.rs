@@ -1,6 +1,6 @@
 //! An SPE of a simulated machine, as its programs see it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -16,7 +16,7 @@ use cellworks_machine::{
 use cellworks_threads as threads;
 
 use crate::engine::{CoreIndex, PPE, World, core_of};
-use crate::memory::Zeroed;
+use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
 use crate::words::signal;
@@ -38,7 +38,8 @@ pub struct SimSpe {
     decrementer: Cell<Decrementer>,
     /// The bytes of typed views. They have the addresses that they reserved in the local store, but
     /// memory of their own: nobody can reach it by DMA.
-    views: Zeroed,
+    /// Made when the first view is.
+    views: OnceCell<Zeroed>,
 }
 
 /// What keeps a view's room in the local store, until its transfers are complete.
@@ -67,7 +68,6 @@ impl SimSpe {
         world: Rc<World>,
         timebase: Timebase,
         local_store: LocalStore,
-        views: Zeroed,
     ) -> Self {
         let mfc = SimMfc::new(Rc::clone(&world), id, local_store.clone());
         let now = world.now_of(core_of(id));
@@ -78,7 +78,7 @@ impl SimSpe {
             local_store,
             mfc,
             decrementer: Cell::new(Decrementer::set(0, now)),
-            views,
+            views: OnceCell::new(),
         }
     }
 
@@ -91,6 +91,19 @@ impl SimSpe {
 
     fn core(&self) -> CoreIndex {
         core_of(self.id)
+    }
+
+    fn views(&self) -> &Zeroed {
+        self.views.get_or_init(|| {
+            let bytes = self.local_store.bytes();
+            let capacity = bytes.next_multiple_of(PAGE_BYTES);
+            Zeroed::new(bytes, capacity, &Used::default()).unwrap_or_else(|error| {
+                panic!(
+                    "this computer has no memory for the views of {}: {error}",
+                    self.id
+                )
+            })
+        })
     }
 
     /// Takes what `attempt` finds, at the cost of a channel; waits for it if there is nothing yet, as `is_there`
@@ -472,7 +485,7 @@ unsafe impl Spe for SimSpe {
         let buffer = reserved.map_err(|no_room| self.refuse(no_room))?;
         // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as large as
         // the local store.
-        let local = unsafe { self.views.base().add(buffer.address().0 as usize) };
+        let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
         // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local` for
         // writes, see above; a buffer of ours overlaps nobody's memory.
         unsafe {

@@ -225,3 +225,27 @@ fn the_panic_of_a_program_comes_before_the_deadlock_that_it_caused() {
         "{error}"
     );
 }
+
+#[test]
+fn a_local_store_has_the_size_that_is_described_and_not_more() {
+    const BYTES: usize = 81 * 128;
+    let mut description = machine();
+    description.local_store.bytes.value = BYTES as u64;
+    let program = |spe: &SimSpe| {
+        let large = [1_u8; BYTES + 1];
+        let refused = spe.stage(&large).unwrap_err().to_string();
+        (
+            spe.local_store().bytes(),
+            spe.stage(&large[1..]).unwrap()[BYTES - 1],
+            refused,
+        )
+    };
+    let (bytes, last, refused) = Sim::new(description)
+        .run(|ppe| ppe.spawn(SpeId::new(0), program).join().unwrap())
+        .unwrap();
+    assert_eq!((bytes, last), (BYTES, 1));
+    assert!(
+        refused.starts_with("the local store of SPE 0 is full: "),
+        "{refused}"
+    );
+}
