@@ -162,8 +162,9 @@ impl SimSpe {
         result
     }
 
-    /// Pays the lag before a word is sent, unless it is no more than reading a channel: whose word gets the
-    /// last place in a mailbox is not told apart more closely than that.
+    /// Pays the lag before a word is sent, unless it is no more than reading a channel. So a place in a mailbox
+    /// may be taken earlier than it should be, by the time of a channel access and of issuing a command: of
+    /// several senders, who gets the last place is not told apart more closely than that.
     fn settle(&self) {
         let (world, core) = (&self.world, self.core());
         if !world.is_in_condition() && world.lag_fs(core) > world.costs.channel_fs {
