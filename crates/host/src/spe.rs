@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::panic::Location;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,8 +11,9 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, Processor, SignalRegister,
-    Spe, SpeId, StageError, StageRequest, ThreadId, Time, Timebase, Topology, Wait,
+    AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread, Processor,
+    SignalRegister, Spe, SpeId, StageError, StageRequest, StartThread, THREAD_STACK_BYTES, Time,
+    Timebase, Topology, Wait,
 };
 use cellworks_threads as threads;
 
@@ -26,6 +28,9 @@ const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
 
 /// How much of a slice is prefetched when it is staged; the hardware goes on from there.
 const PREFETCH_BYTES: usize = 4096;
+
+/// The alignment of stacks in a local store.
+const QUADWORD_BYTES: usize = 16;
 
 /// What `stage_out` puts into a strict local store, so that a program which reads what it has not
 /// written shows: not a number, as a float.
@@ -159,6 +164,30 @@ impl HostSpe {
     }
 }
 
+/// Starts cooperative threads of an SPE.
+struct Starter<'scope, 'env> {
+    spe: &'scope HostSpe,
+    scope: &'scope threads::Scope<'scope, 'env>,
+}
+
+impl StartThread for Starter<'_, '_> {
+    fn start(&self, thread: NewThread) {
+        let NewThread {
+            id,
+            stack_bytes,
+            body,
+        } = thread;
+        let mut named = self
+            .scope
+            .builder()
+            .name(format!("{}, thread {}", self.spe.id, id.0));
+        if let Some(bytes) = stack_bytes {
+            named = named.stack_bytes(bytes);
+        }
+        drop(named.spawn(body));
+    }
+}
+
 impl Wait for HostSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -205,17 +234,33 @@ unsafe impl Spe for HostSpe {
         self.worker.yield_now();
     }
 
-    #[track_caller]
-    fn threads(&self, count: usize, body: impl Fn(ThreadId)) {
-        threads::scope(|scope| {
-            for thread in 0..count {
-                let body = &body;
-                let named = scope
-                    .builder()
-                    .name(format!("{}, thread {thread}", self.id));
-                drop(named.spawn(move || body(ThreadId(thread))));
-            }
-        });
+    fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
+        threads::scope_at(at, |scope| main(&Starter { spe: self, scope }));
+    }
+
+    fn stack_room(
+        &self,
+        stack_bytes: Option<usize>,
+        at: &'static Location<'static>,
+    ) -> Result<Option<LocalBuffer>, StageError> {
+        if self.views.is_none() {
+            return Ok(None);
+        }
+        let bytes = stack_bytes.unwrap_or(THREAD_STACK_BYTES);
+        let bytes = bytes.next_multiple_of(QUADWORD_BYTES);
+        let what = "the stack of a cooperative thread";
+        let room = self
+            .local_store
+            .reserve_at(bytes, QUADWORD_BYTES as u32, what, at)?;
+        Ok(Some(room))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        threads::is_cancelled()
+    }
+
+    fn free_stack_bytes(&self) -> usize {
+        threads::free_stack_bytes().expect("programs of SPEs have stacks of their own")
     }
 
     #[inline]
@@ -306,7 +351,7 @@ unsafe impl Spe for HostSpe {
             }
             return Ok((memory, HostHold(None)));
         };
-        let align = request.align.max(16) as u32;
+        let align = request.align.max(QUADWORD_BYTES) as u32;
         let buffer = self
             .local_store
             .reserve_at(bytes, align, request.what, request.at)?;

@@ -79,7 +79,8 @@ fn lock_held_across_a_yield() {
             let mut held = lock.lock().unwrap();
             spe.yield_now();
             *held += 1;
-        });
+        })
+        .unwrap();
     });
 }
 

@@ -100,7 +100,7 @@ fn listed(waits: &[Waiting]) -> String {
 }
 
 /// The text of a panic, where it has one.
-fn message(payload: &Payload) -> &str {
+pub(crate) fn message(payload: &Payload) -> &str {
     if let Some(text) = payload.downcast_ref::<&str>() {
         text
     } else if let Some(text) = payload.downcast_ref::<String>() {

@@ -28,6 +28,7 @@ mod atomic;
 pub mod barrier;
 mod error;
 mod id;
+mod interleave;
 mod local_store;
 pub mod mailbox;
 pub mod memory;
@@ -38,12 +39,14 @@ mod signal;
 mod spe;
 mod staging;
 mod sync;
+mod threads;
 mod time;
 mod topology;
 
 pub use atomic::{AtomicError, AtomicOp, fetch_update_words};
 pub use error::{Cancelled, RunError, Waiting};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
+pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved};
 pub use local_store::space::{Holder, NoRoom};
 pub use local_store::{LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch};
 pub use ppe::{Handle, Machine, Outcome, Payload, Ppe, PpeCore, Program};
@@ -51,5 +54,9 @@ pub use problem_state::ProblemStateRegister;
 pub use signal::{SignalMode, SignalRegister};
 pub use spe::{Mfc, Spe, TryIssueError, Wait};
 pub use staging::{Pending, StageError, StageRequest, Staged, StagedMut, Stream};
+pub use threads::{
+    NewThread, StackError, StartThread, THREAD_STACK_BYTES, ThreadBuilder, ThreadHandle,
+    ThreadScope,
+};
 pub use time::{Cycles, Decrementer, Span, Time, Timebase};
 pub use topology::{Distance, SpeSite, Topology};

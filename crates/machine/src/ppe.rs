@@ -1,6 +1,7 @@
 //! Machines, and the PPE's side of them.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -12,7 +13,7 @@ use crate::mfc::EffectiveAddress;
 use crate::spe::wait_for_some;
 use crate::{
     AtomicError, AtomicOp, ModuleId, Processor, RunError, SignalMode, SignalRegister, Spe, SpeId,
-    Time, Topology, Wait,
+    StackError, ThreadId, Time, Topology, Wait,
 };
 
 /// A machine made of cells: a PPE, SPEs, and what connects them.
@@ -270,6 +271,43 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
             core: &raw const self.core,
             scope: PhantomData,
         }
+    }
+
+    /// Starts a program on an SPE that runs `program` in a cooperative thread for each of `arguments`, and returns
+    /// their results in the order of the arguments (the pattern of libspe2mt: CellMT, section 4.2).
+    ///
+    /// The handle's result is a [`StackError`] if the local store has no room for the stacks of so many threads; none
+    /// of them has run then.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `at`.
+    #[track_caller]
+    pub fn spawn_threads<A, R, F>(
+        &'scope self,
+        at: SpeId,
+        arguments: impl IntoIterator<Item = A>,
+        program: F,
+    ) -> Handle<'scope, Result<Vec<R>, StackError>, M>
+    where
+        A: Send + 'scope,
+        R: Send + 'scope,
+        F: Fn(&M::Spe, ThreadId, A) -> R + Send + 'scope,
+    {
+        let arguments: Vec<A> = arguments.into_iter().collect();
+        self.spawn(at, move |spe| {
+            let arguments: Vec<_> = arguments.into_iter().map(Some).map(Cell::new).collect();
+            let results: Vec<_> = arguments.iter().map(|_| Cell::new(None)).collect();
+            spe.threads(arguments.len(), |thread| {
+                let argument = arguments[thread.0].take();
+                let argument = argument.expect("each thread has an id of its own");
+                results[thread.0].set(Some(program(spe, thread, argument)));
+            })?;
+            let results = results.into_iter().map(Cell::into_inner);
+            Ok(results
+                .map(|result| result.expect("all threads have returned"))
+                .collect())
+        })
     }
 
     /// Puts a word into the inbound mailbox of an SPE.

@@ -5,12 +5,14 @@ use std::panic::Location;
 
 use bytemuck::Pod;
 
+use crate::interleave::{InFlight, Interleave};
 use crate::mailbox::{MailboxFull, Outbound};
 use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
 use crate::staging::{Pending, StageError, StageRequest, Staged, StagedMut, Stream};
+use crate::threads::{StackError, StartThread, ThreadScope};
 use crate::{
-    AtomicError, AtomicOp, Cycles, LocalStore, Processor, SignalRegister, SpeId, ThreadId, Time,
-    Timebase, Topology,
+    AtomicError, AtomicOp, Cycles, LocalBuffer, LocalStore, Processor, SignalRegister, SpeId,
+    ThreadId, Time, Timebase, Topology,
 };
 
 /// Waiting, as everything that blocks on a machine does it.
@@ -43,7 +45,8 @@ pub trait Wait {
 /// # Safety
 ///
 /// [`hold`](Self::hold) and [`put_back`](Self::put_back) do what they promise: typed views rely
-/// on it.
+/// on it. [`run_threads`](Self::run_threads) returns, or unwinds, only when every body that was
+/// started has been run to its end or dropped: they borrow what their scope can.
 pub unsafe trait Spe: Wait + Sized + 'static {
     /// Its Memory Flow Controller: the raw level.
     type Mfc: Mfc;
@@ -79,12 +82,31 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     /// it no other thread of the core can run, and on a simulated machine no other SPE either.
     fn yield_now(&self);
 
-    /// Runs `body` in `count` cooperative threads of this SPE, and returns when all have ended.
+    /// For [`thread_scope`](Self::thread_scope): runs `main`, which may start cooperative threads with what it is
+    /// handed, and returns when all of them have ended.
     ///
-    /// They may borrow what the caller can, need not be `Send`, and switch only where they wait
-    /// or yield. The first panic of a thread is resumed here after all have ended.
-    #[track_caller]
-    fn threads(&self, count: usize, body: impl Fn(ThreadId));
+    /// If `main` or a thread panics, the panic is resumed after that. `at` is who waits for the threads, for the report
+    /// that a deadlock gets.
+    fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
+
+    /// For cooperative threads: takes the room of a stack from the local store, of
+    /// [`THREAD_STACK_BYTES`](crate::THREAD_STACK_BYTES) if no size was chosen. `None` where stacks take none.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    fn stack_room(
+        &self,
+        stack_bytes: Option<usize>,
+        at: &'static Location<'static>,
+    ) -> Result<Option<LocalBuffer>, StageError>;
+
+    /// Whether the run has been cancelled, so that what waits is unwound.
+    fn is_cancelled(&self) -> bool;
+
+    /// How many bytes of stack the calling thread has left: of the stack that its frames really lie on, which
+    /// is larger than what a simulated machine takes from the local store for it.
+    fn free_stack_bytes(&self) -> usize;
 
     /// The raw level: the commands of the MFC, exactly as the architecture defines them.
     fn mfc(&self) -> &Self::Mfc;
@@ -257,6 +279,87 @@ pub unsafe trait Spe: Wait + Sized + 'static {
         target: &'a mut [T],
     ) -> Result<StagedMut<'a, T, Self>, StageError> {
         StagedMut::new(self, target, false, Location::caller())
+    }
+
+    /// Runs `body` in `count` cooperative threads of this SPE, each with an id from 0 on, and returns
+    /// when all have ended.
+    ///
+    /// They may borrow what the caller can, need not be `Send`, and switch only where they wait
+    /// or yield. The first panic of a thread is resumed here after all have ended.
+    ///
+    /// # Errors
+    ///
+    /// [`StackError`] if the local store has no room for so many stacks; no thread has run then. Only
+    /// where stacks take local store: simulated machines, and hosts that are strict.
+    #[track_caller]
+    fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
+        crate::threads::threads(self, count, &body)
+    }
+
+    /// Calls `f`, which may start cooperative threads on this SPE with the scope that it is handed,
+    /// and returns when all have ended. They may borrow what lives longer than the call.
+    ///
+    /// ```
+    /// use cellworks_machine::{Spe, StackError};
+    ///
+    /// fn sum_of_squares<S: Spe>(spe: &S, numbers: &[u64]) -> Result<u64, StackError> {
+    ///     spe.thread_scope(|scope| {
+    ///         let (left, right) = numbers.split_at(numbers.len() / 2);
+    ///         let squares = |numbers: &[u64]| numbers.iter().map(|n| n * n).sum::<u64>();
+    ///         let left = scope.spawn(move |_| squares(left))?;
+    ///         let right = scope.builder().stack_bytes(8 << 10).spawn(move |_| squares(right))?;
+    ///         Ok(left.join().unwrap() + right.join().unwrap())
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `f`, else with the first panic of a thread that was not joined.
+    #[track_caller]
+    fn thread_scope<'env, R>(
+        &'env self,
+        f: impl for<'scope> FnOnce(&ThreadScope<'scope, 'env, Self>) -> R,
+    ) -> R {
+        crate::threads::scope(self, f)
+    }
+
+    /// Works on all `inputs` with `body`, several at a time in cooperative threads, so that one computes while
+    /// others wait for their data: DMA on a Cell, cache misses on a host.
+    ///
+    /// `body` is ordinary code that [stages](Self::stage) what it reads; `in_flight` is how many inputs are worked
+    /// on at once, or [`InFlight::Automatic`]. What happens to the results is for the [`Interleave`] to be told.
+    ///
+    /// ```
+    /// use cellworks_machine::{InFlight, InterleaveError, Spe};
+    ///
+    /// /// The values of `keys` in a table where each entry may lead to the next one: at a fraction of the time that a
+    /// /// plain loop takes, if the table is large.
+    /// fn look_up<S: Spe>(spe: &S, table: &[[u64; 3]], keys: &[u64]) -> Result<Vec<u64>, InterleaveError> {
+    ///     let find = |key: &u64| {
+    ///         let mut at = *key as usize % table.len();
+    ///         loop {
+    ///             let [found, value, next] = spe.stage(&table[at..=at]).expect("room for an entry")[0];
+    ///             if found == *key {
+    ///                 return value;
+    ///             }
+    ///             at = next as usize;
+    ///         }
+    ///     };
+    ///     spe.interleave(InFlight::Automatic, keys, find).collect()
+    /// }
+    /// ```
+    fn interleave<I, R, F>(
+        &self,
+        in_flight: impl Into<InFlight>,
+        inputs: I,
+        body: F,
+    ) -> Interleave<'_, Self, I::IntoIter, F>
+    where
+        I: IntoIterator,
+        F: Fn(I::Item) -> R,
+    {
+        Interleave::new(self, in_flight.into(), inputs.into_iter(), body)
     }
 
     /// Gets a long slice in tiles of `tile` elements, the next one while the current one is used.

@@ -1,17 +1,17 @@
 //! An SPE of a simulated machine, as its programs see it.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell};
 use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::rc::Rc;
 
 use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr};
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, ProblemStateRegister,
-    Processor, SignalRegister, Spe, SpeId, StageError, StageRequest, ThreadId, Time, Timebase,
-    Topology, Wait,
+    AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
+    ProblemStateRegister, Processor, SignalRegister, Spe, SpeId, StageError, StageRequest,
+    StartThread, THREAD_STACK_BYTES, Time, Timebase, Topology, Wait,
 };
 use cellworks_threads as threads;
 
@@ -234,6 +234,39 @@ impl Wait for SimSpe {
     }
 }
 
+/// Starts cooperative threads of an SPE.
+struct Starter<'scope, 'env> {
+    spe: &'scope SimSpe,
+    scope: &'scope threads::Scope<'scope, 'env>,
+    left: &'scope Cell<usize>,
+}
+
+impl StartThread for Starter<'_, '_> {
+    fn start(&self, thread: NewThread) {
+        let (spe, left) = (self.spe, self.left);
+        let (world, core) = (&*spe.world, spe.core());
+        world.compute(core, 1);
+        let NewThread { id, body, .. } = thread;
+        left.set(left.get() + 1);
+        let adopted = Rc::new(Cell::new(None));
+        let adopts = Rc::clone(&adopted);
+        let named = self
+            .scope
+            .builder()
+            .name(format!("{}, thread {}", spe.id, id.0));
+        drop(named.spawn(move || {
+            adopts.set(Some(world.adopt(core, id.0 as u32 + 1)));
+            World::first_turn();
+            let _end = EndOfThread { world, core, left };
+            body();
+        }));
+        // It comes as far as its first turn, which the simulation gives it.
+        threads::yield_now();
+        let adopted = adopted.get().expect("a thread that was started has run");
+        world.make_ready(adopted);
+    }
+}
+
 /// A thread of an SPE ends.
 struct EndOfThread<'a> {
     world: &'a World,
@@ -297,38 +330,50 @@ unsafe impl Spe for SimSpe {
         self.world.yield_now(self.core());
     }
 
-    #[track_caller]
-    fn threads(&self, count: usize, body: impl Fn(ThreadId)) {
-        let (world, core, at) = (&*self.world, self.core(), Location::caller());
+    fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
+        let (world, core) = (&*self.world, self.core());
         // Before there are threads that nobody would wait for.
         world.assert_may_wait(core);
         world.compute(core, 1);
-        let left = Cell::new(count);
-        let started = RefCell::new(Vec::with_capacity(count));
+        let left = Cell::new(0);
         threads::scope(|scope| {
-            for thread in 0..count {
-                let (body, left, started) = (&body, &left, &started);
-                let named = scope
-                    .builder()
-                    .name(format!("{}, thread {thread}", self.id));
-                drop(named.spawn(move || {
-                    started
-                        .borrow_mut()
-                        .push(world.adopt(core, thread as u32 + 1));
-                    World::first_turn();
-                    let _end = EndOfThread { world, core, left };
-                    body(ThreadId(thread));
-                }));
+            let starter = Starter {
+                spe: self,
+                scope,
+                left: &left,
+            };
+            // The end of the scope does not give up the SPE, which its threads need: so they end before.
+            let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                let why = ThreadsToEnd(&left);
+                world.wait_until(core, Cause::Other, &why, at, &mut || left.get() == 0);
+            }));
+            if let Err(panic) = ran.and(ended) {
+                resume_unwind(panic);
             }
-            // Each comes as far as its first turn, which the simulation gives it.
-            threads::yield_now();
-            started
-                .take()
-                .into_iter()
-                .for_each(|thread| world.make_ready(thread));
-            let why = ThreadsToEnd(&left);
-            world.wait_until(core, Cause::Other, &why, at, &mut || left.get() == 0);
         });
+    }
+
+    fn stack_room(
+        &self,
+        stack_bytes: Option<usize>,
+        at: &'static Location<'static>,
+    ) -> Result<Option<LocalBuffer>, StageError> {
+        let bytes = stack_bytes.unwrap_or(THREAD_STACK_BYTES);
+        let bytes = bytes.next_multiple_of(QUADWORD_BYTES);
+        let what = "the stack of a cooperative thread";
+        let room = self
+            .local_store
+            .reserve_at(bytes, QUADWORD_BYTES as u32, what, at)?;
+        Ok(Some(room))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        threads::is_cancelled()
+    }
+
+    fn free_stack_bytes(&self) -> usize {
+        threads::free_stack_bytes().expect("programs of SPEs have stacks of their own")
     }
 
     fn mfc(&self) -> &SimMfc {

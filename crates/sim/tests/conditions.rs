@@ -77,7 +77,8 @@ fn a_yield_in_a_condition_lets_nobody_run() {
                     });
                     turn.set(turn.get() + 1);
                     spe.yield_now();
-                });
+                })
+                .unwrap();
                 turn.get()
             });
             assert_eq!(program.join().unwrap(), 3);
@@ -90,7 +91,7 @@ fn a_condition_must_not_start_threads() {
     let end = qs20().run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
             spe.wait_until(&"threads", &mut || {
-                spe.threads(2, |_| ());
+                spe.threads(2, |_| ()).unwrap();
                 true
             });
         });
@@ -165,7 +166,8 @@ fn a_description_that_uses_its_spe_harms_no_report() {
         drop(ppe.spawn(SPE, |spe| {
             spe.threads(2, |_| {
                 spe.wait_until(&Meddles(spe), &mut || false);
-            });
+            })
+            .unwrap();
         }));
         drop(ppe.spawn(OTHER, |spe| {
             spe.wait_until(&Waits(spe), &mut || false);

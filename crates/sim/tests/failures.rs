@@ -45,7 +45,8 @@ fn a_deadlock_lists_every_program_with_what_it_waits_for_and_since_when() {
                     } else {
                         (0..5).for_each(|word| spe.write_in_mbox_of(SpeId::new(0), word));
                     }
-                });
+                })
+                .unwrap();
             }));
         })
         .unwrap_err();

@@ -110,7 +110,7 @@ fn loops_that_do_nothing_end() {
     });
     assert_ends("a yield", Spe::yield_now);
     assert_ends("no cycle", |spe| spe.compute(Cycles(0)));
-    assert_ends("no thread", |spe| spe.threads(0, |_| ()));
+    assert_ends("no thread", |spe| spe.threads(0, |_| ()).unwrap());
     assert_ends("what is there already", |spe| {
         spe.wait_until(&"nothing", &mut || true);
     });

@@ -54,7 +54,8 @@ fn one_thread_of_an_spe_computes_at_a_time_and_switches_cost() {
                 turns.set(all);
                 spe.yield_now();
             }
-        });
+        })
+        .unwrap();
         turns.take()
     });
     let order: Vec<_> = turns.iter().map(|(thread, ..)| *thread).collect();

@@ -1052,3 +1052,18 @@ pub fn stack_high_water_bytes() -> Option<usize> {
         ours.then(|| block.stack.touched_bytes(ptr::from_ref(block).cast()))
     })
 }
+
+/// How many bytes of its stack the running thread has not used: from this call's frame to the guard. `None` for the
+/// main thread, whose stack is the OS thread's.
+///
+/// # Panics
+///
+/// Outside of [`run`].
+pub fn free_stack_bytes() -> Option<usize> {
+    with(|s| {
+        let block = s.current();
+        let here = 0_u8;
+        let ours = !block.stack.guard().is_empty();
+        ours.then(|| (&raw const here).addr() - block.stack.limit().addr())
+    })
+}

@@ -63,7 +63,18 @@ pub(crate) struct ScopeState {
 /// that was not fetched. A panic wins over [`Cancelled`]. Panics outside of [`run`](crate::run).
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
-    let at = Location::caller();
+    scope_at(Location::caller(), f)
+}
+
+/// As [`scope`], for a caller that speaks for the place `at`: reports of blocked threads name it.
+///
+/// # Panics
+///
+/// As [`scope`].
+pub fn scope_at<'env, R>(
+    at: &'static Location<'static>,
+    f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+) -> R {
     let scope = Scope {
         state: ScopeState {
             running: Cell::new(0),

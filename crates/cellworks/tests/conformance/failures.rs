@@ -124,7 +124,8 @@ fn a_panic_of_a_thread_reaches_the_program<M: Machine>(machine: &M) {
                         spe.yield_now();
                         assert!(thread.0 != 1, "thread 1 fails");
                         ended.set(ended.get() + 1);
-                    });
+                    })
+                    .unwrap();
                 }));
                 let text = *result.unwrap_err().downcast::<&str>().unwrap();
                 (text, ended.get())
@@ -247,7 +248,8 @@ fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: Machine>(machine: &M) {
                 // The other thread does not unwind, so it must not be given a made-up word.
                 let word = spe.read_in_mbox();
                 unreachable!("the word {word} was never sent");
-            });
+            })
+            .unwrap();
         }));
     });
     // The panic of the thread is the first, and wins over the deadlock.
@@ -331,7 +333,8 @@ fn a_thread_that_waits_is_named<M: Machine>(machine: &M) {
                 if thread.0 == 1 {
                     spe.wait_until(&"what never comes", &mut || false);
                 }
-            });
+            })
+            .unwrap();
         }));
     });
     let waits = deadlock(result);
@@ -353,7 +356,8 @@ fn cancelled_programs_run_their_destructors<M: Machine>(machine: &M) {
             spe.threads(1, |_| {
                 let _inner = OnDrop(|| order.lock().unwrap().push("thread"));
                 spe.read_in_mbox();
-            });
+            })
+            .unwrap();
         }));
     });
     assert!(matches!(result, Err(RunError::Deadlock { .. })));

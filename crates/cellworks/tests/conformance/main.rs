@@ -4,6 +4,7 @@
 
 mod atomics;
 mod failures;
+mod interleave;
 mod memory;
 mod mfc;
 mod programs;

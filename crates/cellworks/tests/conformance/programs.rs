@@ -18,7 +18,11 @@ on_every_machine![
     threads_take_turns,
     threads_may_start_threads,
     threads_wait_for_each_other,
-    thousands_of_threads,
+    threads_run_as_many_as_their_stacks_fit,
+    spawned_threads_return_values,
+    a_scope_waits_for_threads_that_nobody_joins,
+    a_program_of_threads_has_an_argument_for_each,
+    the_stack_that_is_left_is_known,
     ordinary_memory_can_be_waited_for,
     computing_is_allowed,
     spawning_where_no_spe_is_panics,
@@ -115,7 +119,8 @@ fn threads_take_turns<M: Machine>(machine: &M) {
                         order.borrow_mut().push((round, thread));
                         spe.yield_now();
                     }
-                });
+                })
+                .unwrap();
                 order.into_inner()
             };
             ppe.spawn(spe(0), program).join().unwrap()
@@ -134,8 +139,10 @@ fn threads_may_start_threads<M: Machine>(machine: &M) {
                     spe.threads(4, |inner| {
                         spe.yield_now();
                         sum.set(sum.get() + 10 * outer.0 + inner.0);
-                    });
-                });
+                    })
+                    .unwrap();
+                })
+                .unwrap();
                 sum.get()
             };
             ppe.spawn(spe(0), program).join().unwrap()
@@ -154,7 +161,8 @@ fn threads_wait_for_each_other<M: Machine>(machine: &M) {
                     let mine = 4 - thread;
                     assert!(spe.wait_until(&"its turn", &mut || turn.get() == mine));
                     turn.set(mine + 1);
-                });
+                })
+                .unwrap();
                 turn.get()
             };
             assert_eq!(ppe.spawn(spe(0), program).join().unwrap(), 5);
@@ -162,21 +170,128 @@ fn threads_wait_for_each_other<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn thousands_of_threads<M: Machine>(machine: &M) {
-    let sum = machine
+fn threads_run_as_many_as_their_stacks_fit<M: Machine>(machine: &M) {
+    machine
         .run(|ppe| {
             let program = |spe: &M::Spe| {
                 let sum = Cell::new(0);
-                spe.threads(2_000, |thread| {
+                let add = |thread: ThreadId| {
                     spe.yield_now();
                     sum.set(sum.get() + thread.0);
-                });
-                sum.get()
+                };
+                spe.threads(60, add).unwrap();
+                assert_eq!(sum.take(), 1_770);
+                let outcome = spe.threads(2_000, add);
+                let free = spe.local_store().free_bytes();
+                assert_eq!(free, spe.local_store().bytes());
+                (outcome, sum.get())
             };
-            ppe.spawn(spe(0), program).join().unwrap()
+            let (outcome, sum) = ppe.spawn(spe(0), program).join().unwrap();
+            // A host that is not strict takes no local store for stacks.
+            let Err(error) = outcome else {
+                assert_eq!(sum, 1_999_000);
+                return;
+            };
+            assert_eq!(sum, 0, "no thread has run");
+            assert_eq!((error.threads(), error.fit()), (2_000, 64));
+            let text = error.to_string();
+            let begin = "no room for the 4096-byte stacks of 2000 cooperative threads: the local store of SPE 0 \
+                         is full: ";
+            assert!(text.starts_with(begin), "{text}");
+            let end =
+                "; 64 would fit: start fewer threads, or give them smaller stacks or less data";
+            assert!(text.ends_with(end), "{text}");
         })
         .unwrap();
-    assert_eq!(sum, 1_999_000);
+}
+
+fn spawned_threads_return_values<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let words = [1, 2, 3];
+                let order = RefCell::new(Vec::new());
+                let sum = spe.thread_scope(|scope| {
+                    let first = scope.spawn(|id| {
+                        spe.yield_now();
+                        order.borrow_mut().push(id.0);
+                        words[0]
+                    });
+                    let first = first.unwrap();
+                    assert!(!first.is_finished());
+                    // A thread may wait for another one.
+                    let second = scope.builder().stack_bytes(32 << 10).spawn(|id| {
+                        let sum = first.join().unwrap() + words[1];
+                        order.borrow_mut().push(id.0);
+                        sum
+                    });
+                    let second = second.unwrap();
+                    assert_eq!(second.id(), ThreadId(1));
+                    second.join().unwrap() + words[2]
+                });
+                (sum, order.into_inner())
+            };
+            let result = ppe.spawn(spe(0), program).join().unwrap();
+            assert_eq!(result, (6, vec![0, 1]));
+        })
+        .unwrap();
+}
+
+fn a_scope_waits_for_threads_that_nobody_joins<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let ended = Cell::new(0);
+                spe.thread_scope(|scope| {
+                    for _ in 0..3 {
+                        let thread = scope.spawn(|_| {
+                            spe.yield_now();
+                            ended.set(ended.get() + 1);
+                        });
+                        std::mem::forget(thread.unwrap());
+                    }
+                });
+                ended.get()
+            };
+            assert_eq!(ppe.spawn(spe(0), program).join().unwrap(), 3);
+        })
+        .unwrap();
+}
+
+fn a_program_of_threads_has_an_argument_for_each<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let names = ["a", "b", "c"].map(str::to_owned);
+            let handle = ppe.spawn_threads(spe(1), names, |spe, thread, name| {
+                spe.yield_now();
+                format!("{}{name}{}", spe.id(), thread.0)
+            });
+            let results = handle.join().unwrap().unwrap();
+            assert_eq!(results, ["SPE 1a0", "SPE 1b1", "SPE 1c2"]);
+            let handle = ppe.spawn_threads(spe(0), [0; 65], |_, _, _| ());
+            if let Err(error) = handle.join().unwrap() {
+                assert_eq!(error.fit(), 64);
+            }
+        })
+        .unwrap();
+}
+
+fn the_stack_that_is_left_is_known<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let outside = spe.free_stack_bytes();
+                let inside = spe.thread_scope(|scope| {
+                    let thread = scope.builder().stack_bytes(64 << 10);
+                    thread.spawn(|_| spe.free_stack_bytes()).unwrap().join()
+                });
+                (outside, inside.unwrap())
+            };
+            let (outside, inside) = ppe.spawn(spe(0), program).join().unwrap();
+            assert!(outside > 8 << 10, "{outside}");
+            assert!(inside > 32 << 10, "{inside}");
+        })
+        .unwrap();
 }
 
 fn ordinary_memory_can_be_waited_for<M: Machine>(machine: &M) {

@@ -227,7 +227,8 @@ fn threads_of_an_spe_share_a_ref_cell<M: Machine>(machine: &M) {
                     let sum = spe.stage(part).unwrap().iter().sum::<u32>();
                     spe.yield_now();
                     sums.borrow_mut()[thread.0] = sum;
-                });
+                })
+                .unwrap();
                 sums.into_inner()
             };
             ppe.spawn(spe(2), program).join().unwrap()

@@ -38,7 +38,8 @@ impl Switch {
                             spe.compute(WORK);
                             spe.yield_now();
                         }
-                    });
+                    })
+                    .unwrap();
                     let all = spe.now().since(begin);
                     (all - reference).as_nanoseconds_f64() / (each * threads) as f64
                 });

@@ -1,0 +1,223 @@
+//! Interleaved work: several inputs at a time in cooperative threads.
+
+use std::cell::{Cell, RefCell};
+
+use cellworks::machine::{InFlight, InterleaveError, Interleaved, Machine, Spe, Wait};
+
+use crate::{on_every_machine, spe};
+
+on_every_machine![
+    results_come_in_the_order_of_inputs,
+    results_come_as_they_are_completed,
+    so_many_are_in_flight,
+    one_in_flight_needs_no_thread,
+    the_number_in_flight_is_chosen,
+    staged_data_is_followed,
+    nothing_comes_of_nothing,
+    a_sink_may_wait,
+    inputs_may_be_waited_for,
+    a_panic_names_its_input,
+    a_panic_of_one_alone_names_its_input,
+    stacks_that_do_not_fit_are_an_error,
+    a_deadlock_in_a_body_ends_the_run,
+];
+
+/// Runs a program on one SPE.
+fn on_one_spe<M: Machine, R: Send>(machine: &M, program: impl FnOnce(&M::Spe) -> R + Send) -> R {
+    let outcome = machine.run(|ppe| ppe.spawn(spe(0), program).join().unwrap());
+    outcome.unwrap()
+}
+
+/// Lets inputs be completed in another order than that in which they were begun.
+fn linger<S: Spe>(spe: &S, input: usize) {
+    for _ in 0..input % 5 {
+        spe.yield_now();
+    }
+}
+
+fn results_come_in_the_order_of_inputs<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let body = |input: usize| {
+            linger(spe, input * 7);
+            input * input
+        };
+        let squares: Vec<_> = (0..100).map(|input| input * input).collect();
+        for in_flight in [InFlight::Fixed(1), InFlight::Fixed(7), InFlight::Automatic] {
+            let results = spe.interleave(in_flight, 0..100, body).collect().unwrap();
+            assert_eq!(results, squares);
+        }
+    });
+}
+
+fn results_come_as_they_are_completed<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let mut seen = Vec::new();
+        let done = spe
+            .interleave(4, [3, 0, 1, 0], |input: usize| {
+                linger(spe, input);
+                input
+            })
+            .as_completed(|index, result| seen.push((index, result)))
+            .unwrap();
+        assert_eq!(seen, [(1, 0), (3, 0), (2, 1), (0, 3)]);
+        let expected = Interleaved {
+            inputs: 4,
+            in_flight: 4,
+        };
+        assert_eq!(done, expected);
+    });
+}
+
+fn so_many_are_in_flight<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let (now, most) = (Cell::new(0), Cell::new(0));
+        let body = |_| {
+            now.set(now.get() + 1);
+            most.set(most.get().max(now.get()));
+            spe.yield_now();
+            now.set(now.get() - 1);
+        };
+        spe.interleave(5, 0..50, body).collect().unwrap();
+        assert_eq!(most.get(), 5);
+    });
+}
+
+fn one_in_flight_needs_no_thread<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let order = RefCell::new(Vec::new());
+        let body = |input| {
+            order.borrow_mut().push((input, "begins"));
+            spe.yield_now();
+            order.borrow_mut().push((input, "ends"));
+        };
+        for in_flight in [0, 1] {
+            spe.interleave(in_flight, 0..2, body).collect().unwrap();
+            let expected = [(0, "begins"), (0, "ends"), (1, "begins"), (1, "ends")];
+            assert_eq!(order.take(), expected);
+        }
+    });
+}
+
+fn the_number_in_flight_is_chosen<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let sum = Cell::new(0);
+        let body = |input: u64| sum.set(sum.get() + input);
+        let done = spe
+            .interleave(InFlight::Automatic, 0..300_000, body)
+            .as_completed(|_, ()| ())
+            .unwrap();
+        assert_eq!(done.inputs, 300_000);
+        assert_eq!(sum.get(), 299_999 * 150_000);
+        assert!((1..=64).contains(&done.in_flight));
+    });
+}
+
+fn staged_data_is_followed<M: Machine>(machine: &M) {
+    // Each entry names the next one of its chain.
+    let next: Vec<u64> = (0..4_096_u64).map(|at| (at * 5 + 1) % 4_096).collect();
+    on_one_spe(machine, |spe| {
+        let follow = |start: usize| {
+            (0..3).fold(start, |at, _| {
+                spe.stage(&next[at..=at]).unwrap()[0] as usize
+            })
+        };
+        let plain = |start: usize| (0..3).fold(start, |at, _| next[at] as usize);
+        let found = spe.interleave(8, 0..500, follow).collect().unwrap();
+        assert!(found.into_iter().eq((0..500).map(plain)));
+    });
+}
+
+fn nothing_comes_of_nothing<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        for in_flight in [InFlight::Fixed(3), InFlight::Automatic] {
+            let results = spe.interleave(in_flight, [], |input: u8| input).collect();
+            assert!(results.unwrap().is_empty());
+        }
+    });
+}
+
+fn a_sink_may_wait<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let mut seen = Vec::new();
+        let body = |input: usize| linger(spe, input);
+        spe.interleave(4, 0..40, body)
+            .as_completed(|index, ()| {
+                spe.yield_now();
+                seen.push(index);
+            })
+            .unwrap();
+        seen.sort_unstable();
+        assert!(seen.into_iter().eq(0..40));
+    });
+}
+
+fn inputs_may_be_waited_for<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let inputs = (0..40).inspect(|_| spe.yield_now());
+        let results = spe.interleave(4, inputs, |input| input).collect();
+        assert!(results.unwrap().into_iter().eq(0..40));
+    });
+}
+
+fn a_panic_names_its_input<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let (begun, mut done) = (Cell::new(0), Vec::new());
+        let body = |input: usize| {
+            begun.set(begun.get() + 1);
+            spe.yield_now();
+            assert!(input != 5, "no such key");
+            spe.yield_now();
+        };
+        let outcome = spe
+            .interleave(4, 0..100, body)
+            .as_completed(|index, ()| done.push(index));
+        let error = outcome.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the body panicked at input 5: no such key"
+        );
+        let InterleaveError::Panicked { index, payload } = error else {
+            unreachable!()
+        };
+        assert_eq!(index, 5);
+        assert_eq!(*payload.downcast::<&str>().unwrap(), "no such key");
+        // What was in flight is finished, and nothing else is begun.
+        assert!((6..=12).contains(&begun.get()), "{}", begun.get());
+        assert_eq!(done.len(), begun.get() - 1);
+    });
+}
+
+fn a_panic_of_one_alone_names_its_input<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let body = |input: usize| assert!(input != 2, "no such key");
+        let outcome = spe.interleave(InFlight::Automatic, 0..100, body).collect();
+        let text = outcome.unwrap_err().to_string();
+        assert_eq!(text, "the body panicked at input 2: no such key");
+    });
+}
+
+fn stacks_that_do_not_fit_are_an_error<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        match spe.interleave(100, 0..200, |input| input).collect() {
+            // A host that is not strict takes no local store for stacks.
+            Ok(results) => assert!(results.into_iter().eq(0..200)),
+            Err(InterleaveError::Stack(error)) => assert_eq!(error.fit(), 64),
+            Err(error) => panic!("{error}"),
+        }
+    });
+}
+
+fn a_deadlock_in_a_body_ends_the_run<M: Machine>(machine: &M) {
+    let outcome = machine.run(|ppe| {
+        let program = |spe: &M::Spe| {
+            let body = |_| spe.wait_until(&"what never comes", &mut || false);
+            let outcome = spe.interleave(2, 0..10, body).collect();
+            unreachable!("the run was cancelled, but the program has {outcome:?}");
+        };
+        drop(ppe.spawn(spe(0), program));
+    });
+    let text = outcome.unwrap_err().to_string();
+    assert!(text.starts_with("deadlock: "), "{text}");
+    let waits = text.matches("waits for what never comes").count();
+    assert_eq!(waits, 2, "{text}");
+}

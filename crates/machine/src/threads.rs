@@ -1,0 +1,345 @@
+//! Cooperative threads of one SPE, as its programs see them (CellMT, section 4).
+//!
+//! ```text
+//!   ppe.spawn_threads(spe, arguments, program) ──► one program that starts a thread for each argument
+//!   spe.threads(n, body) ────────────────────────► n threads, ids 0 to n - 1
+//!   spe.thread_scope(|scope| ...) ───────────────► scope.spawn(f) ──► ThreadHandle ── join ──► result
+//! ```
+//!
+//! Threads take turns: they switch where they wait or yield, and nowhere else. So they share what
+//! is not `Sync`, and one that waits for a transfer lets the others compute. They end before the call
+//! that started them returns, so they may borrow what that call can.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::rc::Rc;
+
+use crate::ppe::Payload;
+use crate::{Cancelled, LocalBuffer, Spe, SpeId, StageError, ThreadId};
+
+/// Bytes of local store that the stack of a cooperative thread takes, unless its size is chosen: as many as in
+/// CellMT's own test (listing 11).
+pub const THREAD_STACK_BYTES: usize = 4096;
+
+/// There is no local store left for the stacks of cooperative threads.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{}: {source}; {} would fit: start fewer threads, or give them smaller stacks or less data",
+    wanted(*.threads, *.stack_bytes),
+    .fit
+)]
+pub struct StackError {
+    threads: usize,
+    stack_bytes: usize,
+    fit: usize,
+    source: StageError,
+}
+
+fn wanted(threads: usize, stack_bytes: usize) -> String {
+    match threads {
+        1 => format!("no room for the {stack_bytes}-byte stack of a cooperative thread"),
+        _ => format!("no room for the {stack_bytes}-byte stacks of {threads} cooperative threads"),
+    }
+}
+
+impl StackError {
+    /// Whose local store it is.
+    pub fn spe(&self) -> SpeId {
+        self.source.spe()
+    }
+
+    /// How many threads were to be started.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// How many of them would have fitted.
+    pub fn fit(&self) -> usize {
+        self.fit
+    }
+}
+
+/// A cooperative thread that a machine is to start: see [`Spe::run_threads`].
+pub struct NewThread {
+    /// Its id among those of its scope.
+    pub id: ThreadId,
+    /// Bytes of its stack, if they were chosen.
+    pub stack_bytes: Option<usize>,
+    /// What it runs.
+    pub body: Box<dyn FnOnce()>,
+}
+
+/// Starts cooperative threads on an SPE: see [`Spe::run_threads`].
+pub trait StartThread {
+    /// Starts a thread. It gets its first turn when the caller waits or yields.
+    ///
+    /// If its body panics, the panic is resumed where its scope ends.
+    fn start(&self, thread: NewThread);
+}
+
+/// Starts cooperative threads that end with it: see [`Spe::thread_scope`].
+pub struct ThreadScope<'scope, 'env: 'scope, S: Spe> {
+    spe: &'env S,
+    starter: &'scope dyn StartThread,
+    started: Cell<usize>,
+    panics: Rc<Panics>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// What threads have panicked with that nobody has joined, by thread, in the order in which they did.
+type Panics = RefCell<Vec<(ThreadId, Payload)>>;
+
+/// Settings of a cooperative thread before it is spawned: see [`ThreadScope::builder`].
+#[must_use = "a thread starts with `spawn`"]
+pub struct ThreadBuilder<'a, 'scope, 'env: 'scope, S: Spe> {
+    scope: &'a ThreadScope<'scope, 'env, S>,
+    stack_bytes: Option<usize>,
+}
+
+/// Owns the right to the result of a cooperative thread, which goes on if this is dropped.
+pub struct ThreadHandle<'scope, R, S: Spe> {
+    spe: &'scope S,
+    id: ThreadId,
+    result: Rc<Outcome<R>>,
+    panics: Rc<Panics>,
+}
+
+struct Outcome<R> {
+    value: Cell<Option<R>>,
+    has_ended: Cell<bool>,
+}
+
+/// Runs `f`, and all the threads that it starts, on `spe`.
+#[track_caller]
+pub(crate) fn scope<'env, S: Spe, R>(
+    spe: &'env S,
+    f: impl for<'scope> FnOnce(&ThreadScope<'scope, 'env, S>) -> R,
+) -> R {
+    scope_at(Location::caller(), spe, f)
+}
+
+fn scope_at<'env, S: Spe, R>(
+    at: &'static Location<'static>,
+    spe: &'env S,
+    f: impl for<'scope> FnOnce(&ThreadScope<'scope, 'env, S>) -> R,
+) -> R {
+    let panics = Rc::new(Panics::default());
+    let mut f = Some(f);
+    let mut result = None;
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        spe.run_threads(at, &mut |starter| {
+            let scope = ThreadScope {
+                spe,
+                starter,
+                started: Cell::new(0),
+                panics: Rc::clone(&panics),
+                scope: PhantomData,
+                env: PhantomData,
+            };
+            let f = f.take().expect("a machine runs a scope's function once");
+            result = Some(f(&scope));
+        });
+    }));
+    let first = panics.take().into_iter().next();
+    match (ended, first) {
+        (Ok(()), None) => result.expect("a machine runs a scope's function"),
+        (Ok(()), Some((_, panic))) => resume_unwind(panic),
+        // The run was cancelled, perhaps because of the panic, which came before.
+        (Err(_), Some((_, panic))) if spe.is_cancelled() => resume_unwind(panic),
+        (Err(own), _) => resume_unwind(own),
+    }
+}
+
+/// Runs `body` in `count` threads.
+#[track_caller]
+pub(crate) fn threads<S: Spe>(
+    spe: &S,
+    count: usize,
+    body: &impl Fn(ThreadId),
+) -> Result<(), StackError> {
+    let at = Location::caller();
+    // All of them before any thread runs.
+    let stacks = (0..count).map(|_| spe.stack_room(None, at));
+    let stacks: Vec<_> = collect_stacks(stacks, count, THREAD_STACK_BYTES)?;
+    scope_at(at, spe, |scope| {
+        for stack in stacks {
+            scope.start(None, stack, body);
+        }
+    });
+    Ok(())
+}
+
+fn collect_stacks(
+    stacks: impl Iterator<Item = Result<Option<LocalBuffer>, StageError>>,
+    threads: usize,
+    stack_bytes: usize,
+) -> Result<Vec<Option<LocalBuffer>>, StackError> {
+    let mut room = Vec::with_capacity(threads);
+    for stack in stacks {
+        match stack {
+            Ok(stack) => room.push(stack),
+            Err(source) => {
+                return Err(StackError {
+                    threads,
+                    stack_bytes,
+                    fit: room.len(),
+                    source,
+                });
+            }
+        }
+    }
+    Ok(room)
+}
+
+impl<'scope, 'env, S: Spe> ThreadScope<'scope, 'env, S> {
+    /// Starts a thread that runs `f`, which is handed the thread's id. It gets its first turn when the caller
+    /// waits, yields or leaves the scope.
+    ///
+    /// # Errors
+    ///
+    /// [`StackError`] if the local store has no room for its stack, where stacks take local store.
+    #[track_caller]
+    pub fn spawn<R, F>(&self, f: F) -> Result<ThreadHandle<'scope, R, S>, StackError>
+    where
+        F: FnOnce(ThreadId) -> R + 'scope,
+        R: 'scope,
+    {
+        self.builder().spawn(f)
+    }
+
+    /// A thread to be, with a stack size of its own.
+    pub fn builder(&self) -> ThreadBuilder<'_, 'scope, 'env, S> {
+        ThreadBuilder {
+            scope: self,
+            stack_bytes: None,
+        }
+    }
+
+    fn start<R, F>(
+        &self,
+        stack_bytes: Option<usize>,
+        stack: Option<LocalBuffer>,
+        f: F,
+    ) -> ThreadHandle<'scope, R, S>
+    where
+        F: FnOnce(ThreadId) -> R + 'scope,
+        R: 'scope,
+    {
+        let spe: &'scope S = self.spe;
+        let id = ThreadId(self.started.get());
+        self.started.set(id.0 + 1);
+        let result = Rc::new(Outcome {
+            value: Cell::new(None),
+            has_ended: Cell::new(false),
+        });
+        let panics = Rc::clone(&self.panics);
+        let outcome = Rc::clone(&result);
+        let body: Box<dyn FnOnce() + 'scope> = Box::new(move || {
+            let _stack = stack;
+            match catch_unwind(AssertUnwindSafe(|| f(id))) {
+                Ok(value) => outcome.value.set(Some(value)),
+                // The end of the run, which nobody may keep from happening.
+                Err(panic) if spe.is_cancelled() => resume_unwind(panic),
+                Err(panic) => panics.borrow_mut().push((id, panic)),
+            }
+            outcome.has_ended.set(true);
+        });
+        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, which lasts until `run_threads`
+        // returns, and an implementation of the unsafe trait `Spe` has run or dropped every body by then.
+        let body = unsafe {
+            std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
+        };
+        self.starter.start(NewThread {
+            id,
+            stack_bytes,
+            body,
+        });
+        ThreadHandle {
+            spe,
+            id,
+            result,
+            panics: Rc::clone(&self.panics),
+        }
+    }
+}
+
+impl<'scope, S: Spe> ThreadBuilder<'_, 'scope, '_, S> {
+    /// How many bytes the thread's stack has. Where programs compute on a simulated SPE, they are taken from its
+    /// local store, rounded up to whole quadwords, in place of [`THREAD_STACK_BYTES`]; on a real computer they are
+    /// the size of the real stack, at least 16 KiB, in place of what the machine was built with.
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.stack_bytes = Some(bytes);
+        self
+    }
+
+    /// Starts the thread: see [`ThreadScope::spawn`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ThreadScope::spawn`].
+    #[track_caller]
+    pub fn spawn<R, F>(self, f: F) -> Result<ThreadHandle<'scope, R, S>, StackError>
+    where
+        F: FnOnce(ThreadId) -> R + 'scope,
+        R: 'scope,
+    {
+        let Self { scope, stack_bytes } = self;
+        let stack = scope
+            .spe
+            .stack_room(stack_bytes, Location::caller())
+            .map_err(|source| StackError {
+                threads: 1,
+                stack_bytes: stack_bytes.unwrap_or(THREAD_STACK_BYTES),
+                fit: 0,
+                source,
+            })?;
+        Ok(scope.start(stack_bytes, stack, f))
+    }
+}
+
+impl<R, S: Spe> ThreadHandle<'_, R, S> {
+    /// Which thread of its scope it is.
+    pub fn id(&self) -> ThreadId {
+        self.id
+    }
+
+    /// Whether the thread has ended, so that [`join`](Self::join) would not wait.
+    pub fn is_finished(&self) -> bool {
+        self.result.has_ended.get()
+    }
+
+    /// Waits for the thread to end; the other threads of the SPE run meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// What the thread's panic carried; it then counts as handled. [`Cancelled`] if the run was
+    /// cancelled and the caller is unwinding, so that it could not wait.
+    #[track_caller]
+    pub fn join(self) -> Result<R, Box<dyn Any + Send>> {
+        let has_ended = &self.result.has_ended;
+        self.spe
+            .wait_until(&Ending(self.id), &mut || has_ended.get());
+        if let Some(value) = self.result.value.take() {
+            return Ok(value);
+        }
+        let mut panics = self.panics.borrow_mut();
+        let place = panics.iter().position(|(thread, _)| *thread == self.id);
+        Err(match place {
+            Some(place) => panics.remove(place).1,
+            None => Box::new(Cancelled),
+        })
+    }
+}
+
+/// What a join waits for.
+struct Ending(ThreadId);
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "thread {} to end", self.0.0)
+    }
+}
