@@ -68,7 +68,24 @@ pub struct HostSpe {
 
 /// What keeps a view's room in a strict local store; nothing elsewhere.
 #[derive(Debug)]
-pub struct HostHold(Option<LocalBuffer>);
+pub struct HostHold(
+    /// In a box, so that moving a view moves little.
+    Option<Box<LocalBuffer>>,
+);
+
+// On a host that is not strict there is nothing to give back, and a look-up has no time to find that out by a call.
+impl Drop for HostHold {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cold]
+        fn release(buffer: Option<Box<LocalBuffer>>) {
+            drop(buffer);
+        }
+        if self.0.is_some() {
+            release(self.0.take());
+        }
+    }
+}
 
 /// A writer waits for room in an inbound mailbox as long as this lives. If it is leaked, readers
 /// look more often than they need to.
@@ -161,6 +178,37 @@ impl HostSpe {
 
     fn run(&self) -> &Arc<Run> {
         &self.worker.run
+    }
+
+    /// What `hold` does on a strict host: out of line, for the sake of look-ups on others.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Spe::hold`].
+    #[inline(never)]
+    unsafe fn hold_copy(
+        &self,
+        views: &Pages,
+        request: StageRequest,
+    ) -> Result<(NonNull<u8>, HostHold), StageError> {
+        let StageRequest { memory, bytes, .. } = request;
+        let align = request.align.max(QUADWORD_BYTES) as u32;
+        let buffer = self
+            .local_store
+            .reserve_at(bytes, align, request.what, request.at)?;
+        // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
+        // large as the local store.
+        let local = unsafe { views.base().add(buffer.address().0 as usize) };
+        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local`
+        // for writes, see above; a buffer of ours overlaps nobody's memory.
+        unsafe {
+            if request.fetch {
+                local.copy_from_nonoverlapping(memory, bytes);
+            } else {
+                local.write_bytes(UNWRITTEN, bytes);
+            }
+        }
+        Ok((local, HostHold(Some(Box::new(buffer)))))
     }
 }
 
@@ -342,35 +390,20 @@ unsafe impl Spe for HostSpe {
         self.run().send_signal(to, register, bits);
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, HostHold), StageError> {
         let StageRequest { memory, bytes, .. } = request;
-        let Some(views) = &self.views else {
-            if request.fetch {
-                prefetch(memory, bytes.min(PREFETCH_BYTES));
-            }
-            return Ok((memory, HostHold(None)));
-        };
-        let align = request.align.max(QUADWORD_BYTES) as u32;
-        let buffer = self
-            .local_store
-            .reserve_at(bytes, align, request.what, request.at)?;
-        // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
-        // large as the local store.
-        let local = unsafe { views.base().add(buffer.address().0 as usize) };
-        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local`
-        // for writes, see above; a buffer of ours overlaps nobody's memory.
-        unsafe {
-            if request.fetch {
-                local.copy_from_nonoverlapping(memory, bytes);
-            } else {
-                local.write_bytes(UNWRITTEN, bytes);
-            }
+        if let Some(views) = &self.views {
+            // SAFETY: the caller's promise.
+            return unsafe { self.hold_copy(views, request) };
         }
-        Ok((local, HostHold(Some(buffer))))
+        if request.fetch {
+            prefetch(memory, bytes.min(PREFETCH_BYTES));
+        }
+        Ok((memory, HostHold(None)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrived(&self, _hold: &HostHold) {
         // On a Cell the data would still be on its way; here cache lines are.
         threads::yield_now();

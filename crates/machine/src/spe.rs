@@ -237,6 +237,7 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     ///
     /// [`StageError`] if the local store has no room.
     #[track_caller]
+    #[inline(always)]
     fn stage_ahead<'a, T: Pod>(
         &'a self,
         source: &'a [T],
@@ -250,6 +251,7 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     ///
     /// [`StageError`] if the local store has no room.
     #[track_caller]
+    #[inline(always)]
     fn stage<'a, T: Pod>(&'a self, source: &'a [T]) -> Result<Staged<'a, T, Self>, StageError> {
         Ok(Pending::new(self, source, Location::caller())?.wait())
     }

@@ -75,6 +75,7 @@ pub struct StageRequest {
 const ALIGN_MAX: usize = crate::memory::LINE_BYTES;
 
 impl StageRequest {
+    #[inline(always)]
     fn new<T>(memory: NonNull<T>, len: usize, fetch: bool, at: &'static Location<'static>) -> Self {
         const {
             assert!(
@@ -100,7 +101,10 @@ pub struct Pending<'a, T, S: Spe> {
     spe: &'a S,
 }
 
+// These are inlined for the sake of who waits: after a switch of threads the processor predicts none of the returns
+// right that lie between the switch and the program.
 impl<'a, T: Pod, S: Spe> Pending<'a, T, S> {
+    #[inline(always)]
     pub(crate) fn new(
         spe: &'a S,
         source: &'a [T],
@@ -120,6 +124,7 @@ impl<'a, T: Pod, S: Spe> Pending<'a, T, S> {
     }
 
     /// Waits until the data has arrived; other threads of the SPE run meanwhile.
+    #[inline(always)]
     pub fn wait(self) -> Staged<'a, T, S> {
         self.spe.arrived(&self.staged._hold);
         self.staged

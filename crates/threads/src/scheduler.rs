@@ -852,12 +852,12 @@ pub(crate) fn running_block() -> Option<&'static Block> {
 ///
 /// During unwinding it returns at once as well: destructors that yield would show other threads a
 /// `std::thread::panicking()` that is not theirs. If the core has been cancelled it unwinds, as every call that waits.
-#[inline]
+#[inline(always)]
 pub fn yield_now() {
     with(|s| {
         if s.has_ready() && !panicking() {
             s.go_round();
-        } else {
+        } else if s.has_ready() || s.mode.get() != 0 {
             yield_slowly(s);
         }
     });

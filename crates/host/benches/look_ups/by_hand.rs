@@ -1,0 +1,156 @@
+//! Pipelines for look-ups, as they are written by hand where nothing else hides the misses.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use crate::{GROUP, follow, key};
+
+#[inline(always)]
+fn prefetch(table: &[u64], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch has no effect but on the cache.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const table[at]).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (table, at);
+}
+
+/// Chen et al., "Improving hash join performance through prefetching" (2004): a group goes through each stage together.
+pub fn group<const L: usize>(table: &[u64], probes: usize) -> u64 {
+    let mask = table.len() - 1;
+    let mut sum = 0_u64;
+    for begin in (0..probes).step_by(GROUP) {
+        let count = GROUP.min(probes - begin);
+        let (mut keys, mut at, mut words) = ([0; GROUP], [0; GROUP], [0; GROUP]);
+        for lane in 0..count {
+            keys[lane] = key(begin + lane);
+            at[lane] = keys[lane] as usize & mask;
+            prefetch(table, at[lane]);
+        }
+        for step in 0..L {
+            for lane in 0..count {
+                words[lane] = table[at[lane]];
+                at[lane] = follow(words[lane], keys[lane], mask);
+                if step + 1 < L {
+                    prefetch(table, at[lane]);
+                }
+            }
+        }
+        for word in &words[..count] {
+            sum = sum.wrapping_add(*word);
+        }
+    }
+    sum
+}
+
+/// Kocberber et al., "Asynchronous memory access chaining" (2015): each look-up has a state of its own, and goes on
+/// to the next one when it is done.
+pub fn amac<const L: usize>(table: &[u64], probes: usize) -> u64 {
+    #[derive(Clone, Copy, Default)]
+    struct State {
+        key: u64,
+        at: usize,
+        steps_left: usize,
+    }
+    let mask = table.len() - 1;
+    let (mut sum, mut next, mut under_way) = (0_u64, 0, 0);
+    let mut states = [State::default(); GROUP];
+    let begin = |state: &mut State, next: &mut usize| {
+        let key = key(*next);
+        *next += 1;
+        *state = State {
+            key,
+            at: key as usize & mask,
+            steps_left: L,
+        };
+        prefetch(table, state.at);
+    };
+    for state in &mut states {
+        if next < probes {
+            begin(state, &mut next);
+            under_way += 1;
+        }
+    }
+    while under_way > 0 {
+        for state in &mut states {
+            if state.steps_left == 0 {
+                continue;
+            }
+            let word = table[state.at];
+            state.steps_left -= 1;
+            if state.steps_left > 0 {
+                state.at = follow(word, state.key, mask);
+                prefetch(table, state.at);
+                continue;
+            }
+            sum = sum.wrapping_add(word);
+            if next < probes {
+                begin(state, &mut next);
+            } else {
+                under_way -= 1;
+            }
+        }
+    }
+    sum
+}
+
+/// Pending once.
+struct Later(bool);
+
+impl Future for Later {
+    type Output = ();
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+/// A ring of futures of one type, each polled in turn, and made anew in its place when it is done.
+pub fn futures<const L: usize>(table: &[u64], probes: usize) -> u64 {
+    let mask = table.len() - 1;
+    let look_up = |key: u64| async move {
+        let mut at = key as usize & mask;
+        let mut word = 0;
+        for _ in 0..L {
+            prefetch(table, at);
+            Later(false).await;
+            word = table[at];
+            at = follow(word, key, mask);
+        }
+        word
+    };
+    let mut ring: Vec<_> = (0..GROUP).map(|_| None).collect();
+    let mut ring = pin!(ring.as_mut_slice());
+    let mut context = Context::from_waker(Waker::noop());
+    let (mut sum, mut next, mut under_way) = (0_u64, 0, 0);
+    for place in ring.iter_mut() {
+        if next < probes {
+            *place = Some(look_up(key(next)));
+            next += 1;
+            under_way += 1;
+        }
+    }
+    while under_way > 0 {
+        for place in ring.iter_mut() {
+            let Some(future) = place else { continue };
+            // SAFETY: the vector does not move, and a future is dropped in its place.
+            let future = unsafe { Pin::new_unchecked(future) };
+            let Poll::Ready(word) = future.poll(&mut context) else {
+                continue;
+            };
+            sum = sum.wrapping_add(word);
+            *place = (next < probes).then(|| look_up(key(next)));
+            next += 1;
+            under_way -= usize::from(place.is_none());
+        }
+    }
+    sum
+}

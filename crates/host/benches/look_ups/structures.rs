@@ -1,0 +1,247 @@
+//! Structures of pointers, walked by ordinary code: a B+-tree, a graph, and a hash join with chained buckets.
+//!
+//! Each look-up is one function, generic over how it reads a node; the plain loop reads the memory, the interleaved run
+//! stages it. Nothing else differs.
+
+use cellworks_host::HostSpe;
+use cellworks_machine::{InFlight, Spe};
+
+use crate::memory::{Pages, Table};
+use crate::{Method, compare, key};
+
+/// Look-ups in one measurement.
+const PROBES: usize = 1 << 18;
+
+/// Reads the nodes of a structure: `words` words from `at` on.
+trait Read {
+    fn read<const N: usize>(&self, memory: &[u64], at: usize) -> [u64; N];
+}
+
+/// By plain loads.
+struct Plainly;
+
+impl Read for Plainly {
+    #[inline(always)]
+    fn read<const N: usize>(&self, memory: &[u64], at: usize) -> [u64; N] {
+        *memory[at..]
+            .first_chunk()
+            .expect("a node lies in the memory")
+    }
+}
+
+/// By staging.
+struct Staging<'a>(&'a HostSpe);
+
+impl Read for Staging<'_> {
+    #[inline(always)]
+    fn read<const N: usize>(&self, memory: &[u64], at: usize) -> [u64; N] {
+        let node = self.0.stage(&memory[at..at + N]).expect("room for a node");
+        *node.first_chunk().expect("as many words as were staged")
+    }
+}
+
+pub fn measure(spe: &HostSpe, bytes: usize) {
+    let mut memory = Table::new(bytes, Pages::Huge);
+
+    let tree = Tree::build(memory.words_mut());
+    println!(
+        "\n## B+-tree of {} levels with {} keys\n",
+        tree.levels, tree.keys
+    );
+    three(
+        spe,
+        tree.levels,
+        &|probe| tree.find(&Plainly, memory.words(), probe),
+        &|probe| tree.find(&Staging(spe), memory.words(), probe),
+    );
+
+    println!(
+        "\n## Walks of 8 steps in a graph of {} nodes\n",
+        bytes / NODE_BYTES
+    );
+    fill_graph(memory.words_mut());
+    three(
+        spe,
+        8,
+        &|probe| walk(&Plainly, memory.words(), probe),
+        &|probe| walk(&Staging(spe), memory.words(), probe),
+    );
+
+    let join = Join::build(memory.words_mut());
+    println!(
+        "\n## Hash join with a build side of {} rows in chains\n",
+        join.rows
+    );
+    three(
+        spe,
+        1,
+        &|probe| join.probe(&Plainly, memory.words(), probe),
+        &|probe| join.probe(&Staging(spe), memory.words(), probe),
+    );
+}
+
+/// Measures a look-up in a plain loop, and interleaved.
+fn three(
+    spe: &HostSpe,
+    misses: usize,
+    plainly: &dyn Fn(usize) -> u64,
+    staging: &dyn Fn(usize) -> u64,
+) {
+    let interleave = |in_flight: InFlight, probes: usize| {
+        let mut sum = 0_u64;
+        spe.interleave(in_flight, 0..probes, staging)
+            .as_completed(|_, word| sum = sum.wrapping_add(word))
+            .expect("a host needs no room for stacks");
+        sum
+    };
+    let add = |sum: u64, probe| sum.wrapping_add(plainly(probe));
+    let methods: Vec<Method<'_>> = vec![
+        ("plain loop", Box::new(|probes| (0..probes).fold(0, add))),
+        (
+            "**interleave**, 16",
+            Box::new(|probes| interleave(16.into(), probes)),
+        ),
+        (
+            "**interleave**, 32",
+            Box::new(|probes| interleave(32.into(), probes)),
+        ),
+        (
+            "**interleave**, automatic",
+            Box::new(|probes| interleave(InFlight::Automatic, probes)),
+        ),
+    ];
+    compare(&methods, PROBES, misses);
+}
+
+/// A B+-tree whose inner nodes have 8 keys (a line) and 9 children, laid out level by level; its keys are
+/// the multiples of 2 from 0 on.
+struct Tree {
+    levels: usize,
+    keys: u64,
+    /// Where each level begins, the root first.
+    begins: Vec<usize>,
+}
+
+const FANOUT: usize = 9;
+const NODE_WORDS: usize = FANOUT - 1;
+
+impl Tree {
+    fn build(memory: &mut [u64]) -> Self {
+        // A level has 9 times as many nodes as the one above.
+        let (mut begins, mut nodes) = (vec![0], 1);
+        loop {
+            let end = begins.last().expect("there is a root") + nodes * NODE_WORDS;
+            if end + nodes * FANOUT * NODE_WORDS > memory.len() {
+                break;
+            }
+            begins.push(end);
+            nodes *= FANOUT;
+        }
+        let levels = begins.len();
+        // Under a node of the level above the leaves there are 9 leaves of 8 keys.
+        let keys = (nodes * NODE_WORDS) as u64;
+        for (level, begin) in begins.iter().enumerate() {
+            let below = keys / FANOUT.pow(level as u32) as u64;
+            for node in 0..FANOUT.pow(level as u32) {
+                for slot in 0..NODE_WORDS {
+                    let first = node as u64 * below;
+                    memory[begin + node * NODE_WORDS + slot] = if level + 1 == levels {
+                        2 * (first + slot as u64)
+                    } else {
+                        // The first key of the child to the right.
+                        2 * (first + (slot as u64 + 1) * (below / FANOUT as u64))
+                    };
+                }
+            }
+        }
+        Self {
+            levels,
+            keys,
+            begins,
+        }
+    }
+
+    /// How many keys are smaller than one that is asked for, if it is there.
+    #[inline(always)]
+    fn find(&self, reader: &impl Read, memory: &[u64], probe: usize) -> u64 {
+        let wanted = key(probe) % (2 * self.keys);
+        let mut node = 0;
+        for (level, begin) in self.begins.iter().enumerate() {
+            let keys: [u64; NODE_WORDS] = reader.read(memory, begin + node * NODE_WORDS);
+            if level + 1 == self.levels {
+                let found = keys.iter().position(|key| *key == wanted);
+                return found.map_or(0, |slot| (node * NODE_WORDS + slot) as u64);
+            }
+            let child = keys.iter().filter(|key| **key <= wanted).count();
+            node = node * FANOUT + child;
+        }
+        unreachable!("the last level returns")
+    }
+}
+
+const NODE_BYTES: usize = 64;
+
+/// Nodes of 8 words: 7 edges to other nodes, and a value.
+fn fill_graph(memory: &mut [u64]) {
+    let nodes = memory.len() as u64 / 8;
+    for (at, word) in memory.iter_mut().enumerate() {
+        *word = key(at) % nodes;
+    }
+}
+
+#[inline(always)]
+fn walk(reader: &impl Read, memory: &[u64], probe: usize) -> u64 {
+    let key = key(probe);
+    let mut node = key as usize % (memory.len() / 8);
+    let mut sum = 0_u64;
+    for step in 0..8 {
+        let words: [u64; 8] = reader.read(memory, node * 8);
+        sum = sum.wrapping_add(words[7]);
+        node = words[(key >> (8 * step)) as usize % 7] as usize;
+    }
+    sum
+}
+
+/// The build side of a hash join: buckets that hold the first row of a chain, and rows of key, payload and next row.
+struct Join {
+    rows: usize,
+    buckets: usize,
+}
+
+const ROW_WORDS: usize = 4;
+const NO_ROW: u64 = u64::MAX;
+
+impl Join {
+    fn build(memory: &mut [u64]) -> Self {
+        // One word for a bucket and four for a row.
+        let rows = memory.len() / (ROW_WORDS + 2);
+        let buckets = rows.next_power_of_two() / 2;
+        memory[..buckets].fill(NO_ROW);
+        for row in 0..rows {
+            let key = key(row);
+            let bucket = key as usize & (buckets - 1);
+            let at = buckets + row * ROW_WORDS;
+            memory[at] = key;
+            memory[at + 1] = row as u64;
+            memory[at + 2] = memory[bucket];
+            memory[bucket] = row as u64;
+        }
+        Self { rows, buckets }
+    }
+
+    /// The payload of the row that has a key; half of the keys have none.
+    #[inline(always)]
+    fn probe(&self, reader: &impl Read, memory: &[u64], probe: usize) -> u64 {
+        let key = key(probe * 2_654_435_761 % (2 * self.rows));
+        let [mut row] = reader.read(memory, key as usize & (self.buckets - 1));
+        while row != NO_ROW {
+            let [found, payload, next, _]: [u64; ROW_WORDS] =
+                reader.read(memory, self.buckets + row as usize * ROW_WORDS);
+            if found == key {
+                return payload;
+            }
+            row = next;
+        }
+        0
+    }
+}
