@@ -176,6 +176,16 @@ fn a_matrix_has_every_pair() {
 }
 
 #[test]
+fn the_rest_of_a_blade_is_the_other_cell() {
+    let run = qs20("--matrix signal");
+    let table = measured(&run);
+    assert!(table.contains("\nother Cell "), "{table}");
+    assert!(!table.contains("across memory modules"), "{table}");
+    let text = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(" to an SPE in the other Cell, "), "{table}");
+}
+
+#[test]
 fn counters_are_in_the_table_in_json_and_on_the_page() {
     let report = json("-f dmaget -n 2 -b 4k -i 20 -w 0 --counters");
     let counters = &report["counters"];

@@ -1,6 +1,6 @@
 //! Advice on made-up machines.
 
-use cellworks_machine::{CellId, ModuleId, SpeSite};
+use cellworks_machine::{CellId, Distance, ModuleId, SpeSite};
 use serde_json::json;
 
 use super::*;
@@ -409,6 +409,31 @@ fn matrices_say_where_neighbours_sit() {
              there, and 210 ns across Cells, 10.5 times as long.",
             "How far apart SPEs sit makes no difference where a block of 1 MB takes 50.0 us to 51.0 us one way at \
              any distance.",
+        ]
+    );
+}
+
+#[test]
+fn spes_of_two_cells_are_in_the_other_cell() {
+    let blade = machine(&[2, 2]);
+    let other_cell = blade.name_of(Distance::AcrossModules);
+    let matrices = [
+        matrix(
+            Primitive::Mailbox,
+            &[("same Cell", Some(79.0)), (other_cell, Some(300.0))],
+        ),
+        matrix(
+            Primitive::Signal,
+            &[("same Cell", Some(300.0)), (other_cell, Some(79.0))],
+        ),
+    ];
+    assert_eq!(
+        texts(advise(&blade, &[], &[], &matrices)),
+        [
+            "Place SPEs that exchange data in the same Cell: a mailbox word takes 79.0 ns one way there, and 300 ns \
+             to an SPE in the other Cell, 3.80 times as long.",
+            "Place SPEs that exchange data in different Cells: a signal takes 79.0 ns one way there, and 300 ns in \
+             the same Cell, 3.80 times as long.",
         ]
     );
 }
