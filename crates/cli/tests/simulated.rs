@@ -121,6 +121,27 @@ fn every_function_becomes_steady() {
 }
 
 #[test]
+fn results_name_nothing_that_the_machine_does_not_have() {
+    let results = |arguments: &str| {
+        let report = json(arguments);
+        let results = list(&report, "results").iter();
+        let names = results.map(|result| result["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    // No SPE sleeps, so none is woken; and any table is memory, as there are no caches.
+    assert_eq!(results("-f wakeup"), ["word_one_way_ns"]);
+    assert_eq!(
+        results("-f chase -b 16k --hazards off"),
+        ["memory_latency_ns"]
+    );
+    let run = qs20("-f wakeup");
+    let table = measured(&run);
+    let title = "\nwakeup: a word to an SPE that has waited, one way\n";
+    assert!(table.contains(title), "{table}");
+    assert!(!table.contains("sleeps"), "{table}");
+}
+
+#[test]
 fn a_report_says_what_was_simulated() {
     let report = json("-f mailbox");
     let machine = &report["machine"];
@@ -173,6 +194,16 @@ fn a_matrix_has_every_pair() {
         (&matrix["pairs"], &matrix["pairs_measured"]),
         (&120.into(), &120.into())
     );
+}
+
+#[test]
+fn the_rest_of_a_blade_is_the_other_cell() {
+    let run = qs20("--matrix signal");
+    let table = measured(&run);
+    assert!(table.contains("\nother Cell "), "{table}");
+    assert!(!table.contains("across memory modules"), "{table}");
+    let text = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(" to an SPE in the other Cell, "), "{table}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a machine is made of: SPEs in Cells, memory modules, and who is near whom.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::{CellId, ModuleId, SpeId};
@@ -40,7 +41,7 @@ pub struct SpeSite {
     pub place: String,
 }
 
-/// How far apart two SPEs are, from near to far.
+/// How far apart two SPEs are, from near to far. [`Topology::name_of`] has the words that suit a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// The same SPE.
@@ -58,13 +59,19 @@ pub enum Distance {
 
 impl fmt::Display for Distance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.write_str(self.name())
+    }
+}
+
+impl Distance {
+    const fn name(self) -> &'static str {
+        match self {
             Self::Same => "same SPE",
             Self::SameCore => "same core",
             Self::SameCell => "same Cell",
             Self::AcrossCells => "across Cells",
             Self::AcrossModules => "across memory modules",
-        })
+        }
     }
 }
 
@@ -153,6 +160,32 @@ impl Topology {
     /// If the machine has no such Cell.
     pub fn nearest_module(&self, cell: CellId) -> ModuleId {
         self.cells[cell.index()]
+    }
+
+    /// What a distance is called on this machine, in the words that say most there: of two Cells, each is the
+    /// `other Cell` of the other's SPEs, whatever memory it is next to; and where no two of more Cells are
+    /// next to the same memory module, all are `across Cells`. Any other distance has its own name.
+    ///
+    /// ```
+    /// use cellworks_machine::{Distance, ModuleId, Topology};
+    /// let name = |nearest_modules: &[u16]| {
+    ///     let cells = nearest_modules.iter().copied().map(ModuleId::new).collect();
+    ///     Topology::new("a machine", cells, Vec::new()).name_of(Distance::AcrossModules)
+    /// };
+    /// assert_eq!(name(&[0, 1]), "other Cell");
+    /// assert_eq!(name(&[0, 1, 2]), "across Cells");
+    /// assert_eq!(name(&[0, 0, 1, 1]), "across memory modules");
+    /// ```
+    pub fn name_of(&self, distance: Distance) -> &'static str {
+        let modules: BTreeSet<ModuleId> = self.cells.iter().copied().collect();
+        let each_has_its_own = modules.len() == self.cells.len();
+        match distance {
+            Distance::AcrossCells | Distance::AcrossModules if self.cells.len() == 2 => {
+                "other Cell"
+            }
+            Distance::AcrossModules if each_has_its_own => Distance::AcrossCells.name(),
+            distance => distance.name(),
+        }
     }
 
     /// How far apart two SPEs are.

@@ -3,7 +3,7 @@
 mod made_up;
 
 use cellworks_report::{Report, html};
-use cellworks_stats::{Between, Function, Parameters};
+use cellworks_stats::{Between, Buffers, Function, Parameters};
 use made_up::{
     alone, captured_64_cores, doubtful, empty, matrix, measurement, on_memory, times, two_cores,
 };
@@ -195,4 +195,128 @@ fn lines_are_named_by_what_they_differ_in() {
         "memory-spe, 1 SPE, 7 loading, Cell 0, module 0",
     ];
     assert_eq!(names(&report, "Time against block size"), loaded);
+}
+
+/// A report of a simulated blade has blocks by 1 to 16 SPEs, on shared and on private buffers, in two
+/// memory modules, and in local stores of two Cells.
+fn many_curves() -> Report {
+    let mut report = empty(16, 8);
+    let mut add = |parameters: &Parameters| {
+        for bytes in [128, 1 << 10, 16 << 10] {
+            let parameters = Parameters {
+                block_bytes: Some(bytes),
+                ..parameters.clone()
+            };
+            // No two have the same time, so that it tells them apart.
+            let ns = 100.0 + report.measurements.len() as f64;
+            report
+                .measurements
+                .push(measurement(Function::DmaGet, ns, parameters));
+        }
+    };
+    for module in [0, 1] {
+        for spes in [1, 2, 4, 8, 16] {
+            for buffers in [Buffers::Shared, Buffers::Private] {
+                if (spes, buffers) == (1, Buffers::Private) {
+                    continue;
+                }
+                add(&Parameters {
+                    spes,
+                    module: Some(module),
+                    buffers: Some(buffers),
+                    ..alone(Between::MemorySpe)
+                });
+            }
+        }
+    }
+    for cell in [0, 1] {
+        for spes in [2, 4, 8, 16] {
+            add(&Parameters {
+                spes,
+                cell,
+                buffers: Some(Buffers::Shared),
+                ..alone(Between::SpeSpe)
+            });
+        }
+    }
+    report
+}
+
+#[test]
+fn more_curves_than_can_be_told_apart_are_several_charts() {
+    let report = many_curves();
+    let groups = [
+        "memory-spe, shared, Cell 0, module 0",
+        "memory-spe, shared, Cell 0, module 1",
+        "memory-spe, private, Cell 0, module 0",
+        "memory-spe, private, Cell 0, module 1",
+        "spe-spe, shared",
+    ];
+    let titles = ["Time", "Bandwidth"]
+        .map(|what| groups.map(|group| format!("{what} against block size: {group}")));
+    assert_eq!(charts(&report), titles.concat());
+
+    let html = html::render(&report);
+    let legends: Vec<Vec<&str>> = html
+        .split("<ul class=\"legend\">")
+        .skip(1)
+        .map(|rest| {
+            let legend = rest.split("</ul>").next().unwrap();
+            let names = legend.split("</svg>").skip(1);
+            names.map(|rest| rest.split('<').next().unwrap()).collect()
+        })
+        .collect();
+    // One SPE shares with nobody, so it starts the shared and the private ones.
+    let by_number = ["1 SPE", "2 SPEs", "4 SPEs", "8 SPEs", "16 SPEs"];
+    for names in &legends[..4] {
+        assert_eq!(*names, by_number);
+    }
+    assert_eq!(legends[4][0], "an SPE and another, Cell 0");
+    assert_eq!(legends[4][7], "16 SPEs, Cell 1");
+    assert_eq!(legends[4].len(), 8);
+
+    for measurement in &report.measurements {
+        let median = format!("median {} ns", measurement.latency_ns.p50);
+        assert!(html.contains(&median), "{median}");
+    }
+    // What is hovered over is named in full.
+    assert!(html.contains("memory-spe, private, Cell 0, module 1, 16 SPEs"));
+}
+
+#[test]
+fn charts_of_one_function_have_the_same_axes() {
+    let html = html::render(&many_curves());
+    let axes: Vec<&str> = html
+        .split("<g class=\"axis\">")
+        .skip(1)
+        .map(|rest| rest.split("</g>").next().unwrap())
+        .collect();
+    let (times, bandwidths) = axes.split_at(5);
+    for of_one_kind in [times, bandwidths] {
+        assert!(of_one_kind.iter().all(|axes| *axes == of_one_kind[0]));
+    }
+    assert_ne!(times[0], bandwidths[0]);
+}
+
+#[test]
+fn many_curves_that_only_their_numbers_of_spes_tell_apart_are_several_charts_too() {
+    let mut report = empty(12, 12);
+    for spes in 1..=12 {
+        for bytes in [128, 1 << 10, 16 << 10] {
+            let parameters = Parameters {
+                spes,
+                ..on_memory(bytes)
+            };
+            report
+                .measurements
+                .push(measurement(Function::DmaGet, 90.0, parameters));
+        }
+    }
+    assert_eq!(
+        charts(&report)[..2],
+        [
+            "Time against block size: 1 SPE to 6 SPEs",
+            "Time against block size: 7 SPEs to 12 SPEs",
+        ]
+    );
 }

@@ -395,8 +395,9 @@ impl Hazards {
         self.local(now_fs, Use::Release, spe, lsa, bytes)
     }
 
-    /// A word is written to the inbound mailbox of an SPE, which is full. The hardware lets it replace the
-    /// newest word there (IBM's programming tutorial, "Mailboxes"); `machine` makes the writer wait.
+    /// A word is written to the inbound mailbox of an SPE, which is full: told once of each put and of each
+    /// element of a list, however often it tries. The hardware lets it replace the newest word there (IBM's
+    /// programming tutorial, "Mailboxes"); `machine` makes the writer wait.
     #[must_use = "a hazard ends the run"]
     pub fn mailbox_full(&mut self, now_fs: u64, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {

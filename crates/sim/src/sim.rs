@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellId, Machine, ModuleId, Ppe, RunError, Span, SpeSite, Topology};
+use cellworks_threads as threads;
 
 use crate::engine::World;
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
@@ -229,7 +230,8 @@ impl Sim {
         lock(&self.trace_error).take()
     }
 
-    /// A run begins: the only one, as runs at once would meet in the local stores.
+    /// A run begins: the only one of this machine, as runs at once would meet in the local stores, and the only
+    /// one of its OS thread, whose cooperative threads are those of one machine.
     #[track_caller]
     pub(crate) fn begin_run(&self) -> Running<'_> {
         assert!(
@@ -237,7 +239,14 @@ impl Sim {
             "{} runs a program already, which this one was started in or beside; make a machine for each run",
             self.topology.name()
         );
-        Running(&self.is_running)
+        let running = Running(&self.is_running);
+        assert!(
+            !threads::is_running(),
+            "{} cannot run a program inside of a program of another machine: an OS thread runs one machine at a \
+             time; run it before or after the other, or on an OS thread of its own (`std::thread::scope`)",
+            self.topology.name()
+        );
+        running
     }
 
     /// Takes down what a run did.

@@ -211,6 +211,43 @@ fn room_in_a_mailbox_is_not_lost_to_a_program_that_has_ended() {
 }
 
 #[test]
+fn a_put_that_waits_for_room_is_one_hazard_however_often_it_tries() {
+    const PUTS: u32 = 6;
+    let sim = qs20();
+    sim.run(|ppe| {
+        let in_mbox = ProblemStateRegister::InMbox.of(OTHER);
+        let senders = [0, 2, 3].map(|sender| {
+            ppe.spawn(SpeId::new(sender), move |spe| {
+                // Each place is used by the put of one sender, and the others try in vain.
+                for _ in 0..PUTS {
+                    spe.mfc()
+                        .issue(RawCommand::put(LsAddr(0xc), in_mbox, 4, TAG))
+                        .unwrap();
+                }
+                spe.mfc().wait_all(TagMask::ALL);
+            })
+        });
+        let reader = ppe.spawn(OTHER, |spe| {
+            for _ in 0..3 * PUTS {
+                spe.compute(Cycles(1_000_000));
+                spe.read_in_mbox();
+            }
+        });
+        senders
+            .into_iter()
+            .for_each(|sender| sender.join().unwrap());
+        reader.join().unwrap();
+    })
+    .unwrap();
+    let counters = sim.counters().unwrap();
+    // All but those that filled the mailbox.
+    assert_eq!(counters.hazards_seen, u64::from(3 * PUTS - 4));
+    let full = |hazard: &String| hazard.contains("inbound mailbox of SPE 1");
+    assert!(counters.hazards.iter().all(full), "{:?}", counters.hazards);
+    assert_eq!(counters.hazards.len(), 3);
+}
+
+#[test]
 fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
     let qs20 = Description::built_in("qs20").unwrap();
     let sim = Sim::builder(qs20).hazards(HazardWatch::Error).build();

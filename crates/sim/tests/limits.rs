@@ -229,6 +229,24 @@ fn a_machine_runs_one_program_at_a_time() {
 }
 
 #[test]
+fn a_program_of_another_machine_cannot_run_a_machine_and_is_told_what_to_do() {
+    let (outer, inner) = (limited().build(), limited().build());
+    let refusal = || {
+        let ran = catch_unwind(std::panic::AssertUnwindSafe(|| inner.run(|_| ())));
+        ran.unwrap_err().downcast_ref::<String>().unwrap().clone()
+    };
+    let refusals = outer.run(|ppe| {
+        let of_spe = ppe.spawn(SPE, |_| refusal()).join().unwrap();
+        [refusal(), of_spe]
+    });
+    let expected = "qs20 cannot run a program inside of a program of another machine: an OS thread runs one machine \
+        at a time; run it before or after the other, or on an OS thread of its own (`std::thread::scope`)";
+    assert_eq!(refusals.unwrap(), [expected, expected]);
+    // Afterwards it can.
+    inner.run(|_| ()).unwrap();
+}
+
+#[test]
 fn another_machine_runs_on_another_os_thread() {
     let (outer, inner) = (limited().build(), limited().build());
     let sum = outer.run(|ppe| {

@@ -66,7 +66,13 @@ pub fn advise(
         ("tiles", run.tiles().into_iter().collect()),
         ("misses", run.misses()),
         ("atomics", run.atomics()),
-        ("waiting", run.waiting().into_iter().collect()),
+        (
+            "waiting",
+            run.waiting()
+                .or(run.waiting_in_hardware())
+                .into_iter()
+                .collect(),
+        ),
     ];
     by_topic
         .into_iter()
@@ -544,8 +550,9 @@ impl Run<'_> {
 
     /// Whether main memory answers several requests at once.
     fn at_once(&self) -> Option<String> {
-        let findings = self.findings_named("misses_in_flight");
-        let finding = findings.first()?;
+        let finding = ["misses_in_flight", "commands_in_flight"]
+            .into_iter()
+            .find_map(|name| self.findings_named(name).into_iter().next())?;
         let chains = number(finding, "chains")?;
         let table = number(finding, "table_bytes");
         let chase = |chains| {
@@ -678,6 +685,32 @@ impl Run<'_> {
             Compared::Less(_) => Some(need_not_spin("less than")),
             Compared::Unclear => None,
         }
+    }
+
+    /// What waiting costs where SPEs do not sleep.
+    fn waiting_in_hardware(&self) -> Option<String> {
+        let found = self.findings_named("word_one_way_ns");
+        let from = |between: &str| {
+            found
+                .iter()
+                .find(|finding| {
+                    finding
+                        .parameters
+                        .get("between")
+                        .is_some_and(|b| b == between)
+                })
+                .map(|finding| time(finding.value))
+        };
+        let from_the_ppe = from("ppe-spe").map(|ns| format!("one from the PPE after {ns}"));
+        let from_an_spe = from("spe-spe").map(|ns| format!("one from another SPE after {ns}"));
+        let words: Vec<String> = from_the_ppe.into_iter().chain(from_an_spe).collect();
+        (!words.is_empty()).then(|| {
+            format!(
+                "Let SPEs wait for words, and do not poll: an SPE waits in hardware, so nobody has to wake it, and \
+                 has {}.",
+                listed(&words)
+            )
+        })
     }
 
     fn all<'s>(

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use crate::Function;
 use crate::report::{Finding, Measurement};
+use crate::{Between, Function};
 
 /// How much slower a table twice as large must be for a cache to end between the two. Misses of
 /// translation buffers, too, make larger tables slower, but by less. Of tables that are closer in
@@ -60,10 +60,36 @@ pub fn findings(measurements: &[Measurement]) -> Vec<Finding> {
     if let Some(beyond_caches) = beyond_caches(&curve) {
         chases.retain(|chase| chase.table_bytes >= beyond_caches);
         findings.extend(memory_latency(&chases));
-        findings.extend(misses_in_flight(&chases));
+        findings.extend(in_flight(&chases, "misses"));
     }
     findings.extend(copy_bandwidth(measurements));
-    findings.extend(measurements.iter().filter_map(wake_up));
+    findings.extend(words_to_waiting_spes("wake_up_ns", measurements));
+    findings
+}
+
+/// Quantities that follow from several measurements on a machine whose SPEs reach main memory by DMA
+/// alone and wait in hardware, as the simulated ones do; such as those of
+/// [`characterize_simulated`](crate::characterize_simulated). What cannot be said from these measurements is
+/// left out.
+///
+/// There are no caches to look for, so any table is memory, and nobody sleeps, so nobody is woken:
+///
+/// | name | unit | parameters | from |
+/// |---|---|---|---|
+/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` by one chain, idle and for each number of loading SPEs, through the largest table for which there is a load, or the largest of all if there is none |
+/// | `commands_in_flight` | commands | `table_bytes`, `chains` | `chase` by one chain and by several through the largest such table: the latency of a get divided by the shortest time for one, rounded to a tenth, and the fewest chains that come within 5 % of that |
+/// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE: by Little's law the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth; for each memory module |
+/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | as in [`findings`] |
+/// | `word_one_way_ns` | ns | `between`, `cell`, `spes` | each `wakeup`: from writing a word until the SPE that waits for it has it |
+///
+/// All times are medians.
+pub fn findings_simulated(measurements: &[Measurement]) -> Vec<Finding> {
+    let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
+    let mut findings = memory_latency(&chases);
+    findings.extend(in_flight(&chases, "commands"));
+    findings.extend(lines_in_flight(measurements));
+    findings.extend(copy_bandwidth(measurements));
+    findings.extend(words_to_waiting_spes("word_one_way_ns", measurements));
     findings
 }
 
@@ -227,7 +253,8 @@ fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
         .collect()
 }
 
-fn misses_in_flight(chases: &[Chase]) -> Option<Finding> {
+/// How many accesses to memory are under way at once; `what` they are is the unit.
+fn in_flight(chases: &[Chase], what: &str) -> Option<Finding> {
     let idle = || chases.iter().filter(|chase| chase.loading_spes == 0);
     let table_bytes = idle()
         .filter(|chase| chase.chains > 1)
@@ -240,12 +267,50 @@ fn misses_in_flight(chases: &[Chase]) -> Option<Finding> {
         .filter(|chase| chase.ns <= best * SAME_RATIO_MAX)
         .map(|chase| chase.chains)
         .min()?;
-    let misses = (one / best * 10.0).round() / 10.0;
+    let in_flight = to_a_tenth(one / best);
     let parameters = [
         ("table_bytes", table_bytes.into()),
         ("chains", chains.into()),
     ];
-    Some(finding("misses_in_flight", misses, "misses", parameters))
+    let name = format!("{what}_in_flight");
+    Some(finding(&name, in_flight, what, parameters))
+}
+
+fn to_a_tenth(number: f64) -> f64 {
+    (number * 10.0).round() / 10.0
+}
+
+/// By one SPE, from each memory module.
+fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
+    /// What DMA moves at a time: a line.
+    const LINE_BYTES: usize = 128;
+    let by_one = measurements.iter().filter(|m| {
+        let p = &m.parameters;
+        (m.function, p.between, p.spes) == (Function::DmaGet, Between::MemorySpe, 1)
+    });
+    let mut by_place: BTreeMap<(usize, usize), BTreeMap<usize, &Measurement>> = BTreeMap::new();
+    for measurement in by_one {
+        let p = &measurement.parameters;
+        if let (Some(module), Some(bytes)) = (p.module, p.block_bytes) {
+            let of_place = by_place.entry((p.cell, module)).or_default();
+            of_place.insert(bytes, measurement);
+        }
+    }
+    let lines = |((cell, module), by_bytes): ((usize, usize), BTreeMap<usize, &Measurement>)| {
+        let latency_ns = by_bytes.get(&LINE_BYTES)?.latency_ns.p50;
+        let (bytes, largest) = by_bytes.last_key_value()?;
+        let bytes_per_ns = largest.bandwidth_bytes_per_s? as f64 / 1e9;
+        let parameters = [
+            ("block_bytes", (*bytes).into()),
+            ("cell", cell.into()),
+            ("module", module.into()),
+        ];
+        (*bytes > LINE_BYTES).then(|| {
+            let lines = to_a_tenth(latency_ns * bytes_per_ns / LINE_BYTES as f64);
+            finding("lines_in_flight", lines, "lines", parameters)
+        })
+    };
+    by_place.into_iter().filter_map(lines).collect()
 }
 
 /// By each number of SPEs, of blocks of one size, so that they compare.
@@ -279,17 +344,21 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     by_spes.into_iter().map(bandwidth).collect()
 }
 
-fn wake_up(measurement: &Measurement) -> Option<Finding> {
-    let parameters = &measurement.parameters;
-    (measurement.function == Function::WakeUp).then(|| {
+/// What each `wakeup` found, under this name.
+fn words_to_waiting_spes(name: &str, measurements: &[Measurement]) -> Vec<Finding> {
+    let wake_ups = measurements.iter();
+    let wake_ups = wake_ups.filter(|m| m.function == Function::WakeUp);
+    let found = wake_ups.map(|measurement| {
+        let parameters = &measurement.parameters;
         let between = serde_json::to_value(parameters.between).expect("it is a name");
         let parameters = [
             ("between", between),
             ("cell", parameters.cell.into()),
             ("spes", parameters.spes.into()),
         ];
-        finding("wake_up_ns", measurement.latency_ns.p50, "ns", parameters)
-    })
+        finding(name, measurement.latency_ns.p50, "ns", parameters)
+    });
+    found.collect()
 }
 
 #[cfg(test)]
@@ -297,7 +366,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Between, Latency, Parameters};
+    use crate::{Latency, Parameters};
 
     fn measurement(function: Function, ns: f64) -> Measurement {
         Measurement {
@@ -653,5 +722,52 @@ mod tests {
             found("wake_up_ns", 6_300.0, "ns", parameters),
         ];
         assert_eq!(findings(&measurements), expected);
+    }
+
+    #[test]
+    fn without_caches_and_sleep_other_things_are_found() {
+        let get = |module, bytes: usize, ns| {
+            let mut get = measurement(Function::DmaGet, ns);
+            get.parameters.module = Some(module);
+            get.parameters.block_bytes = Some(bytes);
+            get.bandwidth_bytes_per_s = Some((bytes as f64 / ns * 1e9) as u64);
+            get
+        };
+        let mut by_two = get(0, 64 * KB, 1.0);
+        by_two.parameters.spes = 2;
+        let mut word = measurement(Function::WakeUp, 310.0);
+        word.parameters.between = Between::PpeSpe;
+        let measurements = [
+            get(0, 128, 300.0),
+            get(0, KB, 350.0),
+            get(0, 16 * KB, 2_400.0),
+            by_two,
+            // Of module 1 the bandwidth alone is known, of module 2 the latency.
+            get(1, 16 * KB, 2_400.0),
+            get(2, 128, 300.0),
+            // One size of table, which is no curve.
+            chase(256 * KB, 1, 0, 290.0),
+            chase(256 * KB, 8, 0, 41.0),
+            chase(256 * KB, 16, 0, 40.0),
+            chase(256 * KB, 1, 15, 2_100.0),
+            word,
+        ];
+        let table = 256 * KB;
+        let memory = |ns, loading: usize| {
+            found_memory(ns, json!({ "table_bytes": table, "loading_spes": loading }))
+        };
+        let commands = json!({ "table_bytes": table, "chains": 8 });
+        let lines = json!({ "block_bytes": 16 * KB, "cell": 0, "module": 0 });
+        let one_way = json!({ "between": "ppe-spe", "cell": 0, "spes": 1 });
+        let expected = [
+            memory(290.0, 0),
+            memory(2_100.0, 15),
+            // 290 / 40, and 300 ns of 128 lines in 2,400 ns.
+            found("commands_in_flight", 7.3, "commands", commands),
+            found("lines_in_flight", 16.0, "lines", lines),
+            found("word_one_way_ns", 310.0, "ns", one_way),
+        ];
+        assert_eq!(findings_simulated(&measurements), expected);
+        assert_eq!(findings_simulated(&[]), []);
     }
 }

@@ -43,7 +43,8 @@ pub enum Function {
     FetchDec,
     /// Replacing a variable in main memory, and taking what it held.
     FetchSet,
-    /// A word to an SPE that sleeps: from writing its inbound mailbox until it has the word.
+    /// A word to an SPE that has waited so long that it sleeps, if it ever does: from writing its inbound
+    /// mailbox until it has the word.
     WakeUp,
     /// A block of main memory to another place in main memory, by an SPE.
     Copy,
@@ -141,7 +142,7 @@ impl Function {
             Self::FetchInc => "add 1 to a variable in main memory",
             Self::FetchDec => "subtract 1 from a variable in main memory",
             Self::FetchSet => "replace a variable in main memory",
-            Self::WakeUp => "a word to an SPE that sleeps, one way",
+            Self::WakeUp => "a word to an SPE that has waited, one way",
             Self::Copy => "a block from main memory to main memory, by an SPE",
             Self::Chase => "a pointer followed at random through a table in main memory",
         }

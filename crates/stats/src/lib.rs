@@ -32,7 +32,7 @@ mod shuffle;
 pub use advice::advise;
 pub use characterize::{characterize, characterize_simulated};
 pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unused};
-pub use findings::findings;
+pub use findings::{findings, findings_simulated};
 pub use function::Function;
 pub use matrix::{MatrixPlan, MatrixRequest, MatrixRequestError, measure_matrix};
 pub use measure::{Visits, measure};

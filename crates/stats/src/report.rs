@@ -254,7 +254,7 @@ impl Polling {
 /// Pairs of SPEs that are equally far apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatrixClass {
-    /// How far, such as `same Cell`.
+    /// How far, such as `same Cell` or, on a machine with two Cells, `other Cell`.
     pub name: String,
     /// How many pairs there are.
     pub pairs: usize,

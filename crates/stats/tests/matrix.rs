@@ -369,7 +369,7 @@ fn classes_sum_up_their_pairs() {
     for a in topology.spes() {
         for b in topology.spes().filter(|&b| b > a) {
             let time = matrix.one_way_ns[a.index()][b.index()].unwrap();
-            let name = topology.distance(a, b).to_string();
+            let name = topology.name_of(topology.distance(a, b)).to_owned();
             of_class.entry(name).or_default().push(time);
         }
     }

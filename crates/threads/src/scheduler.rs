@@ -231,7 +231,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 /// signal stack.
 pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
     assert!(
-        with(|s| s.current.get().is_null()),
+        !is_running(),
         "this OS thread already runs cooperative threads: `run` cannot be nested; use `scope` to start more threads"
     );
     let core = Core::new(config, idle);
@@ -1017,6 +1017,11 @@ pub fn cancel_all() {
             s.cancel(Cause::Cancelled);
         }
     });
+}
+
+/// Whether this OS thread runs cooperative threads: whether this is inside of [`run`].
+pub fn is_running() -> bool {
+    with(|s| !s.current.get().is_null())
 }
 
 /// Whether the threads of this core have been cancelled.

@@ -20,7 +20,7 @@ use cellworks_report::{
     Counters, MachineInfo, NotMeasured, Report, SCHEMA_VERSION, Simulation, Trust, csv, html, json,
     table,
 };
-use cellworks_stats::{Matrix, Measurement, advise, findings};
+use cellworks_stats::{Matrix, Measurement, advise, findings, findings_simulated};
 
 use super::work::Work;
 use crate::args::{Format, StatsArgs};
@@ -352,7 +352,10 @@ impl Session {
             reasons.extend(too_wide(&measurements));
         }
         reasons.extend(found.matrices.iter().filter_map(misplaced));
-        let results = findings(&measurements);
+        let results = match &machine.simulation {
+            None => findings(&measurements),
+            Some(_) => findings_simulated(&measurements),
+        };
         let advice = advise(&self.topology, &measurements, &results, &found.matrices);
         Report {
             schema_version: SCHEMA_VERSION,

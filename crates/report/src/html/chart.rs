@@ -23,8 +23,8 @@ const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = HEIGHT - 48.0;
 
-/// How many styles of lines the style sheet has.
-const STYLES: usize = 8;
+/// How many styles of lines the style sheet has. More lines than that are several charts.
+pub(crate) const STYLES: usize = 8;
 /// About how many ticks an axis has.
 const TICKS: f64 = 5.0;
 /// Over fewer powers of 10 than this, these alone would be too few ticks.
@@ -39,11 +39,14 @@ pub(crate) struct Chart {
 }
 
 /// What an axis shows, and how its numbers are written.
+#[derive(Clone)]
 pub(crate) struct Axis {
     /// With the unit, unless each tick has it.
     pub label: &'static str,
     pub spacing: Spacing,
     pub tick: fn(f64) -> String,
+    /// What has a place on the axis besides the points, so that charts beside each other compare.
+    pub shows: Vec<f64>,
 }
 
 /// Where the numbers of an axis are.
@@ -169,6 +172,7 @@ fn line(series: &Series, x: &Placed<'_>, y: &Placed<'_>) -> Markup {
 
 impl<'a> Placed<'a> {
     fn new(axis: &'a Axis, numbers: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
+        let numbers = numbers.chain(axis.shows.iter().copied());
         let scaled = numbers.filter_map(|number| axis.spacing.scaled(number));
         let (least, most) = scaled.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), n| {
             (least.min(n), most.max(n))
@@ -275,6 +279,7 @@ mod tests {
             label: "",
             spacing,
             tick: |number| number.to_string(),
+            shows: Vec::new(),
         }
     }
 
@@ -301,6 +306,17 @@ mod tests {
             ticks(Spacing::Log10, [1.0, 1e4]),
             ["1", "10", "100", "1000", "10000"]
         );
+    }
+
+    #[test]
+    fn an_axis_reaches_what_it_shows_besides_the_points() {
+        let of_neighbours = Axis {
+            shows: vec![16.0, 65_536.0],
+            ..axis(Spacing::Log2)
+        };
+        let alone = Placed::new(&of_neighbours, [128.0].into_iter(), 0.0, 100.0);
+        let ticks: Vec<String> = alone.ticks().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(ticks, ["16", "128", "1024", "8192", "65536"]);
     }
 
     #[test]

@@ -2,13 +2,24 @@
 //!
 //! For each function and each quantity that a curve can be drawn against, measurements that agree in
 //! all other parameters are a line. What the lines of a chart differ in becomes their names.
+//!
+//! A chart has no more lines than there are styles. Where there are more, each value of what tells
+//! them apart gets a chart of its own, with the same axes, whose title says what its lines have in
+//! common:
+//!
+//! ```text
+//!   26 lines of dmaget ─┬─ memory-spe ─┬─ shared ──┬─ module 0: 1, 2, 4, 8 and 16 SPEs
+//!                       │              │           └─ module 1: 1, 2, 4, 8 and 16 SPEs
+//!                       │              └─ private ─┬─ ...
+//!                       └─ spe-spe, 8 lines
+//! ```
 
 use std::collections::BTreeSet;
 
 use cellworks_stats::{Between, Buffers, Function, Measurement, Parameters};
 use maud::{Markup, html};
 
-use super::chart::{Axis, Chart, Point, Series, Spacing};
+use super::chart::{Axis, Chart, Point, STYLES, Series, Spacing};
 use crate::Report;
 use crate::text::{self, bandwidth, between, buffers, count, size, time};
 
@@ -35,6 +46,7 @@ pub(super) struct Curves {
 }
 
 /// Measurements that differ in one quantity, in its order.
+#[derive(Clone)]
 struct Line<'a> {
     /// What they have in common: the parameters without the quantity and what goes with it.
     common: Common,
@@ -96,7 +108,7 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
     };
     let sizes = lines(measured, size, POINTS_MIN);
     if !sizes.is_empty() {
-        charts.push(latency(size, &sizes));
+        charts.extend(latencies(size, &sizes));
         charts.extend(bandwidths(size, &sizes));
     } else {
         // Sizes and numbers of SPEs at once would be a surface. Two SPEs have no third point; the
@@ -107,13 +119,13 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         };
         let counts = lines(measured, Against::Spes, points_min);
         if !counts.is_empty() {
-            charts.push(latency(Against::Spes, &counts));
+            charts.extend(latencies(Against::Spes, &counts));
         }
     }
     for against in [Against::Chains, Against::Loading] {
         let lines = lines(measured, against, POINTS_MIN);
         if !lines.is_empty() {
-            charts.push(latency(against, &lines));
+            charts.extend(latencies(against, &lines));
         }
     }
     charts
@@ -230,99 +242,182 @@ impl Against {
             label: self.name(),
             spacing,
             tick,
+            shows: Vec::new(),
         }
     }
 }
 
-fn latency(against: Against, lines: &[Line<'_>]) -> Chart {
-    let medians = || {
-        lines
-            .iter()
-            .flat_map(|line| &line.points)
-            .map(|(_, m)| m.latency_ns.p50)
-    };
-    let slowest = medians().fold(0.0, f64::max);
-    let fastest = medians().fold(f64::INFINITY, f64::min);
-    let wide = slowest > WIDE_RATIO * fastest && fastest > 0.0;
-    let y = Axis {
-        label: "time of one operation",
-        spacing: if wide {
-            Spacing::Log10
-        } else {
-            Spacing::Linear
-        },
-        tick: |ns| short(&time(ns)),
-    };
-    let points = |m: &Measurement| {
+fn latencies(against: Against, lines: &[Line<'_>]) -> Vec<Chart> {
+    let height = |m: &Measurement| {
         let bar = m
             .median_interval_ns
             .map(|interval| (interval.low, interval.high));
         Some((m.latency_ns.p50, bar))
     };
-    chart(
-        format!("Time against {}", against.name()),
-        against,
-        y,
-        lines,
-        points,
-    )
+    let y = Axis {
+        label: "time of one operation",
+        spacing: spacing(lines, height),
+        tick: |ns| short(&time(ns)),
+        shows: Vec::new(),
+    };
+    charts_of("Time", against, y, lines, height)
 }
 
-fn bandwidths(against: Against, lines: &[Line<'_>]) -> Option<Chart> {
-    let all = lines.iter().flat_map(|line| &line.points);
-    let bandwidths: Vec<u64> = all.filter_map(|(_, m)| m.bandwidth_bytes_per_s).collect();
-    let (least, most) = (*bandwidths.iter().min()?, *bandwidths.iter().max()?);
-    let wide = most as f64 > WIDE_RATIO * least as f64 && least > 0;
+fn bandwidths(against: Against, lines: &[Line<'_>]) -> Vec<Chart> {
+    let height = |m: &Measurement| m.bandwidth_bytes_per_s.map(|bytes| (bytes as f64, None));
+    if heights(lines, height).next().is_none() {
+        return Vec::new();
+    }
     let y = Axis {
         label: "bandwidth of all SPEs together (GB/s)",
-        spacing: if wide {
-            Spacing::Log10
-        } else {
-            Spacing::Linear
-        },
+        spacing: spacing(lines, height),
         tick: |bytes_per_s| short(&text::figures(bytes_per_s / 1e9)),
+        shows: Vec::new(),
     };
-    let points = |m: &Measurement| m.bandwidth_bytes_per_s.map(|bytes| (bytes as f64, None));
-    Some(chart(
-        format!("Bandwidth against {}", against.name()),
-        against,
-        y,
-        lines,
-        points,
-    ))
+    charts_of("Bandwidth", against, y, lines, height)
 }
 
 /// The height of a point, and the ends of its bar.
 type Height = (f64, Option<(f64, f64)>);
 
-fn chart(
-    title: String,
+fn heights(
+    lines: &[Line<'_>],
+    height: impl Fn(&Measurement) -> Option<Height>,
+) -> impl Iterator<Item = Height> {
+    let points = lines.iter().flat_map(|line| &line.points);
+    points.filter_map(move |(_, measurement)| height(measurement))
+}
+
+fn spacing(lines: &[Line<'_>], height: impl Fn(&Measurement) -> Option<Height>) -> Spacing {
+    let heights = heights(lines, height).map(|(height, _)| height);
+    let (least, most) = heights.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), height| {
+        (least.min(height), most.max(height))
+    });
+    if most > WIDE_RATIO * least && least > 0.0 {
+        Spacing::Log10
+    } else {
+        Spacing::Linear
+    }
+}
+
+/// A chart, or several beside each other with the same axes.
+fn charts_of(
+    what: &str,
     against: Against,
     y: Axis,
     lines: &[Line<'_>],
-    height: impl Fn(&Measurement) -> Option<Height>,
-) -> Chart {
-    let names = names(lines);
-    let series = lines.iter().zip(names).map(|(line, name)| {
-        let points = line.points.iter().filter_map(|(x, measurement)| {
-            let (y, bar) = height(measurement)?;
-            Some(Point {
-                x: *x as f64,
-                y,
-                bar,
-                hover: hover(&name, &against.amount(*x), measurement),
-            })
-        });
-        Series {
-            points: points.collect(),
-            name: name.clone(),
-        }
+    height: impl Fn(&Measurement) -> Option<Height> + Copy,
+) -> Vec<Chart> {
+    let every_x = lines.iter().flat_map(|line| &line.points);
+    let x = Axis {
+        shows: every_x.map(|(x, _)| *x as f64).collect(),
+        ..against.axis()
+    };
+    let every_y = heights(lines, height).flat_map(|(y, bar)| {
+        let (low, high) = bar.unwrap_or((y, y));
+        [y, low, high]
     });
-    Chart {
-        title,
-        x: against.axis(),
-        y,
-        series: series.collect(),
+    let y = Axis {
+        shows: every_y.collect(),
+        ..y
+    };
+    let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
+    let groups = readable(lines.to_vec()).into_iter();
+    let chart = |group: Group<'_>| {
+        let common = group.common(&all);
+        let names = names(&group.lines);
+        let series = group.lines.iter().zip(names).map(|(line, name)| {
+            let full = [&common, &name].map(String::as_str);
+            let full: Vec<&str> = full.into_iter().filter(|part| !part.is_empty()).collect();
+            let points = line.points.iter().filter_map(|(x, measurement)| {
+                let (y, bar) = height(measurement)?;
+                Some(Point {
+                    x: *x as f64,
+                    y,
+                    bar,
+                    hover: hover(&full.join(", "), &against.amount(*x), measurement),
+                })
+            });
+            Series {
+                points: points.collect(),
+                name,
+            }
+        });
+        let mut title = format!("{what} against {}", against.name());
+        if !common.is_empty() {
+            title += &format!(": {common}");
+        }
+        Chart {
+            title,
+            x: x.clone(),
+            y: y.clone(),
+            series: series.collect(),
+        }
+    };
+    groups.map(chart).collect()
+}
+
+/// Lines of one chart.
+struct Group<'a> {
+    lines: Vec<Line<'a>>,
+    /// The first and the last name, of a group that no circumstance sets apart.
+    range: Option<[String; 2]>,
+}
+
+/// All lines, in groups of at most [`STYLES`].
+fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
+    if lines.len() <= STYLES {
+        return vec![Group { lines, range: None }];
+    }
+    let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
+    // How the number of SPEs matters is what a chart is to show.
+    let aspects = (0..ASPECTS).filter(|at| *at != SPES);
+    let Some((at, values)) = aspects
+        .map(|at| (at, values(&all, at)))
+        .find(|(_, values)| values.len() > 1)
+    else {
+        let names = names(&lines);
+        // Charts of about the same number of lines.
+        let each = lines.len().div_ceil(lines.len().div_ceil(STYLES));
+        let groups = lines.chunks(each).zip(names.chunks(each));
+        return groups
+            .map(|(lines, names)| Group {
+                lines: lines.to_vec(),
+                range: Some([names[0].clone(), names[names.len() - 1].clone()]),
+            })
+            .collect();
+    };
+    let with = |value: &&str| {
+        let lines = lines.iter().zip(&all);
+        // One SPE alone is where the lines of shared and of private buffers start.
+        let lines = lines.filter(|(_, aspects)| aspects[at].is_empty() || aspects[at] == **value);
+        lines.map(|(line, _)| line.clone()).collect::<Vec<_>>()
+    };
+    values.iter().map(with).flat_map(readable).collect()
+}
+
+/// What an aspect is where it has a meaning, in the order of the lines.
+fn values(all: &[[String; ASPECTS]], at: usize) -> Vec<&str> {
+    let mut values: Vec<&str> = Vec::new();
+    for aspects in all {
+        if !aspects[at].is_empty() && !values.contains(&aspects[at].as_str()) {
+            values.push(&aspects[at]);
+        }
+    }
+    values
+}
+
+impl Group<'_> {
+    /// What these lines have in common, of that in which `all` lines differ; empty if these are all.
+    fn common(&self, all: &[[String; ASPECTS]]) -> String {
+        let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
+        let common = (0..ASPECTS).filter_map(|at| match values(&these, at)[..] {
+            [value] if values(all, at).len() > 1 => Some(value.to_owned()),
+            _ => None,
+        });
+        let mut common: Vec<String> = common.collect();
+        common.extend(self.range.as_ref().map(|names| names.join(" to ")));
+        common.join(", ")
     }
 }
 
@@ -371,6 +466,8 @@ fn said(all: &[[String; ASPECTS]], matter: impl Fn(&BTreeSet<&str>) -> bool) -> 
 }
 
 const ASPECTS: usize = 8;
+/// The number of SPEs among the aspects.
+const SPES: usize = 1;
 
 /// The circumstances in words; what has no meaning is empty.
 fn aspects(common: &Common) -> [String; ASPECTS] {

@@ -139,6 +139,7 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
         label: "time of one operation",
         spacing: spacing(figure, panel, |point| Some(point.latency_ns)),
         tick: |ns| short(&time(ns)),
+        shows: Vec::new(),
     };
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
 }
@@ -153,6 +154,7 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
         label: "bandwidth of all SPEs together (GB/s)",
         spacing: spacing(figure, panel, |point| point.bandwidth_bytes_per_s),
         tick: |bytes_per_s| short(&figures(bytes_per_s / 1e9)),
+        shows: Vec::new(),
     };
     let height = |point: &CurvePoint| point.bandwidth_bytes_per_s;
     Some(chart(figure, panel, "bandwidth", y, height))
@@ -217,16 +219,19 @@ fn horizontal(figure: &ReproducedFigure) -> Axis {
             label: "size of a block",
             spacing: Spacing::Log2,
             tick: |bytes| size(bytes as usize),
+            shows: Vec::new(),
         },
         "list_elements" => Axis {
             label: "elements of the list",
             spacing: Spacing::Log2,
             tick: |number| format!("{number:.0}"),
+            shows: Vec::new(),
         },
         _ => Axis {
             label: "number of SPEs",
             spacing: Spacing::Whole,
             tick: |number| format!("{number:.0}"),
+            shows: Vec::new(),
         },
     }
 }

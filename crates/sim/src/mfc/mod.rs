@@ -143,6 +143,8 @@ struct Move {
     lsa: u32,
     ea: u64,
     left: u32,
+    /// A mailbox was full when it came, and the watch for hazards knows of it.
+    met_full_mailbox: bool,
 }
 
 /// A request on the bus.
@@ -383,6 +385,7 @@ impl MfcState {
                 lsa: transfer.lsa().0,
                 ea: transfer.ea().0,
                 left: transfer.bytes(),
+                met_full_mailbox: false,
             }),
             Command::SendSignal(signal) => Task::Move(Move {
                 operation: command.into(),
@@ -390,6 +393,7 @@ impl MfcState {
                 lsa: signal.lsa().0,
                 ea: signal.ea().0,
                 left: WORD_BYTES,
+                met_full_mailbox: false,
             }),
             Command::ListTransfer(list) => Task::List {
                 cursor: list.cursor(),

@@ -265,6 +265,7 @@ impl World {
                                 lsa: next.lsa().0,
                                 ea: next.ea().0,
                                 left: next.bytes(),
+                                met_full_mailbox: false,
                             };
                             if next.left > 0 {
                                 self.watch_element(mfc, place, &next);
@@ -359,12 +360,13 @@ impl World {
             Site::Register(to, register) => {
                 if register == ProblemStateRegister::InMbox && self.keep_room(to, 0).is_err() {
                     self.block_until_room(to, mfc.spe.index());
-                    let from = Processor::Spe(mfc.spe);
-                    let hazard = self
-                        .hazards
-                        .borrow_mut()
-                        .mailbox_full(self.now_fs(), from, to);
-                    mfc.take_down(hazard);
+                    // It tries again whenever there is room, which another may take first.
+                    if !std::mem::replace(&mut part.met_full_mailbox, true) {
+                        let from = Processor::Spe(mfc.spe);
+                        let mut hazards = self.hazards.borrow_mut();
+                        let hazard = hazards.mailbox_full(self.now_fs(), from, to);
+                        mfc.take_down(hazard);
+                    }
                     *is_blocked = true;
                     return Ok(None);
                 }

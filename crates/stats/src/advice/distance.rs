@@ -41,7 +41,7 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
                     "{what} takes {} one way there, and {} {}, {} times as long",
                     time(short.is),
                     time(long.is),
-                    where_pairs_sit(worst),
+                    where_others_sit(worst),
                     plain(ratio)
                 );
                 match near_first.iter_mut().find(|(name, _)| name == best) {
@@ -85,12 +85,27 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
     })
 }
 
+/// What [`Topology::name_of`](cellworks_machine::Topology::name_of) calls the rest of a machine with two
+/// Cells.
+const OTHER_CELL: &str = "other Cell";
+
 /// The name of a class of pairs within a sentence.
 fn where_pairs_sit(class: &str) -> String {
+    if class == OTHER_CELL {
+        return "in different Cells".to_owned();
+    }
     if class.starts_with("across") {
         return class.to_owned();
     }
     let place = class.strip_prefix("same ").unwrap_or(class);
     let preposition = if place == "core" { "on" } else { "in" };
     format!("{preposition} the same {place}")
+}
+
+/// The same, where nearer pairs were spoken of before.
+fn where_others_sit(class: &str) -> String {
+    if class == OTHER_CELL {
+        return "to an SPE in the other Cell".to_owned();
+    }
+    where_pairs_sit(class)
 }

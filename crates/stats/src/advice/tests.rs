@@ -1,6 +1,6 @@
 //! Advice on made-up machines.
 
-use cellworks_machine::{CellId, ModuleId, SpeSite};
+use cellworks_machine::{CellId, Distance, ModuleId, SpeSite};
 use serde_json::json;
 
 use super::*;
@@ -414,6 +414,31 @@ fn matrices_say_where_neighbours_sit() {
 }
 
 #[test]
+fn spes_of_two_cells_are_in_the_other_cell() {
+    let blade = machine(&[2, 2]);
+    let other_cell = blade.name_of(Distance::AcrossModules);
+    let matrices = [
+        matrix(
+            Primitive::Mailbox,
+            &[("same Cell", Some(79.0)), (other_cell, Some(300.0))],
+        ),
+        matrix(
+            Primitive::Signal,
+            &[("same Cell", Some(300.0)), (other_cell, Some(79.0))],
+        ),
+    ];
+    assert_eq!(
+        texts(advise(&blade, &[], &[], &matrices)),
+        [
+            "Place SPEs that exchange data in the same Cell: a mailbox word takes 79.0 ns one way there, and 300 ns \
+             to an SPE in the other Cell, 3.80 times as long.",
+            "Place SPEs that exchange data in different Cells: a signal takes 79.0 ns one way there, and 300 ns in \
+             the same Cell, 3.80 times as long.",
+        ]
+    );
+}
+
+#[test]
 fn copies_are_spread_over_as_many_spes_as_gain_something() {
     let copy = |spes: usize, rate: f64| {
         finding(
@@ -769,9 +794,75 @@ fn waiting_sleeps_or_spins() {
 }
 
 #[test]
+fn where_spes_wait_in_hardware_nobody_is_woken() {
+    let exchanges = [exchange(Function::Mailbox, Between::PpeSpe, 0, 744.0)];
+    let word = |between: &str, cell: usize, ns| {
+        let parameters = json!({"between": between, "cell": cell, "spes": 1});
+        finding("word_one_way_ns", ns, parameters)
+    };
+    let all = [
+        word("ppe-spe", 0, 310.0),
+        word("spe-spe", 0, 79.4),
+        word("ppe-spe", 1, 759.0),
+        word("spe-spe", 1, 302.0),
+    ];
+    let told = |found: &[Finding]| texts(advise(&machine(&[2, 2]), &exchanges, found, &[]));
+    assert_eq!(
+        told(&all),
+        [
+            "Let SPEs wait for words, and do not poll: an SPE waits in hardware, so nobody has to wake it, and has \
+             one from the PPE after 310 ns and one from another SPE after 79.4 ns."
+        ]
+    );
+    assert_eq!(
+        told(&all[1..2]),
+        [
+            "Let SPEs wait for words, and do not poll: an SPE waits in hardware, so nobody has to wake it, and has \
+             one from another SPE after 79.4 ns."
+        ]
+    );
+}
+
+#[test]
+fn commands_in_flight_are_advised_like_misses() {
+    let chains = |chains: u32, ns| {
+        let parameters = Parameters {
+            block_bytes: Some(256 << 10),
+            chains: Some(chains),
+            loading_spes: Some(0),
+            ..parameters(1, Between::MemorySpe)
+        };
+        took(Function::Chase, parameters, ns)
+    };
+    let found = finding(
+        "commands_in_flight",
+        12.7,
+        json!({"table_bytes": 256 << 10, "chains": 16}),
+    );
+    assert_eq!(
+        texts(advise(
+            &machine(&[8]),
+            &[chains(1, 287.0), chains(16, 22.6)],
+            &[found],
+            &[]
+        )),
+        [
+            "Keep up to 16 accesses to main memory under way on each SPE, for instance by following as many \
+             independent chains of pointers: one ends every 22.6 ns then, and one after the other they take 287 ns \
+             each, 12.7 times as long."
+        ]
+    );
+}
+
+#[test]
 fn numbers_that_cannot_be_are_passed_over() {
     let findings = [
         finding("wake_up_ns", 0.0, json!({"between": "ppe-spe", "cell": 0})),
+        finding(
+            "word_one_way_ns",
+            0.0,
+            json!({"between": "ppe-spe", "cell": 0}),
+        ),
         finding("memory_latency_ns", f64::NAN, json!({"loading_spes": 0})),
         finding("misses_in_flight", -1.0, json!({})),
     ];

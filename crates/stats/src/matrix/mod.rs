@@ -184,7 +184,7 @@ fn matrix<M: Machine>(
         let mut times = times.remove(&distance).unwrap_or_default();
         times.sort_unstable_by(f64::total_cmp);
         MatrixClass {
-            name: distance.to_string(),
+            name: topology.name_of(distance).to_owned(),
             pairs,
             pairs_measured: times.len() / 2,
             min_ns: times.first().copied(),
