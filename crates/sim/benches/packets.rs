@@ -208,10 +208,10 @@ fn exchange(spe: &SimSpe, neighbours: [SpeId; SIDES]) {
     // How many rounds the neighbour on each side has told of.
     let mut told = [0; SIDES];
     for round in 0..SWEEP_ROUNDS {
-        for side in 0..SIDES {
+        for (side, local_store) in local_stores.iter().enumerate() {
             // For the next SPE, this one is that before.
             let there = incoming(1 - side, round);
-            let to = EffectiveAddress(local_stores[side].0 + u64::from(there.0));
+            let to = EffectiveAddress(local_store.0 + u64::from(there.0));
             let put = RawCommand::put(LsAddr(0), to, SWEEP_BYTES, TAG);
             spe.mfc().issue(put).expect("the address is there");
         }
