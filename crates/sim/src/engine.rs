@@ -25,6 +25,7 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cellworks_machine::{
     CellId, LocalStoreUse, LocalStoreWatch, Processor, Span, SpeId, Time, Topology, Waiting,
@@ -38,6 +39,7 @@ use crate::hazard::{Hazard, HazardWatch, Hazards};
 use crate::mfc::MfcState;
 use crate::observe::{Activity, Cause, Counters, Observer};
 use crate::queue::{Event, Kind, Queue};
+use crate::watchdog::Pulse;
 use crate::words::{Flights, Words, node_of};
 
 /// A thread of the run: an index into the engine's table.
@@ -94,6 +96,7 @@ pub(crate) struct World {
     /// A condition is being asked: what it does costs time, but must not wait.
     in_condition: Cell<bool>,
     failure: RefCell<Option<Failure>>,
+    pub pulse: Arc<Pulse>,
 }
 
 /// Why the programs were cancelled.
@@ -192,6 +195,7 @@ impl World {
         words: Vec<RefCell<Words>>,
         mfcs: Vec<RefCell<MfcState>>,
         caches: AtomicCaches,
+        pulse: Arc<Pulse>,
     ) -> Self {
         let nodes = 0..=topology.spes().len();
         let word_latency_fs = nodes
@@ -239,6 +243,7 @@ impl World {
             done: RefCell::default(),
             in_condition: Cell::new(false),
             failure: RefCell::new(None),
+            pulse,
         }
     }
 
@@ -358,6 +363,7 @@ impl World {
             .is_none_or(|next_fs| next_fs > until_fs);
         if alone && until_fs <= self.limit_fs {
             self.now_fs.set(until_fs);
+            self.pulse.beat(until_fs);
             return;
         }
         let me = self.running(core);
@@ -729,9 +735,9 @@ impl World {
     #[inline]
     fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
-            Some(next) if next == me => {}
+            Some(next) if next == me => self.pulse.beat(self.now_fs.get()),
             // Whoever runs the event loop when this thread may go on hands over to it.
-            Some(next) => threads::hand_over(self.handle_of(next), &"its turn"),
+            Some(next) => threads::hand_over(self.next_turn(next), &"its turn"),
             None => {
                 self.cancel();
                 Self::unwind();
@@ -744,8 +750,12 @@ impl World {
         threads::park(&"its end");
     }
 
-    fn handle_of(&self, thread: ThreadIndex) -> Thread {
-        self.threads.borrow()[thread as usize].handle
+    /// Takes down that it is the turn of another thread, and tells which one of the OS thread it is.
+    fn next_turn(&self, next: ThreadIndex) -> Thread {
+        let thread = &self.threads.borrow()[next as usize];
+        self.pulse
+            .turn_of(self.now_fs.get(), thread.core, thread.number);
+        thread.handle
     }
 
     /// Waits, as a thread that was just started, until the event loop continues it.
@@ -1009,7 +1019,7 @@ impl Idle for World {
         }
         match self.advance() {
             Some(next) => {
-                self.handle_of(next).unpark();
+                self.next_turn(next).unpark();
                 Verdict::Continue
             }
             None => {

@@ -32,7 +32,8 @@
 //!                    ├─ atomic     who has which line
 //!                    ├─ fabric     command bus, rings or another interconnect, memory, link
 //!                    ├─ observe    counters, hash and trace
-//!                    └─ hazard     a watch for transfers that race
+//!                    ├─ hazard     a watch for transfers that race
+//!                    └─ watchdog   a word about programs that never call
 //! ```
 
 mod atomic;
@@ -49,6 +50,7 @@ mod queue;
 mod run;
 mod sim;
 mod spe;
+mod watchdog;
 mod words;
 
 pub use description::*;

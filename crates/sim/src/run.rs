@@ -19,6 +19,7 @@ use crate::fabric::Fabric;
 use crate::hazard::Hazards;
 use crate::mfc::MfcState;
 use crate::observe::Observer;
+use crate::watchdog::{self, Pulse};
 use crate::{HazardWatch, PpeAccess, Sim, SimPpe, SimSpe};
 
 /// What the programs of a run share with the machine.
@@ -112,6 +113,7 @@ impl Run {
             .observer
             .borrow_mut()
             .program_began(world.now_fs(), id, name);
+        world.pulse.program_began(id, name, program.spawned_at());
         let result = program.run(spe);
         // The run may be cancelled while time passes, which must not lose the panic of this program.
         let passed = catch_unwind(AssertUnwindSafe(|| {
@@ -124,6 +126,7 @@ impl Run {
                 world.pass(core, world.costs.end_program_fs);
             }
         }));
+        world.pulse.program_ended(id);
         let late = world.end_program_of_mfc(id);
         self.end_program(id, name, &outcome, result.err().or(late));
         if let Err(cancellation) = passed {
@@ -214,6 +217,7 @@ pub(crate) fn run<'env, R>(
     let mut result = None;
     let mut was_cancelled = false;
     // Who was cancelled, and why, is known without what this returns.
+    let watching = watchdog::watch(&world.pulse);
     let _ = threads::run(&config, &*world, || {
         threads::scope(|scope| {
             for spe in spes {
@@ -240,6 +244,7 @@ pub(crate) fn run<'env, R>(
             }
         });
     });
+    drop(watching);
     let first_panic = run.first_panic();
     run.drop_queued();
     sim.finish(&world);
@@ -294,6 +299,7 @@ fn world_of(sim: &Sim) -> World {
         spes.clone().map(|_| RefCell::default()).collect(),
         spes.clone().map(mfc).collect(),
         AtomicCaches::new(spes.len(), caches),
+        Pulse::new(sim.topology.name(), spes.len()),
     )
 }
 
