@@ -151,7 +151,8 @@ struct Core {
     /// The thread whose registers it holds, so that going on with it costs no switch.
     loaded: Cell<Option<ThreadIndex>>,
     ready: RefCell<VecDeque<ThreadIndex>>,
-    waiting: RefCell<Vec<ThreadIndex>>,
+    /// In the order in which they began to wait.
+    waiting: RefCell<Vec<Waiter>>,
     lag_fs: Cell<u64>,
     /// Its threads wait, but the last of them has been doing something else until then: nothing is asked before.
     busy_until_fs: Cell<u64>,
@@ -163,14 +164,17 @@ struct SimThread {
     core: CoreIndex,
     /// 0 for a program itself.
     number: u32,
-    wait: Option<WaitState>,
     /// What its condition panicked with.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// What a thread waits for. The pointers are valid while it waits.
+/// A thread that waits, with what `check` needs of it, so that asking it touches nothing else. The pointers are valid
+/// while it waits.
 #[derive(Clone, Copy)]
-struct WaitState {
+struct Waiter {
+    thread: ThreadIndex,
+    /// As in [`SimThread`].
+    number: u32,
     why: *const dyn fmt::Display,
     ready: *mut dyn FnMut() -> bool,
     location: &'static Location<'static>,
@@ -279,7 +283,6 @@ impl World {
             handle: threads::current(),
             core,
             number,
-            wait: None,
             panic: None,
         };
         // An event names a thread only until the thread goes on, so places can be used again.
@@ -499,35 +502,33 @@ impl World {
         let this = &self.cores[core];
         let since_fs = self.now_fs.get().saturating_add(this.lag_fs.replace(0));
         this.busy_until_fs.set(since_fs);
-        let number = {
-            let thread = &mut self.threads.borrow_mut()[me as usize];
-            // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
-            // while this call has neither returned nor unwound: `check` and `tell_late_errors` take them back
-            // before they make the thread ready, and nobody else continues it; if it unwinds, `Waits` does,
-            // which lives in its frame.
-            let (why, ready) = unsafe {
-                (
-                    std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
-                    std::mem::transmute::<&mut dyn FnMut() -> bool, *mut dyn FnMut() -> bool>(
-                        &mut *ready,
-                    ),
-                )
-            };
-            thread.wait = Some(WaitState {
-                why,
-                ready,
-                location,
-                since_fs,
-                is_idle,
-            });
-            thread.number
+        let number = self.threads.borrow()[me as usize].number;
+        // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
+        // while this call has neither returned nor unwound: `check` and `tell_late_errors` take the waiter out
+        // before they make the thread ready, and nobody else continues it; if it unwinds, `Waits` does,
+        // which lives in its frame.
+        let (why, asked) = unsafe {
+            (
+                std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
+                std::mem::transmute::<&mut dyn FnMut() -> bool, *mut dyn FnMut() -> bool>(
+                    &mut *ready,
+                ),
+            )
         };
         // From here on, whatever unwinds: a trace may be written by code that panics.
         let waits = Waits {
-            world: self,
+            waiting: &this.waiting,
             thread: me,
         };
-        this.waiting.borrow_mut().push(me);
+        this.waiting.borrow_mut().push(Waiter {
+            thread: me,
+            number,
+            why,
+            ready: asked,
+            location,
+            since_fs,
+            is_idle,
+        });
         this.running.set(None);
         let mut observer = self.observer.borrow_mut();
         if is_idle {
@@ -545,7 +546,13 @@ impl World {
             drop(waits);
             return self.ask(ready);
         }
-        debug_assert!(self.threads.borrow()[me as usize].wait.is_none());
+        debug_assert!(
+            !this
+                .waiting
+                .borrow()
+                .iter()
+                .any(|waiter| waiter.thread == me)
+        );
         std::mem::forget(waits);
         if self.some_panicked.get() {
             self.resume_panic(me);
@@ -654,12 +661,8 @@ impl World {
         }
         let mut place = 0;
         loop {
-            let waiting = this.waiting.borrow().get(place).copied();
-            let Some(thread) = waiting else { break };
-            let threads = self.threads.borrow();
-            let wait = threads[thread as usize].wait.as_ref();
-            let ready = wait.expect("a thread that waits has a condition").ready;
-            drop(threads);
+            let ready = this.waiting.borrow().get(place).map(|waiter| waiter.ready);
+            let Some(ready) = ready else { break };
             let lag_fs = this.lag_fs.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
             // condition; it asks nothing itself meanwhile, and no condition asks another one.
@@ -673,17 +676,19 @@ impl World {
                 }
                 Ok(true) => {}
                 Err(panic) => {
+                    let thread = this.waiting.borrow()[place].thread;
                     self.threads.borrow_mut()[thread as usize].panic = Some(panic);
                     self.some_panicked.set(true);
                 }
             }
-            let number = {
-                let thread = &mut self.threads.borrow_mut()[thread as usize];
-                thread.wait = None;
-                thread.number
-            };
             let mut waiting = this.waiting.borrow_mut();
-            waiting.remove(place);
+            let Waiter { thread, number, .. } = waiting[place];
+            // The only one, mostly: `remove` would call `memmove`.
+            if place + 1 == waiting.len() {
+                waiting.truncate(place);
+            } else {
+                waiting.remove(place);
+            }
             // Most SPEs have one thread, which has nobody to queue behind.
             let is_only = waiting.is_empty() && this.ready.borrow().is_empty();
             if is_only && this.running.get().is_none() {
@@ -815,19 +820,15 @@ impl World {
         let mut has_told = false;
         for spe in 0..self.mfcs.len() {
             let this = &self.cores[spe + 1];
-            let waits_in_program = |thread: &ThreadIndex| {
-                let wait = self.threads.borrow()[*thread as usize].wait;
-                wait.is_some_and(|wait| !wait.is_idle)
-            };
-            let place = this.waiting.borrow().iter().position(waits_in_program);
+            let waiting = this.waiting.borrow();
+            let place = waiting.iter().position(|waiter| !waiter.is_idle);
+            drop(waiting);
             let Some(place) = place else { continue };
             let Some(error) = self.take_late_error(spe) else {
                 continue;
             };
-            let thread = this.waiting.borrow_mut().remove(place);
-            let state = &mut self.threads.borrow_mut()[thread as usize];
-            state.wait = None;
-            state.panic = Some(error);
+            let thread = this.waiting.borrow_mut().remove(place).thread;
+            self.threads.borrow_mut()[thread as usize].panic = Some(error);
             self.some_panicked.set(true);
             this.ready.borrow_mut().push_back(thread);
             has_told = true;
@@ -868,31 +869,30 @@ impl World {
     /// What everybody waits for.
     #[cold]
     fn waits(&self) -> Vec<Waiting> {
-        let threads = self.threads.borrow();
         // What a description calls must not wait, nor let time pass.
         let _asking = self.asking();
-        let of = |thread: &SimThread| {
-            let wait = thread.wait.filter(|wait| !wait.is_idle)?;
-            let processor = self.cores[thread.core].processor;
-            // SAFETY: the thread waits, so its call of `wait` still borrows this.
-            let what = catch_unwind(AssertUnwindSafe(|| unsafe { &*wait.why }.to_string()));
-            Some(Waiting {
-                who: match thread.number {
-                    0 => processor.to_string(),
-                    number => format!("{processor}, thread {}", number - 1),
-                },
-                what: what.unwrap_or_else(|_| "something whose description panicked".to_owned()),
-                location: wait.location,
-                since: Some(Time::default() + Span::from_femtoseconds(wait.since_fs.into())),
-            })
-        };
-        let mut waits: Vec<_> = threads
-            .iter()
-            .filter_map(|thread| Some((thread.core, of(thread)?)))
-            .collect();
+        let mut waits = Vec::new();
         // The PPE last, as it usually waits for the others.
-        waits.sort_by_key(|(core, _)| core.wrapping_sub(1));
-        waits.into_iter().map(|(_, wait)| wait).collect()
+        for core in self.cores[PPE + 1..].iter().chain([&self.cores[PPE]]) {
+            let mut waiting = core.waiting.borrow().clone();
+            waiting.sort_by_key(|waiter| waiter.thread);
+            for waiter in waiting.iter().filter(|waiter| !waiter.is_idle) {
+                // SAFETY: the thread waits, so its call of `wait` still borrows this.
+                let why = unsafe { &*waiter.why };
+                let what = catch_unwind(AssertUnwindSafe(|| why.to_string()));
+                waits.push(Waiting {
+                    who: match waiter.number {
+                        0 => core.processor.to_string(),
+                        number => format!("{}, thread {}", core.processor, number - 1),
+                    },
+                    what: what
+                        .unwrap_or_else(|_| "something whose description panicked".to_owned()),
+                    location: waiter.location,
+                    since: Some(Time::default() + Span::from_femtoseconds(waiter.since_fs.into())),
+                });
+            }
+        }
+        waits
     }
 
     /// Unwinds everybody, because nobody can go on or the time is spent.
@@ -974,21 +974,16 @@ fn resume(thread: ThreadIndex) -> Event {
 
 /// A thread waits as long as this lives.
 struct Waits<'a> {
-    world: &'a World,
+    waiting: &'a RefCell<Vec<Waiter>>,
     thread: ThreadIndex,
 }
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        let mut threads = self.world.threads.borrow_mut();
-        let thread = &mut threads[self.thread as usize];
-        // Only if it was cancelled: otherwise `check` has taken it.
-        if thread.wait.take().is_some() {
-            let core = &self.world.cores[thread.core];
-            core.waiting
-                .borrow_mut()
-                .retain(|waiting| *waiting != self.thread);
-        }
+        // Only if it was cancelled: otherwise `check` has taken it out.
+        self.waiting
+            .borrow_mut()
+            .retain(|waiter| waiter.thread != self.thread);
     }
 }
 
