@@ -350,6 +350,7 @@ impl World {
         self.sleep_until(core, until_fs);
     }
 
+    #[inline(never)]
     fn sleep_until(&self, core: CoreIndex, until_fs: u64) {
         if threads::is_cancelled() {
             return Self::unwind();
@@ -537,7 +538,9 @@ impl World {
             observer.waits(since_fs, this.processor, number, cause);
         }
         drop(observer);
-        if let Some(next) = self.dispatch(core) {
+        if !this.ready.borrow().is_empty()
+            && let Some(next) = self.dispatch(core)
+        {
             self.queue.borrow_mut().push(since_fs, resume(next));
         }
         self.suspend(me);
@@ -702,7 +705,7 @@ impl World {
 
     /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once, and not
     /// after a switch.
-    #[inline]
+    #[inline(never)]
     fn dispatch(&self, core: CoreIndex) -> Option<ThreadIndex> {
         let this = &self.cores[core];
         if this.running.get().is_some() {
@@ -779,7 +782,7 @@ impl World {
             let next = match event.kind {
                 Kind::Resume => Some(event.index),
                 Kind::Check => self.check(event.index as usize),
-                Kind::Word => self.word_arrives(event.index),
+                Kind::Word => self.check(self.word_arrives(event.index)),
                 Kind::Fabric => self.handle_fabric(event.index),
                 Kind::MfcRequest => self.send_requests(event.index as usize),
                 Kind::SendWord => {
@@ -855,7 +858,7 @@ impl World {
             let resumed = match Owner::of(token) {
                 Owner::Thread(thread) => Some(thread),
                 Owner::Line { spe, line } => self.line_arrives(spe as usize, line as usize),
-                Owner::Word(flight) => self.word_arrives(flight),
+                Owner::Word(flight) => self.check(self.word_arrives(flight)),
             };
             if let Some(later) = next.and(resumed) {
                 self.queue.borrow_mut().push(now_fs, resume(later));

@@ -108,6 +108,7 @@ impl World {
     }
 
     /// Keeps a place in an inbound mailbox for a word that is about to be sent.
+    #[inline]
     pub fn keep_room(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         let mut words = self.words[to.index()].borrow_mut();
         if words.has_room() {
@@ -138,6 +139,7 @@ impl World {
     }
 
     /// An SPE sends a word, which leaves after `start_fs`.
+    #[inline]
     pub fn launch_word(
         &self,
         from: CoreIndex,
@@ -177,10 +179,12 @@ impl World {
             .begin(self.now_fs(), transaction, queue);
     }
 
-    /// A word has arrived.
-    pub fn word_arrives(&self, index: u32) -> Option<ThreadIndex> {
+    /// A word has arrived. Returns the processor whose threads may have waited for it.
+    #[inline]
+    pub fn word_arrives(&self, index: u32) -> CoreIndex {
         let flight = self.flights.borrow_mut().end(index);
-        self.deliver(flight.to, flight.register, flight.word)
+        self.put_word(flight.to, flight.register, flight.word);
+        core_of(flight.to)
     }
 
     /// A word is in its register. Returns the thread that goes on at once, if one does.
@@ -190,6 +194,12 @@ impl World {
         register: ProblemStateRegister,
         word: u32,
     ) -> Option<ThreadIndex> {
+        self.put_word(to, register, word);
+        self.check(core_of(to))
+    }
+
+    #[inline]
+    fn put_word(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
         let mut words = self.words[to.index()].borrow_mut();
         match register {
             ProblemStateRegister::InMbox => {
@@ -199,8 +209,6 @@ impl World {
             ProblemStateRegister::SigNotify1 => words.signal(SignalRegister::One, word),
             ProblemStateRegister::SigNotify2 => words.signal(SignalRegister::Two, word),
         }
-        drop(words);
-        self.check(core_of(to))
     }
 
     /// How many words an inbound mailbox holds.
@@ -209,16 +217,29 @@ impl World {
     }
 
     /// Takes the oldest word of an inbound mailbox, and tells those who wait for room.
+    #[inline]
     pub fn take_inbound(&self, of: SpeId) -> Option<u32> {
         let mut words = self.words[of.index()].borrow_mut();
         let word = words.inbound.pop_front()?;
-        // All of them: the first may want it no more. Those who come too late wait again, in the same order.
+        let is_awaited = !(words.wanting_room.is_empty() && words.blocked.is_empty());
+        drop(words);
+        if is_awaited {
+            self.tell_of_room(of);
+        }
+        Some(word)
+    }
+
+    /// Tells those who wait for room in an inbound mailbox. All of them: the first may want it no more. Those who
+    /// come too late wait again, in the same order.
+    #[cold]
+    #[inline(never)]
+    fn tell_of_room(&self, of: SpeId) {
+        let mut words = self.words[of.index()].borrow_mut();
         let wanting = std::mem::take(&mut words.wanting_room);
         let blocked = std::mem::take(&mut words.blocked);
         drop(words);
         wanting.into_iter().for_each(|core| self.notify(core));
         blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
-        Some(word)
     }
 
     /// Puts a word into an outbound mailbox, for the PPE.

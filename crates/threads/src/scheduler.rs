@@ -424,8 +424,17 @@ impl Scheduler {
     }
 
     /// Cancels the running thread, unless it is unwinding already: then waiting must end at once, not panic again.
+    #[inline]
     fn unwind_if_cancelled(&self) {
-        if self.is_cancelled() && !self.is_unwinding() {
+        if self.is_cancelled() {
+            self.unwind();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unwind(&self) {
+        if !self.is_unwinding() {
             resume(Cancelled::payload());
         }
     }
