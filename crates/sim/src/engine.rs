@@ -70,8 +70,8 @@ pub(crate) struct World {
     /// When a trace is next told how much rings, modules and links are used; never if there is none.
     next_sample_fs: Cell<u64>,
     pub queue: RefCell<Queue>,
-    /// By who sends and which SPE receives, how long a word takes that needs no transaction.
-    pub word_latency_fs: Vec<Box<[Option<u64>]>>,
+    /// By who sends times the number of SPEs plus which SPE receives, how long a word takes that needs no transaction.
+    pub word_latency_fs: Vec<Option<u64>>,
     pub fabric: RefCell<Fabric>,
     pub observer: RefCell<Observer>,
     pub hazards: RefCell<Hazards>,
@@ -200,11 +200,8 @@ impl World {
         let nodes = 0..=topology.spes().len();
         let word_latency_fs = nodes
             .clone()
-            .map(|from| {
-                let to = nodes.clone().skip(1);
-                to.map(|to| fabric.word_latency_fs(node_of(from), node_of(to)))
-                    .collect()
-            })
+            .flat_map(|from| nodes.clone().skip(1).map(move |to| (from, to)))
+            .map(|(from, to)| fabric.word_latency_fs(node_of(from), node_of(to)))
             .collect();
         let next_sample_fs = if observer.is_tracing() { 0 } else { u64::MAX };
         let core = |processor| Core {
@@ -446,7 +443,9 @@ impl World {
 
     /// Waits for what is not there now, and what only an event of its own processor brings: a word, or the end
     /// of a command. As [`wait_until`](Self::wait_until), but the lag passes while it waits.
-    #[inline]
+    // Inlined down to the switch of stacks: this is on the way of each message, and a frame costs some twenty
+    // instructions, and a return that the processor predicts wrong because its stack of returns is another thread's.
+    #[inline(always)]
     pub fn wait_for_event(
         &self,
         core: CoreIndex,
@@ -485,7 +484,7 @@ impl World {
             )
     }
 
-    #[inline]
+    #[inline(always)]
     fn wait(
         &self,
         core: CoreIndex,
@@ -643,29 +642,37 @@ impl World {
         if self.cores[core].waiting.borrow().is_empty() || threads::is_cancelled() {
             return;
         }
+        self.check_at(self.now_fs.get(), core);
+    }
+
+    #[inline(never)]
+    fn check_at(&self, time_fs: u64, core: CoreIndex) {
         let event = Event {
             kind: Kind::Check,
             index: core as u32,
         };
-        self.queue.borrow_mut().push(self.now_fs.get(), event);
+        self.queue.borrow_mut().push(time_fs, event);
     }
 
     /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if one does.
     pub fn check(&self, core: CoreIndex) -> Option<ThreadIndex> {
         let this = &self.cores[core];
         if this.busy_until_fs.get() > self.now_fs.get() {
-            let event = Event {
-                kind: Kind::Check,
-                index: core as u32,
-            };
-            let mut queue = self.queue.borrow_mut();
-            queue.push(this.busy_until_fs.get(), event);
+            self.check_at(this.busy_until_fs.get(), core);
             return None;
         }
         let mut place = 0;
         loop {
-            let ready = this.waiting.borrow().get(place).map(|waiter| waiter.ready);
-            let Some(ready) = ready else { break };
+            let waiter = this.waiting.borrow().get(place).copied();
+            let Some(Waiter {
+                thread,
+                number,
+                ready,
+                ..
+            }) = waiter
+            else {
+                break;
+            };
             let lag_fs = this.lag_fs.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
             // condition; it asks nothing itself meanwhile, and no condition asks another one.
@@ -679,13 +686,11 @@ impl World {
                 }
                 Ok(true) => {}
                 Err(panic) => {
-                    let thread = this.waiting.borrow()[place].thread;
                     self.threads.borrow_mut()[thread as usize].panic = Some(panic);
                     self.some_panicked.set(true);
                 }
             }
             let mut waiting = this.waiting.borrow_mut();
-            let Waiter { thread, number, .. } = waiting[place];
             // The only one, mostly: `remove` would call `memmove`.
             if place + 1 == waiting.len() {
                 waiting.truncate(place);
@@ -717,7 +722,7 @@ impl World {
     }
 
     /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
-    #[inline]
+    #[inline(always)]
     fn give(&self, core: CoreIndex, next: ThreadIndex, number: u32) -> Option<ThreadIndex> {
         let this = &self.cores[core];
         this.running.set(Some(next));
@@ -727,14 +732,20 @@ impl World {
         if this.loaded.replace(Some(next)) == Some(next) {
             return Some(next);
         }
-        self.queue
-            .borrow_mut()
-            .push(now_fs + self.costs.switch_fs, resume(next));
+        drop(observer);
+        self.resume_at(now_fs + self.costs.switch_fs, next);
         None
     }
 
+    // Apart, so that what messages take stays small.
+    #[cold]
+    #[inline(never)]
+    fn resume_at(&self, time_fs: u64, thread: ThreadIndex) {
+        self.queue.borrow_mut().push(time_fs, resume(thread));
+    }
+
     /// Runs the event loop until this thread may go on, and lets others run meanwhile.
-    #[inline]
+    #[inline(always)]
     fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => {}
@@ -752,6 +763,7 @@ impl World {
         threads::park(&"its end");
     }
 
+    #[inline(always)]
     fn handle_of(&self, thread: ThreadIndex) -> Thread {
         self.threads.borrow()[thread as usize].handle
     }
@@ -762,6 +774,7 @@ impl World {
     }
 
     /// Handles events until a thread may go on. `None` if none ever may.
+    #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
         loop {
             let Some((time_fs, event)) = self.pop_event() else {

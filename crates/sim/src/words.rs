@@ -2,8 +2,6 @@
 //!
 //! A word that is sent to an inbound mailbox has a place there from the moment it leaves, so none is lost.
 
-use std::collections::VecDeque;
-
 use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxFull, Outbound};
 use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId};
 
@@ -17,7 +15,7 @@ pub(crate) const WORD_BYTES: u32 = 4;
 /// The registers of one SPE.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
-    inbound: VecDeque<u32>,
+    inbound: Inbound,
     /// Words on their way to the inbound mailbox.
     coming: usize,
     outbound: [Option<u32>; 2],
@@ -29,9 +27,36 @@ pub(crate) struct Words {
     blocked: Vec<usize>,
 }
 
+/// An inbound mailbox: a ring.
+#[derive(Debug, Default)]
+struct Inbound {
+    words: [u32; INBOUND_WORDS],
+    /// The place of the oldest word.
+    first: usize,
+    count: usize,
+}
+
+impl Inbound {
+    /// Adds a word; there is room.
+    #[inline]
+    fn push(&mut self, word: u32) {
+        self.words[(self.first + self.count) % INBOUND_WORDS] = word;
+        self.count += 1;
+    }
+
+    /// Takes the oldest word.
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        self.count = self.count.checked_sub(1)?;
+        let word = self.words[self.first];
+        self.first = (self.first + 1) % INBOUND_WORDS;
+        Some(word)
+    }
+}
+
 impl Words {
     fn has_room(&self) -> bool {
-        self.inbound.len() + self.coming < INBOUND_WORDS
+        self.inbound.count + self.coming < INBOUND_WORDS
     }
 }
 
@@ -45,7 +70,7 @@ pub(crate) struct Flights {
 /// A word on its way.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
-    from: Node,
+    from: CoreIndex,
     to: SpeId,
     register: ProblemStateRegister,
     word: u32,
@@ -150,8 +175,7 @@ impl World {
     ) {
         // What was done before is not paid yet, see the module on the engine.
         let now_fs = self.now_fs() + self.lag_fs(from);
-        let latency_fs = self.word_latency_fs[from][to.index()];
-        let from = node_of(from);
+        let latency_fs = self.word_latency_fs[from * self.words.len() + to.index()];
         let flight = self.flights.borrow_mut().begin(Flight {
             from,
             to,
@@ -172,7 +196,7 @@ impl World {
     /// A word enters the fabric.
     pub fn send_word(&self, index: u32) {
         let Flight { from, to, .. } = self.flights.borrow().flights[index as usize];
-        let transaction = register_write(from, to, Owner::Word(index).token());
+        let transaction = register_write(node_of(from), to, Owner::Word(index).token());
         let queue = &mut self.queue.borrow_mut();
         self.fabric
             .borrow_mut()
@@ -180,7 +204,7 @@ impl World {
     }
 
     /// A word has arrived. Returns the processor whose threads may have waited for it.
-    #[inline]
+    #[inline(always)]
     pub fn word_arrives(&self, index: u32) -> CoreIndex {
         let flight = self.flights.borrow_mut().end(index);
         self.put_word(flight.to, flight.register, flight.word);
@@ -198,13 +222,13 @@ impl World {
         self.check(core_of(to))
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_word(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
         let mut words = self.words[to.index()].borrow_mut();
         match register {
             ProblemStateRegister::InMbox => {
                 words.coming -= 1;
-                words.inbound.push_back(word);
+                words.inbound.push(word);
             }
             ProblemStateRegister::SigNotify1 => words.signal(SignalRegister::One, word),
             ProblemStateRegister::SigNotify2 => words.signal(SignalRegister::Two, word),
@@ -213,14 +237,14 @@ impl World {
 
     /// How many words an inbound mailbox holds.
     pub fn inbound_count(&self, of: SpeId) -> usize {
-        self.words[of.index()].borrow().inbound.len()
+        self.words[of.index()].borrow().inbound.count
     }
 
     /// Takes the oldest word of an inbound mailbox, and tells those who wait for room.
     #[inline]
     pub fn take_inbound(&self, of: SpeId) -> Option<u32> {
         let mut words = self.words[of.index()].borrow_mut();
-        let word = words.inbound.pop_front()?;
+        let word = words.inbound.pop()?;
         let is_awaited = !(words.wanting_room.is_empty() && words.blocked.is_empty());
         drop(words);
         if is_awaited {
