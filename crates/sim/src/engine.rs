@@ -147,7 +147,7 @@ impl Owner {
 struct Core {
     processor: Processor,
     /// The thread that has the processor.
-    running: Cell<Option<ThreadIndex>>,
+    running: Cell<Option<Running>>,
     /// The thread whose registers it holds, so that going on with it costs no switch.
     loaded: Cell<Option<ThreadIndex>>,
     ready: RefCell<VecDeque<ThreadIndex>>,
@@ -156,6 +156,14 @@ struct Core {
     lag_fs: Cell<u64>,
     /// Its threads wait, but the last of them has been doing something else until then: nothing is asked before.
     busy_until_fs: Cell<u64>,
+}
+
+/// A thread that has its processor.
+#[derive(Clone, Copy)]
+struct Running {
+    thread: ThreadIndex,
+    /// As in [`SimThread`].
+    number: u32,
 }
 
 /// A cooperative thread.
@@ -181,6 +189,15 @@ struct Waiter {
     since_fs: u64,
     /// A processor without a program waits for one: no deadlock.
     is_idle: bool,
+}
+
+impl Core {
+    #[inline]
+    fn running(&self) -> Running {
+        self.running
+            .get()
+            .expect("a program that runs has its processor")
+    }
 }
 
 impl World {
@@ -293,8 +310,9 @@ impl World {
 
     /// Gives a processor to a thread that was adopted when nobody had it.
     pub fn take_core(&self, thread: ThreadIndex) {
-        let core = &self.cores[self.core_of_thread(thread)];
-        core.running.set(Some(thread));
+        let SimThread { core, number, .. } = self.threads.borrow()[thread as usize];
+        let core = &self.cores[core];
+        core.running.set(Some(Running { thread, number }));
         core.loaded.set(Some(thread));
     }
 
@@ -305,10 +323,7 @@ impl World {
     /// The thread that has the processor.
     #[inline]
     pub fn running(&self, core: CoreIndex) -> ThreadIndex {
-        self.cores[core]
-            .running
-            .get()
-            .expect("a program that runs has its processor")
+        self.cores[core].running().thread
     }
 
     /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run is not
@@ -498,11 +513,10 @@ impl World {
             Self::unwind();
             return self.ask(ready);
         }
-        let me = self.running(core);
         let this = &self.cores[core];
+        let Running { thread: me, number } = this.running();
         let since_fs = self.now_fs.get().saturating_add(this.lag_fs.replace(0));
         this.busy_until_fs.set(since_fs);
-        let number = self.threads.borrow()[me as usize].number;
         // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
         // while this call has neither returned nor unwound: `check` and `tell_late_errors` take the waiter out
         // before they make the thread ready, and nobody else continues it; if it unwinds, `Waits` does,
@@ -602,8 +616,7 @@ impl World {
     /// The running thread of a processor ends: the next one gets the processor.
     pub fn end_thread(&self, core: CoreIndex) {
         let this = &self.cores[core];
-        let me = self.running(core);
-        let number = self.threads.borrow()[me as usize].number;
+        let Running { thread: me, number } = this.running();
         let now_fs = self.now_fs.get();
         self.observer
             .borrow_mut()
@@ -655,7 +668,14 @@ impl World {
     }
 
     /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if one does.
+    #[inline(never)]
     pub fn check(&self, core: CoreIndex) -> Option<ThreadIndex> {
+        self.ask_waiters(core)
+    }
+
+    /// [`check`](Self::check), for the event loop.
+    #[inline(always)]
+    fn ask_waiters(&self, core: CoreIndex) -> Option<ThreadIndex> {
         let this = &self.cores[core];
         if this.busy_until_fs.get() > self.now_fs.get() {
             self.check_at(this.busy_until_fs.get(), core);
@@ -701,7 +721,7 @@ impl World {
             let is_only = waiting.is_empty() && this.ready.borrow().is_empty();
             if is_only && this.running.get().is_none() {
                 drop(waiting);
-                return self.give(core, thread, number);
+                return self.give(this, thread, number);
             }
             this.ready.borrow_mut().push_back(thread);
         }
@@ -718,14 +738,16 @@ impl World {
         }
         let next = this.ready.borrow_mut().pop_front()?;
         let number = self.threads.borrow()[next as usize].number;
-        self.give(core, next, number)
+        self.give(this, next, number)
     }
 
     /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
     #[inline(always)]
-    fn give(&self, core: CoreIndex, next: ThreadIndex, number: u32) -> Option<ThreadIndex> {
-        let this = &self.cores[core];
-        this.running.set(Some(next));
+    fn give(&self, this: &Core, next: ThreadIndex, number: u32) -> Option<ThreadIndex> {
+        this.running.set(Some(Running {
+            thread: next,
+            number,
+        }));
         let now_fs = self.now_fs.get().max(this.busy_until_fs.get());
         let mut observer = self.observer.borrow_mut();
         observer.goes_on(now_fs, this.processor, number);
@@ -794,8 +816,13 @@ impl World {
             self.events.set(self.events.get() + 1);
             let next = match event.kind {
                 Kind::Resume => Some(event.index),
-                Kind::Check => self.check(event.index as usize),
-                Kind::Word => self.check(self.word_arrives(event.index)),
+                Kind::Check | Kind::Word => {
+                    let core = match event.kind {
+                        Kind::Word => self.word_arrives(event.index),
+                        _ => event.index as usize,
+                    };
+                    self.ask_waiters(core)
+                }
                 Kind::Fabric => self.handle_fabric(event.index),
                 Kind::MfcRequest => self.send_requests(event.index as usize),
                 Kind::SendWord => {

@@ -183,7 +183,7 @@ impl SimSpe {
     }
 
     /// Writes to an inbound mailbox, if it has room.
-    #[inline]
+    #[inline(always)]
     fn write_if_room(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.settle();
         self.world.keep_room(to, word)?;
@@ -215,7 +215,7 @@ impl SimSpe {
     }
 
     /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
-    #[inline]
+    #[inline(always)]
     fn send(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
         if to == self.id && !world.is_in_condition() {

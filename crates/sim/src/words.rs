@@ -133,7 +133,7 @@ impl World {
     }
 
     /// Keeps a place in an inbound mailbox for a word that is about to be sent.
-    #[inline]
+    #[inline(always)]
     pub fn keep_room(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         let mut words = self.words[to.index()].borrow_mut();
         if words.has_room() {
@@ -164,7 +164,7 @@ impl World {
     }
 
     /// An SPE sends a word, which leaves after `start_fs`.
-    #[inline]
+    #[inline(always)]
     pub fn launch_word(
         &self,
         from: CoreIndex,

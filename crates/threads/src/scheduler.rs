@@ -412,7 +412,6 @@ impl Scheduler {
     /// `panicking()`, and cleared when the count is seen at zero. While it is not set, `panicking()` is exact. While it
     /// is, we go by what was last known of the running thread: exact, but for a thread that began a panic of its own, or
     /// caught one, in the meantime.
-    #[cold]
     #[inline(never)]
     fn is_unwinding(&self) -> bool {
         let me = self.current();
@@ -426,7 +425,7 @@ impl Scheduler {
     }
 
     /// Takes down whether the running thread is unwinding, which is about to be suspended.
-    #[inline]
+    #[inline(always)]
     fn note_unwinding(&self) {
         let unwinding = panicking();
         if unwinding {
