@@ -72,8 +72,8 @@ pub(crate) struct World {
     /// When a trace is next told how much rings, modules and links are used; never if there is none.
     next_sample_fs: Cell<u64>,
     pub queue: RefCell<Queue>,
-    /// By who sends and which SPE receives, how long a word takes that needs no transaction.
-    pub word_latency_fs: Vec<Box<[Option<u64>]>>,
+    /// By who sends times the number of SPEs plus which SPE receives, how long a word takes that needs no transaction.
+    pub word_latency_fs: Vec<Option<u64>>,
     pub fabric: RefCell<Fabric>,
     pub observer: RefCell<Observer>,
     pub hazards: RefCell<Hazards>,
@@ -150,14 +150,23 @@ impl Owner {
 struct Core {
     processor: Processor,
     /// The thread that has the processor.
-    running: Cell<Option<ThreadIndex>>,
+    running: Cell<Option<Running>>,
     /// The thread whose registers it holds, so that going on with it costs no switch.
     loaded: Cell<Option<ThreadIndex>>,
     ready: RefCell<VecDeque<ThreadIndex>>,
-    waiting: RefCell<Vec<ThreadIndex>>,
+    /// In the order in which they began to wait.
+    waiting: RefCell<Vec<Waiter>>,
     lag_fs: Cell<u64>,
     /// Its threads wait, but the last of them has been doing something else until then: nothing is asked before.
     busy_until_fs: Cell<u64>,
+}
+
+/// A thread that has its processor.
+#[derive(Clone, Copy)]
+struct Running {
+    thread: ThreadIndex,
+    /// As in [`SimThread`].
+    number: u32,
 }
 
 /// A cooperative thread.
@@ -166,20 +175,32 @@ struct SimThread {
     core: CoreIndex,
     /// 0 for a program itself.
     number: u32,
-    wait: Option<WaitState>,
     /// What its condition panicked with.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// What a thread waits for. The pointers are valid while it waits.
+/// A thread that waits, with what `check` needs of it, so that asking it touches nothing else. The pointers are valid
+/// while it waits.
 #[derive(Clone, Copy)]
-struct WaitState {
+struct Waiter {
+    thread: ThreadIndex,
+    /// As in [`SimThread`].
+    number: u32,
     why: *const dyn fmt::Display,
     ready: *mut dyn FnMut() -> bool,
     location: &'static Location<'static>,
     since_fs: u64,
     /// A processor without a program waits for one: no deadlock.
     is_idle: bool,
+}
+
+impl Core {
+    #[inline]
+    fn running(&self) -> Running {
+        self.running
+            .get()
+            .expect("a program that runs has its processor")
+    }
 }
 
 impl World {
@@ -200,11 +221,8 @@ impl World {
         let nodes = 0..=topology.spes().len();
         let word_latency_fs = nodes
             .clone()
-            .map(|from| {
-                let to = nodes.clone().skip(1);
-                to.map(|to| fabric.word_latency_fs(node_of(from), node_of(to)))
-                    .collect()
-            })
+            .flat_map(|from| nodes.clone().skip(1).map(move |to| (from, to)))
+            .map(|(from, to)| fabric.word_latency_fs(node_of(from), node_of(to)))
             .collect();
         let next_sample_fs = if observer.is_tracing() { 0 } else { u64::MAX };
         let core = |processor| Core {
@@ -284,7 +302,6 @@ impl World {
             handle: threads::current(),
             core,
             number,
-            wait: None,
             panic: None,
         };
         // An event names a thread only until the thread goes on, so places can be used again.
@@ -298,8 +315,9 @@ impl World {
 
     /// Gives a processor to a thread that was adopted when nobody had it.
     pub fn take_core(&self, thread: ThreadIndex) {
-        let core = &self.cores[self.core_of_thread(thread)];
-        core.running.set(Some(thread));
+        let SimThread { core, number, .. } = self.threads.borrow()[thread as usize];
+        let core = &self.cores[core];
+        core.running.set(Some(Running { thread, number }));
         core.loaded.set(Some(thread));
     }
 
@@ -310,10 +328,7 @@ impl World {
     /// The thread that has the processor.
     #[inline]
     pub fn running(&self, core: CoreIndex) -> ThreadIndex {
-        self.cores[core]
-            .running
-            .get()
-            .expect("a program that runs has its processor")
+        self.cores[core].running().thread
     }
 
     /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run is not
@@ -352,6 +367,7 @@ impl World {
         self.sleep_until(core, until_fs);
     }
 
+    #[inline(never)]
     fn sleep_until(&self, core: CoreIndex, until_fs: u64) {
         if threads::is_cancelled() {
             return Self::unwind();
@@ -448,7 +464,9 @@ impl World {
 
     /// Waits for what is not there now, and what only an event of its own processor brings: a word, or the end
     /// of a command. As [`wait_until`](Self::wait_until), but the lag passes while it waits.
-    #[inline]
+    // Inlined down to the switch of stacks: this is on the way of each message, and a frame costs some twenty
+    // instructions, and a return that the processor predicts wrong because its stack of returns is another thread's.
+    #[inline(always)]
     pub fn wait_for_event(
         &self,
         core: CoreIndex,
@@ -487,7 +505,7 @@ impl World {
             )
     }
 
-    #[inline]
+    #[inline(always)]
     fn wait(
         &self,
         core: CoreIndex,
@@ -501,39 +519,36 @@ impl World {
             Self::unwind();
             return self.ask(ready);
         }
-        let me = self.running(core);
         let this = &self.cores[core];
+        let Running { thread: me, number } = this.running();
         let since_fs = self.now_fs.get().saturating_add(this.lag_fs.replace(0));
         this.busy_until_fs.set(since_fs);
-        let number = {
-            let thread = &mut self.threads.borrow_mut()[me as usize];
-            // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
-            // while this call has neither returned nor unwound: `check` and `tell_late_errors` take them back
-            // before they make the thread ready, and nobody else continues it; if it unwinds, `Waits` does,
-            // which lives in its frame.
-            let (why, ready) = unsafe {
-                (
-                    std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
-                    std::mem::transmute::<&mut dyn FnMut() -> bool, *mut dyn FnMut() -> bool>(
-                        &mut *ready,
-                    ),
-                )
-            };
-            thread.wait = Some(WaitState {
-                why,
-                ready,
-                location,
-                since_fs,
-                is_idle,
-            });
-            thread.number
+        // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
+        // while this call has neither returned nor unwound: `check` and `tell_late_errors` take the waiter out
+        // before they make the thread ready, and nobody else continues it; if it unwinds, `Waits` does,
+        // which lives in its frame.
+        let (why, asked) = unsafe {
+            (
+                std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
+                std::mem::transmute::<&mut dyn FnMut() -> bool, *mut dyn FnMut() -> bool>(
+                    &mut *ready,
+                ),
+            )
         };
         // From here on, whatever unwinds: a trace may be written by code that panics.
         let waits = Waits {
-            world: self,
+            waiting: &this.waiting,
             thread: me,
         };
-        this.waiting.borrow_mut().push(me);
+        this.waiting.borrow_mut().push(Waiter {
+            thread: me,
+            number,
+            why,
+            ready: asked,
+            location,
+            since_fs,
+            is_idle,
+        });
         this.running.set(None);
         let mut observer = self.observer.borrow_mut();
         if is_idle {
@@ -542,7 +557,9 @@ impl World {
             observer.waits(since_fs, this.processor, number, cause);
         }
         drop(observer);
-        if let Some(next) = self.dispatch(core) {
+        if !this.ready.borrow().is_empty()
+            && let Some(next) = self.dispatch(core)
+        {
             self.queue.borrow_mut().push(since_fs, resume(next));
         }
         self.suspend(me);
@@ -551,7 +568,13 @@ impl World {
             drop(waits);
             return self.ask(ready);
         }
-        debug_assert!(self.threads.borrow()[me as usize].wait.is_none());
+        debug_assert!(
+            !this
+                .waiting
+                .borrow()
+                .iter()
+                .any(|waiter| waiter.thread == me)
+        );
         std::mem::forget(waits);
         if self.some_panicked.get() {
             self.resume_panic(me);
@@ -599,8 +622,7 @@ impl World {
     /// The running thread of a processor ends: the next one gets the processor.
     pub fn end_thread(&self, core: CoreIndex) {
         let this = &self.cores[core];
-        let me = self.running(core);
-        let number = self.threads.borrow()[me as usize].number;
+        let Running { thread: me, number } = this.running();
         let now_fs = self.now_fs.get();
         self.observer
             .borrow_mut()
@@ -639,33 +661,44 @@ impl World {
         if self.cores[core].waiting.borrow().is_empty() || threads::is_cancelled() {
             return;
         }
+        self.check_at(self.now_fs.get(), core);
+    }
+
+    #[inline(never)]
+    fn check_at(&self, time_fs: u64, core: CoreIndex) {
         let event = Event {
             kind: Kind::Check,
             index: core as u32,
         };
-        self.queue.borrow_mut().push(self.now_fs.get(), event);
+        self.queue.borrow_mut().push(time_fs, event);
     }
 
     /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if one does.
+    #[inline(never)]
     pub fn check(&self, core: CoreIndex) -> Option<ThreadIndex> {
+        self.ask_waiters(core)
+    }
+
+    /// [`check`](Self::check), for the event loop.
+    #[inline(always)]
+    fn ask_waiters(&self, core: CoreIndex) -> Option<ThreadIndex> {
         let this = &self.cores[core];
         if this.busy_until_fs.get() > self.now_fs.get() {
-            let event = Event {
-                kind: Kind::Check,
-                index: core as u32,
-            };
-            let mut queue = self.queue.borrow_mut();
-            queue.push(this.busy_until_fs.get(), event);
+            self.check_at(this.busy_until_fs.get(), core);
             return None;
         }
         let mut place = 0;
         loop {
-            let waiting = this.waiting.borrow().get(place).copied();
-            let Some(thread) = waiting else { break };
-            let threads = self.threads.borrow();
-            let wait = threads[thread as usize].wait.as_ref();
-            let ready = wait.expect("a thread that waits has a condition").ready;
-            drop(threads);
+            let waiter = this.waiting.borrow().get(place).copied();
+            let Some(Waiter {
+                thread,
+                number,
+                ready,
+                ..
+            }) = waiter
+            else {
+                break;
+            };
             let lag_fs = this.lag_fs.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
             // condition; it asks nothing itself meanwhile, and no condition asks another one.
@@ -683,18 +716,18 @@ impl World {
                     self.some_panicked.set(true);
                 }
             }
-            let number = {
-                let thread = &mut self.threads.borrow_mut()[thread as usize];
-                thread.wait = None;
-                thread.number
-            };
             let mut waiting = this.waiting.borrow_mut();
-            waiting.remove(place);
+            // The only one, mostly: `remove` would call `memmove`.
+            if place + 1 == waiting.len() {
+                waiting.truncate(place);
+            } else {
+                waiting.remove(place);
+            }
             // Most SPEs have one thread, which has nobody to queue behind.
             let is_only = waiting.is_empty() && this.ready.borrow().is_empty();
             if is_only && this.running.get().is_none() {
                 drop(waiting);
-                return self.give(core, thread, number);
+                return self.give(this, thread, number);
             }
             this.ready.borrow_mut().push_back(thread);
         }
@@ -703,7 +736,7 @@ impl World {
 
     /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once, and not
     /// after a switch.
-    #[inline]
+    #[inline(never)]
     fn dispatch(&self, core: CoreIndex) -> Option<ThreadIndex> {
         let this = &self.cores[core];
         if this.running.get().is_some() {
@@ -711,28 +744,36 @@ impl World {
         }
         let next = this.ready.borrow_mut().pop_front()?;
         let number = self.threads.borrow()[next as usize].number;
-        self.give(core, next, number)
+        self.give(this, next, number)
     }
 
     /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
-    #[inline]
-    fn give(&self, core: CoreIndex, next: ThreadIndex, number: u32) -> Option<ThreadIndex> {
-        let this = &self.cores[core];
-        this.running.set(Some(next));
+    #[inline(always)]
+    fn give(&self, this: &Core, next: ThreadIndex, number: u32) -> Option<ThreadIndex> {
+        this.running.set(Some(Running {
+            thread: next,
+            number,
+        }));
         let now_fs = self.now_fs.get().max(this.busy_until_fs.get());
         let mut observer = self.observer.borrow_mut();
         observer.goes_on(now_fs, this.processor, number);
         if this.loaded.replace(Some(next)) == Some(next) {
             return Some(next);
         }
-        self.queue
-            .borrow_mut()
-            .push(now_fs + self.costs.switch_fs, resume(next));
+        drop(observer);
+        self.resume_at(now_fs + self.costs.switch_fs, next);
         None
     }
 
+    // Apart, so that what messages take stays small.
+    #[cold]
+    #[inline(never)]
+    fn resume_at(&self, time_fs: u64, thread: ThreadIndex) {
+        self.queue.borrow_mut().push(time_fs, resume(thread));
+    }
+
     /// Runs the event loop until this thread may go on, and lets others run meanwhile.
-    #[inline]
+    #[inline(always)]
     fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.pulse.beat(self.now_fs.get()),
@@ -751,6 +792,7 @@ impl World {
     }
 
     /// Takes down that it is the turn of another thread, and tells which one of the OS thread it is.
+    #[inline(always)]
     fn next_turn(&self, next: ThreadIndex) -> Thread {
         let thread = &self.threads.borrow()[next as usize];
         self.pulse
@@ -764,6 +806,7 @@ impl World {
     }
 
     /// Handles events until a thread may go on. `None` if none ever may.
+    #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
         loop {
             let Some((time_fs, event)) = self.pop_event() else {
@@ -783,8 +826,13 @@ impl World {
             self.events.set(self.events.get() + 1);
             let next = match event.kind {
                 Kind::Resume => Some(event.index),
-                Kind::Check => self.check(event.index as usize),
-                Kind::Word => self.word_arrives(event.index),
+                Kind::Check | Kind::Word => {
+                    let core = match event.kind {
+                        Kind::Word => self.word_arrives(event.index),
+                        _ => event.index as usize,
+                    };
+                    self.ask_waiters(core)
+                }
                 Kind::Fabric => self.handle_fabric(event.index),
                 Kind::MfcRequest => self.send_requests(event.index as usize),
                 Kind::SendWord => {
@@ -825,19 +873,15 @@ impl World {
         let mut has_told = false;
         for spe in 0..self.mfcs.len() {
             let this = &self.cores[spe + 1];
-            let waits_in_program = |thread: &ThreadIndex| {
-                let wait = self.threads.borrow()[*thread as usize].wait;
-                wait.is_some_and(|wait| !wait.is_idle)
-            };
-            let place = this.waiting.borrow().iter().position(waits_in_program);
+            let waiting = this.waiting.borrow();
+            let place = waiting.iter().position(|waiter| !waiter.is_idle);
+            drop(waiting);
             let Some(place) = place else { continue };
             let Some(error) = self.take_late_error(spe) else {
                 continue;
             };
-            let thread = this.waiting.borrow_mut().remove(place);
-            let state = &mut self.threads.borrow_mut()[thread as usize];
-            state.wait = None;
-            state.panic = Some(error);
+            let thread = this.waiting.borrow_mut().remove(place).thread;
+            self.threads.borrow_mut()[thread as usize].panic = Some(error);
             self.some_panicked.set(true);
             this.ready.borrow_mut().push_back(thread);
             has_told = true;
@@ -864,7 +908,7 @@ impl World {
             let resumed = match Owner::of(token) {
                 Owner::Thread(thread) => Some(thread),
                 Owner::Line { spe, line } => self.line_arrives(spe as usize, line as usize),
-                Owner::Word(flight) => self.word_arrives(flight),
+                Owner::Word(flight) => self.check(self.word_arrives(flight)),
             };
             if let Some(later) = next.and(resumed) {
                 self.queue.borrow_mut().push(now_fs, resume(later));
@@ -878,31 +922,30 @@ impl World {
     /// What everybody waits for.
     #[cold]
     fn waits(&self) -> Vec<Waiting> {
-        let threads = self.threads.borrow();
         // What a description calls must not wait, nor let time pass.
         let _asking = self.asking();
-        let of = |thread: &SimThread| {
-            let wait = thread.wait.filter(|wait| !wait.is_idle)?;
-            let processor = self.cores[thread.core].processor;
-            // SAFETY: the thread waits, so its call of `wait` still borrows this.
-            let what = catch_unwind(AssertUnwindSafe(|| unsafe { &*wait.why }.to_string()));
-            Some(Waiting {
-                who: match thread.number {
-                    0 => processor.to_string(),
-                    number => format!("{processor}, thread {}", number - 1),
-                },
-                what: what.unwrap_or_else(|_| "something whose description panicked".to_owned()),
-                location: wait.location,
-                since: Some(Time::default() + Span::from_femtoseconds(wait.since_fs.into())),
-            })
-        };
-        let mut waits: Vec<_> = threads
-            .iter()
-            .filter_map(|thread| Some((thread.core, of(thread)?)))
-            .collect();
+        let mut waits = Vec::new();
         // The PPE last, as it usually waits for the others.
-        waits.sort_by_key(|(core, _)| core.wrapping_sub(1));
-        waits.into_iter().map(|(_, wait)| wait).collect()
+        for core in self.cores[PPE + 1..].iter().chain([&self.cores[PPE]]) {
+            let mut waiting = core.waiting.borrow().clone();
+            waiting.sort_by_key(|waiter| waiter.thread);
+            for waiter in waiting.iter().filter(|waiter| !waiter.is_idle) {
+                // SAFETY: the thread waits, so its call of `wait` still borrows this.
+                let why = unsafe { &*waiter.why };
+                let what = catch_unwind(AssertUnwindSafe(|| why.to_string()));
+                waits.push(Waiting {
+                    who: match waiter.number {
+                        0 => core.processor.to_string(),
+                        number => format!("{}, thread {}", core.processor, number - 1),
+                    },
+                    what: what
+                        .unwrap_or_else(|_| "something whose description panicked".to_owned()),
+                    location: waiter.location,
+                    since: Some(Time::default() + Span::from_femtoseconds(waiter.since_fs.into())),
+                });
+            }
+        }
+        waits
     }
 
     /// Unwinds everybody, because nobody can go on or the time is spent.
@@ -984,21 +1027,16 @@ fn resume(thread: ThreadIndex) -> Event {
 
 /// A thread waits as long as this lives.
 struct Waits<'a> {
-    world: &'a World,
+    waiting: &'a RefCell<Vec<Waiter>>,
     thread: ThreadIndex,
 }
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        let mut threads = self.world.threads.borrow_mut();
-        let thread = &mut threads[self.thread as usize];
-        // Only if it was cancelled: otherwise `check` has taken it.
-        if thread.wait.take().is_some() {
-            let core = &self.world.cores[thread.core];
-            core.waiting
-                .borrow_mut()
-                .retain(|waiting| *waiting != self.thread);
-        }
+        // Only if it was cancelled: otherwise `check` has taken it out.
+        self.waiting
+            .borrow_mut()
+            .retain(|waiter| waiter.thread != self.thread);
     }
 }
 

@@ -106,8 +106,7 @@ impl SimSpe {
         })
     }
 
-    /// Takes what `attempt` finds, at the cost of a channel; waits for it if there is nothing yet, as `is_there`
-    /// says.
+    /// Takes what is there, at the cost of a channel; waits for it if there is nothing yet, as `is_there` says.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -115,18 +114,19 @@ impl SimSpe {
         cause: Cause,
         why: &dyn fmt::Display,
         is_there: bool,
-        mut attempt: impl FnMut() -> Option<u32>,
+        take: impl Fn() -> Option<u32>,
     ) -> u32 {
-        if is_there {
-            return self.wait_for(cause, why, attempt);
-        }
+        let (world, core, at) = (&self.world, self.core(), Location::caller());
         let mut found = None;
-        let at = Location::caller();
-        self.world
-            .wait_for_event(self.core(), cause, why, at, &mut || {
-                found = attempt();
-                found.is_some()
-            });
+        let mut ready = || {
+            found = self.by_channel_in_condition(&take, Option::is_some);
+            found.is_some()
+        };
+        if is_there {
+            world.wait_until(core, cause, why, at, &mut ready);
+        } else {
+            world.wait_for_event(core, cause, why, at, &mut ready);
+        }
         found.unwrap_or_default()
     }
 
@@ -150,14 +150,23 @@ impl SimSpe {
     /// Does something with a channel. In the condition of a wait it takes time only if it `came_true`: a
     /// channel that is waited for stalls, and is not read again and again.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
-        let channel_fs = self.world.costs.channel_fs;
         if !self.world.is_in_condition() {
-            self.world.pass(self.core(), channel_fs);
+            self.world.pass(self.core(), self.world.costs.channel_fs);
             return act();
         }
+        self.by_channel_in_condition(act, came_true)
+    }
+
+    /// As [`by_channel`](Self::by_channel), in what is known to be the condition of a wait.
+    #[inline]
+    fn by_channel_in_condition<R>(
+        &self,
+        act: impl FnOnce() -> R,
+        came_true: impl FnOnce(&R) -> bool,
+    ) -> R {
         let result = act();
         if came_true(&result) {
-            self.world.add_lag(self.core(), channel_fs);
+            self.world.add_lag(self.core(), self.world.costs.channel_fs);
         }
         result
     }
@@ -165,6 +174,7 @@ impl SimSpe {
     /// Pays the lag before a word is sent, unless it is no more than reading a channel. So a place in a mailbox
     /// may be taken earlier than it should be, by the time of a channel access and of issuing a command: of
     /// several senders, who gets the last place is not told apart more closely than that.
+    #[inline]
     fn settle(&self) {
         let (world, core) = (&self.world, self.core());
         if !world.is_in_condition() && world.lag_fs(core) > world.costs.channel_fs {
@@ -173,11 +183,29 @@ impl SimSpe {
     }
 
     /// Writes to an inbound mailbox, if it has room.
+    #[inline(always)]
     fn write_if_room(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.settle();
         self.world.keep_room(to, word)?;
         self.send(to, ProblemStateRegister::InMbox, word);
         Ok(())
+    }
+
+    /// Waits until an inbound mailbox has room, and writes to it. Apart, so that the usual case stays small.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn write_when_room(&self, to: SpeId, word: u32) {
+        let why = format_args!("room in the inbound mailbox of {to}");
+        let (core, at) = (self.core(), Location::caller());
+        self.world
+            .wait_until(core, Cause::Mailbox, &why, at, &mut || {
+                let written = self.write_if_room(to, word).is_ok();
+                if !written {
+                    self.world.want_room(to, core);
+                }
+                written
+            });
     }
 
     /// Lets what was refused take a cycle too: a loop that tries until it succeeds meets the limit of the run.
@@ -187,15 +215,23 @@ impl SimSpe {
     }
 
     /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
+    #[inline(always)]
     fn send(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
         if to == self.id && !world.is_in_condition() {
-            world.pass(core, world.costs.issue_fs);
-            let resumed = world.deliver(to, register, word);
-            return world.resume_now(resumed);
+            return self.send_to_itself(register, word);
         }
         world.add_lag(core, world.costs.issue_fs);
         world.launch_word(core, to, register, word, world.costs.start_fs);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_to_itself(&self, register: ProblemStateRegister, word: u32) {
+        let (world, core) = (&self.world, self.core());
+        world.pass(core, world.costs.issue_fs);
+        let resumed = world.deliver(self.id, register, word);
+        world.resume_now(resumed);
     }
 
     /// Waits until the MFC can take another typed transfer. Not in a destructor that runs because of a
@@ -455,16 +491,7 @@ unsafe impl Spe for SimSpe {
     fn write_in_mbox_of(&self, to: SpeId, word: u32) {
         self.world.assert_spe(to);
         if self.write_if_room(to, word).is_err() {
-            let why = format_args!("room in the inbound mailbox of {to}");
-            let (core, at) = (self.core(), Location::caller());
-            self.world
-                .wait_until(core, Cause::Mailbox, &why, at, &mut || {
-                    let written = self.write_if_room(to, word).is_ok();
-                    if !written {
-                        self.world.want_room(to, core);
-                    }
-                    written
-                });
+            self.write_when_room(to, word);
         }
     }
 
@@ -486,7 +513,8 @@ unsafe impl Spe for SimSpe {
     fn read_in_mbox(&self) -> u32 {
         let is_there = self.world.inbound_count(self.id) > 0;
         let why = "a word in its inbound mailbox";
-        self.receive(Cause::Mailbox, &why, is_there, || self.try_read_in_mbox())
+        let take = || self.world.take_inbound(self.id);
+        self.receive(Cause::Mailbox, &why, is_there, take)
     }
 
     #[track_caller]
@@ -501,9 +529,8 @@ unsafe impl Spe for SimSpe {
     fn read_signal(&self, register: SignalRegister) -> u32 {
         let why = format_args!("a signal in its {register}");
         let is_there = self.world.has_signal(self.id, register);
-        self.receive(Cause::Signal, &why, is_there, || {
-            self.try_read_signal(register)
-        })
+        let take = || self.world.take_signal(self.id, register);
+        self.receive(Cause::Signal, &why, is_there, take)
     }
 
     unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, SimHold), StageError> {

@@ -2,8 +2,6 @@
 //!
 //! A word that is sent to an inbound mailbox has a place there from the moment it leaves, so none is lost.
 
-use std::collections::VecDeque;
-
 use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxFull, Outbound};
 use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId};
 
@@ -17,7 +15,7 @@ pub(crate) const WORD_BYTES: u32 = 4;
 /// The registers of one SPE.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
-    inbound: VecDeque<u32>,
+    inbound: Inbound,
     /// Words on their way to the inbound mailbox.
     coming: usize,
     outbound: [Option<u32>; 2],
@@ -29,9 +27,36 @@ pub(crate) struct Words {
     blocked: Vec<usize>,
 }
 
+/// An inbound mailbox: a ring.
+#[derive(Debug, Default)]
+struct Inbound {
+    words: [u32; INBOUND_WORDS],
+    /// The place of the oldest word.
+    first: usize,
+    count: usize,
+}
+
+impl Inbound {
+    /// Adds a word; there is room.
+    #[inline]
+    fn push(&mut self, word: u32) {
+        self.words[(self.first + self.count) % INBOUND_WORDS] = word;
+        self.count += 1;
+    }
+
+    /// Takes the oldest word.
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        self.count = self.count.checked_sub(1)?;
+        let word = self.words[self.first];
+        self.first = (self.first + 1) % INBOUND_WORDS;
+        Some(word)
+    }
+}
+
 impl Words {
     fn has_room(&self) -> bool {
-        self.inbound.len() + self.coming < INBOUND_WORDS
+        self.inbound.count + self.coming < INBOUND_WORDS
     }
 }
 
@@ -45,7 +70,7 @@ pub(crate) struct Flights {
 /// A word on its way.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
-    from: Node,
+    from: CoreIndex,
     to: SpeId,
     register: ProblemStateRegister,
     word: u32,
@@ -108,6 +133,7 @@ impl World {
     }
 
     /// Keeps a place in an inbound mailbox for a word that is about to be sent.
+    #[inline(always)]
     pub fn keep_room(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         let mut words = self.words[to.index()].borrow_mut();
         if words.has_room() {
@@ -138,6 +164,7 @@ impl World {
     }
 
     /// An SPE sends a word, which leaves after `start_fs`.
+    #[inline(always)]
     pub fn launch_word(
         &self,
         from: CoreIndex,
@@ -148,8 +175,7 @@ impl World {
     ) {
         // What was done before is not paid yet, see the module on the engine.
         let now_fs = self.now_fs() + self.lag_fs(from);
-        let latency_fs = self.word_latency_fs[from][to.index()];
-        let from = node_of(from);
+        let latency_fs = self.word_latency_fs[from * self.words.len() + to.index()];
         let flight = self.flights.borrow_mut().begin(Flight {
             from,
             to,
@@ -170,17 +196,19 @@ impl World {
     /// A word enters the fabric.
     pub fn send_word(&self, index: u32) {
         let Flight { from, to, .. } = self.flights.borrow().flights[index as usize];
-        let transaction = register_write(from, to, Owner::Word(index).token());
+        let transaction = register_write(node_of(from), to, Owner::Word(index).token());
         let queue = &mut self.queue.borrow_mut();
         self.fabric
             .borrow_mut()
             .begin(self.now_fs(), transaction, queue);
     }
 
-    /// A word has arrived.
-    pub fn word_arrives(&self, index: u32) -> Option<ThreadIndex> {
+    /// A word has arrived. Returns the processor whose threads may have waited for it.
+    #[inline(always)]
+    pub fn word_arrives(&self, index: u32) -> CoreIndex {
         let flight = self.flights.borrow_mut().end(index);
-        self.deliver(flight.to, flight.register, flight.word)
+        self.put_word(flight.to, flight.register, flight.word);
+        core_of(flight.to)
     }
 
     /// A word is in its register. Returns the thread that goes on at once, if one does.
@@ -190,35 +218,52 @@ impl World {
         register: ProblemStateRegister,
         word: u32,
     ) -> Option<ThreadIndex> {
+        self.put_word(to, register, word);
+        self.check(core_of(to))
+    }
+
+    #[inline(always)]
+    fn put_word(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
         let mut words = self.words[to.index()].borrow_mut();
         match register {
             ProblemStateRegister::InMbox => {
                 words.coming -= 1;
-                words.inbound.push_back(word);
+                words.inbound.push(word);
             }
             ProblemStateRegister::SigNotify1 => words.signal(SignalRegister::One, word),
             ProblemStateRegister::SigNotify2 => words.signal(SignalRegister::Two, word),
         }
-        drop(words);
-        self.check(core_of(to))
     }
 
     /// How many words an inbound mailbox holds.
     pub fn inbound_count(&self, of: SpeId) -> usize {
-        self.words[of.index()].borrow().inbound.len()
+        self.words[of.index()].borrow().inbound.count
     }
 
     /// Takes the oldest word of an inbound mailbox, and tells those who wait for room.
+    #[inline]
     pub fn take_inbound(&self, of: SpeId) -> Option<u32> {
         let mut words = self.words[of.index()].borrow_mut();
-        let word = words.inbound.pop_front()?;
-        // All of them: the first may want it no more. Those who come too late wait again, in the same order.
+        let word = words.inbound.pop()?;
+        let is_awaited = !(words.wanting_room.is_empty() && words.blocked.is_empty());
+        drop(words);
+        if is_awaited {
+            self.tell_of_room(of);
+        }
+        Some(word)
+    }
+
+    /// Tells those who wait for room in an inbound mailbox. All of them: the first may want it no more. Those who
+    /// come too late wait again, in the same order.
+    #[cold]
+    #[inline(never)]
+    fn tell_of_room(&self, of: SpeId) {
+        let mut words = self.words[of.index()].borrow_mut();
         let wanting = std::mem::take(&mut words.wanting_room);
         let blocked = std::mem::take(&mut words.blocked);
         drop(words);
         wanting.into_iter().for_each(|core| self.notify(core));
         blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
-        Some(word)
     }
 
     /// Puts a word into an outbound mailbox, for the PPE.

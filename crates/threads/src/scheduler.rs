@@ -412,6 +412,7 @@ impl Scheduler {
     /// `panicking()`, and cleared when the count is seen at zero. While it is not set, `panicking()` is exact. While it
     /// is, we go by what was last known of the running thread: exact, but for a thread that began a panic of its own, or
     /// caught one, in the meantime.
+    #[inline(never)]
     fn is_unwinding(&self) -> bool {
         let me = self.current();
         if !panicking() {
@@ -423,9 +424,28 @@ impl Scheduler {
         me.unwinding.get()
     }
 
+    /// Takes down whether the running thread is unwinding, which is about to be suspended.
+    #[inline(always)]
+    fn note_unwinding(&self) {
+        let unwinding = panicking();
+        if unwinding {
+            self.is_unwinding();
+        }
+        self.others_unwinding.set(unwinding);
+    }
+
     /// Cancels the running thread, unless it is unwinding already: then waiting must end at once, not panic again.
+    #[inline]
     fn unwind_if_cancelled(&self) {
-        if self.is_cancelled() && !self.is_unwinding() {
+        if self.is_cancelled() {
+            self.unwind();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unwind(&self) {
+        if !self.is_unwinding() {
             resume(Cancelled::payload());
         }
     }
@@ -541,12 +561,7 @@ impl Scheduler {
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);
         me.state.set(state);
-        if panicking() {
-            self.is_unwinding();
-            self.others_unwinding.set(true);
-        } else {
-            self.others_unwinding.set(false);
-        }
+        self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
             // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled core, whose ready
             // queue is empty and stays so: it is continued this once. Contexts of live threads lie on mapped stacks.
@@ -558,7 +573,7 @@ impl Scheduler {
     }
 
     /// Parks the running thread and continues one that is parked; the core is not cancelled.
-    #[inline]
+    #[inline(always)]
     fn exchange(
         &self,
         me: &Block,
@@ -571,12 +586,7 @@ impl Scheduler {
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);
         me.state.set(State::Parked);
-        if panicking() {
-            self.is_unwinding();
-            self.others_unwinding.set(true);
-        } else {
-            self.others_unwinding.set(false);
-        }
+        self.note_unwinding();
         next.state.set(State::Ready);
         // SAFETY: `next` was parked, so it is suspended and in no queue, and is continued this once: it is ready from now
         // on. Contexts of live threads lie on mapped stacks.
@@ -909,25 +919,29 @@ pub fn park(why: &dyn Display) {
 ///
 /// As [`park`].
 #[track_caller]
-#[inline]
+#[inline(always)]
 pub fn hand_over(next: Thread, why: &dyn Display) {
     let at = Location::caller();
-    with(|s| {
-        let me = s.current();
-        // SAFETY: as in `unpark`: the block is only looked at if it belongs to this run, and stays mapped until its end.
-        let parked = (next.serial >= s.first_serial.get())
-            .then(|| unsafe { &*next.block })
-            .filter(|block| {
-                block.serial.get() == next.serial && block.state.get() == State::Parked
-            });
-        match parked {
-            Some(block) if s.mode.get() == 0 && !me.token.get() => s.exchange(me, block, why, at),
-            _ => {
-                next.unpark();
-                park(why);
-            }
-        }
-    });
+    // Not the rest within `with`, which is no longer inlined then.
+    // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
+    let s = unsafe { &*with(ptr::from_ref) };
+    let me = s.current();
+    // SAFETY: as in `unpark`: the block is only looked at if it belongs to this run, and stays mapped until its end.
+    let parked = (next.serial >= s.first_serial.get())
+        .then(|| unsafe { &*next.block })
+        .filter(|block| block.serial.get() == next.serial && block.state.get() == State::Parked);
+    match parked {
+        Some(block) if s.mode.get() == 0 && !me.token.get() => s.exchange(me, block, why, at),
+        _ => unpark_and_park(next, why),
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn unpark_and_park(next: Thread, why: &dyn Display) {
+    next.unpark();
+    park(why);
 }
 
 /// Waits, unless the core is cancelled: then unwinds, or returns if that is being done already.

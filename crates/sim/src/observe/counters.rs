@@ -159,7 +159,8 @@ fn table<const COLUMNS: usize>(
 /// The counters of one SPE while the run goes on.
 #[derive(Debug)]
 pub(super) struct SpeCount {
-    activity: Activity,
+    /// What it does, as [`Activity::index`].
+    activity: usize,
     since_fs: u64,
     /// Time spent, by [`Activity::index`].
     spent_fs: [u64; Activity::COUNT],
@@ -173,7 +174,7 @@ impl SpeCount {
     /// An SPE that is idle from time 0 on.
     pub fn new() -> Self {
         Self {
-            activity: Activity::Idle,
+            activity: Activity::Idle.index(),
             since_fs: 0,
             spent_fs: [0; Activity::COUNT],
             commands: 0,
@@ -188,9 +189,9 @@ impl SpeCount {
             now_fs >= self.since_fs,
             "the time of one SPE never goes back"
         );
-        self.spent_fs[self.activity.index()] += now_fs - self.since_fs;
+        self.spent_fs[self.activity] += now_fs - self.since_fs;
         self.since_fs = now_fs;
-        self.activity = activity;
+        self.activity = activity.index();
     }
 
     #[inline]

@@ -158,11 +158,19 @@ impl Observer {
 
     /// All threads of a processor wait, the last one being its thread of this number; 0 is the program itself.
     /// If others are ready, [`goes_on`](Self::goes_on) follows.
-    #[inline]
+    #[inline(always)]
     pub fn waits(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
         let detail = thread << 8 | cause as u32;
         self.take_down(Call::Waits, now_fs, of, detail);
         self.count(now_fs, of, Activity::Waiting(cause));
+        if self.is_tracing() {
+            self.trace_wait(now_fs, of, thread, cause);
+        }
+    }
+
+    // Apart, as what follows, so that runs without a trace stay fast.
+    #[inline(never)]
+    fn trace_wait(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
         if let Some(tracer) = &mut self.tracer {
             tracer.thread_waits(now_fs, of, thread, cause);
             tracer.activity(now_fs, of, Activity::Waiting(cause));
@@ -170,10 +178,17 @@ impl Observer {
     }
 
     /// A cooperative thread gets the processor; the one that had it has it no longer.
-    #[inline]
+    #[inline(always)]
     pub fn goes_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
         self.take_down(Call::GoesOn, now_fs, of, thread);
         self.count(now_fs, of, Activity::Computing);
+        if self.is_tracing() {
+            self.trace_going_on(now_fs, of, thread);
+        }
+    }
+
+    #[inline(never)]
+    fn trace_going_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity(now_fs, of, Activity::Computing);
             tracer.thread_goes_on(now_fs, of, thread);
