@@ -7,6 +7,7 @@ mod failures;
 mod memory;
 mod mfc;
 mod programs;
+mod proxy;
 mod staging;
 mod words;
 
