@@ -55,6 +55,7 @@
 
 mod conditions;
 mod cpus;
+mod engine;
 mod layout;
 mod memory;
 mod mfc;

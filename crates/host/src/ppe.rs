@@ -1,6 +1,6 @@
 //! The PPE of a host: the thread that called `run`.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -9,12 +9,13 @@ use std::thread::JoinHandle;
 
 use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::Translation;
-use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, TagMask};
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cancelled, PpeCore, Processor, Program, SignalMode, SignalRegister,
-    SpeId, Time, Topology, Wait, Waiting,
+    AtomicError, AtomicOp, Cancelled, LocalStore, PpeCore, Processor, Program, SignalMode,
+    SignalRegister, SpeId, Time, Topology, TryIssueError, Wait, Waiting,
 };
 
+use crate::engine::Engine;
 use crate::layout::{Layout, WorkerLayout};
 use crate::parking::{Parking, Woken};
 use crate::run::{PPE_SEAT, Run, seat_of};
@@ -29,6 +30,8 @@ pub struct HostPpe {
     /// The OS threads that were started; a worker starts with its first program.
     started: RefCell<Vec<Option<JoinHandle<()>>>>,
     translation: Translation,
+    /// The proxy queues of the SPEs' MFCs, each made with its first command.
+    proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
     /// In a wait: conditions must not wait themselves.
     waiting: Cell<bool>,
     /// The seat of the worker that has the same CPU, if one has.
@@ -39,6 +42,7 @@ impl HostPpe {
     pub(crate) fn new(run: Arc<Run>, layout: &Layout) -> Self {
         Self {
             translation: Translation::new(Arc::clone(&run.space)),
+            proxies: run.local_stores.iter().map(|_| OnceCell::new()).collect(),
             run,
             waiting: Cell::new(false),
             workers: layout.workers.clone(),
@@ -46,6 +50,15 @@ impl HostPpe {
             started: RefCell::new(layout.workers.iter().map(|_| None).collect()),
             neighbour: layout.workers.iter().position(|w| w.with_ppe).map(seat_of),
         }
+    }
+
+    /// The proxy queue of an SPE's MFC.
+    #[track_caller]
+    fn proxy(&self, spe: SpeId) -> &Engine<PROXY_QUEUE_ENTRIES> {
+        self.run.of_spe(&self.proxies, spe).get_or_init(|| {
+            let local_store = LocalStore::new(spe, self.run.local_stores[spe.index()].clone());
+            Engine::new(Arc::clone(&self.run), "the MFC proxy queue", local_store)
+        })
     }
 
     /// Waits until every program that was spawned has ended.
@@ -227,5 +240,16 @@ impl PpeCore for HostPpe {
 
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
         fetch_update(&self.translation, ea, op)
+    }
+
+    #[track_caller]
+    fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
+        let proxy = self.proxy(spe);
+        proxy.try_issue(&command.check_proxy(proxy.local_store.bytes() as u32)?)
+    }
+
+    #[track_caller]
+    fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
+        self.proxy(spe).incomplete_tags()
     }
 }

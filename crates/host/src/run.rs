@@ -154,7 +154,7 @@ impl Run {
 
     /// What belongs to an SPE, which must exist.
     #[track_caller]
-    fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
+    pub(crate) fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
         all.get(spe.index()).unwrap_or_else(|| {
             panic!(
                 "{spe} was named, but {} has {} SPEs; use `topology().spes()`",

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::mailbox::{MailboxFull, Outbound};
 use crate::memory::{AllocateError, Region};
-use crate::mfc::EffectiveAddress;
-use crate::spe::wait_for_some;
+use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
+use crate::spe::{issue_when_there_is_room, wait_for_some};
 use crate::{
     AtomicError, AtomicOp, ModuleId, Processor, RunError, SignalMode, SignalRegister, Spe, SpeId,
-    StackError, ThreadId, Time, Topology, Wait,
+    StackError, ThreadId, Time, Topology, TryIssueError, Wait,
 };
 
 /// A machine made of cells: a PPE, SPEs, and what connects them.
@@ -86,6 +86,21 @@ pub trait PpeCore: Wait {
     /// See [`Spe::fetch_update`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
+    /// See [`Ppe::try_issue_proxy`].
+    #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
+    #[track_caller]
+    fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError>;
+    /// See [`Ppe::incomplete_proxy_tags`].
+    #[track_caller]
+    fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask;
+
+    /// See [`Ppe::issue_proxy`].
+    #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
+    #[track_caller]
+    fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
+        let why = format_args!("a free entry in the MFC proxy queue of {spe}");
+        issue_when_there_is_room(self, &why, || self.try_issue_proxy(spe, command))
+    }
 }
 
 /// The Power Processor Element: it runs the main program, starts programs on SPEs and talks to
@@ -382,6 +397,93 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// As [`Spe::fetch_update`].
     pub fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
         self.core.fetch_update(ea, op)
+    }
+
+    /// Enqueues a command in the proxy queue of an SPE's MFC: the raw level of the PPE.
+    ///
+    /// The queue has 8 entries, and tag groups and an order of its own: nothing orders its commands with those that
+    /// the SPE's program issues. As for that program, `put` goes from the local store to the effective address.
+    /// Whoever issues a command has to know which bytes of the local store nobody else uses.
+    ///
+    /// It takes what [`Mfc::try_issue`](crate::Mfc::try_issue) takes, but for lists and atomic commands. The SPE needs
+    /// no program, and the end of one leaves these commands alone. A run does not wait for commands that are not
+    /// complete when it ends.
+    ///
+    /// ```
+    /// # use cellworks_machine::{Machine, ModuleId, SpeId};
+    /// use cellworks_machine::mfc::{LsAddr, RawCommand, Tag};
+    ///
+    /// # fn example<M: Machine>(machine: &M) -> Result<(), Box<dyn std::error::Error>> {
+    /// const TAG: Tag = Tag::of::<3>();
+    /// let region = machine.allocate(ModuleId::new(0), 4_096)?;
+    /// machine.run(|ppe| {
+    ///     let spe = SpeId::new(0);
+    ///     ppe.issue_proxy(spe, RawCommand::get(LsAddr(0x1000), region.at(0), 4_096, TAG))?;
+    ///     ppe.wait_all_proxy(spe, TAG.mask());
+    ///     Ok::<_, cellworks_machine::mfc::MfcFault>(())
+    /// })??;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`TryIssueError::Full`] if the queue has no free entry, [`TryIssueError::Fault`] if the command is not
+    /// legal. It has no effect and takes no entry then.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `spe`, or if a command that had to wait in this queue turned out to be illegal: its
+    /// memory is gone. So do the four calls below.
+    ///
+    /// Source: `spe_mfcio_put` and its relatives in libspe2; CBEA s.7.4 p.59 (no lists), s.7.8 p.65 (no atomics);
+    /// Handbook s.19.3.3.2 p.522 (the entries).
+    #[track_caller]
+    pub fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
+        self.core.try_issue_proxy(spe, command)
+    }
+
+    /// Enqueues a command in the proxy queue of an SPE's MFC; waits while the queue is full. See
+    /// [`try_issue_proxy`](Self::try_issue_proxy).
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if the command is not legal.
+    #[track_caller]
+    pub fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
+        self.core.issue_proxy(spe, command)
+    }
+
+    /// The tag groups that have commands under way in the proxy queue of an SPE's MFC.
+    #[track_caller]
+    pub fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
+        self.core.incomplete_proxy_tags(spe)
+    }
+
+    /// Waits until every command of the tag groups in `tags` is complete in the proxy queue of an SPE's MFC.
+    ///
+    /// Source: `spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`.
+    #[track_caller]
+    pub fn wait_all_proxy(&self, spe: SpeId, tags: TagMask) {
+        let why = format_args!("DMA of all tag groups in {tags} of the MFC proxy queue of {spe}");
+        wait_for_some(&self.core, &why, || {
+            (self.core.incomplete_proxy_tags(spe) & tags)
+                .is_empty()
+                .then_some(())
+        });
+    }
+
+    /// Waits until at least one of the tag groups in `tags` is complete in the proxy queue of an SPE's MFC, and
+    /// returns those that are. A group without commands is complete.
+    ///
+    /// Source: `spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`.
+    #[track_caller]
+    pub fn wait_any_proxy(&self, spe: SpeId, tags: TagMask) -> TagMask {
+        let why = format_args!("DMA of any tag group in {tags} of the MFC proxy queue of {spe}");
+        wait_for_some(&self.core, &why, || {
+            let complete = tags & !self.core.incomplete_proxy_tags(spe);
+            (!complete.is_empty() || tags.is_empty()).then_some(complete)
+        })
     }
 
     /// Has the threads of an SPE ask again what they wait for; see [`Spe::notify`].

@@ -420,6 +420,29 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
     result.unwrap_or_default()
 }
 
+/// Asks `attempt` until the queue is not full.
+#[track_caller]
+#[inline]
+pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
+    waiter: &W,
+    why: &dyn fmt::Display,
+    mut attempt: impl FnMut() -> Result<(), TryIssueError>,
+) -> Result<(), MfcFault> {
+    let mut outcome = Ok(());
+    let mut is_done = || match attempt() {
+        Err(TryIssueError::Full) => false,
+        Err(TryIssueError::Fault(fault)) => {
+            outcome = Err(fault);
+            true
+        }
+        Ok(()) => true,
+    };
+    if !is_done() {
+        waiter.wait_until(why, &mut is_done);
+    }
+    outcome
+}
+
 /// The Memory Flow Controller of an SPE: the raw level, as its program uses it.
 ///
 /// Commands name local-store addresses and effective addresses. Both are checked against what the
@@ -491,19 +514,8 @@ pub trait Mfc: Wait {
     /// [`MfcFault`] if the command is not legal.
     #[track_caller]
     fn issue(&self, command: RawCommand) -> Result<(), MfcFault> {
-        let mut outcome = Ok(());
-        let mut attempt = || match self.try_issue(command) {
-            Err(TryIssueError::Full) => false,
-            Err(TryIssueError::Fault(fault)) => {
-                outcome = Err(fault);
-                true
-            }
-            Ok(()) => true,
-        };
-        if !attempt() {
-            self.wait_until(&"a free entry in its MFC command queue", &mut attempt);
-        }
-        outcome
+        let why = "a free entry in its MFC command queue";
+        issue_when_there_is_room(self, &why, || self.try_issue(command))
     }
 
     /// Waits until every command of the tag groups in `tags` is complete.
@@ -547,7 +559,8 @@ pub trait Mfc: Wait {
 pub enum TryIssueError {
     /// The queue has no free entry. Waiting can help.
     #[error(
-        "the MFC command queue is full; wait for a tag group, or use `issue`, which waits for an entry"
+        "the MFC command queue is full; wait for a tag group, or use `issue` (for the PPE, `issue_proxy`), which waits \
+         for an entry"
     )]
     Full,
     /// The command is not legal. Waiting cannot help.

@@ -871,13 +871,12 @@ impl World {
     #[inline(never)]
     fn tell_late_errors(&self) -> bool {
         let mut has_told = false;
-        for spe in 0..self.mfcs.len() {
-            let this = &self.cores[spe + 1];
+        for (core, this) in self.cores.iter().enumerate() {
             let waiting = this.waiting.borrow();
             let place = waiting.iter().position(|waiter| !waiter.is_idle);
             drop(waiting);
             let Some(place) = place else { continue };
-            let Some(error) = self.take_late_error(spe) else {
+            let Some(error) = self.take_late_error(core) else {
                 continue;
             };
             let thread = this.waiting.borrow_mut().remove(place).thread;
@@ -886,7 +885,7 @@ impl World {
             this.ready.borrow_mut().push_back(thread);
             has_told = true;
         }
-        for core in 1..self.cores.len() {
+        for core in 0..self.cores.len() {
             if let Some(next) = self.dispatch(core) {
                 let time_fs = self.now_fs.get().max(self.cores[core].busy_until_fs.get());
                 self.queue.borrow_mut().push(time_fs, resume(next));

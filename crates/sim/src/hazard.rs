@@ -15,13 +15,14 @@
 //! once are a hazard if they have bytes in common in any of the places, at least one of them writes
 //! there, and nothing orders them.
 //!
-//! Commands of one SPE are ordered as the architecture has it (CBEA section 7.9), and the watch follows
+//! Commands of one queue are ordered as the architecture has it (CBEA section 7.9), and the watch follows
 //! that by itself: [`Hazards::issue`] is told the tag and the [`Order`] of each command when it is issued,
 //! and gives an [`Issue`] for all of its transfers. It holds the command's number in the order of issue and
 //! those of the last barriers before it: a command comes after another if one of these is the other or
 //! comes behind it, or if it has a fence or a barrier itself and the same tag. The transfers may begin when
 //! their command is issued, or later, as the elements of a list do. Commands of different SPEs are never
-//! ordered: a program has to see that one is complete before it lets the other begin.
+//! ordered, nor are those of an SPE's program and of the PPE in the proxy queue of that SPE: a program has to see that
+//! one is complete before it lets the other begin.
 //!
 //! What is kept is as much as commands are in flight, and at most [`MAX_HAZARDS`] messages.
 
@@ -30,6 +31,8 @@ use std::ops::Range;
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, Tag};
 use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
+
+use crate::mfc::Issuer;
 
 /// How many different hazards a run with [`HazardWatch::Warn`] tells of.
 pub const MAX_HAZARDS: usize = 100;
@@ -72,8 +75,9 @@ pub(crate) struct Transfer {
 /// When a command was issued, and what it comes after.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Issue {
+    issuer: Issuer,
     tag: Option<Tag>,
-    /// Counted from 1 among the commands of its SPE.
+    /// Counted from 1 among the commands of its queue.
     number: u64,
     /// Whether it comes after everything before it in its tag group.
     comes_after_group: bool,
@@ -84,7 +88,7 @@ pub(crate) struct Issue {
 }
 
 impl Issue {
-    /// Whether the architecture orders two commands of one SPE.
+    /// Whether the architecture orders two commands of one MFC.
     fn is_ordered_with(&self, other: &Self) -> bool {
         let (first, second) = match self.number < other.number {
             true => (self, other),
@@ -93,7 +97,8 @@ impl Issue {
         let same_group = first.tag.is_some() && first.tag == second.tag;
         let after_first = |number: u64| number >= first.number;
         // The elements of one list have one number, and are not ordered with each other.
-        first.number != second.number
+        first.issuer == second.issuer
+            && first.number != second.number
             && (after_first(second.queue_barrier)
                 || same_group && (second.comes_after_group || after_first(second.group_barrier)))
     }
@@ -108,15 +113,15 @@ pub(crate) struct Hazards {
     /// By SPE.
     in_flight: Vec<Vec<InFlight>>,
     blocks: Blocks,
-    /// By SPE.
-    issued: Vec<Issued>,
+    /// By SPE: what its program has issued, and the PPE in its proxy queue.
+    issued: Vec<[Issued; 2]>,
     /// What makes the hazards in `messages` different.
     kinds: Vec<Kind>,
     messages: Vec<String>,
     seen: u64,
 }
 
-/// What an SPE has issued.
+/// What was issued in one queue.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
     /// How many commands.
@@ -234,8 +239,8 @@ enum Use {
 /// Hazards of the same kind are told once: what happened, and which SPEs and commands took part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    Overlap([(SpeId, &'static str); 2]),
-    Local(Use, SpeId, &'static str),
+    Overlap([(SpeId, Issuer, &'static str); 2]),
+    Local(Use, SpeId, Issuer, &'static str),
     MailboxFull(Processor, SpeId),
 }
 
@@ -249,7 +254,7 @@ impl Hazards {
         };
         Self {
             watch,
-            issued: vec![nothing; local_stores.len()],
+            issued: vec![[nothing; 2]; local_stores.len()],
             in_flight: vec![Vec::new(); local_stores.len()],
             blocks: Blocks::new(),
             local_stores,
@@ -259,13 +264,14 @@ impl Hazards {
         }
     }
 
-    /// An SPE issues a command that transfers, with its tag, or none for a typed transfer, whose view is
-    /// waited for.
+    /// A command that transfers is issued to the MFC of an SPE, with its tag, or none for a typed transfer, whose
+    /// view is waited for.
     #[inline]
-    pub fn issue(&mut self, spe: SpeId, tag: Option<Tag>, order: Order) -> Issue {
-        let issued = &mut self.issued[spe.index()];
+    pub fn issue(&mut self, spe: SpeId, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
+        let issued = &mut self.issued[spe.index()][issuer as usize];
         issued.commands += 1;
         let mut issue = Issue {
+            issuer,
             tag,
             number: issued.commands,
             comes_after_group: order != Order::None,
@@ -282,17 +288,17 @@ impl Hazards {
         issue
     }
 
-    /// An SPE issues `barrier`: all later commands come after all earlier ones.
-    pub fn order_all(&mut self, spe: SpeId) {
-        let issued = &mut self.issued[spe.index()];
+    /// `barrier` is issued to the MFC of an SPE: all later commands of that queue come after all earlier ones.
+    pub fn order_all(&mut self, spe: SpeId, issuer: Issuer) {
+        let issued = &mut self.issued[spe.index()][issuer as usize];
         issued.commands += 1;
         issued.queue_barrier = issued.commands;
     }
 
-    /// An SPE issues `mfcsync`, `mfceieio` or a command of storage control: all later commands of the tag
-    /// group come after all earlier ones.
-    pub fn order_group(&mut self, spe: SpeId, tag: Tag) {
-        let issued = &mut self.issued[spe.index()];
+    /// `mfcsync`, `mfceieio` or a command of storage control is issued to the MFC of an SPE: all later commands of
+    /// that queue's tag group come after all earlier ones.
+    pub fn order_group(&mut self, spe: SpeId, issuer: Issuer, tag: Tag) {
+        let issued = &mut self.issued[spe.index()][issuer as usize];
         issued.commands += 1;
         issued.group_barriers[tag.number() as usize] = issued.commands;
     }
@@ -489,6 +495,29 @@ impl Hazards {
 }
 
 impl InFlight {
+    fn issuer(&self) -> Issuer {
+        self.transfer.issue.issuer
+    }
+
+    /// Who has issued it.
+    fn processor(&self) -> Processor {
+        self.issuer().processor(self.spe)
+    }
+
+    /// How its issuer waits for it.
+    fn wait(&self) -> String {
+        match (self.transfer.issue.tag, self.issuer()) {
+            (Some(tag), Issuer::Spu) => format!("wait for tag group {tag}"),
+            (Some(tag), Issuer::Ppe) => {
+                format!(
+                    "wait for tag group {tag} of the proxy queue of {}",
+                    self.spe
+                )
+            }
+            (None, _) => "wait for its view".to_owned(),
+        }
+    }
+
     /// The bytes over which a new transfer and one that was in flight before are a hazard.
     fn conflict(&self, old: &Self) -> Option<Range<u64>> {
         let common = self
@@ -507,9 +536,11 @@ impl Found<'_> {
     fn kind(self) -> Kind {
         match self {
             Found::Overlap { new, old, .. } => {
-                Kind::Overlap([new, old].map(|one| (one.spe, one.transfer.name)))
+                Kind::Overlap([new, old].map(|one| (one.spe, one.issuer(), one.transfer.name)))
             }
-            Found::Local { what, spe, old, .. } => Kind::Local(what, spe, old.transfer.name),
+            Found::Local { what, spe, old, .. } => {
+                Kind::Local(what, spe, old.issuer(), old.transfer.name)
+            }
             Found::MailboxFull { from, to } => Kind::MailboxFull(from, to),
         }
     }
@@ -524,6 +555,9 @@ impl fmt::Display for InFlight {
             ea,
             ..
         } = self.transfer;
+        if self.issuer() == Issuer::Ppe {
+            f.write_str("proxy ")?;
+        }
         write!(
             f,
             "{name} of {bytes} bytes (local store {lsa}, effective address {ea}"
@@ -559,11 +593,11 @@ impl Text<'_> {
     }
 }
 
-/// How a program waits for a transfer.
-fn wait_for(transfer: &Transfer) -> String {
-    match transfer.issue.tag {
-        Some(tag) => format!("wait for tag group {tag}"),
-        None => "wait for its view".to_owned(),
+/// How a processor is told that it may go on.
+fn may_begin_by(processor: Processor) -> &'static str {
+    match processor {
+        Processor::Ppe => "a mailbox",
+        Processor::Spe(_) => "a mailbox or a signal",
     }
 }
 
@@ -577,25 +611,27 @@ impl fmt::Display for Text<'_> {
                 end,
             } => {
                 let since = crate::at(old.issued_fs);
-                let whose = match new.spe == old.spe {
+                let (who, other) = (new.processor(), old.processor());
+                let whose = match who == other {
                     true => "its own".to_owned(),
-                    false => format!("{}'s", old.spe),
+                    false => format!("{other}'s"),
                 };
                 write!(
                     f,
-                    "{} issued {new} while {whose} {old}, issued at {since}, is in flight; both touch {}, \
+                    "{who} issued {new} while {whose} {old}, issued at {since}, is in flight; both touch {}, \
                      at least one writes there, and nothing orders them: ",
-                    new.spe,
                     self.place(start, end),
                 )?;
-                let wait = wait_for(&old.transfer);
-                if new.spe != old.spe {
-                    let old = old.spe;
+                let wait = old.wait();
+                if who != other {
+                    let by = may_begin_by(who);
                     return write!(
                         f,
-                        "let {old} {wait} and then tell {} by a mailbox or a signal that it may begin",
-                        new.spe
+                        "let {other} {wait} and then tell {who} by {by} that it may begin"
                     );
+                }
+                if new.spe != old.spe {
+                    return write!(f, "{wait} before");
                 }
                 let name = new.transfer.name;
                 let (new, old) = (&new.transfer.issue, &old.transfer.issue);
@@ -637,25 +673,26 @@ impl fmt::Display for Text<'_> {
                     Use::Release => "gave back the buffer at",
                 };
                 let since = crate::at(old.issued_fs);
-                let whose = match spe == old.spe {
+                let other = old.processor();
+                let is_own = other == Processor::Spe(spe);
+                let whose = match is_own {
                     true => "its".to_owned(),
-                    false => format!("{}'s", old.spe),
+                    false => format!("{other}'s"),
                 };
-                let wait = wait_for(&old.transfer);
+                let wait = old.wait();
                 write!(
                     f,
                     "{spe} {did} local store {lsa} to {last:#x} while {whose} {old}, issued at {since}, \
                      is in flight over it: "
                 )?;
-                match (spe == old.spe, what) {
+                match (is_own, what) {
                     (true, Use::Read | Use::Write) => write!(f, "{wait} before"),
                     (true, Use::Reserve | Use::Release) => {
                         write!(f, "{wait} before the buffer is given back")
                     }
                     (false, _) => write!(
                         f,
-                        "let {} {wait} and then tell {spe} by a mailbox or a signal",
-                        old.spe
+                        "let {other} {wait} and then tell {spe} by a mailbox or a signal"
                     ),
                 }
             }
@@ -743,7 +780,7 @@ mod tests {
             id: u64,
             command: &Command,
         ) -> Option<Hazard> {
-            let issue = self.issue(spe, command.tag, command.order);
+            let issue = self.issue(spe, Issuer::Spu, command.tag, command.order);
             self.begin(now_fs, spe, id, &command.with(issue))
         }
     }
@@ -920,7 +957,7 @@ mod tests {
         let said = |list_order: Order, later: Command| {
             let mut hazards = watch(HazardWatch::Error);
             let element = get(0, MEMORY, 128);
-            let list = hazards.issue(spe(0), element.tag, list_order);
+            let list = hazards.issue(spe(0), Issuer::Spu, element.tag, list_order);
             let before = hazards.transfer(US, spe(0), 0, &later);
             assert_eq!(before, None, "no element has begun");
             hazards
@@ -946,7 +983,7 @@ mod tests {
     #[test]
     fn elements_of_one_list_are_not_ordered_with_each_other() {
         let mut hazards = watch(HazardWatch::Error);
-        let list = hazards.issue(spe(0), TAG_3, Order::Barrier);
+        let list = hazards.issue(spe(0), Issuer::Spu, TAG_3, Order::Barrier);
         let [one, other] = [0, 128].map(|lsa| {
             let element = Command {
                 name: "putl",
@@ -964,13 +1001,13 @@ mod tests {
     fn a_barrier_behind_two_commands_does_not_order_them() {
         let mut hazards = watch(HazardWatch::Error);
         let element = get(0, MEMORY, 128);
-        let list = hazards.issue(spe(0), TAG_3, Order::None);
+        let list = hazards.issue(spe(0), Issuer::Spu, TAG_3, Order::None);
         assert_eq!(
             hazards.transfer(US, spe(0), 0, &put(0, MEMORY + 0x1000, 128)),
             None
         );
-        hazards.order_all(spe(0));
-        hazards.order_group(spe(0), Tag::of::<3>());
+        hazards.order_all(spe(0), Issuer::Spu);
+        hazards.order_group(spe(0), Issuer::Spu, Tag::of::<3>());
         assert!(hazards.begin(US, spe(0), 1, &element.with(list)).is_some());
     }
 
@@ -984,9 +1021,10 @@ mod tests {
             order(&mut hazards);
             hazards.transfer(2 * US, spe(0), 1, new).is_some()
         };
-        let group: fn(&mut Hazards) = |hazards| hazards.order_group(spe(0), Tag::of::<3>());
-        let all: fn(&mut Hazards) = |hazards| hazards.order_all(spe(0));
-        let of_other: fn(&mut Hazards) = |hazards| hazards.order_all(spe(1));
+        let group: fn(&mut Hazards) =
+            |hazards| hazards.order_group(spe(0), Issuer::Spu, Tag::of::<3>());
+        let all: fn(&mut Hazards) = |hazards| hazards.order_all(spe(0), Issuer::Spu);
+        let of_other: fn(&mut Hazards) = |hazards| hazards.order_all(spe(1), Issuer::Spu);
         assert!(!said(group, &new));
         assert!(said(group, &other_group));
         assert!(!said(all, &new));

@@ -9,9 +9,14 @@
 //! | write to an inbound mailbox | load of its status, store |
 //! | read of an outbound mailbox | load of its status, load |
 //! | signal | store |
+//! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
+//! | tag status of an MFC | store of the mask, load |
 //!
-//! A program that waits for a mailbox loads its status again and again. That is not simulated load by
-//! load: the load that sees the word begins when the word is there.
+//! That is what libspe2 does (`dma.c`). As library calls, the last two take as long as a call to a mailbox; that of a
+//! command has not been published.
+//!
+//! A program that waits for a mailbox, or for a command, loads its status again and again. That is not simulated load by
+//! load: the load that sees what it waits for begins when that is there.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -20,10 +25,10 @@ use std::rc::Rc;
 
 use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::{LINE_BYTES, Translation};
-use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, PpeCore, ProblemStateRegister, Processor, Program, SignalMode,
-    SignalRegister, SpeId, Time, Topology, Wait,
+    SignalRegister, SpeId, Time, Topology, TryIssueError, Wait,
 };
 
 use crate::engine::{PPE, World, core_of};
@@ -32,6 +37,10 @@ use crate::observe::Cause;
 use crate::run::Run;
 use crate::words::{WORD_BYTES, node_of, register_write, signal};
 use crate::{PpeAccess, SimSpe};
+
+/// Stores that write a command to the proxy queue of an MFC: its address in the local store, both halves of the effective
+/// address, size and tag, opcode.
+const COMMAND_STORES: usize = 5;
 
 /// What a simulated machine does for its PPE.
 pub struct SimPpe {
@@ -45,6 +54,9 @@ pub struct SimPpe {
 #[derive(Clone, Copy)]
 enum Owed {
     ReadOutbound(SpeId),
+    IssueProxy(SpeId),
+    /// A look at a tag status.
+    ProxyTags(SpeId),
     Write {
         to: SpeId,
         register: ProblemStateRegister,
@@ -85,16 +97,21 @@ impl SimPpe {
             .transact(PPE, Cause::Other, start_fs, transaction);
     }
 
+    /// The time of a store to a register.
+    fn pay_for_store(&self, to: SpeId) {
+        let start_fs = self.world().costs.mmio_write_fs;
+        self.world().transact(PPE, Cause::Other, start_fs, |token| {
+            register_write(node_of(PPE), to, token)
+        });
+    }
+
     /// A store to a register, of a word that has its place there.
     fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call_fs: u64) {
         let world = self.world();
         if self.by_calls() {
             world.pass(PPE, call_fs);
         } else {
-            let start_fs = world.costs.mmio_write_fs;
-            world.transact(PPE, Cause::Other, start_fs, |token| {
-                register_write(node_of(PPE), to, token)
-            });
+            self.pay_for_store(to);
         }
         let resumed = world.deliver(to, register, word);
         world.resume_now(resumed);
@@ -123,6 +140,29 @@ impl SimPpe {
         }
     }
 
+    /// Takes the time of a look at a proxy queue, for a free entry or the tag status; by library calls, of all that
+    /// issuing a command takes.
+    fn pay_for_status(&self, of: SpeId) {
+        match self.by_calls() {
+            true => self.world().pass(PPE, self.world().costs.mailbox_call_fs),
+            false => self.load(of),
+        }
+    }
+
+    /// Takes the time of writing a command to a proxy queue that has a free entry.
+    fn pay_for_command(&self, to: SpeId) {
+        if !self.by_calls() {
+            (0..COMMAND_STORES).for_each(|_| self.pay_for_store(to));
+        }
+    }
+
+    /// Takes the time of finding out whether a proxy queue has taken a command.
+    fn pay_for_command_status(&self, of: SpeId) {
+        if !self.by_calls() {
+            self.load(of);
+        }
+    }
+
     /// Waits until every program that was spawned has ended.
     pub(crate) fn wait_for_programs(&self, at: &'static Location<'static>) {
         let why = "the programs that it spawned to end";
@@ -130,6 +170,7 @@ impl SimPpe {
         world.wait_until(PPE, Cause::Other, &why, at, &mut || {
             self.run.programs.get() == 0
         });
+        world.panic_if_proxy_faulty();
     }
 
     fn wait_at(
@@ -143,12 +184,21 @@ impl SimPpe {
             let is_ready = ready();
             if !is_ready {
                 self.send_owed();
+                // How often a condition looks in vain takes nobody's time.
+                let mut owed = self.owed.borrow_mut();
+                owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
             }
             is_ready
         });
         for owed in self.owed.take() {
             match owed {
                 Owed::ReadOutbound(from) => self.pay_for_reading(from),
+                Owed::IssueProxy(to) => {
+                    self.pay_for_status(to);
+                    self.pay_for_command(to);
+                    self.pay_for_command_status(to);
+                }
+                Owed::ProxyTags(of) => self.pay_for_status(of),
                 Owed::Write {
                     to,
                     register,
@@ -306,5 +356,62 @@ impl PpeCore for SimPpe {
         let line = ea.0 / LINE_BYTES as u64;
         self.world().caches.borrow_mut().discard(line);
         before.ok_or(AtomicError::NotMapped { ea })
+    }
+
+    #[track_caller]
+    fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
+        let world = self.world();
+        world.assert_spe(spe);
+        let in_condition = world.is_in_condition();
+        if !in_condition {
+            self.pay_for_status(spe);
+        }
+        world.panic_if_proxy_faulty();
+        let command = world.check_proxy(spe, command)?;
+        if !world.has_free_proxy_entry(spe) {
+            return Err(TryIssueError::Full);
+        }
+        if in_condition {
+            world.issue_proxy(spe, &command)?;
+            self.owed.borrow_mut().push(Owed::IssueProxy(spe));
+        } else {
+            self.pay_for_command(spe);
+            world.issue_proxy(spe, &command)?;
+            self.pay_for_command_status(spe);
+        }
+        world.panic_if_proxy_faulty();
+        Ok(())
+    }
+
+    #[track_caller]
+    fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
+        loop {
+            match self.try_issue_proxy(spe, command) {
+                Ok(()) => return Ok(()),
+                Err(TryIssueError::Fault(fault)) => return Err(fault),
+                Err(TryIssueError::Full) => {}
+            }
+            let why = format_args!("a free entry in the MFC proxy queue of {spe}");
+            let mut has_room = || self.world().has_free_proxy_entry(spe);
+            if !self.wait_at(Cause::Dma, &why, Location::caller(), &mut has_room) {
+                return Ok(());
+            }
+        }
+    }
+
+    #[track_caller]
+    fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
+        let world = self.world();
+        world.assert_spe(spe);
+        if world.is_in_condition() {
+            self.owed.borrow_mut().push(Owed::ProxyTags(spe));
+        } else {
+            if !self.by_calls() {
+                self.pay_for_store(spe);
+            }
+            self.pay_for_status(spe);
+        }
+        world.panic_if_proxy_faulty();
+        world.incomplete_proxy_tags(spe)
     }
 }

@@ -71,7 +71,7 @@ impl Run {
             let Some(program) = next else { break };
             self.execute(&spe, id, program);
             if !spe.is_as_new() {
-                self.renew_mfc(sim, id);
+                self.renew_mfc(id);
                 spe = self.spe(sim, id);
             }
         }
@@ -88,9 +88,9 @@ impl Run {
         SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
     }
 
-    /// Gives an SPE a new MFC, because a program has left something behind in the old one: what is on the
-    /// bus comes to its end, the rest does not begin.
-    fn renew_mfc(&self, sim: &Sim, id: SpeId) {
+    /// Takes out of an MFC what a program has left behind there: what is on the bus comes to its end, the rest
+    /// does not begin.
+    fn renew_mfc(&self, id: SpeId) {
         let mfc = &self.world.mfcs[id.index()];
         self.world.close_mfc(id);
         let at = Location::caller();
@@ -99,8 +99,7 @@ impl Run {
             .world
             .wait_without_program(core_of(id), at, &mut is_quiet)
         {
-            let serial = mfc.borrow().serial();
-            mfc.replace(new_mfc(sim, id, &self.world.costs, serial));
+            mfc.borrow_mut().renew();
         }
     }
 
@@ -280,7 +279,11 @@ pub(crate) fn run<'env, R>(
 
 fn world_of(sim: &Sim) -> World {
     let costs = Costs::of(&sim.description);
-    let mfc = |spe| RefCell::new(new_mfc(sim, spe, &costs, 0));
+    let mfc = |spe: SpeId| {
+        let local_store = LocalStore::new(spe, sim.local_stores[spe.index()].clone());
+        let lines = costs.outstanding_requests;
+        RefCell::new(MfcState::new(spe, &sim.space, local_store, lines))
+    };
     let spes = sim.topology.spes();
     let local_stores = spes.clone().map(|spe| {
         let region = &sim.local_stores[spe.index()];
@@ -300,16 +303,5 @@ fn world_of(sim: &Sim) -> World {
         spes.clone().map(mfc).collect(),
         AtomicCaches::new(spes.len(), caches),
         Pulse::new(sim.topology.name(), spes.len()),
-    )
-}
-
-fn new_mfc(sim: &Sim, spe: SpeId, costs: &Costs, serial: u64) -> MfcState {
-    let local_store = LocalStore::new(spe, sim.local_stores[spe.index()].clone());
-    MfcState::new(
-        spe,
-        &sim.space,
-        local_store,
-        costs.outstanding_requests,
-        serial,
     )
 }

@@ -19,7 +19,8 @@ fn main() {
                 if thread.0 == 1 {
                     silence();
                 }
-            });
+            })
+            .unwrap();
         }),
         Some("main") => drop(machine().run(|_| silence())),
         Some("yields") => run(|spe| {

@@ -8,6 +8,7 @@ mod interleave;
 mod memory;
 mod mfc;
 mod programs;
+mod proxy;
 mod staging;
 mod words;
 

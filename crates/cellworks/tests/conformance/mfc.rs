@@ -281,8 +281,8 @@ fn a_full_queue_says_so<M: Machine>(machine: &M) {
         assert_eq!(full, TryIssueError::Full);
         assert_eq!(
             full.to_string(),
-            "the MFC command queue is full; wait for a tag group, or use `issue`, which waits for \
-             an entry"
+            "the MFC command queue is full; wait for a tag group, or use `issue` (for the PPE, `issue_proxy`), which \
+             waits for an entry"
         );
         mfc.acknowledge_stall(TAG).unwrap();
         mfc.issue(behind).unwrap();

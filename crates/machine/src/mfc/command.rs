@@ -360,11 +360,37 @@ impl RawCommand {
     /// Where `local_store_bytes` is not a multiple of 16, as no local store is.
     #[inline]
     pub fn check(&self, local_store_bytes: u32) -> Result<Command, MfcFault> {
+        self.check_for(self.check_spu_opcode()?, local_store_bytes)
+    }
+
+    /// As [`check`](Self::check), for the proxy queue, which the PPE fills. It takes no lists and no
+    /// atomic commands: they belong to a program on the SPE.
+    ///
+    /// The hardware's proxy queue takes the `s` forms, which also start the SPU. They are refused here:
+    /// a program is started by [`Ppe::spawn`](crate::Ppe::spawn).
+    ///
+    /// Source: CBEA s.7.4 p.59 (no lists), s.7.8 p.65 (no atomics).
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check); for a list, an atomic command or an `s` form it is
+    /// [`MfcFault::InvalidDmaCommand`].
+    ///
+    /// # Panics
+    ///
+    /// As [`check`](Self::check).
+    #[inline]
+    pub fn check_proxy(&self, local_store_bytes: u32) -> Result<Command, MfcFault> {
+        self.check_for(self.check_proxy_opcode()?, local_store_bytes)
+    }
+
+    /// Checks everything but whether the queue takes such commands.
+    #[inline]
+    fn check_for(&self, opcode: Opcode, local_store_bytes: u32) -> Result<Command, MfcFault> {
         assert!(
             local_store_bytes.is_multiple_of(16),
             "a local store of {local_store_bytes} bytes: its size is a multiple of 16"
         );
-        let opcode = self.check_opcode()?;
         let class = opcode.class();
         let lsa = LsAddr(self.lsa);
         let ea = EffectiveAddress(self.ea);
@@ -462,29 +488,53 @@ impl RawCommand {
                 bytes,
             })),
             Class::Atomic | Class::StartSpu { .. } => {
-                unreachable!("atomics are done above, and check_opcode refuses the s forms")
+                unreachable!("atomics are done above, and the s forms were refused")
             }
         }
+    }
+
+    #[inline]
+    fn check_spu_opcode(&self) -> Result<Opcode, MfcFault> {
+        let opcode = self.check_opcode()?;
+        match opcode.class() {
+            Class::StartSpu { use_instead } => Err(MfcFault::InvalidDmaCommand {
+                why: InvalidCommand::ProxyOnly {
+                    opcode,
+                    use_instead,
+                },
+            }),
+            _ => Ok(opcode),
+        }
+    }
+
+    fn check_proxy_opcode(&self) -> Result<Opcode, MfcFault> {
+        let opcode = self.check_opcode()?;
+        let why = match opcode.class() {
+            Class::StartSpu { use_instead } => InvalidCommand::StartsSpu {
+                opcode,
+                use_instead,
+            },
+            Class::List(_) | Class::Atomic | Class::QueuedLinePut => {
+                InvalidCommand::SpuOnly { opcode }
+            }
+            _ => return Ok(opcode),
+        };
+        Err(MfcFault::InvalidDmaCommand { why })
     }
 
     #[inline]
     fn check_opcode(&self) -> Result<Opcode, MfcFault> {
         // The class ids are in the upper half of the command word and name nothing (CBEA p.114).
         let number = self.opcode as u16;
-        let invalid = |why| Err(MfcFault::InvalidDmaCommand { why });
-        match Opcode::from_number(number) {
-            Some(opcode) => match opcode.class() {
-                Class::StartSpu { use_instead } => invalid(InvalidCommand::ProxyOnly {
-                    opcode,
-                    use_instead,
-                }),
-                _ => Ok(opcode),
-            },
-            None if number >= 0x8000 => {
-                invalid(InvalidCommand::ReservedOpcode { word: self.opcode })
-            }
-            None => invalid(InvalidCommand::IllegalOpcode { word: self.opcode }),
-        }
+        Opcode::from_number(number).ok_or_else(|| {
+            let word = self.opcode;
+            let why = if number >= 0x8000 {
+                InvalidCommand::ReservedOpcode { word }
+            } else {
+                InvalidCommand::IllegalOpcode { word }
+            };
+            MfcFault::InvalidDmaCommand { why }
+        })
     }
 }
 
@@ -579,8 +629,8 @@ fn check_line(opcode: Opcode, lsa: LsAddr, local_store_bytes: u32) -> Result<LsA
     Ok(line)
 }
 
-/// A command whose shape the hardware accepts; only [`RawCommand::check`] makes one, so holding one
-/// is the proof.
+/// A command whose shape the hardware accepts; only [`RawCommand::check`] and
+/// [`RawCommand::check_proxy`] make one, so holding one is the proof.
 ///
 /// Whether its effective address is mapped is not part of the shape: the machine finds out when it
 /// moves the bytes, and then reports [`MfcFault::DataSegment`] or [`MfcFault::DataStorage`].

@@ -170,6 +170,29 @@ pub enum InvalidCommand {
         /// The same command for an SPE's queue.
         use_instead: Opcode,
     },
+    /// A list or an atomic command for the proxy queue.
+    #[error(
+        "{opcode}: the proxy queue, through which the PPE issues, takes no lists and no atomic commands; issue it from a \
+         program on the SPE"
+    )]
+    SpuOnly {
+        /// The command.
+        opcode: Opcode,
+    },
+    /// An `s` form for the proxy queue.
+    ///
+    /// Legal on the hardware, where it starts the SPU at the address in its next-program-counter register.
+    /// Programs here have no such address.
+    #[error(
+        "{opcode}: it would start the SPU after the transfer, which a Cell allows here and this machine does not; use \
+         {use_instead}, and `Ppe::spawn` to start a program"
+    )]
+    StartsSpu {
+        /// The command.
+        opcode: Opcode,
+        /// The same command without the start.
+        use_instead: Opcode,
+    },
     /// A tag above 31.
     #[error("{opcode} with tag {tag}: a tag is 0 to 31; use for example {}", tag % 32)]
     Tag {
@@ -426,6 +449,29 @@ mod tests {
         assert_eq!(
             refused(RawCommand { tag: 40, ..get }),
             "get with tag 40: a tag is 0 to 31; use for example 8 (MFC invalid DMA command, class 0 bit 1; CBEA p.57)"
+        );
+    }
+
+    #[test]
+    fn commands_that_the_proxy_queue_does_not_take() {
+        let refused = |raw: RawCommand| raw.check_proxy(LOCAL_STORE_BYTES).unwrap_err().to_string();
+        let why = "the proxy queue, through which the PPE issues, takes no lists and no atomic commands; issue it from a \
+            program on the SPE (MFC invalid DMA command, class 0 bit 1; CBEA p.57)";
+        for raw in [
+            RawCommand::getl(LSA, 1, LsAddr(0x800), 8, TAG),
+            RawCommand::new(Opcode::Putrlf, LSA, EA, 8, TAG),
+            RawCommand::getllar(LSA, EA),
+            RawCommand::putllc(LSA, EA),
+            RawCommand::putlluc(LSA, EA),
+            RawCommand::putqlluc(LSA, EA, TAG),
+        ] {
+            let opcode = Opcode::from_number(raw.opcode as u16).unwrap();
+            assert_eq!(refused(raw), format!("{opcode}: {why}"));
+        }
+        assert_eq!(
+            refused(RawCommand::new(Opcode::Putfs, LSA, EA, 16, TAG)),
+            "putfs: it would start the SPU after the transfer, which a Cell allows here and this machine does not; use \
+             putf, and `Ppe::spawn` to start a program (MFC invalid DMA command, class 0 bit 1; CBEA p.57)"
         );
     }
 

@@ -7,11 +7,15 @@
 //!                     └── complete, stall ─────────┴──── bytes move when the line ◄──────┘
 //! ```
 //!
+//! There are two queues: that of the SPU, with 16 entries, and the proxy queue of the PPE, with 8. Each has tag groups
+//! and an order of its own; what may start in either shares the rest, from the work on.
+//!
 //! A command of 16 KB is one piece of work that has some lines under way, never 128 events. Bytes of the raw
 //! level move when their line arrives, so that races show; typed transfers have moved theirs already, and
 //! only take their time.
 
 mod program;
+mod proxy;
 mod requests;
 mod typed;
 mod watch;
@@ -21,9 +25,9 @@ use std::sync::Arc;
 use cellworks_machine::memory::{AddressSpace, LINE_BYTES, ReservedLine, Translation};
 use cellworks_machine::mfc::{
     Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
-    MfcFault, Opcode, Operation, SPU_QUEUE_ENTRIES,
+    MfcFault, Opcode, Operation, PROXY_QUEUE_ENTRIES, SPU_QUEUE_ENTRIES,
 };
-use cellworks_machine::{LocalBuffer, LocalStore, Payload, ProblemStateRegister, SpeId};
+use cellworks_machine::{LocalBuffer, LocalStore, Payload, ProblemStateRegister, Processor, SpeId};
 
 pub use self::program::SimMfc;
 use crate::fabric::Node;
@@ -42,12 +46,76 @@ const TYPED_AT: u64 = 1 << 60;
 
 const LINE: u64 = LINE_BYTES as u64;
 
-/// One MFC: its queue and what is under way.
+/// Who has issued a command of an MFC, and so in which of its queues it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Issuer {
+    /// The program of its SPE.
+    Spu,
+    /// The PPE, in the proxy queue.
+    Ppe,
+}
+
+impl Issuer {
+    /// The processor, for the MFC of this SPE.
+    pub fn processor(self, spe: SpeId) -> Processor {
+        match self {
+            Self::Spu => Processor::Spe(spe),
+            Self::Ppe => Processor::Ppe,
+        }
+    }
+}
+
+/// A queue, and what of its commands is not on the bus.
+#[derive(Default)]
+struct Issued<const ENTRIES: usize> {
+    queue: CommandQueue<ENTRIES>,
+    /// Commands that have not been started: their ids and what the watch for hazards knows of them.
+    waiting: Vec<(EntryId, u64, Issue)>,
+    /// What went wrong after the call that caused it had returned, as the panic of whoever asks next: a
+    /// command that waited turned out to be illegal, or the watch for hazards found something.
+    late: Option<Payload>,
+}
+
+impl<const ENTRIES: usize> Issued<ENTRIES> {
+    /// Starts the commands that may start now.
+    fn start(&mut self, issuer: Issuer, from_fs: u64, work: &mut Vec<Work>) {
+        for entry in self.queue.runnable() {
+            self.queue.start(entry);
+            let place = self
+                .waiting
+                .iter()
+                .position(|(waiting, ..)| *waiting == entry);
+            let (_, id, issue) = self.waiting.swap_remove(place.expect("it was issued"));
+            let command = self.queue.command(entry);
+            work.push(Work {
+                id,
+                issuer,
+                entry: Some(entry),
+                task: MfcState::task_of(command),
+                from_fs,
+                in_flight: 0,
+                is_sent: false,
+                is_blocked: false,
+                is_watched: watch::is_watched(command),
+                issue,
+                watched: Vec::new(),
+            });
+        }
+    }
+
+    /// Commands that are not complete.
+    fn depth(&self) -> usize {
+        ENTRIES - self.queue.free_entries()
+    }
+}
+
+/// One MFC: its queues and what is under way.
 pub(crate) struct MfcState {
     spe: SpeId,
     local_store: LocalStore,
     pub translation: Translation,
-    queue: CommandQueue,
+    spu: Issued<SPU_QUEUE_ENTRIES>,
+    proxy: Issued<PROXY_QUEUE_ENTRIES>,
     work: Vec<Work>,
     lines: Vec<Line>,
     free_lines: Vec<u32>,
@@ -61,21 +129,17 @@ pub(crate) struct MfcState {
     typed: Vec<(u64, Direction)>,
     /// Buffers whose views are gone, while their transfers are not complete.
     held: Vec<(u64, LocalBuffer)>,
-    /// Commands that have not been started: their ids and what the watch for hazards knows of them.
-    issued: Vec<(EntryId, u64, Issue)>,
     /// Lists that have stopped at an element with stall-and-notify.
     stalled: Vec<(Stalled, ListCursor)>,
-    /// Its program has ended: no command begins.
+    /// Its program has ended: none of its commands begins.
     is_closed: bool,
-    /// What went wrong after the call that caused it had returned, as the panic of whoever asks next: a
-    /// command that waited turned out to be illegal, or the watch for hazards found something.
-    late: Option<Payload>,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
 }
 
 /// A command that was started, or a typed transfer.
 struct Work {
     id: u64,
+    issuer: Issuer,
     /// `None` for a typed transfer.
     entry: Option<EntryId>,
     task: Task,
@@ -194,7 +258,6 @@ impl MfcState {
         space: &Arc<AddressSpace>,
         local_store: LocalStore,
         outstanding_requests: usize,
-        serial: u64,
     ) -> Self {
         let nothing = Line {
             work: 0,
@@ -205,57 +268,83 @@ impl MfcState {
             spe,
             local_store,
             translation: Translation::new(Arc::clone(space)),
-            queue: CommandQueue::new(),
+            spu: Issued::default(),
+            proxy: Issued::default(),
             work: Vec::with_capacity(SPU_QUEUE_ENTRIES),
             lines: vec![nothing; outstanding_requests],
             free_lines: (0..outstanding_requests as u32).rev().collect(),
             next_request_fs: 0,
             wake_up_fs: None,
-            serial,
+            serial: 0,
             typed: Vec::new(),
             held: Vec::new(),
-            issued: Vec::new(),
             stalled: Vec::new(),
             is_closed: false,
-            late: None,
             reservation: None,
         }
     }
 
-    /// The last id that it gave to a command.
-    pub fn serial(&self) -> u64 {
-        self.serial
-    }
-
-    /// Whether no command is under way and no line reserved.
+    /// Whether no command of the SPE's program is under way and no line reserved.
     pub fn is_as_new(&self) -> bool {
-        self.queue.is_empty() && self.typed.is_empty() && self.reservation.is_none()
+        self.spu.queue.is_empty() && self.typed.is_empty() && self.reservation.is_none()
     }
 
-    /// Whether nothing is on the bus.
+    /// Whether nothing is on the bus that the SPE's program has issued.
     pub fn is_quiet(&self) -> bool {
-        self.work.is_empty()
+        self.work.iter().all(|work| work.issuer == Issuer::Ppe)
     }
 
-    /// Entries of the queue that hold nothing. Typed transfers take one each.
+    /// Forgets what a program has left behind, when nothing of it is on the bus.
+    pub fn renew(&mut self) {
+        self.spu = Issued::default();
+        self.is_closed = false;
+        // An event that was planned for what is gone finds nothing to send.
+        self.wake_up_fs = None;
+        self.typed.clear();
+        self.held.clear();
+        self.reservation = None;
+    }
+
+    /// Entries of the SPU's queue that hold nothing. Typed transfers take one each.
     fn free_entries(&self) -> usize {
-        self.queue.free_entries().saturating_sub(self.typed.len())
+        let free = self.spu.queue.free_entries();
+        free.saturating_sub(self.typed.len())
+    }
+
+    /// Entries of a queue that are taken.
+    fn depth(&self, issuer: Issuer) -> usize {
+        match issuer {
+            Issuer::Spu => SPU_QUEUE_ENTRIES - self.free_entries(),
+            Issuer::Ppe => self.proxy.depth(),
+        }
+    }
+
+    /// What the next who asks a queue is told.
+    fn late(&mut self, issuer: Issuer) -> &mut Option<Payload> {
+        match issuer {
+            Issuer::Spu => &mut self.spu.late,
+            Issuer::Ppe => &mut self.proxy.late,
+        }
     }
 
     /// Takes down a fault that nobody waits for: whoever asks the queue next is told.
-    fn fail(&mut self, now_fs: u64, fault: &MfcFault) {
+    fn fail(&mut self, issuer: Issuer, now_fs: u64, fault: &MfcFault) {
+        let queue = match issuer {
+            Issuer::Spu => "queue",
+            Issuer::Ppe => "proxy queue",
+        };
         let text = format!(
-            "a command that waited in the MFC queue of {}, at {}: {fault}",
+            "a command that waited in the MFC {queue} of {}, at {}: {fault}",
             self.spe,
             crate::at(now_fs)
         );
-        self.late.get_or_insert_with(|| Box::new(text));
+        self.late(issuer).get_or_insert_with(|| Box::new(text));
     }
 
     /// As [`fail`](Self::fail), for what the watch found.
-    fn take_down(&mut self, hazard: Option<Hazard>) {
+    fn take_down(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard {
-            self.late
+            self.late(issuer)
                 .get_or_insert_with(|| Box::new(hazard.to_string()));
         }
     }

@@ -12,7 +12,7 @@ use cellworks_machine::mfc::{
 use cellworks_machine::{LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
 
-use super::{LINE, MfcState, Task, Work};
+use super::{Issuer, LINE, MfcState, Task, Work};
 use crate::atomic::{Held, LineNumber};
 use crate::engine::{World, core_of};
 use crate::fabric::{Access, Node, Place, Transaction};
@@ -44,10 +44,10 @@ impl SimMfc {
 
     /// What nobody can be told of as an error: the call that found it did not cause it.
     fn panic_if_faulty(&self) {
-        let is_faulty = self.state().late.is_some();
+        let is_faulty = self.state().spu.late.is_some();
         if is_faulty
             && !threads::is_unwinding()
-            && let Some(error) = self.world.take_late_error(self.spe.index())
+            && let Some(error) = self.world.take_late_error(self.core())
         {
             // Like a panic, but it is the machine that speaks, and at a place that says nothing.
             resume_unwind(error);
@@ -161,21 +161,21 @@ impl Mfc for SimMfc {
         if !is_list {
             mfc.check_addresses(&command, spes)?;
         }
-        let entry = match mfc.queue.push(command) {
+        let entry = match mfc.spu.queue.push(command) {
             Ok(entry) => entry,
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         };
         // What a list names that has to wait may still be changed by what it waits for.
         if is_list
-            && mfc.queue.is_runnable(entry)
+            && mfc.spu.queue.is_runnable(entry)
             && let Err(fault) = mfc.check_addresses(&command, spes)
         {
-            mfc.queue.start(entry);
-            mfc.queue.complete(entry);
+            mfc.spu.queue.start(entry);
+            mfc.spu.queue.complete(entry);
             return Err(fault.into());
         }
-        world.watch_command(&mut mfc, entry, &command);
+        world.watch_command(&mut mfc, Issuer::Spu, entry, &command);
         world.start_commands(&mut mfc);
         world.pump(&mut mfc);
         drop(mfc);
@@ -195,19 +195,19 @@ impl Mfc for SimMfc {
     fn incomplete_tags(&self) -> TagMask {
         self.world.pass(self.core(), self.world.costs.channel_fs);
         self.panic_if_faulty();
-        self.state().queue.incomplete_tags()
+        self.state().spu.queue.incomplete_tags()
     }
 
     fn take_stall_notifications(&self) -> TagMask {
         self.world.pass(self.core(), self.world.costs.channel_fs);
-        self.state().queue.take_stall_notifications()
+        self.state().spu.queue.take_stall_notifications()
     }
 
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
         let world = &self.world;
         world.pass(self.core(), world.costs.channel_fs);
         let mut mfc = self.state();
-        let resumed: Vec<EntryId> = mfc.queue.acknowledge(tag).collect();
+        let resumed: Vec<EntryId> = mfc.spu.queue.acknowledge(tag).collect();
         let mut outcome = Ok(());
         for entry in resumed {
             let place = mfc.stalled.iter().position(|(list, _)| list.entry == entry);
@@ -215,12 +215,13 @@ impl Mfc for SimMfc {
             let (stalled, cursor) = mfc.stalled.swap_remove(place);
             if let Err(fault) = mfc.check_list(cursor, world.words.len()) {
                 outcome = outcome.and(Err(fault));
-                mfc.queue.complete(entry);
+                mfc.spu.queue.complete(entry);
                 world.forget_command(&mfc, stalled.id, false, &[]);
                 continue;
             }
             mfc.work.push(Work {
                 id: stalled.id,
+                issuer: Issuer::Spu,
                 entry: Some(entry),
                 task: Task::List {
                     cursor,

@@ -3,14 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cellworks_machine::memory::LINE_BYTES;
-use cellworks_machine::mfc::{
-    Direction, EffectiveAddress, LsAddr, MfcFault, Operation, SPU_QUEUE_ENTRIES,
-};
-use cellworks_machine::{Payload, ProblemStateRegister, Processor, SpeId};
+use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, MfcFault, Operation};
+use cellworks_machine::{Payload, ProblemStateRegister, SpeId};
 
 use super::watch::is_watched;
-use super::{Effect, LINE, Line, MfcState, Move, Site, Stalled, Task, Work};
-use crate::engine::{Owner, ThreadIndex, World, core_of};
+use super::{Effect, Issuer, LINE, Line, MfcState, Move, Site, Stalled, Task, Work};
+use crate::engine::{CoreIndex, Owner, PPE, ThreadIndex, World, core_of};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::queue::{Event, Kind};
 use crate::words::register_write;
@@ -28,37 +26,29 @@ enum Sent {
 impl World {
     /// Starts the commands that may start now.
     pub(super) fn start_commands(&self, mfc: &mut MfcState) {
-        for entry in mfc.queue.runnable() {
-            mfc.queue.start(entry);
-            let place = mfc.issued.iter().position(|(issued, ..)| *issued == entry);
-            let (_, id, issue) = mfc.issued.swap_remove(place.expect("it was issued"));
-            let command = mfc.queue.command(entry);
-            let (is_watched, task) = (is_watched(command), MfcState::task_of(command));
-            mfc.work.push(Work {
-                id,
-                entry: Some(entry),
-                task,
-                from_fs: self.now_fs() + self.costs.start_fs,
-                in_flight: 0,
-                is_sent: false,
-                is_blocked: false,
-                is_watched,
-                issue,
-                watched: Vec::new(),
-            });
+        let from_fs = self.now_fs() + self.costs.start_fs;
+        let MfcState {
+            spu, proxy, work, ..
+        } = mfc;
+        if !mfc.is_closed {
+            spu.start(Issuer::Spu, from_fs, work);
         }
+        proxy.start(Issuer::Ppe, from_fs, work);
     }
 
     /// Ends what a program has left in its MFC: what is on the bus comes to its end, the rest does not
-    /// begin.
+    /// begin. What the PPE has issued goes on.
     pub fn close_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs[spe.index()].borrow_mut();
         mfc.is_closed = true;
         let (on_the_bus, given_up) = std::mem::take(&mut mfc.work)
             .into_iter()
-            .partition(|work| work.in_flight > 0);
+            .partition(|work| work.in_flight > 0 || work.issuer == Issuer::Ppe);
         mfc.work = on_the_bus;
-        mfc.work.iter_mut().for_each(|work| work.is_sent = true);
+        mfc.work
+            .iter_mut()
+            .filter(|work| work.issuer == Issuer::Spu)
+            .for_each(|work| work.is_sent = true);
         let given_up: Vec<Work> = given_up;
         for work in given_up {
             self.forget_command(&mfc, work.id, work.is_watched, &work.watched);
@@ -66,8 +56,8 @@ impl World {
         for (stalled, _) in std::mem::take(&mut mfc.stalled) {
             self.forget_command(&mfc, stalled.id, false, &[]);
         }
-        for (entry, id, _) in std::mem::take(&mut mfc.issued) {
-            let is_watched = is_watched(mfc.queue.command(entry));
+        for (entry, id, _) in std::mem::take(&mut mfc.spu.waiting) {
+            let is_watched = is_watched(mfc.spu.queue.command(entry));
             self.forget_command(&mfc, id, is_watched, &[]);
         }
     }
@@ -76,13 +66,19 @@ impl World {
     /// program would have panicked with, if it had asked.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs[spe.index()].borrow_mut();
-        mfc.queue.take_stall_notifications();
-        mfc.late.take()
+        mfc.spu.queue.take_stall_notifications();
+        mfc.spu.late.take()
     }
 
-    /// Takes what an MFC would tell the next who asks.
-    pub fn take_late_error(&self, spe: usize) -> Option<Payload> {
-        self.mfcs[spe].borrow_mut().late.take()
+    /// Takes what a queue would tell the processor that fills it when it asks next. The PPE fills one of each MFC.
+    pub fn take_late_error(&self, core: CoreIndex) -> Option<Payload> {
+        match core {
+            PPE => {
+                let mut mfcs = self.mfcs.iter();
+                mfcs.find_map(|mfc| mfc.borrow_mut().proxy.late.take())
+            }
+            core => self.mfcs[core - 1].borrow_mut().spu.late.take(),
+        }
     }
 
     /// An MFC looks for something to send: its event.
@@ -178,7 +174,7 @@ impl World {
             }
             Ok(None) => self.finish_if_complete(mfc, place),
             Err(fault) => {
-                mfc.fail(now_fs, &fault);
+                mfc.fail(mfc.work[place].issuer, now_fs, &fault);
                 mfc.work[place].is_sent = true;
                 self.finish_if_complete(mfc, place);
             }
@@ -201,7 +197,12 @@ impl World {
             bytes,
             token: Owner::Thread(0).token(),
         };
-        let (id, from_fs) = (mfc.work[place].id, mfc.work[place].from_fs);
+        let Work {
+            id,
+            issuer,
+            from_fs,
+            ..
+        } = mfc.work[place];
         let mut task = std::mem::replace(&mut mfc.work[place].task, Task::Nothing);
         let mut is_sent = false;
         let mut is_blocked = false;
@@ -245,9 +246,11 @@ impl World {
                 is_sent = *lines == 0;
                 Ok(request)
             }
-            Task::Move(part) => self.next_of_move(mfc, part, &mut is_blocked).inspect(|_| {
-                is_sent = part.left == 0;
-            }),
+            Task::Move(part) => self
+                .next_of_move(mfc, issuer, part, &mut is_blocked)
+                .inspect(|_| {
+                    is_sent = part.left == 0;
+                }),
             Task::List {
                 cursor,
                 element,
@@ -278,7 +281,7 @@ impl World {
                     Ok(None)
                 } else {
                     let request = match element {
-                        Some(part) => self.next_of_move(mfc, part, &mut is_blocked),
+                        Some(part) => self.next_of_move(mfc, issuer, part, &mut is_blocked),
                         None => Ok(None),
                     };
                     if element.is_some_and(|part| part.left == 0) {
@@ -304,6 +307,7 @@ impl World {
     fn next_of_move(
         &self,
         mfc: &mut MfcState,
+        issuer: Issuer,
         part: &mut Move,
         is_blocked: &mut bool,
     ) -> Result<Option<(Transaction, Effect)>, MfcFault> {
@@ -362,10 +366,10 @@ impl World {
                     self.block_until_room(to, mfc.spe.index());
                     // It tries again whenever there is room, which another may take first.
                     if !std::mem::replace(&mut part.met_full_mailbox, true) {
-                        let from = Processor::Spe(mfc.spe);
+                        let from = issuer.processor(mfc.spe);
                         let mut hazards = self.hazards.borrow_mut();
                         let hazard = hazards.mailbox_full(self.now_fs(), from, to);
-                        mfc.take_down(hazard);
+                        mfc.take_down(issuer, hazard);
                     }
                     *is_blocked = true;
                     return Ok(None);
@@ -399,6 +403,8 @@ impl World {
             effect,
         } = mfc.lines[line];
         mfc.free_lines.push(line as u32);
+        let place = mfc.work.iter().position(|other| other.id == work);
+        let place = place.expect("a command is there until all its lines are");
         let delivered = match effect {
             Effect::Nothing => None,
             Effect::Copy {
@@ -409,7 +415,8 @@ impl World {
                 bytes,
             } => {
                 if let Err(fault) = self.copy(&mfc, operation, direction, lsa, ea, bytes) {
-                    mfc.fail(self.now_fs(), &fault);
+                    let issuer = mfc.work[place].issuer;
+                    mfc.fail(issuer, self.now_fs(), &fault);
                 }
                 None
             }
@@ -430,8 +437,6 @@ impl World {
                 None
             }
         };
-        let place = mfc.work.iter().position(|other| other.id == work);
-        let place = place.expect("a command is there until all its lines are");
         let work = &mut mfc.work[place];
         work.in_flight -= 1;
         if let Some(element) = element {
@@ -513,7 +518,10 @@ impl World {
             return;
         }
         let work = mfc.work.remove(place);
-        self.finished[mfc.spe.index()].set(true);
+        match work.issuer {
+            Issuer::Spu => self.finished[mfc.spe.index()].set(true),
+            Issuer::Ppe => self.notify(PPE),
+        }
         let mut given_back = Vec::new();
         match (work.entry, work.task) {
             (
@@ -523,8 +531,8 @@ impl World {
                     stalls: true,
                     ..
                 },
-            ) if mfc.late.is_none() && !mfc.is_closed => {
-                mfc.queue.stall(entry);
+            ) if mfc.spu.late.is_none() && !mfc.is_closed => {
+                mfc.spu.queue.stall(entry);
                 let stalled = Stalled {
                     entry,
                     id: work.id,
@@ -533,7 +541,10 @@ impl World {
                 mfc.stalled.push((stalled, cursor));
                 return;
             }
-            (Some(entry), _) => mfc.queue.complete(entry),
+            (Some(entry), _) => match work.issuer {
+                Issuer::Spu => mfc.spu.queue.complete(entry),
+                Issuer::Ppe => mfc.proxy.queue.complete(entry),
+            },
             (None, _) => {
                 mfc.typed.retain(|(id, _)| *id != work.id);
                 given_back = mfc.held.extract_if(.., |(id, _)| *id == work.id).collect();
@@ -543,16 +554,14 @@ impl World {
         // After the watch has forgotten the transfer. If it minds, because of another one, it unwinds: not through
         // the event loop, which may run on anybody's stack.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
-            mfc.late.get_or_insert(hazard);
+            mfc.late(work.issuer).get_or_insert(hazard);
         }
-        let depth = SPU_QUEUE_ENTRIES - mfc.free_entries();
+        let depth = mfc.depth(work.issuer);
         let now_fs = self.now_fs();
         self.observer
             .borrow_mut()
-            .queue_depth(now_fs, mfc.spe, depth);
-        if !mfc.is_closed {
-            self.start_commands(mfc);
-        }
+            .queue_depth(now_fs, mfc.spe, work.issuer, depth);
+        self.start_commands(mfc);
     }
 }
 

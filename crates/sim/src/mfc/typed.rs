@@ -1,9 +1,9 @@
 //! Typed transfers: their bytes have moved already, they only take their time.
 
-use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, SPU_QUEUE_ENTRIES};
+use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order};
 use cellworks_machine::{LocalBuffer, SpeId};
 
-use super::{LINE, TYPED_AT, Task, Work};
+use super::{Issuer, LINE, TYPED_AT, Task, Work};
 use crate::engine::World;
 use crate::hazard::Transfer;
 
@@ -32,7 +32,7 @@ impl World {
         };
         let now_fs = self.now_fs();
         let mut hazards = self.hazards.borrow_mut();
-        let issue = hazards.issue(spe, None, Order::None);
+        let issue = hazards.issue(spe, Issuer::Spu, None, Order::None);
         let transfer = Transfer {
             name,
             direction,
@@ -42,10 +42,11 @@ impl World {
             issue,
         };
         let hazard = hazards.begin(now_fs, spe, id, &transfer);
-        mfc.take_down(hazard);
+        mfc.take_down(Issuer::Spu, hazard);
         drop(hazards);
         mfc.work.push(Work {
             id,
+            issuer: Issuer::Spu,
             entry: None,
             task,
             from_fs: now_fs + self.costs.start_fs,
@@ -58,8 +59,8 @@ impl World {
         });
         mfc.typed.push((id, direction));
         let mut observer = self.observer.borrow_mut();
-        observer.command_issued(now_fs, spe, id, name, left);
-        observer.queue_depth(now_fs, spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
+        observer.command_issued(now_fs, spe, Issuer::Spu, id, name, left);
+        observer.queue_depth(now_fs, spe, Issuer::Spu, mfc.depth(Issuer::Spu));
         drop(observer);
         self.pump(&mut mfc);
         drop(mfc);

@@ -1,10 +1,8 @@
 //! What the watch for hazards and the observers are told of commands.
 
-use cellworks_machine::mfc::{
-    Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode, SPU_QUEUE_ENTRIES,
-};
+use cellworks_machine::mfc::{Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode};
 
-use super::{MfcState, Move, Watched};
+use super::{Issuer, MfcState, Move, Watched};
 use crate::engine::World;
 use crate::hazard::Transfer;
 use crate::words::WORD_BYTES;
@@ -17,12 +15,18 @@ pub(super) fn is_watched(command: &Command) -> bool {
 impl World {
     /// Takes down that a command was issued, and begins to watch what it transfers; elements of lists are
     /// watched from when they are fetched on.
-    pub(super) fn watch_command(&self, mfc: &mut MfcState, entry: EntryId, command: &Command) {
+    pub(super) fn watch_command(
+        &self,
+        mfc: &mut MfcState,
+        issuer: Issuer,
+        entry: EntryId,
+        command: &Command,
+    ) {
         let (now_fs, spe) = (self.now_fs(), mfc.spe);
         let id = mfc.next_serial();
         let opcode = command.opcode();
         let mut hazards = self.hazards.borrow_mut();
-        let issue = hazards.issue(spe, command.tag(), opcode.order());
+        let issue = hazards.issue(spe, issuer, command.tag(), opcode.order());
         let transfer = |direction, lsa, ea, bytes| Transfer {
             name: opcode.name(),
             direction,
@@ -36,8 +40,8 @@ impl World {
             Command::SendSignal(s) => Some(transfer(Direction::Put, s.lsa(), s.ea(), WORD_BYTES)),
             Command::Ordering(_) | Command::StorageControl(_) => {
                 match command.tag() {
-                    Some(tag) if opcode != Opcode::Barrier => hazards.order_group(spe, tag),
-                    _ => hazards.order_all(spe),
+                    Some(tag) if opcode != Opcode::Barrier => hazards.order_group(spe, issuer, tag),
+                    _ => hazards.order_all(spe, issuer),
                 }
                 None
             }
@@ -46,13 +50,16 @@ impl World {
         let bytes = transfer.map_or(0, |transfer| u64::from(transfer.bytes));
         if let Some(transfer) = transfer {
             let hazard = hazards.begin(now_fs, spe, id, &transfer);
-            mfc.take_down(hazard);
+            mfc.take_down(issuer, hazard);
         }
         drop(hazards);
-        mfc.issued.push((entry, id, issue));
+        match issuer {
+            Issuer::Spu => mfc.spu.waiting.push((entry, id, issue)),
+            Issuer::Ppe => mfc.proxy.waiting.push((entry, id, issue)),
+        }
         let mut observer = self.observer.borrow_mut();
-        observer.command_issued(now_fs, spe, id, opcode.name(), bytes);
-        observer.queue_depth(now_fs, spe, SPU_QUEUE_ENTRIES - mfc.free_entries());
+        observer.command_issued(now_fs, spe, issuer, id, opcode.name(), bytes);
+        observer.queue_depth(now_fs, spe, issuer, mfc.depth(issuer));
     }
 
     /// Begins to watch an element of a list.
@@ -76,7 +83,7 @@ impl World {
             .hazards
             .borrow_mut()
             .begin(self.now_fs(), mfc.spe, serial, &transfer);
-        mfc.take_down(hazard);
+        mfc.take_down(Issuer::Spu, hazard);
     }
 
     /// Ends the watch of an element that has nothing to send and nothing under way.

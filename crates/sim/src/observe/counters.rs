@@ -25,7 +25,7 @@ pub struct SpeCounters {
     pub waiting_for_other: Span,
     /// Without a program.
     pub idle: Span,
-    /// MFC commands that were completed, typed transfers included.
+    /// MFC commands that were completed, typed transfers and those of the PPE in the proxy queue included.
     pub commands: u64,
     /// Bytes that these commands moved.
     pub bytes: u64,
@@ -166,7 +166,7 @@ pub(super) struct SpeCount {
     spent_fs: [u64; Activity::COUNT],
     commands: u64,
     bytes: u64,
-    /// Commands that are not complete, with their ids and bytes: as many as the queue has entries.
+    /// Commands that are not complete, with their ids and bytes: as many as the queues have entries.
     in_flight: Vec<(u64, u64)>,
 }
 

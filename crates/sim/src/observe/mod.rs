@@ -22,6 +22,8 @@ use std::{fmt, io};
 
 use cellworks_machine::{Processor, Span, SpeId};
 
+use crate::mfc::Issuer;
+
 pub use counters::{Counters, ResourceCounters, SpeCounters};
 pub use read::{ReadTraceError, Slice, read_slices};
 
@@ -101,6 +103,8 @@ enum Call {
     CommandComplete,
     QueueDepth,
     Finish,
+    ProxyCommandIssued,
+    ProxyQueueDepth,
 }
 
 /// Takes down what happens in a run.
@@ -203,27 +207,27 @@ impl Observer {
         }
     }
 
-    /// An SPE issued a command, which `id` names until it is complete.
+    /// A command was issued to the MFC of an SPE, which `id` names until it is complete.
     #[inline]
     pub fn command_issued(
         &mut self,
         now_fs: u64,
         spe: SpeId,
+        issuer: Issuer,
         id: u64,
         name: &'static str,
         bytes: u64,
     ) {
-        self.take_down(
-            Call::CommandIssued,
-            now_fs,
-            Processor::Spe(spe),
-            bytes as u32,
-        );
+        let call = match issuer {
+            Issuer::Spu => Call::CommandIssued,
+            Issuer::Ppe => Call::ProxyCommandIssued,
+        };
+        self.take_down(call, now_fs, Processor::Spe(spe), bytes as u32);
         self.hash.word(id);
         self.hash.text(name);
         self.spes[spe.index()].issued(id, bytes);
         if let Some(tracer) = &mut self.tracer {
-            tracer.command_issued(now_fs, spe, id, name);
+            tracer.command_issued(now_fs, spe, issuer, id, name);
         }
     }
 
@@ -244,11 +248,15 @@ impl Observer {
 
     /// So many entries of an MFC's queue hold commands.
     #[inline]
-    pub fn queue_depth(&mut self, now_fs: u64, spe: SpeId, entries: usize) {
+    pub fn queue_depth(&mut self, now_fs: u64, spe: SpeId, issuer: Issuer, entries: usize) {
         let of = Processor::Spe(spe);
-        self.take_down(Call::QueueDepth, now_fs, of, entries as u32);
+        let call = match issuer {
+            Issuer::Spu => Call::QueueDepth,
+            Issuer::Ppe => Call::ProxyQueueDepth,
+        };
+        self.take_down(call, now_fs, of, entries as u32);
         if let Some(tracer) = &mut self.tracer {
-            tracer.queue_depth(now_fs, spe, entries);
+            tracer.queue_depth(now_fs, spe, issuer, entries);
         }
     }
 

@@ -67,16 +67,16 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
 fn double_buffered(observer: &mut Observer) {
     let (spe, of) = (spe(1), Processor::Spe(spe(1)));
     observer.program_began(10 * NS, spe, "double buffered");
-    observer.command_issued(20 * NS, spe, 0, "get", 4096);
-    observer.queue_depth(20 * NS, spe, 1);
-    observer.command_issued(30 * NS, spe, 1, "get", 4096);
-    observer.queue_depth(30 * NS, spe, 2);
+    observer.command_issued(20 * NS, spe, Issuer::Spu, 0, "get", 4096);
+    observer.queue_depth(20 * NS, spe, Issuer::Spu, 1);
+    observer.command_issued(30 * NS, spe, Issuer::Spu, 1, "get", 4096);
+    observer.queue_depth(30 * NS, spe, Issuer::Spu, 2);
     observer.activity(40 * NS, of, Activity::Waiting(Cause::Dma));
     observer.command_complete(120 * NS, spe, 0);
-    observer.queue_depth(120 * NS, spe, 1);
+    observer.queue_depth(120 * NS, spe, Issuer::Spu, 1);
     observer.activity(120 * NS, of, Activity::Computing);
     observer.command_complete(170 * NS, spe, 1);
-    observer.queue_depth(170 * NS, spe, 0);
+    observer.queue_depth(170 * NS, spe, Issuer::Spu, 0);
     observer.program_ended(200 * NS, spe);
 }
 
@@ -240,8 +240,8 @@ fn the_time_of_every_spe_adds_up() {
 #[test]
 fn commands_count_when_they_are_complete() {
     let mut observer = untraced();
-    observer.command_issued(1, spe(0), 7, "get", 128);
-    observer.command_issued(2, spe(0), 8, "put", 16);
+    observer.command_issued(1, spe(0), Issuer::Spu, 7, "get", 128);
+    observer.command_issued(2, spe(0), Issuer::Spu, 8, "put", 16);
     observer.command_complete(3, spe(0), 8);
     let counters = observer.finish(4, Vec::new(), 0).unwrap();
     assert_eq!((counters.spes[0].commands, counters.spes[0].bytes), (1, 16));
@@ -306,7 +306,8 @@ fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
 #[test]
 fn the_hash_depends_on_every_call_and_all_that_it_says() {
     let (a, b) = (Processor::Spe(spe(0)), Processor::Spe(spe(1)));
-    let issued = |observer: &mut Observer| observer.command_issued(1, spe(0), 0, "get", 16);
+    let issued =
+        |observer: &mut Observer| observer.command_issued(1, spe(0), Issuer::Spu, 0, "get", 16);
     let hashes = [
         hash_of(|_| ()),
         hash_of(|o| o.program_began(1, spe(0), "one")),
@@ -324,15 +325,17 @@ fn the_hash_depends_on_every_call_and_all_that_it_says() {
         hash_of(|o| o.goes_on(1, a, 1)),
         hash_of(|o| o.thread_ended(1, a, 1)),
         hash_of(issued),
-        hash_of(|o| o.command_issued(1, spe(0), 1, "get", 16)),
-        hash_of(|o| o.command_issued(1, spe(0), 0, "put", 16)),
-        hash_of(|o| o.command_issued(1, spe(0), 0, "get", 32)),
+        hash_of(|o| o.command_issued(1, spe(0), Issuer::Spu, 1, "get", 16)),
+        hash_of(|o| o.command_issued(1, spe(0), Issuer::Spu, 0, "put", 16)),
+        hash_of(|o| o.command_issued(1, spe(0), Issuer::Spu, 0, "get", 32)),
         hash_of(|o| {
             issued(o);
             o.command_complete(2, spe(0), 0);
         }),
-        hash_of(|o| o.queue_depth(1, spe(0), 1)),
-        hash_of(|o| o.queue_depth(1, spe(0), 2)),
+        hash_of(|o| o.command_issued(1, spe(0), Issuer::Ppe, 0, "get", 16)),
+        hash_of(|o| o.queue_depth(1, spe(0), Issuer::Ppe, 1)),
+        hash_of(|o| o.queue_depth(1, spe(0), Issuer::Spu, 1)),
+        hash_of(|o| o.queue_depth(1, spe(0), Issuer::Spu, 2)),
         untraced().finish(1, Vec::new(), 0).unwrap().trace_hash,
         untraced().finish(1, vec![ring(5)], 0).unwrap().trace_hash,
     ];
@@ -402,7 +405,7 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
             observer.program_began(0, spe, "threads");
             observer.waits(NS, of, 0, Cause::Other);
             observer.goes_on(NS, of, 1);
-            observer.command_issued(2 * NS, spe, 0, "get", 16);
+            observer.command_issued(2 * NS, spe, Issuer::Spu, 0, "get", 16);
             observer.waits(3 * NS, of, 1, Cause::Dma);
             observer.goes_on(4 * NS, of, 2);
             // It yields: it does not wait, and has the processor no longer.
@@ -457,7 +460,7 @@ fn what_is_under_way_at_the_end_ends_there() {
             observer.activity(NS, Processor::Ppe, Activity::Waiting(Cause::Mailbox));
             observer.program_began(NS, spe(0), "blocked");
             observer.goes_on(2 * NS, Processor::Spe(spe(0)), 1);
-            observer.command_issued(3 * NS, spe(0), 0, "get", 16);
+            observer.command_issued(3 * NS, spe(0), Issuer::Spu, 0, "get", 16);
         },
         50,
     );
@@ -484,7 +487,7 @@ fn entries_are_used_again() {
     let trace = traced(
         |observer| {
             for round in 0..100 {
-                observer.command_issued(round * 10 * NS, spe(0), round, "put", 16);
+                observer.command_issued(round * 10 * NS, spe(0), Issuer::Spu, round, "put", 16);
                 observer.command_complete((round * 10 + 5) * NS, spe(0), round);
             }
         },
@@ -498,7 +501,7 @@ fn entries_are_used_again() {
 fn nanoseconds_are_rounded_down() {
     let trace = traced(
         |observer| {
-            observer.command_issued(NS - 1, spe(0), 0, "get", 16);
+            observer.command_issued(NS - 1, spe(0), Issuer::Spu, 0, "get", 16);
             observer.command_complete(3 * NS - 1, spe(0), 0);
         },
         3,
@@ -530,7 +533,7 @@ fn a_trace_is_written_while_the_run_goes_on() {
     let mut written = 0;
     for round in 0..10 {
         for step in 0..1000 {
-            observer.queue_depth(round * 1000 + step, spe(0), 1);
+            observer.queue_depth(round * 1000 + step, spe(0), Issuer::Spu, 1);
         }
         let before = std::mem::replace(&mut written, file.bytes().len());
         assert!(
@@ -584,7 +587,7 @@ fn a_trace_that_cannot_be_written_is_an_error_at_the_end() {
 }
 
 fn count_often(observer: &mut Observer) {
-    (0..20).for_each(|entries| observer.queue_depth(0, spe(0), entries));
+    (0..20).for_each(|entries| observer.queue_depth(0, spe(0), Issuer::Spu, entries));
 }
 
 /// A trace of these packets, behind the description of one track.
@@ -678,7 +681,7 @@ proptest! {
                         3 => observer.goes_on(now_fs, of, thread),
                         4 => observer.thread_ended(now_fs, of, thread),
                         5 => {
-                            observer.command_issued(now_fs, spe, number as u64, "get", 16);
+                            observer.command_issued(now_fs, spe, Issuer::Spu, number as u64, "get", 16);
                             in_flight.push(number as u64);
                         }
                         6 => if let Some(id) = in_flight.pop() {

@@ -10,8 +10,10 @@
 //!   │  ├─ thread 2                   ▐running▌▐waiting for DMA─────
 //!   │  ├─ MFC                     │           │complete      marks, one a command
 //!   │  │  ├─ entry 0         │issue──►▐get────▌               one command at a time
-//!   │  │  └─ entry 1                    ▐put───────▌
-//!   │  └─ MFC queue          commands in the queue, a counter
+//!   │  │  ├─ entry 1                    ▐put───────▌
+//!   │  │  └─ proxy entry 0    ▐get──────────▌             issued by the PPE
+//!   │  ├─ MFC queue          commands in the queue, a counter
+//!   │  └─ MFC proxy queue    the same of the proxy queue, from its first command on
 //!   └─ use
 //!      ├─ Cell 0, ring 0     per cent since the last sample, a counter
 //!      └─ memory module 0
@@ -37,6 +39,7 @@ use super::perfetto::{
     TrackEvent,
 };
 use super::{Activity, Cause, ResourceCounters};
+use crate::mfc::Issuer;
 
 const FS_PER_NS: u64 = 1_000_000;
 
@@ -48,13 +51,16 @@ pub(super) struct Tracer {
     packets: Packets,
     /// The PPE, then the SPEs.
     processors: Vec<ProcessorState>,
-    /// By SPE: the ids of the commands in flight, and their flows, each at its entry.
-    entries: Vec<Vec<Option<(u64, u64)>>>,
+    /// By SPE and issuer.
+    entries: Vec<[Entries; 2]>,
     /// Flows that have begun; the last one has this number.
     flows: u64,
     /// When resources were sampled last, and how long each had been busy then.
     sampled: (u64, Vec<u128>),
 }
+
+/// The ids of the commands in flight in a queue, and their flows, each at its entry.
+type Entries = Vec<Option<(u64, u64)>>;
 
 #[derive(Default)]
 struct ProcessorState {
@@ -105,19 +111,13 @@ impl Tracer {
                     child_ordering: Some(ChildTracksOrdering::Explicit.into()),
                     ..child(uuid, track::mfc(spe), "MFC".to_owned(), track::RANK_OF_MFC)
                 });
-                let depth = "MFC queue".to_owned();
-                packets.track(TrackDescriptor {
-                    counter: Some(CounterDescriptor {
-                        unit_name: Some("commands".to_owned()),
-                    }),
-                    ..child(uuid, track::queue_depth(spe), depth, track::RANK_OF_MFC + 1)
-                });
+                packets.queue_depth(spe, Issuer::Spu);
             }
         }
         Self {
             packets,
             processors: (0..=spes).map(|_| ProcessorState::default()).collect(),
-            entries: vec![Vec::new(); spes],
+            entries: vec![<[Entries; 2]>::default(); spes],
             flows: 0,
             sampled: (0, Vec::new()),
         }
@@ -180,53 +180,72 @@ impl Tracer {
         self.thread(now_fs, of, thread, ThreadState::Ready, "");
     }
 
-    pub fn command_issued(&mut self, now_fs: u64, spe: SpeId, id: u64, name: &'static str) {
+    pub fn command_issued(
+        &mut self,
+        now_fs: u64,
+        spe: SpeId,
+        issuer: Issuer,
+        id: u64,
+        name: &'static str,
+    ) {
         self.flows += 1;
         let flow = self.flows;
-        let of = Processor::Spe(spe);
-        let issuer = match self.state(of).running {
+        let of = issuer.processor(spe);
+        let issued_on = match self.state(of).running {
             0 => track::program(of),
             thread => track::thread(of, thread),
         };
-        self.packets.instant(now_fs, issuer, "issue", |event| {
+        self.packets.instant(now_fs, issued_on, "issue", |event| {
             event.flow_ids.push(flow);
         });
 
-        let entries = &mut self.entries[spe.index()];
+        let entries = &mut self.entries[spe.index()][issuer as usize];
         let entry = entries.iter().position(Option::is_none).unwrap_or_else(|| {
             let (entry, mfc) = (entries.len(), track::mfc(spe));
-            let name = format!("entry {entry}");
+            let (name, rank) = match issuer {
+                Issuer::Spu => (format!("entry {entry}"), entry),
+                Issuer::Ppe => {
+                    if entry == 0 {
+                        self.packets.queue_depth(spe, Issuer::Ppe);
+                    }
+                    (format!("proxy entry {entry}"), track::RANK_OF_PROXY + entry)
+                }
+            };
             self.packets
-                .track(child(mfc, track::entry(spe, entry), name, entry));
+                .track(child(mfc, track::entry(spe, issuer, entry), name, rank));
             entries.push(None);
             entry
         });
         entries[entry] = Some((id, flow));
         let name = self.packets.name(name);
-        let mut begin = event(EventType::SliceBegin, track::entry(spe, entry));
+        let mut begin = event(EventType::SliceBegin, track::entry(spe, issuer, entry));
         begin.name_iid = Some(name);
         begin.flow_ids.push(flow);
         self.packets.event(now_fs, begin);
     }
 
     pub fn command_complete(&mut self, now_fs: u64, spe: SpeId, id: u64) {
-        let entries = &mut self.entries[spe.index()];
-        let found = entries
-            .iter_mut()
-            .enumerate()
-            .find(|(_, entry)| entry.is_some_and(|(other, _)| other == id));
-        let Some((entry, held)) = found else { return };
+        let [of_spu, of_ppe] = &mut self.entries[spe.index()];
+        let queues = [(Issuer::Spu, of_spu), (Issuer::Ppe, of_ppe)];
+        let mut all = queues.into_iter().flat_map(|(issuer, entries)| {
+            let numbered = entries.iter_mut().enumerate();
+            numbered.map(move |(entry, held)| (issuer, entry, held))
+        });
+        let found = all.find(|(.., held)| held.is_some_and(|(other, _)| other == id));
+        let Some((issuer, entry, held)) = found else {
+            return;
+        };
         let Some((_, flow)) = held.take() else { return };
-        self.packets.end(now_fs, track::entry(spe, entry));
+        self.packets.end(now_fs, track::entry(spe, issuer, entry));
         self.packets
             .instant(now_fs, track::mfc(spe), "complete", |event| {
                 event.terminating_flow_ids.push(flow);
             });
     }
 
-    pub fn queue_depth(&mut self, now_fs: u64, spe: SpeId, entries: usize) {
+    pub fn queue_depth(&mut self, now_fs: u64, spe: SpeId, issuer: Issuer, entries: usize) {
         self.packets
-            .count(now_fs, track::queue_depth(spe), entries as i64);
+            .count(now_fs, track::queue_depth(spe, issuer), entries as i64);
     }
 
     pub fn resources(&mut self, now_fs: u64, resources: &[ResourceCounters]) {
@@ -279,9 +298,10 @@ impl Tracer {
         for spe in 0..self.entries.len() {
             let spe = SpeId::new(spe as u16);
             self.close(now_fs, Processor::Spe(spe));
-            for entry in 0..self.entries[spe.index()].len() {
-                if self.entries[spe.index()][entry].is_some() {
-                    self.packets.end(now_fs, track::entry(spe, entry));
+            for issuer in [Issuer::Spu, Issuer::Ppe] {
+                let entries = self.entries[spe.index()][issuer as usize].iter();
+                for (entry, _) in entries.enumerate().filter(|(_, held)| held.is_some()) {
+                    self.packets.end(now_fs, track::entry(spe, issuer, entry));
                 }
             }
         }
@@ -350,13 +370,15 @@ fn number_of(processor: Processor) -> usize {
 
 /// The numbers of tracks: the processor above bit 40, the kind of track above bit 32, its number below.
 mod track {
-    use super::{Processor, SpeId, number_of};
+    use super::{Issuer, Processor, SpeId, number_of};
 
     pub const MACHINE: u64 = 1;
     pub const USE: u64 = 2;
 
     /// Behind all threads that a program can have.
     pub const RANK_OF_MFC: usize = 1 << 30;
+    /// Behind all entries of the SPU's queue.
+    pub const RANK_OF_PROXY: usize = 1 << 20;
     /// Behind all SPEs.
     pub const RANK_OF_USE: usize = 1 << 30;
 
@@ -376,12 +398,16 @@ mod track {
         of(number_of(Processor::Spe(spe)), 2, 0)
     }
 
-    pub fn entry(spe: SpeId, entry: usize) -> u64 {
-        of(number_of(Processor::Spe(spe)), 3, entry as u64)
+    pub fn entry(spe: SpeId, issuer: Issuer, entry: usize) -> u64 {
+        let kind = match issuer {
+            Issuer::Spu => 3,
+            Issuer::Ppe => 5,
+        };
+        of(number_of(Processor::Spe(spe)), kind, entry as u64)
     }
 
-    pub fn queue_depth(spe: SpeId) -> u64 {
-        of(number_of(Processor::Spe(spe)), 4, 0)
+    pub fn queue_depth(spe: SpeId, issuer: Issuer) -> u64 {
+        of(number_of(Processor::Spe(spe)), 4, issuer as u64)
     }
 
     pub fn resource(number: usize) -> u64 {
@@ -433,6 +459,23 @@ impl Packets {
             ..TracePacket::default()
         });
         packets
+    }
+
+    /// Describes the counter of commands in a queue.
+    fn queue_depth(&mut self, spe: SpeId, issuer: Issuer) {
+        let name = match issuer {
+            Issuer::Spu => "MFC queue",
+            Issuer::Ppe => "MFC proxy queue",
+        };
+        let program = track::program(Processor::Spe(spe));
+        let uuid = track::queue_depth(spe, issuer);
+        let rank = track::RANK_OF_MFC + 1 + issuer as usize;
+        self.track(TrackDescriptor {
+            counter: Some(CounterDescriptor {
+                unit_name: Some("commands".to_owned()),
+            }),
+            ..child(program, uuid, name.to_owned(), rank)
+        });
     }
 
     fn begin(&mut self, now_fs: u64, track: u64, name: &'static str) {

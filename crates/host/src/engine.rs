@@ -1,0 +1,373 @@
+//! Performing MFC commands: there is no DMA engine on a host, so whoever issues a command performs it, on
+//! its own thread.
+//!
+//! That is one of the orders that the architecture allows, and it leaves the queue empty, with two
+//! exceptions, which stay there with what is ordered after them: a list that stopped at an element with
+//! stall-and-notify, until it is acknowledged, and a put to an inbound mailbox that is full, until somebody asks again
+//! and there is room.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cellworks_machine::memory::{LINE_BYTES, Translation};
+use cellworks_machine::mfc::{
+    Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
+    MfcFault, Opcode, Operation, PushError, Tag, TagMask,
+};
+use cellworks_machine::{
+    LocalStore, ProblemStateRegister, SignalRegister, SpeId, TryIssueError, barrier,
+};
+
+use crate::run::Run;
+
+/// One of the two command queues of an SPE's MFC, with whoever fills it as its engine.
+pub(crate) struct Engine<const ENTRIES: usize> {
+    run: Arc<Run>,
+    /// What its owner calls it in a panic, such as `the MFC queue`.
+    name: &'static str,
+    pub(crate) local_store: LocalStore,
+    pub(crate) translation: Translation,
+    queue: RefCell<CommandQueue<ENTRIES>>,
+    unsent: RefCell<Vec<Unsent>>,
+    /// How far each list in the queue has come.
+    lists: RefCell<Vec<(EntryId, ListCursor)>>,
+}
+
+/// What became of a command that was performed.
+enum Performed {
+    Complete,
+    Stalled(ListCursor),
+    /// The inbound mailbox of this SPE, to which it puts a word, is full. A list goes on at the
+    /// element that puts it.
+    NoRoom(SpeId, Option<ListCursor>),
+}
+
+/// A started command that waits for room in an inbound mailbox.
+struct Unsent {
+    entry: EntryId,
+    /// Whose mailbox. Its reader was told that somebody waits.
+    to: SpeId,
+    cursor: Option<ListCursor>,
+}
+
+impl<const ENTRIES: usize> Engine<ENTRIES> {
+    pub(crate) fn new(run: Arc<Run>, name: &'static str, local_store: LocalStore) -> Self {
+        Self {
+            translation: Translation::new(Arc::clone(&run.space)),
+            run,
+            name,
+            local_store,
+            queue: RefCell::default(),
+            unsent: RefCell::default(),
+            lists: RefCell::default(),
+        }
+    }
+
+    /// Enqueues a command that was checked, and performs what it can.
+    #[inline]
+    pub(crate) fn try_issue(&self, command: &Command) -> Result<(), TryIssueError> {
+        if self.is_empty() {
+            let performed = self.perform(command);
+            if matches!(performed, Ok(Performed::Complete)) {
+                return Ok(());
+            }
+            return Ok(self.keep(*command, performed?)?);
+        }
+        self.drain_or_panic();
+        match self.queue.borrow_mut().push(*command) {
+            Ok(_) => {}
+            Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
+            Err(PushError::Fault(fault)) => return Err(fault.into()),
+        }
+        Ok(self.drain()?)
+    }
+
+    /// How many more commands the queue takes.
+    pub(crate) fn free_entries(&self) -> usize {
+        self.drain_or_panic();
+        self.queue.borrow().free_entries()
+    }
+
+    /// The tag groups with commands in the queue.
+    #[inline]
+    pub(crate) fn incomplete_tags(&self) -> TagMask {
+        if self.is_empty() {
+            return TagMask::NONE;
+        }
+        self.drain_or_panic();
+        self.queue.borrow().incomplete_tags()
+    }
+
+    /// See [`CommandQueue::take_stall_notifications`].
+    pub(crate) fn take_stall_notifications(&self) -> TagMask {
+        self.queue.borrow_mut().take_stall_notifications()
+    }
+
+    /// Lets the stalled lists of a tag group go on.
+    pub(crate) fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
+        let resumed: Vec<EntryId> = self.queue.borrow_mut().acknowledge(tag).collect();
+        let mut outcome = Ok(());
+        for entry in resumed {
+            let mut lists = self.lists.borrow_mut();
+            let at = lists.iter().position(|(list, _)| *list == entry);
+            let (_, cursor) = lists.swap_remove(at.expect("a stalled list has a cursor"));
+            drop(lists);
+            outcome = outcome.and(self.settle(entry, self.walk(cursor), None));
+        }
+        outcome.and(self.drain())
+    }
+
+    /// Whether no command is queued.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.borrow().is_empty()
+    }
+
+    /// Stores a line of the local store, whoever has it reserved.
+    pub(crate) fn store_line(
+        &self,
+        operation: Operation,
+        lsa: LsAddr,
+        ea: EffectiveAddress,
+    ) -> Result<(), MfcFault> {
+        let line = self.read_line(lsa);
+        let stored = self.translation.with(ea, LINE_BYTES, |block, offset, _| {
+            block.write(offset, &line);
+        });
+        stored.ok_or(MfcFault::DataStorage { operation, ea })
+    }
+
+    /// A line of the local store.
+    pub(crate) fn read_line(&self, lsa: LsAddr) -> [u8; LINE_BYTES] {
+        let mut line = [0; LINE_BYTES];
+        self.local_store.read(lsa, &mut line);
+        line
+    }
+
+    /// Performs a command that may start now.
+    #[inline]
+    fn perform(&self, command: &Command) -> Result<Performed, MfcFault> {
+        match command {
+            Command::Transfer(transfer) => self.move_bytes(
+                command.into(),
+                transfer.direction(),
+                transfer.lsa(),
+                transfer.ea(),
+                transfer.bytes() as usize,
+            ),
+            Command::SendSignal(signal) => self.move_bytes(
+                command.into(),
+                Direction::Put,
+                signal.lsa(),
+                signal.ea(),
+                size_of::<u32>(),
+            ),
+            Command::ListTransfer(list) => self.walk(list.cursor()),
+            Command::QueuedLinePut(put) => {
+                self.store_line(command.into(), put.lsa(), put.ea())?;
+                Ok(Performed::Complete)
+            }
+            Command::StorageControl(control) if control.opcode() == Opcode::Sdcrz => {
+                self.zero_lines(command.into(), control.ea(), control.bytes())
+            }
+            // The other storage control commands act on caches, which are coherent here.
+            Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => {
+                Ok(Performed::Complete)
+            }
+        }
+    }
+
+    /// Zeroes the lines that a range touches.
+    fn zero_lines(
+        &self,
+        operation: Operation,
+        ea: EffectiveAddress,
+        bytes: u32,
+    ) -> Result<Performed, MfcFault> {
+        let Some(to_last) = u64::from(bytes).checked_sub(1) else {
+            return Ok(Performed::Complete);
+        };
+        for line in (ea.lock_line().0..=ea.0 + to_last).step_by(LINE_BYTES) {
+            let ea = EffectiveAddress(line);
+            let zeroed = self.translation.with(ea, LINE_BYTES, |block, offset, _| {
+                block.write(offset, &[0; LINE_BYTES]);
+            });
+            zeroed.ok_or(MfcFault::DataStorage { operation, ea })?;
+        }
+        Ok(Performed::Complete)
+    }
+
+    /// Moves the elements of a list up to its end or a stall.
+    fn walk(&self, mut cursor: ListCursor) -> Result<Performed, MfcFault> {
+        let read = |at: LsAddr| {
+            let words = [
+                self.local_store.read_word(at),
+                self.local_store.read_word(LsAddr(at.0 + 4)),
+            ];
+            ListElement::from_words(words)
+        };
+        loop {
+            let at_element = cursor;
+            let Some(element) = cursor.next(read).transpose()? else {
+                return Ok(Performed::Complete);
+            };
+            let moved = self.move_bytes(
+                element.operation(),
+                cursor.list().direction(),
+                element.lsa(),
+                element.ea(),
+                element.bytes() as usize,
+            )?;
+            if let Performed::NoRoom(to, None) = moved {
+                return Ok(Performed::NoRoom(to, Some(at_element)));
+            }
+            if element.stalls() {
+                return Ok(Performed::Stalled(cursor));
+            }
+        }
+    }
+
+    #[inline]
+    fn move_bytes(
+        &self,
+        operation: Operation,
+        direction: Direction,
+        lsa: LsAddr,
+        ea: EffectiveAddress,
+        bytes: usize,
+    ) -> Result<Performed, MfcFault> {
+        if bytes == 0 {
+            return Ok(Performed::Complete);
+        }
+        let local = self.local_store.region().block();
+        let at = lsa.0 as usize;
+        let moved = self
+            .translation
+            .with(ea, bytes, |memory, offset, in_flight| match direction {
+                Direction::Get => local.copy_from(at, memory, offset, bytes, in_flight),
+                Direction::Put => memory.copy_from(offset, local, at, bytes, in_flight),
+            });
+        match moved {
+            Some(()) => Ok(Performed::Complete),
+            None => self.write_problem_state(operation, direction, lsa, ea, bytes),
+        }
+    }
+
+    /// A put of a word to another SPE's mailbox or signal register.
+    #[cold]
+    fn write_problem_state(
+        &self,
+        operation: Operation,
+        direction: Direction,
+        lsa: LsAddr,
+        ea: EffectiveAddress,
+        bytes: usize,
+    ) -> Result<Performed, MfcFault> {
+        let run = &self.run;
+        let register = ProblemStateRegister::at(ea)
+            .filter(|(spe, _)| spe.index() < run.topology.spes().len())
+            .filter(|_| direction == Direction::Put && bytes == size_of::<u32>());
+        let Some((spe, register)) = register else {
+            return Err(MfcFault::DataStorage { operation, ea });
+        };
+        let word = self.local_store.read_word(lsa);
+        match register {
+            ProblemStateRegister::InMbox => {
+                if run.write_in_mbox(spe, word).is_err() {
+                    return Ok(Performed::NoRoom(spe, None));
+                }
+            }
+            ProblemStateRegister::SigNotify1 => run.send_signal(spe, SignalRegister::One, word),
+            ProblemStateRegister::SigNotify2 => run.send_signal(spe, SignalRegister::Two, word),
+        }
+        Ok(Performed::Complete)
+    }
+
+    /// Performs what may start in the queue, until nothing is left but stalled lists, puts to full
+    /// mailboxes, and what waits for them. The first fault is returned; the command that caused it
+    /// is gone.
+    fn drain(&self) -> Result<(), MfcFault> {
+        let mut outcome = Ok(());
+        for Unsent { entry, to, cursor } in self.unsent.take() {
+            let performed = self.go_on(entry, cursor);
+            outcome = outcome.and(self.settle(entry, performed, Some(to)));
+        }
+        loop {
+            let next = self.queue.borrow().runnable().next();
+            let Some(entry) = next else { return outcome };
+            self.queue.borrow_mut().start(entry);
+            let performed = self.go_on(entry, None);
+            outcome = outcome.and(self.settle(entry, performed, None));
+        }
+    }
+
+    /// Performs a started command; a list from `cursor` on, if there is one.
+    fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
+        let command = *self.queue.borrow().command(entry);
+        match cursor {
+            Some(cursor) => self.walk(cursor),
+            None => self.perform(&command),
+        }
+    }
+
+    /// Books what became of a started command. `told` is the SPE whose mailbox it waited for.
+    fn settle(
+        &self,
+        entry: EntryId,
+        mut performed: Result<Performed, MfcFault>,
+        mut told: Option<SpeId>,
+    ) -> Result<(), MfcFault> {
+        while let Ok(Performed::NoRoom(to, cursor)) = performed {
+            if told == Some(to) {
+                self.unsent.borrow_mut().push(Unsent { entry, to, cursor });
+                return Ok(());
+            }
+            // A reader that has not heard of this may have made room meanwhile: another look.
+            self.run.words(to).want_room();
+            barrier::heavy();
+            if let Some(before) = told.replace(to) {
+                self.run.words(before).stop_wanting_room();
+            }
+            performed = self.go_on(entry, cursor);
+        }
+        if let Some(to) = told {
+            self.run.words(to).stop_wanting_room();
+        }
+        if let Ok(Performed::Stalled(cursor)) = performed {
+            self.queue.borrow_mut().stall(entry);
+            self.lists.borrow_mut().push((entry, cursor));
+            return Ok(());
+        }
+        self.queue.borrow_mut().complete(entry);
+        performed.map(drop)
+    }
+
+    /// Puts a command that could not be performed to its end into the empty queue.
+    #[cold]
+    fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
+        let pushed = self.queue.borrow_mut().push(command);
+        let entry = pushed.expect("an empty queue has room");
+        self.queue.borrow_mut().start(entry);
+        self.settle(entry, Ok(performed), None)
+    }
+
+    /// What nobody can be told of as an error: the call that found it did not cause it.
+    #[track_caller]
+    fn drain_or_panic(&self) {
+        if let Err(fault) = self.drain() {
+            panic!(
+                "a command that waited in {} of {}: {fault}",
+                self.name,
+                self.local_store.spe()
+            );
+        }
+    }
+}
+
+impl<const ENTRIES: usize> Drop for Engine<ENTRIES> {
+    fn drop(&mut self) {
+        for unsent in self.unsent.take() {
+            self.run.words(unsent.to).stop_wanting_room();
+        }
+    }
+}

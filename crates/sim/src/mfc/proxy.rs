@@ -1,0 +1,59 @@
+//! The proxy queue, which the PPE fills: commands of an MFC without a program on its SPE.
+
+use std::panic::resume_unwind;
+
+use cellworks_machine::mfc::{Command, MfcFault, PushError, RawCommand, TagMask};
+use cellworks_machine::{SpeId, TryIssueError};
+use cellworks_threads as threads;
+
+use super::Issuer;
+use crate::engine::{PPE, World};
+
+impl World {
+    /// Checks the shape of a command for the proxy queue of an MFC.
+    pub fn check_proxy(&self, spe: SpeId, command: RawCommand) -> Result<Command, MfcFault> {
+        let mfc = self.mfcs[spe.index()].borrow();
+        command.check_proxy(mfc.local_store.bytes() as u32)
+    }
+
+    /// Puts a command that was checked into the proxy queue of an MFC. Takes no time.
+    pub fn issue_proxy(&self, spe: SpeId, command: &Command) -> Result<(), TryIssueError> {
+        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        mfc.check_addresses(command, self.words.len())?;
+        let entry = match mfc.proxy.queue.push(*command) {
+            Ok(entry) => entry,
+            Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
+            Err(PushError::Fault(fault)) => return Err(fault.into()),
+        };
+        self.watch_command(&mut mfc, Issuer::Ppe, entry, command);
+        self.start_commands(&mut mfc);
+        self.pump(&mut mfc);
+        drop(mfc);
+        self.tell_if_finished(spe);
+        Ok(())
+    }
+
+    /// Whether the proxy queue of an MFC has a free entry.
+    pub fn has_free_proxy_entry(&self, spe: SpeId) -> bool {
+        self.mfcs[spe.index()].borrow().proxy.queue.free_entries() > 0
+    }
+
+    /// The tag groups with commands in the proxy queue of an MFC.
+    pub fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
+        self.mfcs[spe.index()]
+            .borrow()
+            .proxy
+            .queue
+            .incomplete_tags()
+    }
+
+    /// Tells the PPE what nobody can be told of as an error: the call that found it did not cause it.
+    pub fn panic_if_proxy_faulty(&self) {
+        if !threads::is_unwinding()
+            && let Some(error) = self.take_late_error(PPE)
+        {
+            // Like a panic, but it is the machine that speaks, and at a place that says nothing.
+            resume_unwind(error);
+        }
+    }
+}
