@@ -43,6 +43,14 @@ pub enum ParameterError {
         /// How many cycles a byte.
         value: f64,
     },
+    /// A measurement cannot be done like that.
+    #[error("{why}")]
+    Refused {
+        /// The parameter.
+        parameter: &'static str,
+        /// What is wrong with it, and what to do about it.
+        why: String,
+    },
     /// Fewer yields than threads leave some thread without one.
     #[error("{yields} yields do not give each of {threads} threads one; use at least {threads}")]
     TooFewYields {
@@ -57,7 +65,9 @@ impl ParameterError {
     /// The parameter that is wrong, as [`Program::parameters`](crate::Program::parameters) calls it.
     pub fn parameter(&self) -> &'static str {
         match self {
-            Self::Zero { parameter, .. } | Self::Multiple { parameter, .. } => parameter,
+            Self::Zero { parameter, .. }
+            | Self::Multiple { parameter, .. }
+            | Self::Refused { parameter, .. } => parameter,
             Self::TooManySpes { .. } => "spes",
             Self::Cycles { .. } => "cycles_per_byte",
             Self::TooFewYields { .. } => "yields",

@@ -32,6 +32,7 @@ use cellworks_machine::{Machine, Topology};
 
 pub use aes::{Aes, SPU_AES_CYCLES_PER_BYTE};
 pub use blocks::Buffering;
+pub use clock::clock_rate_hz;
 pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure, against};
 pub use overlap::Overlap;
