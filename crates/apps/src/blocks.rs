@@ -98,6 +98,28 @@ fn single<S: Spe>(
     Ok(())
 }
 
+/// What each thread runs. The listings leave it to the MFC to begin the next get after the put
+/// (`mfc_getb`). Who is alone may as well wait for the put, but a thread that did could ask for its next
+/// block only when the others let it go on.
+fn of_thread<S: Spe>(
+    spe: &S,
+    part: &mut [u8],
+    block_bytes: usize,
+    work: &impl Fn(&mut [u8]),
+) -> Result<(), StageError> {
+    let mut blocks = part.chunks_mut(block_bytes).peekable();
+    while let Some(block) = blocks.next() {
+        let mut view = spe.stage_mut(block)?;
+        work(&mut view);
+        if blocks.peek().is_some() {
+            drop(view);
+        } else {
+            view.commit();
+        }
+    }
+    Ok(())
+}
+
 fn double<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -137,7 +159,7 @@ fn in_threads<S: Spe>(
     let failed = Cell::new(None);
     spe.threads(threads, |thread| {
         let share = shares[thread.0].take().unwrap_or_default();
-        if let Err(error) = single(spe, share, block_bytes, work) {
+        if let Err(error) = of_thread(spe, share, block_bytes, work) {
             failed.set(Some(error));
         }
     });

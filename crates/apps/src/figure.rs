@@ -115,7 +115,10 @@ fn curves<P: Program>(
         let others = parameters
             .iter()
             .filter(|(name, _)| *name != x && differing.contains(name));
-        let name = name_of(others);
+        let mut name = name_of(others);
+        if name.is_empty() {
+            P::NAME.clone_into(&mut name);
+        }
         let point = (at, height);
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.points.push(point),

@@ -42,7 +42,7 @@ pub struct Overlap {
 const QUADWORD_BYTES: usize = 16;
 
 const TAKEN: &str = "taken";
-const SPEED_UP: &str = "speed_up";
+const GAIN: &str = "gain";
 
 impl Program for Overlap {
     const NAME: &'static str = "overlap";
@@ -94,16 +94,12 @@ impl Program for Overlap {
         Ok(quantities)
     }
 
-    /// `model` of each run whose transfers are known, `speed_up` and `model_speed_up` over single
+    /// `model` of each run whose transfers are known, `gain` and `model_gain` over single
     /// buffering, and of each way that overlaps its `crossover`.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {
-            let quantities = [
-                model(one, done),
-                speed_up(one, done),
-                model_speed_up(one, done),
-            ];
+            let quantities = [model(one, done), gain(one, done), model_gain(one, done)];
             for quantity in quantities.into_iter().flatten() {
                 let parameters = one.program.parameters();
                 conclusions.push(Conclusion {
@@ -121,17 +117,17 @@ impl Program for Overlap {
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
         let mut figures = against(done, "Moved by all SPEs together", "bandwidth", axis);
-        let with_speed_up: Vec<Done<Self>> = done
+        let with_gain: Vec<Done<Self>> = done
             .iter()
             .filter(|one| one.program.buffering != Buffering::Single)
             .filter_map(|one| {
                 Some(Done {
                     program: one.program,
-                    quantities: vec![speed_up(one, done)?],
+                    quantities: vec![gain(one, done)?],
                 })
             })
             .collect();
-        for mut figure in against(&with_speed_up, "Against single buffering", SPEED_UP, axis) {
+        for mut figure in against(&with_gain, "Against single buffering", GAIN, axis) {
             if figure.x.unit == "cycles/byte" {
                 figure.curves.extend(crossover_points(done));
             }
@@ -206,16 +202,16 @@ fn model(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     Some(cycles("model", one.program.expected(transfer)))
 }
 
-fn speed_up(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
+fn gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     let single = taken(with_single(one.program), done)?;
-    Some(times(SPEED_UP, single / one.value(TAKEN)?))
+    Some(times(GAIN, single / one.value(TAKEN)?))
 }
 
-fn model_speed_up(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
+fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     let single = with_single(one.program);
     let single = single.expected(transfer(single, done)?);
     let this = one.program.expected(transfer(one.program, done)?);
-    Some(times("model_speed_up", single / this))
+    Some(times("model_gain", single / this))
 }
 
 /// The ways that overlap, each with the computation that takes as long as its transfers, in cycles a byte.
@@ -226,7 +222,7 @@ fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
         .filter_map(|one| Some((one.program, one.value(TAKEN)?)))
 }
 
-/// Where computation equals transfer, at the speed-up that the model says.
+/// Where computation equals transfer, at the gain that the model says.
 fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
     crossovers(done)
         .filter_map(|(program, transfer)| {

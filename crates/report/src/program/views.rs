@@ -93,12 +93,9 @@ pub(super) fn common(report: &ProgramReport) -> String {
 }
 
 fn is_common(report: &ProgramReport, name: &str) -> bool {
-    let values = report.results.iter().map(|one| one.parameters.get(name));
-    let mut values = values.flatten();
-    let first = values.next();
-    // One that some results do not have, such as those of several runs, is common to the others.
-    report.results.len() > 1 && values.all(|value| Some(value) == first)
-        || report.results.len() == 1
+    let mut values = report.results.iter().map(|one| one.parameters.get(name));
+    let first = values.next().flatten();
+    first.is_some() && values.all(|value| value == first)
 }
 
 /// The results in blocks of rows.
@@ -143,8 +140,8 @@ fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
     let headings = parameters.iter().map(|name| called(name));
     let of_quantity = quantities.iter().map(|(name, unit)| match *unit {
         // Each value has its unit.
-        "ns" | "bytes/s" | "bytes" => called(name),
-        unit => format!("{} ({unit})", called(name)),
+        "ns" | "bytes/s" | "bytes" | "times" => called(name),
+        unit => format!("{}\n({unit})", called(name)),
     });
     let line = |(of, row): &Row<'_>| {
         let parameter = |name: &&str| of.get(*name).map(|value| of_parameter(name, value));
