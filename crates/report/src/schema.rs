@@ -246,7 +246,7 @@ mod tests {
         let definitions = schema["$defs"].as_object().unwrap();
         // Findings have parameters that no type knows.
         let is_field = |name: &str| {
-            name == "loading_spes"
+            matches!(name, "loading_spes" | "buffering")
                 || definitions
                     .values()
                     .any(|definition| definition["properties"].get(name).is_some())
