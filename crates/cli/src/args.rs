@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::run::RunArgs;
 use cellworks_machine::{CellId, ModuleId, Span};
 use cellworks_reproduce::Paper;
 use cellworks_stats::{Count, Function, Iterations, MatrixRequest, Polling, Primitive, Request};
@@ -25,6 +26,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Stats(Box<StatsArgs>),
+    Run(Box<RunArgs>),
     Compare(CompareArgs),
     Reproduce(ReproduceArgs),
     Machines(MachinesArgs),
@@ -165,8 +167,15 @@ pub(crate) struct StatsArgs {
     #[arg(long)]
     pub samples: bool,
 
-    /// The machine to measure: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a
-    /// file that describes one
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// What is done on a machine has these flags.
+#[derive(Args)]
+pub(crate) struct CommonArgs {
+    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
+    /// describes one
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -185,7 +194,7 @@ pub(crate) struct StatsArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Options of simulated machines")]
 pub(crate) struct SimulationArgs {
-    /// Writes what happens in the run of one function as a trace for Perfetto (ui.perfetto.dev)
+    /// Writes what happens in the run of one function or program as a trace for Perfetto (ui.perfetto.dev)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
@@ -204,7 +213,7 @@ pub(crate) struct SimulationArgs {
     #[arg(long, value_name = "HOW", value_enum)]
     pub hazards: Option<Hazards>,
 
-    /// Counters of SPEs, rings, memory modules and links in the run of one function
+    /// Counters of SPEs, rings, memory modules and links in the run of one function or program
     #[arg(long)]
     pub counters: bool,
 
@@ -371,7 +380,7 @@ impl StatsArgs {
             (Some(shared), None) => Count::Shared(clamp(shared)),
             (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
         };
-        if self.samples && !matches!(self.output.format, Format::Json) {
+        if self.samples && !matches!(self.common.output.format, Format::Json) {
             return Err(format!(
                 "--samples without --format json: samples are in JSON only\n  example: cellworks \
                  stats -f {function} --samples --format json"
@@ -446,17 +455,12 @@ impl StatsArgs {
 
     /// Whether the machine is a simulated one.
     pub fn is_simulated(&self) -> bool {
-        self.machine != HOST
+        self.common.is_simulated()
     }
 
-    /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
+    /// [`CommonArgs::machine_flag`].
     pub fn machine_flag(&self) -> String {
-        let machine = &self.machine;
-        match self.is_simulated() {
-            false => String::new(),
-            true if machine.contains(char::is_whitespace) => format!(" --machine '{machine}'"),
-            true => format!(" --machine {machine}"),
-        }
+        self.common.machine_flag()
     }
 
     /// Refuses flags of simulated machines for this computer, flags of this computer for simulated
@@ -469,7 +473,7 @@ impl StatsArgs {
             hazards,
             counters,
             system_calls,
-        } = &self.simulation;
+        } = &self.common.simulation;
         let of_one_run = [(trace.is_some(), "--trace"), (*counters, "--counters")];
         let of_a_simulation = [
             (limit.is_some(), "--limit"),
@@ -538,7 +542,24 @@ impl StatsArgs {
     }
 }
 
-fn first_given(flags: &[(bool, &'static str)]) -> Option<&'static str> {
+impl CommonArgs {
+    /// Whether the machine is a simulated one.
+    pub fn is_simulated(&self) -> bool {
+        self.machine != HOST
+    }
+
+    /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
+    pub fn machine_flag(&self) -> String {
+        let machine = &self.machine;
+        match self.is_simulated() {
+            false => String::new(),
+            true if machine.contains(char::is_whitespace) => format!(" --machine '{machine}'"),
+            true => format!(" --machine {machine}"),
+        }
+    }
+}
+
+pub(crate) fn first_given(flags: &[(bool, &'static str)]) -> Option<&'static str> {
     flags
         .iter()
         .find_map(|(is_given, flag)| is_given.then_some(*flag))
@@ -606,7 +627,7 @@ fn function_parser() -> impl TypedValueParser<Value = Function> {
         .map(|name| Function::from_name(&name).expect("clap lets only names of functions pass"))
 }
 
-fn count(text: &str) -> Result<u64, String> {
+pub(crate) fn count(text: &str) -> Result<u64, String> {
     number(
         text,
         1_000,
@@ -614,7 +635,7 @@ fn count(text: &str) -> Result<u64, String> {
     )
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     number(
         text,
         1_024,

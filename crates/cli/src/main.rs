@@ -2,11 +2,14 @@
 
 mod args;
 mod compare;
+mod interrupt;
 mod machines;
 mod manual;
 mod output;
 mod progress;
 mod reproduce;
+mod run;
+mod simulated;
 mod stats;
 mod surroundings;
 
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let end = match &cli.command {
         Command::Stats(arguments) => stats::run(arguments),
+        Command::Run(arguments) => run::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Machines(arguments) => machines::run(arguments),

@@ -4,8 +4,9 @@ mod common;
 
 use common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 6] = [
+const SUBCOMMANDS: [&str; 7] = [
     "stats",
+    "run",
     "compare",
     "reproduce",
     "machines",
@@ -101,6 +102,6 @@ fn manual_pages_have_the_subcommands_and_flags() {
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, compare, reproduce, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, machines, completions, man, help\n",
     );
 }

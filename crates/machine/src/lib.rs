@@ -53,7 +53,7 @@ pub use ppe::{Handle, Machine, Outcome, Payload, Ppe, PpeCore, Program};
 pub use problem_state::ProblemStateRegister;
 pub use signal::{SignalMode, SignalRegister};
 pub use spe::{Mfc, Spe, TryIssueError, Wait};
-pub use staging::{Pending, StageError, StageRequest, Staged, StagedMut, Stream};
+pub use staging::{Pending, PendingMut, StageError, StageRequest, Staged, StagedMut, Stream};
 pub use threads::{
     NewThread, StackError, StartThread, THREAD_STACK_BYTES, ThreadBuilder, ThreadHandle,
     ThreadScope,

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use crate::interleave::{InFlight, Interleave};
 use crate::mailbox::{MailboxFull, Outbound};
 use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
-use crate::staging::{Pending, StageError, StageRequest, Staged, StagedMut, Stream};
+use crate::staging::{Pending, PendingMut, StageError, StageRequest, Staged, StagedMut, Stream};
 use crate::threads::{StackError, StartThread, ThreadScope};
 use crate::{
     AtomicError, AtomicOp, Cycles, LocalBuffer, LocalStore, Processor, SignalRegister, SpeId,
@@ -256,6 +256,35 @@ pub unsafe trait Spe: Wait + Sized + 'static {
         Ok(Pending::new(self, source, Location::caller())?.wait())
     }
 
+    /// Begins to get a slice that will be put back; [`PendingMut::wait`] hands it over. So the next
+    /// block arrives while the present one is worked on: double buffering.
+    ///
+    /// ```
+    /// use cellworks_machine::{Spe, StageError};
+    ///
+    /// fn negate<S: Spe>(spe: &S, numbers: &mut [i32]) -> Result<(), StageError> {
+    ///     let mut ahead = None;
+    ///     for block in numbers.chunks_mut(1_024).map(Some).chain([None]) {
+    ///         let next = block.map(|block| spe.stage_mut_ahead(block)).transpose()?;
+    ///         if let Some(arriving) = std::mem::replace(&mut ahead, next) {
+    ///             arriving.wait().iter_mut().for_each(|number| *number = -*number);
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    fn stage_mut_ahead<'a, T: Pod>(
+        &'a self,
+        target: &'a mut [T],
+    ) -> Result<PendingMut<'a, T, Self>, StageError> {
+        PendingMut::new(self, target, true, Location::caller())
+    }
+
     /// Gets a slice, waits for it, and puts it back when the view is committed or dropped.
     ///
     /// # Errors
@@ -266,7 +295,7 @@ pub unsafe trait Spe: Wait + Sized + 'static {
         &'a self,
         target: &'a mut [T],
     ) -> Result<StagedMut<'a, T, Self>, StageError> {
-        StagedMut::new(self, target, true, Location::caller())
+        Ok(PendingMut::new(self, target, true, Location::caller())?.wait())
     }
 
     /// Makes room for a slice, and puts it back when the view is committed or dropped. What the
@@ -280,7 +309,7 @@ pub unsafe trait Spe: Wait + Sized + 'static {
         &'a self,
         target: &'a mut [T],
     ) -> Result<StagedMut<'a, T, Self>, StageError> {
-        StagedMut::new(self, target, false, Location::caller())
+        Ok(PendingMut::new(self, target, false, Location::caller())?.into_view())
     }
 
     /// Runs `body` in `count` cooperative threads of this SPE, each with an id from 0 on, and returns

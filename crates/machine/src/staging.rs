@@ -4,6 +4,7 @@
 //!              get                                    put
 //!   &[T] ─── stage_ahead ──► Pending ── wait ──► Staged        (a view to read)
 //!   &[T] ─── stage ─────────────────────────────► Staged
+//!   &mut [T] ─ stage_mut_ahead ► PendingMut ─ wait ► StagedMut ── commit, or drop ──► &mut [T]
 //!   &mut [T] ─ stage_mut ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //! ```
@@ -15,6 +16,7 @@
 //!
 //! Where the view *is* the memory (the host, unless it is strict), nothing is copied. A `StagedMut`
 //! that is leaked shows the difference: there its writes have happened, elsewhere they never will.
+//! A [`PendingMut`] that nobody waited for has no writes, so dropping it puts nothing back.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -131,6 +133,58 @@ impl<'a, T: Pod, S: Spe> Pending<'a, T, S> {
     }
 }
 
+/// A get that is under way, of a slice that will be put back.
+///
+/// Until it is waited for, the target is borrowed and nobody has a view of it. It may be dropped
+/// without: then nothing is put back, and the room in the local store is free once the get has ended.
+#[must_use = "the data can be changed once `wait` has handed it over"]
+pub struct PendingMut<'a, T, S: Spe> {
+    view: NonNull<[T]>,
+    hold: S::Hold,
+    memory: NonNull<T>,
+    spe: &'a S,
+    _target: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T: Pod, S: Spe> PendingMut<'a, T, S> {
+    /// Makes room for a slice, and begins to get it if `fetch`.
+    pub(crate) fn new(
+        spe: &'a S,
+        target: &'a mut [T],
+        fetch: bool,
+        at: &'static Location<'static>,
+    ) -> Result<Self, StageError> {
+        let len = target.len();
+        let memory = NonNull::from_mut(target).cast::<T>();
+        // SAFETY: the bytes are those of `target`, which is borrowed for 'a, longer than this call.
+        let (local, hold) = unsafe { spe.hold(StageRequest::new(memory, len, fetch, at)) }?;
+        Ok(Self {
+            view: NonNull::slice_from_raw_parts(local.cast(), len),
+            hold,
+            memory,
+            spe,
+            _target: PhantomData,
+        })
+    }
+
+    /// Waits until the data has arrived; other threads of the SPE run meanwhile.
+    pub fn wait(self) -> StagedMut<'a, T, S> {
+        self.spe.arrived(&self.hold);
+        self.into_view()
+    }
+
+    /// The view, without waiting: what it shows need not have arrived.
+    pub(crate) fn into_view(self) -> StagedMut<'a, T, S> {
+        StagedMut {
+            view: self.view,
+            hold: self.hold,
+            memory: self.memory,
+            spe: self.spe,
+            _target: PhantomData,
+        }
+    }
+}
+
 /// A slice in the local store, to read.
 ///
 /// It has no destructor of its own, so it is covariant and may be kept in a variable that was
@@ -167,29 +221,7 @@ pub struct StagedMut<'a, T: Pod, S: Spe> {
     _target: PhantomData<&'a mut [T]>,
 }
 
-impl<'a, T: Pod, S: Spe> StagedMut<'a, T, S> {
-    pub(crate) fn new(
-        spe: &'a S,
-        target: &'a mut [T],
-        fetch: bool,
-        at: &'static Location<'static>,
-    ) -> Result<Self, StageError> {
-        let len = target.len();
-        let memory = NonNull::from_mut(target).cast::<T>();
-        // SAFETY: the bytes are those of `target`, which is borrowed for 'a, longer than this call.
-        let (local, hold) = unsafe { spe.hold(StageRequest::new(memory, len, fetch, at)) }?;
-        if fetch {
-            spe.arrived(&hold);
-        }
-        Ok(Self {
-            view: NonNull::slice_from_raw_parts(local.cast(), len),
-            hold,
-            memory,
-            spe,
-            _target: PhantomData,
-        })
-    }
-
+impl<T: Pod, S: Spe> StagedMut<'_, T, S> {
     /// Puts the data back and waits until it has left; other threads of the SPE run meanwhile.
     pub fn commit(self) {
         let spe = self.spe;

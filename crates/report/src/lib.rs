@@ -9,7 +9,7 @@
 //!
 //! A [`Report`] is computed once, and every view only shows what is in it. [`read()`] takes one back from
 //! its JSON, and [`Comparison`] sets two side by side. A [`Reproduction`] sets simulated numbers beside
-//! published ones.
+//! published ones, and a [`ProgramReport`] is what programs found.
 
 pub mod compare;
 mod counters;
@@ -20,6 +20,7 @@ pub mod json;
 pub mod machines;
 #[cfg(test)]
 mod made_up;
+pub mod program;
 mod read;
 pub mod reproduction;
 mod scale;
@@ -34,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
+pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{ReadError, read};
 pub use reproduction::Reproduction;
 pub use text::{bandwidth, size, time, title};

@@ -13,8 +13,9 @@ use crate::reproduction::{
     Reproduction, ReproductionSummary, ShapeRange,
 };
 use crate::{
-    CellInfo, Conditions, Counters, CpuLeftOut, Environment, MachineInfo, Machines, NotMeasured,
-    Report, ResourceCounters, SCHEMA_VERSION, SimulatedMachine, Simulation, SpeCounters, Trust,
+    CellInfo, Conditions, Counters, CpuLeftOut, Environment, FigureAxis, FigureCurve, MachineInfo,
+    Machines, NotMeasured, ProgramFigure, ProgramReport, Report, ResourceCounters, SCHEMA_VERSION,
+    SimulatedMachine, Simulation, SpeCounters, Trust,
 };
 
 /// A report with something in every field.
@@ -413,4 +414,50 @@ pub fn machines() -> Machines {
         machine("two", "Two", [16, 2, 2], Some(512 << 20)),
         machine("odd", long, [48, 1, 3], None),
     ])
+}
+
+pub fn program() -> ProgramReport {
+    let bare = bare();
+    let result = |name: &str, value, unit: &str, buffering: &str, cycles_per_byte: Option<f64>| {
+        let mut parameters = BTreeMap::from([
+            ("buffering".to_owned(), buffering.into()),
+            ("bytes".to_owned(), (1 << 20).into()),
+            ("spes".to_owned(), 1.into()),
+        ]);
+        let cycles = cycles_per_byte.map(|cycles| ("cycles_per_byte".to_owned(), cycles.into()));
+        parameters.extend(cycles);
+        Finding {
+            name: name.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            parameters,
+        }
+    };
+    let axis = |label, unit| FigureAxis { label, unit };
+    ProgramReport {
+        schema_version: bare.schema_version,
+        machine: bare.machine,
+        environment: bare.environment,
+        command: "run".to_owned(),
+        program: "overlap".to_owned(),
+        trust: bare.trust,
+        complete: true,
+        not_measured: Vec::new(),
+        results: vec![
+            result("bandwidth", 875e6, "bytes/s", "double", Some(11.7)),
+            result("taken", 11.9, "cycles/byte", "double", Some(11.7)),
+            result("bandwidth", 500e6, "bytes/s", "single", Some(5.0)),
+            result("crossover", 2.5, "cycles/byte", "double", None),
+        ],
+        figures: vec![ProgramFigure {
+            title: "Moved by all SPEs together".to_owned(),
+            x: axis("computation (cycles a byte)", "cycles/byte"),
+            y: axis("bandwidth", "bytes/s"),
+            curves: vec![FigureCurve {
+                name: "double".to_owned(),
+                points: vec![(0.0, 9e9), (0.1, 8e9), (11.7, 875e6)],
+            }],
+        }],
+        counters: None,
+    }
 }

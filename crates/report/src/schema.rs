@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::{Comparison, Machines, Report, Reproduction, SCHEMA_VERSION};
+use crate::{Comparison, Machines, ProgramReport, Report, Reproduction, SCHEMA_VERSION};
 
 /// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that it
 /// does not name are allowed, because later commands of the same schema version may write more.
@@ -20,14 +20,15 @@ pub fn published() -> Value {
     let comparison = generator.subschema_for::<Comparison>();
     let reproduction = generator.subschema_for::<Reproduction>();
     let machines = generator.subschema_for::<Machines>();
+    let program = generator.subschema_for::<ProgramReport>();
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:cellworks:schema:{SCHEMA_VERSION}"),
         "title": format!("The JSON of cellworks, version {SCHEMA_VERSION}"),
         "description": "What `cellworks compare --format json` prints if `command` is `compare`, what \
                         `cellworks reproduce --format json` prints if it is `reproduce`, what \
-                        `cellworks machines --format json` prints if it is `machines`, and what \
-                        `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
+                        `cellworks machines --format json` prints if it is `machines`, what `cellworks run \
+                        --format json` prints if it is `run`, and what `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
                         What has no meaning or was not measured is null.",
         "type": "object",
         "required": ["schema_version", "command"],
@@ -43,7 +44,11 @@ pub fn published() -> Value {
             "else": {
                 "if": {"properties": {"command": {"const": "machines"}}},
                 "then": machines,
-                "else": report,
+                "else": {
+                    "if": {"properties": {"command": {"const": "run"}}},
+                    "then": program,
+                    "else": report,
+                },
             },
         },
         "$defs": generator.take_definitions(true),
@@ -119,6 +124,10 @@ mod tests {
         serde_json::to_value(made_up::reproduction()).unwrap()
     }
 
+    fn program() -> Value {
+        serde_json::to_value(made_up::program()).unwrap()
+    }
+
     fn machines() -> Value {
         serde_json::to_value(made_up::machines()).unwrap()
     }
@@ -147,7 +156,14 @@ mod tests {
     #[test]
     fn what_commands_print_validates_and_is_documented() {
         let bare = serde_json::to_value(made_up::bare()).unwrap();
-        for object in [report(), bare, comparison(), machines(), reproduction()] {
+        for object in [
+            report(),
+            bare,
+            comparison(),
+            machines(),
+            reproduction(),
+            program(),
+        ] {
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(complaints(&closed(), &object), [""; 0]);
         }
@@ -155,7 +171,7 @@ mod tests {
 
     #[test]
     fn fields_that_are_not_documented_are_allowed_and_detected() {
-        for mut object in [report(), comparison(), reproduction()] {
+        for mut object in [report(), comparison(), reproduction(), program()] {
             object["machine"]["colour"] = json!("grey");
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(
@@ -195,7 +211,7 @@ mod tests {
                 ": \"command\" is a required property",
             ),
         ];
-        for whole in [report(), comparison(), reproduction()] {
+        for whole in [report(), comparison(), reproduction(), program()] {
             for (break_it, expected) in broken {
                 let mut object = whole.clone();
                 break_it(&mut object);
@@ -230,7 +246,7 @@ mod tests {
         let definitions = schema["$defs"].as_object().unwrap();
         // Findings have parameters that no type knows.
         let is_field = |name: &str| {
-            name == "loading_spes"
+            matches!(name, "loading_spes" | "buffering")
                 || definitions
                     .values()
                     .any(|definition| definition["properties"].get(name).is_some())
@@ -265,7 +281,13 @@ mod tests {
     #[test]
     fn the_document_describes_every_field_at_the_top() {
         let document = include_str!("../../../docs/json.md");
-        for object in [report(), comparison(), machines(), reproduction()] {
+        for object in [
+            report(),
+            comparison(),
+            machines(),
+            reproduction(),
+            program(),
+        ] {
             for field in object.as_object().unwrap().keys() {
                 assert!(
                     document.contains(&format!("`{field}`")),

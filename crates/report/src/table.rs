@@ -193,7 +193,7 @@ fn grouped(group: &[Measurement]) -> String {
 }
 
 /// Rows of counters below their headings; only the first column fills from the left.
-fn aligned(rows: &[Vec<String>]) -> String {
+pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::experiment::Stats;
+use crate::experiment::{Experiment, Overlap, Stats, Switch};
 
 /// A figure: panels of curves against one quantity.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -31,6 +31,10 @@ pub enum Horizontal {
     ListElements,
     /// How many SPEs.
     Spes,
+    /// How many threads of an SPE.
+    Threads,
+    /// Computation for each byte, in cycles.
+    CyclesPerByte,
 }
 
 /// A part of a figure with axes of its own.
@@ -39,12 +43,13 @@ pub enum Horizontal {
 pub struct Panel {
     /// What its curves have in common.
     pub title: String,
-    /// The measurement of its curves, without what they differ in.
-    pub of: Stats,
-    /// A curve for each of these numbers of SPEs.
+    /// The experiment of its curves, without what they differ in.
+    #[serde(default)]
+    pub of: Option<Experiment>,
+    /// A curve for each of these numbers of SPEs, if it is a measurement of `cellworks stats`.
     #[serde(default)]
     pub spes: Vec<usize>,
-    /// Curves of measurements of their own, where they differ in more.
+    /// Curves of experiments of their own, where they differ in more.
     #[serde(default)]
     pub lines: Vec<Line>,
 }
@@ -55,8 +60,8 @@ pub struct Panel {
 pub struct Line {
     /// What it is called.
     pub name: String,
-    /// Its measurement.
-    pub of: Stats,
+    /// Its experiment.
+    pub of: Experiment,
 }
 
 /// What the elements of a list have together in the figures of CellStats.
@@ -69,21 +74,38 @@ impl Horizontal {
             Self::BlockBytes => "block_bytes",
             Self::ListElements => "list_elements",
             Self::Spes => "spes",
+            Self::Threads => "threads",
+            Self::CyclesPerByte => "cycles_per_byte",
         }
     }
 
-    /// The measurement at a number on the axis.
-    pub(crate) fn at(self, stats: &Stats, number: u64) -> Stats {
-        let mut stats = stats.clone();
-        match self {
-            Self::BlockBytes => stats.block_bytes = Some(number as usize),
-            Self::ListElements => {
-                stats.list_elements = Some(number as u32);
-                stats.block_bytes = Some((LIST_BYTES / number) as usize);
+    /// The experiment at a number on the axis; `None` if it has no such quantity.
+    pub(crate) fn at(self, experiment: &Experiment, number: u64) -> Option<Experiment> {
+        match (self, experiment) {
+            (Self::Threads, Experiment::Switch(_)) => Some(Experiment::Switch(Switch {
+                threads: number as usize,
+            })),
+            (Self::CyclesPerByte, Experiment::Overlap(overlap)) => {
+                Some(Experiment::Overlap(Overlap {
+                    cycles_per_byte: number,
+                    ..*overlap
+                }))
             }
-            Self::Spes => stats.spes = number as usize,
+            (_, Experiment::Stats(stats)) => {
+                let mut stats = stats.clone();
+                match self {
+                    Self::BlockBytes => stats.block_bytes = Some(number as usize),
+                    Self::ListElements => {
+                        stats.list_elements = Some(number as u32);
+                        stats.block_bytes = Some((LIST_BYTES / number) as usize);
+                    }
+                    Self::Spes => stats.spes = number as usize,
+                    Self::Threads | Self::CyclesPerByte => return None,
+                }
+                Some(Experiment::Stats(stats))
+            }
+            _ => None,
         }
-        stats
     }
 }
 
@@ -109,27 +131,47 @@ impl Figure {
                     panel.title
                 ));
             }
+            let is_of_spes = matches!(panel.of, Some(Experiment::Stats(_)));
+            if is_of_spes == panel.spes.is_empty() {
+                return Err(format!(
+                    "panel `{}` has to have `of`, a measurement of `cellworks stats`, with `spes`, and \
+                     none with `lines`",
+                    panel.title
+                ));
+            }
+            let at = self.at[0];
+            if let Some(line) = panel
+                .curves()
+                .iter()
+                .find(|line| self.x.at(&line.of, at).is_none())
+            {
+                return Err(format!(
+                    "curve `{}` of panel `{}` cannot be drawn against {}: its experiment has none",
+                    line.name,
+                    panel.title,
+                    self.x.name()
+                ));
+            }
         }
         Ok(())
     }
 }
 
 impl Panel {
-    /// Its curves: their names and measurements.
+    /// Its curves: their names and experiments.
     pub(crate) fn curves(&self) -> Vec<Line> {
-        let curve = |spes: &usize| {
+        let of_spes = self.spes.iter().filter_map(|&spes| {
+            let Some(Experiment::Stats(of)) = &self.of else {
+                return None;
+            };
             // Between SPEs one of them only lends its local store.
-            let working = spes - usize::from(self.of.between_spes);
+            let working = spes - usize::from(of.between_spes);
             let noun = if working == 1 { "SPE" } else { "SPEs" };
-            Line {
+            Some(Line {
                 name: format!("{working} {noun}"),
-                of: Stats {
-                    spes: *spes,
-                    ..self.of.clone()
-                },
-            }
-        };
-        let of_spes = self.spes.iter().map(curve);
+                of: Experiment::Stats(Stats { spes, ..of.clone() }),
+            })
+        });
         of_spes.chain(self.lines.iter().cloned()).collect()
     }
 }

@@ -224,17 +224,17 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (&Figure, u64, Si
         let curves = figure.panels.iter().flat_map(|panel| panel.curves());
         curves.flat_map(move |curve| {
             let machine = Arc::clone(&machine);
-            figure.at.iter().map(move |at| {
-                let stats = figure.x.at(&curve.of, *at);
-                (figure, *at, simulation(&machine, stats))
+            figure.at.iter().filter_map(move |at| {
+                let experiment = figure.x.at(&curve.of, *at)?;
+                Some((figure, *at, simulation(&machine, &experiment)))
             })
         })
     })
 }
 
-fn simulation(machine: &Arc<str>, stats: crate::Stats) -> Simulation {
+fn simulation(machine: &Arc<str>, experiment: &Experiment) -> Simulation {
     let mut all = Vec::with_capacity(1);
-    Experiment::Stats(stats).simulations(machine, &mut all);
+    experiment.simulations(machine, &mut all);
     all.remove(0)
 }
 
@@ -245,8 +245,8 @@ fn figures(asked: Asked<'_>, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
         .flat_map(|paper| paper.figures.iter().map(move |figure| (paper, figure)))
         .map(|(paper, figure)| {
             let machine: Arc<str> = paper.machine.as_str().into();
-            let point = |stats: &crate::Stats, at: u64| {
-                let simulation = simulation(&machine, figure.x.at(stats, at));
+            let point = |experiment: &Experiment, at: u64| {
+                let simulation = simulation(&machine, &figure.x.at(experiment, at)?);
                 let outcome = outcome(outcomes, &simulation).ok()?;
                 Some(CurvePoint {
                     x: at,

@@ -73,7 +73,7 @@ x = "block_bytes"
 at = [16, 128]
 [[figure.panel]]
 title = "XDRAM0"
-of = { function = "dmaget", module = 0 }
+of = { kind = "stats", function = "dmaget", module = 0 }
 spes = [1, 2]
 "#;
 

@@ -599,10 +599,18 @@ impl World {
     pub fn yield_now(&self, core: CoreIndex) {
         self.pass(core, self.costs.cycle_fs);
         let this = &self.cores[core];
-        if self.in_condition.get() || this.ready.borrow().is_empty() || threads::is_cancelled() {
+        if self.in_condition.get() || threads::is_cancelled() {
             return;
         }
         let me = self.running(core);
+        if this.ready.borrow().is_empty() {
+            // The library saves and restores the registers of a thread that comes back to itself. A program
+            // that started no threads is not linked with the library.
+            if self.threads.borrow()[me as usize].number > 0 {
+                self.pass(core, self.costs.switch_fs);
+            }
+            return;
+        }
         this.ready.borrow_mut().push_back(me);
         this.running.set(None);
         if let Some(next) = self.dispatch(core) {

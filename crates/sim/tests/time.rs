@@ -67,12 +67,29 @@ fn one_thread_of_an_spe_computes_at_a_time_and_switches_cost() {
 }
 
 #[test]
-fn a_thread_that_yields_alone_pays_no_switch() {
+fn a_program_without_threads_that_yields_pays_no_switch() {
     on_spe(&Sim::new(qs20()), |spe| {
         let start = spe.now();
         (0..10).for_each(|_| spe.yield_now());
         assert_eq!(cycles(spe.now().since(start)), 10 + LOOK_CYCLES);
     });
+}
+
+#[test]
+fn a_thread_that_yields_alone_pays_a_switch_to_itself() {
+    let mut description = qs20();
+    description.spu.switch_cycles.value = 180;
+    let took = on_spe(&Sim::new(description), |spe| {
+        let took = Cell::new(Span::default());
+        spe.threads(1, |_| {
+            let start = spe.now();
+            (0..10).for_each(|_| spe.yield_now());
+            took.set(spe.now().since(start));
+        })
+        .unwrap();
+        took.get()
+    });
+    assert_eq!(cycles(took), 10 * (180 + 1) + LOOK_CYCLES);
 }
 
 #[test]

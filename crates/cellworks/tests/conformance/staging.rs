@@ -14,6 +14,8 @@ on_every_machine![
     a_stream_lends_every_tile_once,
     a_stream_of_nothing_ends_at_once,
     two_views_overlap_a_transfer_and_its_use,
+    a_mutable_get_ahead_is_changed_and_put_back,
+    a_mutable_get_that_nobody_waits_for_puts_nothing_back,
     a_view_may_be_declared_before_its_slice,
     views_can_be_kept_in_collections,
     a_leaked_view_harms_nobody,
@@ -137,6 +139,46 @@ fn two_views_overlap_a_transfer_and_its_use<M: Machine>(machine: &M) {
     clippy::needless_late_init,
     reason = "the order of declaration is what is tested"
 )]
+fn a_mutable_get_ahead_is_changed_and_put_back<M: Machine>(machine: &M) {
+    let mut data: Vec<u32> = (0..3_000).collect();
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let mut ahead = None;
+                for block in data.chunks_mut(700).map(Some).chain([None]) {
+                    let next = block.map(|block| spe.stage_mut_ahead(block).unwrap());
+                    if let Some(arriving) = std::mem::replace(&mut ahead, next) {
+                        arriving.wait().iter_mut().for_each(|number| *number *= 2);
+                    }
+                }
+            };
+            ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+    assert!(data.iter().enumerate().all(|(i, n)| *n == 2 * i as u32));
+}
+
+fn a_mutable_get_that_nobody_waits_for_puts_nothing_back<M: Machine>(machine: &M) {
+    let mut data = vec![7_u8; 100 << 10];
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                // More than the local store holds, were the room not given back.
+                for _ in 0..4 {
+                    drop(spe.stage_mut_ahead(&mut data).unwrap());
+                }
+                drop(spe.stage_mut_ahead(&mut data).unwrap());
+                // It would replace this.
+                data.fill(8);
+                spe.stage_out(&mut data[..1]).unwrap()[0] = 9;
+            };
+            ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+    assert_eq!(data[0], 9);
+    assert!(data[1..].iter().all(|byte| *byte == 8));
+}
+
 fn a_view_may_be_declared_before_its_slice<M: Machine>(machine: &M) {
     machine
         .run(|ppe| {

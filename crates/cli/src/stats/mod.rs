@@ -40,7 +40,13 @@ const EACH: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
-    let page = arguments.output.html.as_deref().map(Page::at).transpose()?;
+    let page = arguments
+        .common
+        .output
+        .html
+        .as_deref()
+        .map(Page::at)
+        .transpose()?;
     if arguments.is_simulated() {
         simulated::run(arguments, &wanted, page)
     } else {

@@ -116,7 +116,7 @@ impl Session {
         arguments: &StatsArgs,
         page: Option<Page>,
     ) -> Arc<Self> {
-        if let (Around::Computer(computer), false) = (&surroundings, arguments.quiet) {
+        if let (Around::Computer(computer), false) = (&surroundings, arguments.common.quiet) {
             computer.warnings().iter().for_each(|warning| warn(warning));
         }
         let titles = work.titles();
@@ -125,7 +125,7 @@ impl Session {
             state: State::Waiting,
         };
         let session = Arc::new(Self {
-            progress: Progress::new(titles.len(), arguments.quiet),
+            progress: Progress::new(titles.len(), arguments.common.quiet),
             found: Mutex::new(Some(Found {
                 steps: titles.into_iter().map(step).collect(),
                 matrices: Vec::new(),
@@ -137,9 +137,9 @@ impl Session {
             interrupted: OnceLock::new(),
             topology: topology.clone(),
             surroundings,
-            format: arguments.output.format,
+            format: arguments.common.output.format,
             page,
-            quiet: arguments.quiet,
+            quiet: arguments.common.quiet,
         });
         let on_ctrl_c = Arc::clone(&session);
         // Without a handler Ctrl-C still ends the process, only less tidily.

@@ -189,8 +189,8 @@ impl Work {
 
 /// The matrices that are part of everything. CSV has one header, and that is of measurements.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
-    let is_csv = matches!(arguments.output.format, Format::Csv);
-    if is_csv && arguments.output.html.is_none() {
+    let is_csv = matches!(arguments.common.output.format, Format::Csv);
+    if is_csv && arguments.common.output.html.is_none() {
         &[]
     } else {
         &Primitive::ALL

@@ -29,6 +29,7 @@ use crate::{Conditions, Environment, MachineInfo, Report};
 
 pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;
+pub(crate) use tables::counters;
 
 /// The report as one HTML file that loads nothing.
 ///

@@ -110,7 +110,7 @@ fn grouped(group: &[Measurement]) -> Markup {
 }
 
 /// What the parts of a simulated machine did.
-pub(super) fn counters(counters: &Counters) -> Markup {
+pub(crate) fn counters(counters: &Counters) -> Markup {
     html! {
         p.note { (about(counters)) "; times are shares of it." }
         @for rows in rows_of(counters) {

@@ -165,11 +165,12 @@ pub struct Errors {
 pub struct ReproducedFigure {
     /// The paper.
     pub paper: String,
-    /// Its number there.
+    /// Its number there, or the listings that it is drawn from.
     pub number: String,
     /// What it shows.
     pub title: String,
-    /// What its curves are drawn against: `block_bytes`, `list_elements` or `spes`.
+    /// What its curves are drawn against: `block_bytes`, `list_elements`, `spes`, `threads` or
+    /// `cycles_per_byte`.
     pub against: String,
     /// Its panels.
     pub panels: Vec<ReproducedPanel>,

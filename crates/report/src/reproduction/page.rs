@@ -128,8 +128,11 @@ fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
     })
 }
 
-/// `Figure 4`, `Figures 10 and 11`.
+/// `Figure 4`, `Figures 10 and 11`, and `Listings 7 to 9` as they are.
 fn called(figure: &ReproducedFigure) -> String {
+    if figure.number.starts_with("Listing") {
+        return figure.number.clone();
+    }
     let one = figure.number.chars().all(|c| c.is_ascii_alphanumeric());
     format!("Figure{} {}", if one { "" } else { "s" }, figure.number)
 }
@@ -221,6 +224,18 @@ fn horizontal(figure: &ReproducedFigure) -> Axis {
             tick: |bytes| size(bytes as usize),
             shows: Vec::new(),
         },
+        "threads" => Axis {
+            label: "number of threads",
+            spacing: Spacing::Whole,
+            tick: |number| format!("{number:.0}"),
+            shows: Vec::new(),
+        },
+        "cycles_per_byte" => Axis {
+            label: "computation (cycles a byte)",
+            spacing: Spacing::Log10,
+            tick: |cycles| short(&figures(cycles)),
+            shows: Vec::new(),
+        },
         "list_elements" => Axis {
             label: "elements of the list",
             spacing: Spacing::Log2,
@@ -240,6 +255,8 @@ fn hover(figure: &ReproducedFigure, curve: &Curve, point: &CurvePoint) -> String
     let at = match figure.against.as_str() {
         "block_bytes" => size(point.x as usize),
         "list_elements" => format!("{} elements", point.x),
+        "threads" => format!("{} threads", point.x),
+        "cycles_per_byte" => format!("{} cycles a byte", point.x),
         _ => format!("{} SPEs", point.x),
     };
     let mut text = format!("{}, {at}\n{}", curve.name, time(point.latency_ns));

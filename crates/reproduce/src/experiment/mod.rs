@@ -3,6 +3,7 @@
 mod barrier;
 mod bounce;
 mod gather;
+mod overlap;
 mod ring;
 mod stats;
 mod stream;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 
 pub use barrier::Barrier;
 pub use bounce::Bounce;
+pub use overlap::{Overlap, Way};
 pub use ring::{Ring, RingStatistic};
 pub use stats::{Gives, Stats};
 pub use stream::Stream;
@@ -38,6 +40,8 @@ pub enum Experiment {
     Ring(Ring),
     /// A switch between cooperative threads of an SPE.
     Switch(Switch),
+    /// A buffer that is changed block by block.
+    Overlap(Overlap),
     /// SPEs that move blocks without waiting for each.
     Stream(Stream),
     /// A line that SPEs take away from each other.
@@ -122,6 +126,7 @@ pub(crate) enum Program {
     Barrier(Barrier),
     Ring(RingRun),
     Switch(Switch),
+    Overlap(Overlap),
     Stream(Stream),
     Bounce(Bounce),
 }
@@ -160,6 +165,7 @@ impl Program {
             Self::Barrier(barrier) => barrier.run(machine),
             Self::Ring(ring) => ring.run(machine),
             Self::Switch(switch) => switch.run(machine),
+            Self::Overlap(overlap) => overlap.run(machine),
             Self::Stream(stream) => stream.run(machine),
             Self::Bounce(bounce) => bounce.run(machine),
         }
@@ -171,9 +177,11 @@ impl Experiment {
     pub(crate) fn dimension(&self) -> Result<Dimension, String> {
         match self {
             Self::Stats(stats) => Ok(stats.gives.dimension()),
-            Self::Tick | Self::Barrier(_) | Self::Switch(_) | Self::Bounce(_) => {
-                Ok(Dimension::Time)
-            }
+            Self::Tick
+            | Self::Barrier(_)
+            | Self::Switch(_)
+            | Self::Overlap(_)
+            | Self::Bounce(_) => Ok(Dimension::Time),
             Self::Stream(stream) => stream.check().map(|()| Dimension::Bandwidth),
             Self::Ring(ring) => ring.dimension(),
             Self::Combined(combined) => combined.dimension(),
@@ -194,6 +202,7 @@ impl Experiment {
             Self::Tick => one(Access::Direct, Program::Tick),
             Self::Barrier(barrier) => one(Access::Direct, Program::Barrier(*barrier)),
             Self::Switch(switch) => one(Access::Direct, Program::Switch(*switch)),
+            Self::Overlap(overlap) => one(Access::Direct, Program::Overlap(*overlap)),
             Self::Stream(stream) => one(Access::Direct, Program::Stream(stream.clone())),
             Self::Bounce(bounce) => one(Access::Direct, Program::Bounce(*bounce)),
             Self::Ring(ring) => ring
@@ -222,9 +231,12 @@ impl Experiment {
             | Self::Stream(_) => single()?
                 .bytes_per_s
                 .ok_or_else(|| "the operation moves no blocks".to_owned()),
-            Self::Stats(_) | Self::Tick | Self::Barrier(_) | Self::Switch(_) | Self::Bounce(_) => {
-                Ok(single()?.ns)
-            }
+            Self::Stats(_)
+            | Self::Tick
+            | Self::Barrier(_)
+            | Self::Switch(_)
+            | Self::Overlap(_)
+            | Self::Bounce(_) => Ok(single()?.ns),
             Self::Ring(ring) => {
                 let mut simulations = Vec::new();
                 self.simulations(machine, &mut simulations);

@@ -154,7 +154,7 @@ fn figures_are_checked() {
     let figure = |at: &str, panel: &str| {
         let text = format!(
             "{number}[[figure]]\nnumber = '4'\ntitle = 't'\nx = 'list_elements'\nat = {at}\n\
-             [[figure.panel]]\ntitle = 'p'\nof = {{ function = 'dmalistget' }}\n{panel}"
+             [[figure.panel]]\ntitle = 'p'\nof = {{ kind = 'stats', function = 'dmalistget' }}\n{panel}"
         );
         paper(&text).map_err(|error| error.to_string())
     };

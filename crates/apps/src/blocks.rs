@@ -1,0 +1,244 @@
+//! A long buffer in main memory, changed block by block in a local store: CellMT's listings 7 to 9.
+//!
+//! ```text
+//!   single    get 0 │ work 0 │ put 0 │ get 1 │ work 1 │ put 1 │ ...
+//!
+//!   double    get 0 │ work 0 │ work 1 │ work 2 │ ...
+//!                   │ get 1  │ get 2  │ get 3  │
+//!                            │ put 0  │ put 1  │
+//!
+//!   threads   as single, in several threads, each with a part of the buffer; while one waits for its
+//!             transfer another works
+//! ```
+
+use std::cell::Cell;
+
+use cellworks_machine::{Spe, StageError};
+
+use crate::{ParameterError, ProgramError, Value};
+
+/// How transfers and computation follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffering {
+    /// One after the other (listing 7).
+    Single,
+    /// The next block arrives, and the last one leaves, while the present one is worked on (listing 8).
+    Double,
+    /// As single, in so many cooperative threads of each SPE (listing 9).
+    Threads(usize),
+}
+
+impl Buffering {
+    /// `single`, `double` or `threads`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Double => "double",
+            Self::Threads(_) => "threads",
+        }
+    }
+
+    /// Its parameters: `buffering` and, of threads, `threads`.
+    pub(crate) fn parameters(self) -> impl Iterator<Item = (&'static str, Value)> {
+        let threads = match self {
+            Self::Threads(threads) => Some(("threads", Value::Count(threads as u64))),
+            Self::Single | Self::Double => None,
+        };
+        [("buffering", Value::Text(self.name()))]
+            .into_iter()
+            .chain(threads)
+    }
+
+    /// `single buffering`, `4 threads`.
+    pub(crate) fn title(self) -> String {
+        match self {
+            Self::Threads(1) => "1 thread".to_owned(),
+            Self::Threads(threads) => format!("{threads} threads"),
+            other => format!("{} buffering", other.name()),
+        }
+    }
+
+    pub(crate) fn check(self) -> Result<(), ParameterError> {
+        if self == Self::Threads(0) {
+            return Err(ParameterError::Zero {
+                parameter: "threads",
+                noun: "threads",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Has `work` change each block of a part of the buffer.
+pub(crate) fn change<S: Spe>(
+    spe: &S,
+    part: &mut [u8],
+    block_bytes: usize,
+    buffering: Buffering,
+    work: &impl Fn(&mut [u8]),
+) -> Result<(), ProgramError> {
+    match buffering {
+        Buffering::Single => Ok(single(spe, part, block_bytes, work)?),
+        Buffering::Double => Ok(double(spe, part, block_bytes, work)?),
+        Buffering::Threads(threads) => in_threads(spe, part, block_bytes, threads, work),
+    }
+}
+
+fn single<S: Spe>(
+    spe: &S,
+    part: &mut [u8],
+    block_bytes: usize,
+    work: &impl Fn(&mut [u8]),
+) -> Result<(), StageError> {
+    for block in part.chunks_mut(block_bytes) {
+        let mut view = spe.stage_mut(block)?;
+        work(&mut view);
+        view.commit();
+    }
+    Ok(())
+}
+
+/// What each thread runs. The listings leave it to the MFC to begin the next get after the put
+/// (`mfc_getb`). Who is alone may as well wait for the put, but a thread that did could ask for its next
+/// block only when the others let it go on.
+fn of_thread<S: Spe>(
+    spe: &S,
+    part: &mut [u8],
+    block_bytes: usize,
+    work: &impl Fn(&mut [u8]),
+) -> Result<(), StageError> {
+    let mut blocks = part.chunks_mut(block_bytes).peekable();
+    while let Some(block) = blocks.next() {
+        let mut view = spe.stage_mut(block)?;
+        work(&mut view);
+        if blocks.peek().is_some() {
+            drop(view);
+        } else {
+            view.commit();
+        }
+    }
+    Ok(())
+}
+
+fn double<S: Spe>(
+    spe: &S,
+    part: &mut [u8],
+    block_bytes: usize,
+    work: &impl Fn(&mut [u8]),
+) -> Result<(), StageError> {
+    let mut blocks = part.chunks_mut(block_bytes);
+    let Some(first) = blocks.next() else {
+        return Ok(());
+    };
+    let mut ahead = spe.stage_mut_ahead(first)?;
+    for block in blocks {
+        let next = spe.stage_mut_ahead(block)?;
+        let mut view = std::mem::replace(&mut ahead, next).wait();
+        work(&mut view);
+        // Dropped, it is put back without waiting.
+        drop(view);
+    }
+    let mut last = ahead.wait();
+    work(&mut last);
+    // This waits for all puts.
+    last.commit();
+    Ok(())
+}
+
+fn in_threads<S: Spe>(
+    spe: &S,
+    part: &mut [u8],
+    block_bytes: usize,
+    threads: usize,
+    work: &impl Fn(&mut [u8]),
+) -> Result<(), ProgramError> {
+    let shares: Vec<_> = shares(part, block_bytes, threads)
+        .into_iter()
+        .map(|share| Cell::new(Some(share)))
+        .collect();
+    let failed = Cell::new(None);
+    spe.threads(threads, |thread| {
+        let share = shares[thread.0].take().unwrap_or_default();
+        if let Err(error) = of_thread(spe, share, block_bytes, work) {
+            failed.set(Some(error.into()));
+        }
+    })?;
+    failed.take().map_or(Ok(()), Err)
+}
+
+/// The buffer in `count` shares of whole blocks, as even as these allow; the last block may be shorter.
+pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) -> Vec<&mut [u8]> {
+    let blocks = buffer.len().div_ceil(block_bytes);
+    let mut shares = Vec::with_capacity(count);
+    for share in 0..count {
+        let of_share = blocks * (share + 1) / count - blocks * share / count;
+        let bytes = (of_share * block_bytes).min(buffer.len());
+        let (taken, rest) = buffer.split_at_mut(bytes);
+        shares.push(taken);
+        buffer = rest;
+    }
+    shares
+}
+
+/// Whether a number of bytes is one that programs can work with.
+pub(crate) fn check_bytes(
+    parameter: &'static str,
+    bytes: usize,
+    of: usize,
+    why: &'static str,
+) -> Result<(), ParameterError> {
+    if bytes == 0 {
+        return Err(ParameterError::Zero {
+            parameter,
+            noun: "bytes",
+        });
+    }
+    if !bytes.is_multiple_of(of) {
+        let nearest = bytes.next_multiple_of(of);
+        return Err(ParameterError::Multiple {
+            parameter,
+            bytes,
+            of,
+            why,
+            nearest,
+        });
+    }
+    Ok(())
+}
+
+/// The most cycles for each byte that anybody may ask for.
+const CYCLES_PER_BYTE_MAX: f64 = 1e6;
+
+pub(crate) fn check_cycles(cycles_per_byte: f64) -> Result<(), ParameterError> {
+    if (0.0..=CYCLES_PER_BYTE_MAX).contains(&cycles_per_byte) {
+        return Ok(());
+    }
+    Err(ParameterError::Cycles {
+        value: cycles_per_byte,
+    })
+}
+
+/// Whole cycles for so many bytes.
+pub(crate) fn cycles_of(bytes: usize, cycles_per_byte: f64) -> u64 {
+    (bytes as f64 * cycles_per_byte).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn shares_are_of_whole_blocks_and_even() {
+        let lengths = |bytes: usize, block, count| -> Vec<usize> {
+            let mut buffer = vec![0; bytes];
+            let all = shares(&mut buffer, block, count);
+            all.iter().map(|share| share.len()).collect()
+        };
+        assert_eq!(lengths(64, 16, 2), [32, 32]);
+        assert_eq!(lengths(80, 16, 2), [32, 48]);
+        assert_eq!(lengths(72, 16, 2), [32, 40]);
+        // More shares than blocks: some have nothing to do.
+        assert_eq!(lengths(32, 16, 3), [0, 16, 16]);
+        assert_eq!(lengths(0, 16, 2), [0, 0]);
+    }
+}

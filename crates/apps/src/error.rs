@@ -1,0 +1,149 @@
+//! How programs fail.
+
+use cellworks_machine::{RunError, StackError, StageError};
+
+/// A parameter makes no sense, alone or on the machine. [`parameter`](Self::parameter) says which one.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParameterError {
+    /// There has to be something.
+    #[error("0 {noun} do nothing; use at least 1")]
+    Zero {
+        /// The parameter.
+        parameter: &'static str,
+        /// What it counts, such as `threads`.
+        noun: &'static str,
+    },
+    /// The machine has fewer SPEs.
+    #[error("{machine} has {has} SPEs, not {spes}; use at most {has}")]
+    TooManySpes {
+        /// How many were asked for.
+        spes: usize,
+        /// How many there are.
+        has: usize,
+        /// What people call the machine.
+        machine: String,
+    },
+    /// A number of bytes has to be a multiple of the cipher's blocks.
+    #[error("{bytes} bytes are not a multiple of {of}, {why}; use {nearest}")]
+    Multiple {
+        /// The parameter.
+        parameter: &'static str,
+        /// How many bytes.
+        bytes: usize,
+        /// What they have to be a multiple of.
+        of: usize,
+        /// Why so.
+        why: &'static str,
+        /// The next multiple.
+        nearest: usize,
+    },
+    /// A time cannot be negative, and has an end.
+    #[error("{value} cycles a byte cannot be computed; use a number from 0 to 1,000,000")]
+    Cycles {
+        /// How many cycles a byte.
+        value: f64,
+    },
+    /// A measurement cannot be done like that.
+    #[error("{why}")]
+    Refused {
+        /// The parameter.
+        parameter: &'static str,
+        /// What is wrong with it, and what to do about it.
+        why: String,
+    },
+    /// Fewer yields than threads leave some thread without one.
+    #[error("{yields} yields do not give each of {threads} threads one; use at least {threads}")]
+    TooFewYields {
+        /// How many yields.
+        yields: u64,
+        /// Of how many threads.
+        threads: usize,
+    },
+}
+
+impl ParameterError {
+    /// The parameter that is wrong, as [`Program::parameters`](crate::Program::parameters) calls it.
+    pub fn parameter(&self) -> &'static str {
+        match self {
+            Self::Zero { parameter, .. }
+            | Self::Multiple { parameter, .. }
+            | Self::Refused { parameter, .. } => parameter,
+            Self::TooManySpes { .. } => "spes",
+            Self::Cycles { .. } => "cycles_per_byte",
+            Self::TooFewYields { .. } => "yields",
+        }
+    }
+}
+
+/// A program could not run, or its result was wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// A parameter makes no sense on this machine.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// What the program wants to have in a local store at once does not fit.
+    #[error("{0}; use smaller blocks or fewer threads")]
+    LocalStore(#[from] StageError),
+    /// The stacks of so many threads do not fit into a local store.
+    #[error(transparent)]
+    Stacks(#[from] StackError),
+    /// The result is not what it has to be.
+    #[error(
+        "the result is wrong: byte {byte} of {bytes} is {found:#04x}, and {expected:#04x} in what {by} \
+         gives; this is an error of cellworks or of this computer's memory, so please report it"
+    )]
+    Wrong {
+        /// The first byte that differs.
+        byte: usize,
+        /// Of how many.
+        bytes: usize,
+        /// What it is.
+        found: u8,
+        /// What it has to be.
+        expected: u8,
+        /// What says so.
+        by: &'static str,
+    },
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A measurement failed that a program consists of.
+    #[error("{0}")]
+    Measurement(String),
+}
+
+/// Compares a result with what it has to be, which is as long.
+///
+/// # Errors
+///
+/// [`ProgramError::Wrong`] names the first byte that differs.
+pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<(), ProgramError> {
+    let mut pairs = found.iter().zip(expected).enumerate();
+    let wrong = pairs.find(|(_, (found, expected))| found != expected);
+    match wrong {
+        None => Ok(()),
+        Some((byte, (&found, &expected_byte))) => Err(ProgramError::Wrong {
+            byte,
+            bytes: expected.len(),
+            found,
+            expected: expected_byte,
+            by,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_result_names_the_first_byte_that_differs() {
+        assert!(verify(&[1, 2, 3], &[1, 2, 3], "the sum").is_ok());
+        let error = verify(&[1, 9, 9], &[1, 2, 3], "the sum").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the result is wrong: byte 1 of 3 is 0x09, and 0x02 in what the sum gives; this is an error of \
+             cellworks or of this computer's memory, so please report it"
+        );
+    }
+}

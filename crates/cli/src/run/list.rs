@@ -1,0 +1,143 @@
+//! Lists and ranges of values.
+
+use crate::args::{count, size};
+
+/// The values of a flag, in the order in which they were given.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct List<T>(pub Vec<T>);
+
+/// So many values are a slip of the hand.
+const VALUES_MAX: usize = 1_000;
+
+/// Numbers: `1,2,4-8` is 1, 2, 4, 5, 6, 7 and 8.
+pub(super) fn counts(text: &str) -> Result<List<usize>, String> {
+    parsed(text, count_of, |first, last, all| {
+        all.extend((first..=last).take(VALUES_MAX + 1));
+    })
+}
+
+/// Sizes: `8-16k` is 8 and its doubles up to 16k.
+pub(super) fn sizes(text: &str) -> Result<List<usize>, String> {
+    let one = |text: &str| size(text).map(to_usize);
+    parsed(text, one, |first, last, all| {
+        let doubled = |size: &usize| size.checked_mul(2);
+        let sizes = std::iter::successors(Some(first), doubled);
+        all.extend(
+            sizes
+                .take_while(|size| *size <= last && *size > 0)
+                .take(VALUES_MAX),
+        );
+        if first == 0 {
+            all.push(0);
+        }
+    })
+}
+
+/// Cycles: `0.1-100` is 0.1, 0.2, 0.5, 1 and so on to 100.
+pub(super) fn cycles(text: &str) -> Result<List<f64>, String> {
+    let one = |text: &str| {
+        let number: Result<f64, _> = text.parse();
+        number
+            .ok()
+            .filter(|number| number.is_finite() && *number >= 0.0)
+            .ok_or("cycles are numbers from 0 on, such as 11.7".to_owned())
+    };
+    parsed(text, one, |first, last, all| {
+        // From the power of 10 below the first.
+        let lowest = if first > 0.0 {
+            first.log10().floor() as i32
+        } else {
+            -3
+        };
+        all.push(first);
+        let steps = (lowest..lowest + 20).flat_map(|power| [1, 2, 5].map(|step| (step, power)));
+        // As they are written: 0.2 is not 2 * 0.1.
+        let steps = steps.map(|(step, power)| format!("{step}e{power}").parse().unwrap_or(0.0));
+        all.extend(steps.filter(|step| *step > first && *step < last));
+        if last > first {
+            all.push(last);
+        }
+    })
+}
+
+/// One number.
+pub(super) fn one_count(text: &str) -> Result<u64, String> {
+    count(text)
+}
+
+fn count_of(text: &str) -> Result<usize, String> {
+    count(text).map(to_usize)
+}
+
+/// A number that is too large for this computer's `usize` is too large for everything that it could mean.
+fn to_usize(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Values and ranges between commas; `between` adds those of a range.
+fn parsed<T: Copy + PartialOrd>(
+    text: &str,
+    one: impl Fn(&str) -> Result<T, String>,
+    between: impl Fn(T, T, &mut Vec<T>),
+) -> Result<List<T>, String> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        match part.split_once('-') {
+            // A number below 0 is for its parser to refuse.
+            Some((first, last)) if !first.is_empty() => {
+                let (from, to) = (one(first)?, one(last)?);
+                if from > to {
+                    return Err(format!(
+                        "{part} is a range from more to less; use {last}-{first}"
+                    ));
+                }
+                between(from, to, &mut all);
+            }
+            _ => all.push(one(part)?),
+        }
+        if all.len() > VALUES_MAX {
+            return Err(format!(
+                "{text} are more than {VALUES_MAX} values; use fewer"
+            ));
+        }
+    }
+    Ok(List(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_of_every_count_of_doubled_sizes_and_of_1_2_5() {
+        assert_eq!(counts("1,2,4-8").unwrap().0, [1, 2, 4, 5, 6, 7, 8]);
+        assert_eq!(counts("1k").unwrap().0, [1_000]);
+        assert_eq!(sizes("8-64,3").unwrap().0, [8, 16, 32, 64, 3]);
+        assert_eq!(sizes("8k-16k").unwrap().0, [8_192, 16_384]);
+        assert_eq!(
+            cycles("0.1-5,11.7").unwrap().0,
+            [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 11.7]
+        );
+        assert_eq!(cycles("0").unwrap().0, [0.0]);
+    }
+
+    #[test]
+    fn what_is_no_list_says_what_would_be_one() {
+        let refused = |text: &str| counts(text).unwrap_err();
+        assert_eq!(refused("8-4"), "8-4 is a range from more to less; use 4-8");
+        assert_eq!(
+            refused("1-1000000000000"),
+            "1-1000000000000 are more than 1000 values; use fewer"
+        );
+        for text in ["", "1,", "1-", "-1", "x", "1--2"] {
+            assert!(
+                refused(text).starts_with("counts are whole numbers"),
+                "{text:?}"
+            );
+        }
+        assert_eq!(
+            cycles("-1").unwrap_err(),
+            "cycles are numbers from 0 on, such as 11.7"
+        );
+    }
+}

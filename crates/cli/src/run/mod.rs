@@ -1,0 +1,170 @@
+//! `cellworks run`: runs a program once for each combination of its parameters, and prints what it found.
+
+mod args;
+mod dma_latency;
+mod list;
+mod session;
+
+use std::sync::Arc;
+
+use cellworks_apps::{ParameterError, Program, ProgramError};
+use cellworks_host::Host;
+use cellworks_machine::{Machine, Topology};
+use cellworks_report::MachineInfo;
+use cellworks_sim::{HazardWatch, Sim};
+
+pub(crate) use args::RunArgs;
+
+use crate::Failure;
+use crate::args::{CommonArgs, first_given};
+use crate::output::Page;
+use crate::simulated::{HazardsSeen, Simulated, in_reports, load};
+use crate::surroundings::Surroundings;
+use args::{Asked, ProgramArgs, flag_of};
+use session::{End, Session};
+
+pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
+    match &arguments.program {
+        ProgramArgs::Aes(asked) => run_asked(asked),
+        ProgramArgs::DmaLatency(asked) => run_asked(asked),
+        ProgramArgs::Overlap(asked) => run_asked(asked),
+        ProgramArgs::Switch(asked) => run_asked(asked),
+    }
+}
+
+fn run_asked<A: Asked>(asked: &A) -> Result<(), Failure> {
+    let common = asked.common();
+    let example = || format!("\n  example: cellworks run {}", example::<A>(common));
+    let programs = asked
+        .programs()
+        .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
+        .map_err(|message| Failure::Usage(message + &example()))?;
+    let page = common.output.html.as_deref().map(Page::at).transpose()?;
+    let check = |topology: &Topology| {
+        let mut wrong = programs.iter().map(|program| program.check(topology));
+        let wrong = wrong.find_map(Result::err);
+        wrong.map_or(Ok(()), |error| {
+            Err(Failure::Usage(explain(&error) + &example()))
+        })
+    };
+    if common.is_simulated() {
+        on_simulated(common, &programs, page, &check)
+    } else {
+        on_host(common, &programs, page, &check)
+    }
+}
+
+fn example<A: Asked>(common: &CommonArgs) -> String {
+    A::EXAMPLE.to_owned() + &common.machine_flag()
+}
+
+/// The error with the flag in front.
+fn explain(error: &ParameterError) -> String {
+    format!("{}: {error}", flag_of(error.parameter()))
+}
+
+/// Whether a machine can run what was asked for.
+type Check<'a> = &'a dyn Fn(&Topology) -> Result<(), Failure>;
+
+fn on_host<P: Program + Clone + Send + 'static>(
+    common: &CommonArgs,
+    programs: &[P],
+    page: Option<Page>,
+    check: Check<'_>,
+) -> Result<(), Failure> {
+    let run_failed = |error: &dyn std::error::Error| Failure::Run(error.to_string());
+    // Ctrl-C asks about it from a thread of its own, as long as the process lives.
+    let host: &'static Host = Box::leak(Box::new(Host::new().map_err(|e| run_failed(&e))?));
+    check(host.topology())?;
+    let surroundings = Surroundings::of(host).map_err(|e| run_failed(&e))?;
+    let machine = MachineInfo::of(host.topology(), None);
+    let session = Session::begin(machine, Some(surroundings), programs, common, page);
+    session.conclude(run_all(host, programs, &session, &mut |_| {}))
+}
+
+fn on_simulated<P: Program + Clone + Send + 'static>(
+    common: &CommonArgs,
+    programs: &[P],
+    page: Option<Page>,
+    check: Check<'_>,
+) -> Result<(), Failure> {
+    let description = load(&common.machine)?;
+    let title = description.title.clone();
+    // What cannot be done is said before a file is written.
+    check(Sim::new(description.clone()).topology())?;
+    let flags = &common.simulation;
+    let Simulated { sim, how, trace } =
+        Simulated::build(description, flags, HazardWatch::Warn, page.as_ref())?;
+    let machine = MachineInfo {
+        name: title,
+        ..MachineInfo::of(sim.topology(), Some(how))
+    };
+    let session = Session::begin(machine, None, programs, common, page);
+    let mut hazards = HazardsSeen::default();
+    let end = run_all(&sim, programs, &session, &mut |title| {
+        hazards.look(title, &sim);
+    });
+    session.warned(hazards.warnings());
+    if let (true, Some(counters)) = (flags.counters, sim.counters()) {
+        session.counted(in_reports(&counters));
+    }
+    session.conclude(end)?;
+    trace.finish()
+}
+
+/// Runs each program; `after` is told of each what has run.
+fn run_all<M: Machine, P: Program + Clone + Send + 'static>(
+    machine: &M,
+    programs: &[P],
+    session: &Arc<Session<P>>,
+    after: &mut dyn FnMut(&str),
+) -> End {
+    for (step, program) in programs.iter().enumerate() {
+        if let Some(end) = session.has_to_end() {
+            return end;
+        }
+        let title = program.title();
+        session.progress().at(step, programs.len());
+        session.progress().about(title.clone());
+        match program.run(machine) {
+            Ok(quantities) => session.found(program.clone(), quantities),
+            Err(ProgramError::Parameter(error)) => return End::Refused(explain(&error)),
+            Err(error @ ProgramError::LocalStore(_)) => {
+                return End::Refused(format!("--block: {title}: {error}"));
+            }
+            Err(error) => return End::Failed(format!("{title}: {error}")),
+        }
+        after(&title);
+    }
+    session.has_to_end().unwrap_or(End::Done)
+}
+
+/// Refuses flags of simulated machines for this computer, and flags of one run for many.
+fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
+    let simulation = &common.simulation;
+    let of_one_run = [
+        (simulation.trace.is_some(), "--trace"),
+        (simulation.counters, "--counters"),
+    ];
+    let of_a_simulation = [
+        (simulation.limit.is_some(), "--limit"),
+        (simulation.seed.is_some(), "--seed"),
+        (simulation.hazards.is_some(), "--hazards"),
+        (simulation.system_calls, "--system-calls"),
+    ];
+    if !common.is_simulated() {
+        let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
+        return given.map_or(Ok(()), |flag| {
+            Err(format!(
+                "{flag} with --machine host: only a simulated machine has it; choose one with --machine \
+                 qs20, or leave {flag} out"
+            ))
+        });
+    }
+    match first_given(&of_one_run) {
+        Some(flag) if runs > 1 => Err(format!(
+            "{flag} with {runs} runs: it is of one run; give each flag one value"
+        )),
+        _ => Ok(()),
+    }
+}

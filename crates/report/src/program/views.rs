@@ -1,0 +1,219 @@
+//! What a program found as a table and as CSV, and what the page shares with them.
+
+use std::collections::BTreeMap;
+
+use cellworks_stats::Finding;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde_json::Value;
+
+use super::ProgramReport;
+use crate::csv::quoted;
+use crate::text::{self, bandwidth, bold, figures, parts_of, size, time, trimmed, wrapped};
+
+/// The numbers with the same parameters.
+type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
+
+/// Rows that have the same parameters and quantities, below their headings.
+pub(super) struct Block {
+    pub headings: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The results as a table, below what all of them have in common; titles carry ANSI styles.
+pub fn table(report: &ProgramReport) -> String {
+    let machine = &report.machine;
+    let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
+    if let Some(simulation) = &machine.simulation {
+        text += &wrapped(&text::simulation(simulation), "  ");
+    }
+    for (heading, sentences) in notes(report) {
+        text += &format!("\n{}\n", bold(heading));
+        for sentence in sentences {
+            text += &wrapped(&format!("- {sentence}"), "  ");
+        }
+    }
+    text += "\n";
+    let common = common(report);
+    let of = if common.is_empty() { "" } else { ": " };
+    text += &wrapped(&format!("{}{of}{common}", bold(&report.program)), "  ");
+    for (at, block) in blocks(report).iter().enumerate() {
+        if at > 0 {
+            text += "\n";
+        }
+        text += &aligned(block);
+    }
+    if let Some(counters) = &report.counters {
+        let about = crate::counters::about(counters);
+        text += &format!("\n{}: {about}\n", bold("Counters"));
+        let tables = crate::counters::tables(counters);
+        text += &tables.map(|rows| crate::table::aligned(&rows)).join("\n");
+    }
+    text
+}
+
+/// What must be known before the numbers: a heading, and sentences.
+pub(super) fn notes(report: &ProgramReport) -> Vec<(&'static str, Vec<String>)> {
+    let missing = report.not_measured.iter();
+    let missing = missing.map(|one| format!("{}: {}", one.what, one.why));
+    let notes = [
+        ("Not trustworthy", report.trust.reasons.clone()),
+        ("Warnings", report.environment.warnings.clone()),
+        ("Not measured", missing.collect()),
+    ];
+    let notes = notes.into_iter();
+    notes
+        .filter(|(_, sentences)| !sentences.is_empty())
+        .collect()
+}
+
+fn aligned(block: &Block) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(&block.headings)
+        .add_rows(&block.rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    trimmed(&table.to_string())
+}
+
+/// The parameters that all results share, in words.
+pub(super) fn common(report: &ProgramReport) -> String {
+    let Some(first) = report.results.first() else {
+        return String::new();
+    };
+    let shared = first.parameters.iter();
+    let shared = shared.filter(|(name, _)| is_common(report, name));
+    let named =
+        shared.map(|(name, value)| format!("{} {}", called(name), of_parameter(name, value)));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+fn is_common(report: &ProgramReport, name: &str) -> bool {
+    let mut values = report.results.iter().map(|one| one.parameters.get(name));
+    let first = values.next().flatten();
+    first.is_some() && values.all(|value| value == first)
+}
+
+/// The results in blocks of rows.
+pub(super) fn blocks(report: &ProgramReport) -> Vec<Block> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for result in &report.results {
+        match rows.iter_mut().find(|(of, _)| **of == result.parameters) {
+            Some((_, row)) => row.push(result),
+            None => rows.push((&result.parameters, vec![result])),
+        }
+    }
+    // Quantities that most rows have, and those of several runs, have nothing in common.
+    let mut groups: Vec<Vec<Row<'_>>> = Vec::new();
+    for row in rows {
+        let same = groups.iter_mut().find(|group| {
+            let names = |row: &Row<'_>| row.1.first().map(|one| one.name.clone());
+            names(&group[0]) == names(&row)
+        });
+        match same {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups.iter().map(|group| block(report, group)).collect()
+}
+
+fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
+    let mut parameters: Vec<&str> = Vec::new();
+    let mut quantities: Vec<(&str, &str)> = Vec::new();
+    for (of, row) in rows {
+        for name in of.keys().filter(|name| !is_common(report, name)) {
+            if !parameters.contains(&name.as_str()) {
+                parameters.push(name);
+            }
+        }
+        for one in row {
+            if !quantities.contains(&(&one.name, &one.unit)) {
+                quantities.push((&one.name, &one.unit));
+            }
+        }
+    }
+    let headings = parameters.iter().map(|name| called(name));
+    let of_quantity = quantities.iter().map(|(name, unit)| match *unit {
+        // Each value has its unit.
+        "ns" | "bytes/s" | "bytes" | "times" => called(name),
+        unit => format!("{}\n({unit})", called(name)),
+    });
+    let line = |(of, row): &Row<'_>| {
+        let parameter = |name: &&str| of.get(*name).map(|value| of_parameter(name, value));
+        let quantity = |(name, _): &(&str, &str)| {
+            let found = row.iter().find(|one| one.name == *name);
+            found.map(|one| in_unit(one.value, &one.unit))
+        };
+        let parameters = parameters.iter().map(parameter);
+        let cells = parameters.chain(quantities.iter().map(quantity));
+        cells.map(Option::unwrap_or_default).collect()
+    };
+    Block {
+        headings: headings.chain(of_quantity).collect(),
+        rows: rows.iter().map(line).collect(),
+    }
+}
+
+/// A name with blanks.
+fn called(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// A value in words. Where the unit stands in the heading it is only a number.
+pub(super) fn in_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => time(value),
+        "bytes/s" => bandwidth(value as u64),
+        "bytes" => size(value as usize),
+        _ => figures(value),
+    }
+}
+
+fn of_parameter(name: &str, value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) if name == "bytes" || name.ends_with("_bytes") => number
+            .as_u64()
+            .map_or(number.to_string(), |bytes| size(bytes as usize)),
+        other => other.to_string(),
+    }
+}
+
+/// The results as CSV: a line for each, with a column for every parameter that some of them have, by name.
+/// docs/csv.md describes it.
+pub fn csv(report: &ProgramReport) -> String {
+    let mut parameters: Vec<&String> = report
+        .results
+        .iter()
+        .flat_map(|result| result.parameters.keys())
+        .collect();
+    parameters.sort();
+    parameters.dedup();
+    let mut text = "program,name,value,unit".to_owned();
+    for name in &parameters {
+        text += ",";
+        text += &quoted(name);
+    }
+    text += "\n";
+    for result in &report.results {
+        text += &format!(
+            "{},{},{},{}",
+            report.program, result.name, result.value, result.unit
+        );
+        for name in &parameters {
+            text += ",";
+            match result.parameters.get(*name) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(value)) => text += &quoted(value),
+                Some(other) => text += &other.to_string(),
+            }
+        }
+        text += "\n";
+    }
+    text
+}
