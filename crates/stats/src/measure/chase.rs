@@ -24,7 +24,10 @@
 //! threads: these 3 ns would hide the first cache (1 ns) and, with many chains, half of the misses
 //! under way.
 //!
-//! Other SPEs can copy memory meanwhile: then it is the latency of a memory that is busy.
+//! Other SPEs can copy memory meanwhile: then it is the latency of a memory that is busy. Where a view is the memory
+//! itself each has blocks of its own, larger than a cache. Where views are copies no cache stands in the way: all copy
+//! from one source, and each to one tile, again and again. Hundreds of SPEs with blocks of their own would take
+//! gigabytes.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -55,8 +58,10 @@ pub(super) fn measure<M: Machine>(
     task: &ChaseTask,
 ) -> Result<Outcome, MeasureError> {
     let region = control_blocks(machine, plan.module, [ControlBlock::default()].into_iter())?;
+    let is_shared = !task.in_one_view && !task.load.spes.is_empty();
+    let source = is_shared.then(|| vec![1_u64; task.load.bytes / size_of::<u64>()]);
     let results = machine.run(|ppe| {
-        let spawn = |spe: &SpeId| ppe.spawn(*spe, |spe| load(spe, &task.load));
+        let spawn = |spe: &SpeId| ppe.spawn(*spe, |spe| load(spe, &task.load, source.as_deref()));
         let loaders: Vec<_> = task.load.spes.iter().map(spawn).collect();
         for spe in &task.load.spes {
             ppe.read_out_mbox(*spe, Outbound::Plain);
@@ -81,10 +86,9 @@ pub(super) fn measure<M: Machine>(
     })
 }
 
-/// The program of an SPE that loads the memory: copies until it is told that it is enough.
-fn load<S: Spe>(spe: &S, task: &CopyTask) -> Result<(), SpeError> {
-    let mut copier = Copier::new(task, 0);
-    spe.write_out_mbox(Outbound::Plain, READY);
+/// The program of an SPE that loads the memory: copies until it is told that it is enough, from a shared source
+/// if there is one.
+fn load<S: Spe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), SpeError> {
     let go_on = || match spe.try_read_in_mbox() {
         Some(_) => ControlFlow::Break(()),
         None => {
@@ -92,8 +96,38 @@ fn load<S: Spe>(spe: &S, task: &CopyTask) -> Result<(), SpeError> {
             ControlFlow::Continue(())
         }
     };
-    while copier.copy(spe, go_on)?.is_continue() {}
+    match source {
+        None => {
+            let mut copier = Copier::new(task, 0);
+            spe.write_out_mbox(Outbound::Plain, READY);
+            while copier.copy(spe, go_on)?.is_continue() {}
+        }
+        Some(source) => {
+            let mut tile = vec![0; task.tile_bytes / size_of::<u64>()];
+            spe.write_out_mbox(Outbound::Plain, READY);
+            while copy_to_tile(spe, source, &mut tile, go_on)?.is_continue() {}
+        }
+    }
     Ok(())
+}
+
+/// Copies all of `source`, tile by tile, to one place, and asks after each whether to go on.
+fn copy_to_tile<S: Spe>(
+    spe: &S,
+    source: &[u64],
+    tile: &mut [u64],
+    go_on: impl Fn() -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, SpeError> {
+    let mut tiles = spe.stream(source, tile.len());
+    while let Some(next) = tiles.next()? {
+        let mut out = spe.stage_out(&mut *tile)?;
+        out.copy_from_slice(next);
+        out.commit();
+        if go_on().is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// The program of the SPE that follows pointers. It makes the table itself, so that it is near.
