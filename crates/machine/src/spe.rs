@@ -79,7 +79,8 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     /// Lets every other ready thread of this SPE run once.
     ///
     /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this: without
-    /// it no other thread of the core can run, and on a simulated machine no other SPE either.
+    /// it no other thread of the core can run, and on a simulated machine no other SPE either. That warns on
+    /// standard error, once in a run, of a program that has not called anything for ten seconds.
     fn yield_now(&self);
 
     /// For [`thread_scope`](Self::thread_scope): runs `main`, which may start cooperative threads with what it is

@@ -135,10 +135,6 @@ fn two_views_overlap_a_transfer_and_its_use<M: Machine>(machine: &M) {
     assert_eq!(sum, 179_700);
 }
 
-#[expect(
-    clippy::needless_late_init,
-    reason = "the order of declaration is what is tested"
-)]
 fn a_mutable_get_ahead_is_changed_and_put_back<M: Machine>(machine: &M) {
     let mut data: Vec<u32> = (0..3_000).collect();
     machine
@@ -179,6 +175,10 @@ fn a_mutable_get_that_nobody_waits_for_puts_nothing_back<M: Machine>(machine: &M
     assert!(data[1..].iter().all(|byte| *byte == 8));
 }
 
+#[expect(
+    clippy::needless_late_init,
+    reason = "the order of declaration is what is tested"
+)]
 fn a_view_may_be_declared_before_its_slice<M: Machine>(machine: &M) {
     machine
         .run(|ppe| {
