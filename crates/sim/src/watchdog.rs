@@ -5,8 +5,8 @@
 //! of simulated time gets to see it. An OS thread of the process, which sleeps while nothing is simulated, looks once a
 //! second whether time has moved in each run. It only warns: a program may as well compute for long.
 //!
-//! What it looks at are two numbers, stored without order where a program goes on anyway: that takes a nanosecond and has
-//! no part in any result. The condition of a wait that never returns is laid to whoever ran before it was asked.
+//! What it looks at are two numbers, stored without order where a program goes on anyway, and have no part in any
+//! result. The condition of a wait that never returns is laid to whoever ran before it was asked.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
