@@ -12,8 +12,8 @@ use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
     AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread, Processor,
-    SignalRegister, Spe, SpeId, StageError, StageRequest, StartThread, THREAD_STACK_BYTES, Time,
-    Timebase, Topology, Wait,
+    SignalRegister, Spe, SpeId, StageError, StageRequest, StartThread, Time, Timebase, Topology,
+    Wait,
 };
 use cellworks_threads as threads;
 
@@ -286,21 +286,8 @@ unsafe impl Spe for HostSpe {
         threads::scope_at(at, |scope| main(&Starter { spe: self, scope }));
     }
 
-    fn stack_room(
-        &self,
-        stack_bytes: Option<usize>,
-        at: &'static Location<'static>,
-    ) -> Result<Option<LocalBuffer>, StageError> {
-        if self.views.is_none() {
-            return Ok(None);
-        }
-        let bytes = stack_bytes.unwrap_or(THREAD_STACK_BYTES);
-        let bytes = bytes.next_multiple_of(QUADWORD_BYTES);
-        let what = "the stack of a cooperative thread";
-        let room = self
-            .local_store
-            .reserve_at(bytes, QUADWORD_BYTES as u32, what, at)?;
-        Ok(Some(room))
+    fn stacks_take_local_store(&self) -> bool {
+        self.views.is_some()
     }
 
     fn is_cancelled(&self) -> bool {

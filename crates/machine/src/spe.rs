@@ -11,8 +11,8 @@ use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
 use crate::staging::{Pending, PendingMut, StageError, StageRequest, Staged, StagedMut, Stream};
 use crate::threads::{StackError, StartThread, ThreadScope};
 use crate::{
-    AtomicError, AtomicOp, Cycles, LocalBuffer, LocalStore, Processor, SignalRegister, SpeId,
-    ThreadId, Time, Timebase, Topology,
+    AtomicError, AtomicOp, Cycles, LocalStore, Processor, SignalRegister, SpeId, ThreadId, Time,
+    Timebase, Topology,
 };
 
 /// Waiting, as everything that blocks on a machine does it.
@@ -90,17 +90,8 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     /// that a deadlock gets.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
-    /// For cooperative threads: takes the room of a stack from the local store, of
-    /// [`THREAD_STACK_BYTES`](crate::THREAD_STACK_BYTES) if no size was chosen. `None` where stacks take none.
-    ///
-    /// # Errors
-    ///
-    /// [`StageError`] if the local store has no room.
-    fn stack_room(
-        &self,
-        stack_bytes: Option<usize>,
-        at: &'static Location<'static>,
-    ) -> Result<Option<LocalBuffer>, StageError>;
+    /// Whether the stacks of cooperative threads take room in the local store.
+    fn stacks_take_local_store(&self) -> bool;
 
     /// Whether the run has been cancelled, so that what waits is unwound.
     fn is_cancelled(&self) -> bool;

@@ -24,6 +24,9 @@ use crate::{Cancelled, LocalBuffer, Spe, SpeId, StageError, ThreadId};
 /// CellMT's own test (listing 11).
 pub const THREAD_STACK_BYTES: usize = 4096;
 
+/// The alignment of a stack in a local store.
+const QUADWORD_BYTES: usize = 16;
+
 /// There is no local store left for the stacks of cooperative threads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -163,7 +166,7 @@ pub(crate) fn threads<S: Spe>(
 ) -> Result<(), StackError> {
     let at = Location::caller();
     // All of them before any thread runs.
-    let stacks = (0..count).map(|_| spe.stack_room(None, at));
+    let stacks = (0..count).map(|_| stack_room(spe, None, at));
     let stacks: Vec<_> = collect_stacks(stacks, count, THREAD_STACK_BYTES)?;
     scope_at(at, spe, |scope| {
         for stack in stacks {
@@ -171,6 +174,24 @@ pub(crate) fn threads<S: Spe>(
         }
     });
     Ok(())
+}
+
+/// Takes the room of a stack from the local store, where stacks take any.
+fn stack_room<S: Spe>(
+    spe: &S,
+    stack_bytes: Option<usize>,
+    at: &'static Location<'static>,
+) -> Result<Option<LocalBuffer>, StageError> {
+    if !spe.stacks_take_local_store() {
+        return Ok(None);
+    }
+    let bytes = stack_bytes.unwrap_or(THREAD_STACK_BYTES);
+    let bytes = bytes.next_multiple_of(QUADWORD_BYTES);
+    let what = "the stack of a cooperative thread";
+    let room = spe
+        .local_store()
+        .reserve_at(bytes, QUADWORD_BYTES as u32, what, at)?;
+    Ok(Some(room))
 }
 
 fn collect_stacks(
@@ -288,15 +309,14 @@ impl<'scope, S: Spe> ThreadBuilder<'_, 'scope, '_, S> {
         R: 'scope,
     {
         let Self { scope, stack_bytes } = self;
-        let stack = scope
-            .spe
-            .stack_room(stack_bytes, Location::caller())
-            .map_err(|source| StackError {
+        let stack = stack_room(scope.spe, stack_bytes, Location::caller()).map_err(|source| {
+            StackError {
                 threads: 1,
                 stack_bytes: stack_bytes.unwrap_or(THREAD_STACK_BYTES),
                 fit: 0,
                 source,
-            })?;
+            }
+        })?;
         Ok(scope.start(stack_bytes, stack, f))
     }
 }

@@ -11,7 +11,7 @@ use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr};
 use cellworks_machine::{
     AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
     ProblemStateRegister, Processor, SignalRegister, Spe, SpeId, StageError, StageRequest,
-    StartThread, THREAD_STACK_BYTES, Time, Timebase, Topology, Wait,
+    StartThread, Time, Timebase, Topology, Wait,
 };
 use cellworks_threads as threads;
 
@@ -390,18 +390,8 @@ unsafe impl Spe for SimSpe {
         });
     }
 
-    fn stack_room(
-        &self,
-        stack_bytes: Option<usize>,
-        at: &'static Location<'static>,
-    ) -> Result<Option<LocalBuffer>, StageError> {
-        let bytes = stack_bytes.unwrap_or(THREAD_STACK_BYTES);
-        let bytes = bytes.next_multiple_of(QUADWORD_BYTES);
-        let what = "the stack of a cooperative thread";
-        let room = self
-            .local_store
-            .reserve_at(bytes, QUADWORD_BYTES as u32, what, at)?;
-        Ok(Some(room))
+    fn stacks_take_local_store(&self) -> bool {
+        true
     }
 
     fn is_cancelled(&self) -> bool {
