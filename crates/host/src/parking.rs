@@ -121,6 +121,21 @@ impl Parking {
         Woken::Notified
     }
 
+    /// Sleeps until somebody notifies this seat, but no longer than `time`. Meanwhile it counts as running, for it will go
+    /// on by itself.
+    #[cfg(not(loom))]
+    pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
+        let until = std::time::Instant::now() + time;
+        while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::park_timeout(left);
+        }
+        self.resume(seat);
+    }
+
     /// Wakes the thread of a seat if it sleeps or is about to. The caller has made true what the
     /// sleeper waits for, and is itself awake.
     #[inline]

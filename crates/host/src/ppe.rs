@@ -12,7 +12,7 @@ use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, Cancelled, LocalStore, PpeCore, Processor, Program, SignalMode,
-    SignalRegister, SpeId, Time, Topology, TryIssueError, Wait, Waiting,
+    SignalRegister, Sleeper, Span, SpeId, Time, Topology, TryIssueError, Wait, Waiting, Wake,
 };
 
 use crate::engine::Engine;
@@ -64,9 +64,12 @@ impl HostPpe {
     /// Waits until every program that was spawned has ended.
     pub(crate) fn wait_for_programs(&self, caller: &'static Location<'static>) {
         let programs = &self.run.programs;
-        self.wait_at(&"the programs that it spawned to end", caller, &mut || {
-            programs.load(Ordering::Acquire) == 0
-        });
+        self.wait_at(
+            &"the programs that it spawned to end",
+            caller,
+            None,
+            &mut || programs.load(Ordering::Acquire) == 0,
+        );
     }
 
     /// Waits until the workers, which were told that the run has ended, are gone.
@@ -86,6 +89,7 @@ impl HostPpe {
         &self,
         why: &dyn fmt::Display,
         location: &'static Location<'static>,
+        deadline: Option<Time>,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let run = &self.run;
@@ -101,6 +105,10 @@ impl HostPpe {
                 }
                 resume_unwind(Box::new(Cancelled));
             }
+            let left = deadline.map(|deadline| deadline.since(run.now()));
+            if left.is_some_and(|left| left == Span::default()) {
+                return false;
+            }
             if spin.again(&run.parking) {
                 continue;
             }
@@ -115,6 +123,8 @@ impl HostPpe {
             let is_ready = ready();
             if is_ready || run.is_cancelled() {
                 drop(prepared);
+            } else if let Some(left) = left {
+                prepared.sleep_for(left);
             } else if prepared.sleep() == Woken::EverybodySleeps {
                 run.end_in_deadlock();
             }
@@ -159,6 +169,12 @@ impl<'a> Prepared<'a> {
     fn sleep(self) -> Woken {
         std::mem::ManuallyDrop::new(self).0.park(PPE_SEAT)
     }
+
+    fn sleep_for(self, time: Span) {
+        std::mem::ManuallyDrop::new(self)
+            .0
+            .park_for(PPE_SEAT, time.into());
+    }
 }
 
 impl Drop for Prepared<'_> {
@@ -170,7 +186,28 @@ impl Drop for Prepared<'_> {
 impl Wait for HostPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        self.wait_at(why, Location::caller(), ready)
+        self.wait_at(why, Location::caller(), None, ready)
+    }
+}
+
+impl Wake for HostPpe {
+    fn sleeper(&self) -> Sleeper {
+        // SAFETY: the PPE is no cooperative thread; it is told apart by its processor alone.
+        unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
+    }
+
+    fn wake(&self, sleeper: Sleeper) {
+        self.run.notify(sleeper.processor());
+    }
+
+    #[track_caller]
+    fn wait_until_deadline(
+        &self,
+        why: &dyn fmt::Display,
+        deadline: Time,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        self.wait_at(why, Location::caller(), Some(deadline), ready)
     }
 }
 
@@ -183,6 +220,10 @@ impl PpeCore for HostPpe {
 
     fn now(&self) -> Time {
         self.run.now()
+    }
+
+    fn are_spes_confined_to_local_store(&self) -> bool {
+        self.run.strict
     }
 
     fn start(&self, at: SpeId, program: Program<HostSpe>) {

@@ -140,10 +140,17 @@ impl Run {
     #[track_caller]
     #[inline]
     pub(crate) fn notify(&self, to: Processor) {
-        self.parking.notify(match to {
+        self.parking.notify(self.seat_of(to));
+    }
+
+    /// The seat of the OS thread that runs a processor.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn seat_of(&self, processor: Processor) -> usize {
+        match processor {
             Processor::Ppe => PPE_SEAT,
             Processor::Spe(spe) => *self.of_spe(&self.seats, spe),
-        });
+        }
     }
 
     /// The words of an SPE.

@@ -12,8 +12,8 @@ use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
     AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread, Processor,
-    SignalRegister, Spe, SpeId, StageError, StageRequest, StartThread, Time, Timebase, Topology,
-    Wait,
+    SignalRegister, Sleeper, Spe, SpeId, StageError, StageRequest, StartThread, Time, Timebase,
+    Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -243,6 +243,28 @@ impl Wait for HostSpe {
     }
 }
 
+impl Wake for HostSpe {
+    #[inline]
+    fn sleeper(&self) -> Sleeper {
+        self.worker.sleeper(self.id)
+    }
+
+    #[inline]
+    fn wake(&self, sleeper: Sleeper) {
+        self.worker.wake(sleeper);
+    }
+
+    #[track_caller]
+    fn wait_until_deadline(
+        &self,
+        why: &dyn fmt::Display,
+        deadline: Time,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        self.worker.wait_until_deadline(why, deadline, ready)
+    }
+}
+
 // SAFETY: `hold` returns the memory that it is given, which the caller's view has borrowed, or,
 // on a strict host, a part of `views` that the local store has reserved for this hold alone; the
 // pages live as long as the SPE, which views borrow. Both are initialised: memory because the
@@ -286,7 +308,7 @@ unsafe impl Spe for HostSpe {
         threads::scope_at(at, |scope| main(&Starter { spe: self, scope }));
     }
 
-    fn stacks_take_local_store(&self) -> bool {
+    fn is_confined_to_local_store(&self) -> bool {
         self.views.is_some()
     }
 

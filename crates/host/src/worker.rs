@@ -18,8 +18,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cellworks_machine::{SpeId, Wait, Waiting};
+use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Thread, Verdict};
+use slab::Slab;
 
 use crate::layout::WorkerLayout;
 use crate::parking::{Parking, Woken};
@@ -96,7 +97,10 @@ impl Spin {
 pub(crate) struct Worker {
     pub(crate) run: Arc<Run>,
     seat: usize,
-    waiters: RefCell<Vec<Thread>>,
+    /// The threads that wait for something from outside.
+    waiters: RefCell<Slab<Thread>>,
+    /// The earliest time until which one of them waits.
+    deadline: Cell<Option<Time>>,
     /// Prepared to sleep.
     prepared: Cell<bool>,
     spin: Spin,
@@ -116,6 +120,7 @@ impl Worker {
             run,
             seat,
             waiters: RefCell::default(),
+            deadline: Cell::new(None),
             prepared: Cell::new(false),
             spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
             yields: Cell::new(0),
@@ -157,18 +162,67 @@ impl Worker {
         }
     }
 
-    /// Lets a thread wait for something from outside, until the next look.
+    /// Lets a thread wait for something from outside, until the next look or until it is woken.
     #[track_caller]
     fn sleep(&self, why: &dyn fmt::Display) {
-        self.waiters.borrow_mut().push(threads::current());
+        let waiter = self.waiters.borrow_mut().insert(threads::current());
+        let _asleep = Asleep {
+            waiters: &self.waiters,
+            waiter,
+        };
         threads::park(why);
     }
 
     /// Lets all waiters look.
     fn release(&self) {
-        let mut waiters = self.waiters.borrow_mut();
-        for waiter in waiters.drain(..) {
+        for (_, waiter) in &*self.waiters.borrow() {
             waiter.unpark();
+        }
+    }
+
+    /// The calling thread, a cooperative thread of this worker.
+    #[inline]
+    pub(crate) fn sleeper(&self, id: SpeId) -> Sleeper {
+        // SAFETY: the numbers come from `into_raw`.
+        unsafe { Sleeper::new(Processor::Spe(id), threads::current().into_raw()) }
+    }
+
+    /// See [`Wake::wake`](cellworks_machine::Wake::wake).
+    #[inline]
+    pub(crate) fn wake(&self, sleeper: Sleeper) {
+        let seat = self.run.seat_of(sleeper.processor());
+        if seat == self.seat {
+            // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name a thread.
+            unsafe { Thread::from_raw(sleeper.thread()) }.unpark();
+        } else {
+            self.run.parking.notify(seat);
+        }
+    }
+
+    /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).
+    #[track_caller]
+    pub(crate) fn wait_until_deadline(
+        &self,
+        why: &dyn fmt::Display,
+        deadline: Time,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        loop {
+            if ready() {
+                self.progress();
+                return true;
+            }
+            if self.run.now() >= deadline {
+                self.progress();
+                return false;
+            }
+            let earliest = self.deadline.get().map_or(deadline, |at| at.min(deadline));
+            self.deadline.set(Some(earliest));
+            self.sleep(why);
+            if threads::is_cancelled() {
+                // Only a thread that unwinds gets here: its destructor is not kept waiting.
+                return ready();
+            }
         }
     }
 
@@ -209,6 +263,18 @@ impl Worker {
             }));
             threads::cancel_all();
         }
+    }
+}
+
+/// A thread is one of the waiters as long as this lives.
+struct Asleep<'a> {
+    waiters: &'a RefCell<Slab<Thread>>,
+    waiter: usize,
+}
+
+impl Drop for Asleep<'_> {
+    fn drop(&mut self) {
+        self.waiters.borrow_mut().remove(self.waiter);
     }
 }
 
@@ -263,6 +329,9 @@ impl Idle for Worker {
         if self.prepared.replace(false) {
             if run.is_cancelled() {
                 run.parking.resume(self.seat);
+            } else if let Some(deadline) = self.deadline.take() {
+                let left = deadline.since(run.now());
+                run.parking.park_for(self.seat, left.into());
             } else if run.parking.park(self.seat) == Woken::EverybodySleeps {
                 run.end_in_deadlock();
             }

@@ -42,6 +42,7 @@ mod sync;
 mod threads;
 mod time;
 mod topology;
+mod wake;
 
 pub use atomic::{AtomicError, AtomicOp, fetch_update_words};
 pub use error::{Cancelled, RunError, Waiting};
@@ -60,3 +61,4 @@ pub use threads::{
 };
 pub use time::{Cycles, Decrementer, Span, Time, Timebase};
 pub use topology::{Distance, SpeSite, Topology};
+pub use wake::{Sleeper, Wake};

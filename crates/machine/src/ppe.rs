@@ -13,7 +13,7 @@ use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use crate::spe::{issue_when_there_is_room, wait_for_some};
 use crate::{
     AtomicError, AtomicOp, ModuleId, Processor, RunError, SignalMode, SignalRegister, Spe, SpeId,
-    StackError, ThreadId, Time, Topology, TryIssueError, Wait,
+    StackError, ThreadId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
 /// A machine made of cells: a PPE, SPEs, and what connects them.
@@ -58,7 +58,7 @@ pub unsafe trait Machine: Sized {
 }
 
 /// What a machine does for its PPE; programs use it through [`Ppe`].
-pub trait PpeCore: Wait {
+pub trait PpeCore: Wake {
     /// The machine's SPEs.
     type Spe: Spe;
 
@@ -66,6 +66,8 @@ pub trait PpeCore: Wait {
     fn topology(&self) -> &Topology;
     /// The time since the start of the run.
     fn now(&self) -> Time;
+    /// See [`Spe::is_confined_to_local_store`].
+    fn are_spes_confined_to_local_store(&self) -> bool;
     /// Starts a program on an SPE, after those that were started there before.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
     /// See [`Spe::notify`].

@@ -12,7 +12,7 @@ use crate::staging::{Pending, PendingMut, StageError, StageRequest, Staged, Stag
 use crate::threads::{StackError, StartThread, ThreadScope};
 use crate::{
     AtomicError, AtomicOp, Cycles, LocalStore, Processor, SignalRegister, SpeId, ThreadId, Time,
-    Timebase, Topology,
+    Timebase, Topology, Wake,
 };
 
 /// Waiting, as everything that blocks on a machine does it.
@@ -25,7 +25,8 @@ pub trait Wait {
     ///
     /// A condition that comes true by itself, such as a time on a clock, or by somebody who does not
     /// notify, such as a plain OS thread, must not be waited for here: when all others wait, the run
-    /// is ended as a deadlock. Ask for it in a loop with [`yield_now`](Spe::yield_now).
+    /// is ended as a deadlock. For a time there is [`wait_until_deadline`](Wake::wait_until_deadline); for others, ask
+    /// in a loop with [`yield_now`](Spe::yield_now).
     ///
     /// Returns true, with one exception. When the run is cancelled, because everybody waits for
     /// somebody else or the main program panicked, the waiting thread is unwound. A call that is
@@ -47,7 +48,7 @@ pub trait Wait {
 /// [`hold`](Self::hold) and [`put_back`](Self::put_back) do what they promise: typed views rely
 /// on it. [`run_threads`](Self::run_threads) returns, or unwinds, only when every body that was
 /// started has been run to its end or dropped: they borrow what their scope can.
-pub unsafe trait Spe: Wait + Sized + 'static {
+pub unsafe trait Spe: Wake + Sized + 'static {
     /// Its Memory Flow Controller: the raw level.
     type Mfc: Mfc;
     /// What keeps a view's bytes in the local store; dropping it gives the room back.
@@ -90,8 +91,9 @@ pub unsafe trait Spe: Wait + Sized + 'static {
     /// that a deadlock gets.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
-    /// Whether the stacks of cooperative threads take room in the local store.
-    fn stacks_take_local_store(&self) -> bool;
+    /// Whether programs can use only what is in the local store, as on simulated machines and strict hosts: data has to be
+    /// moved there, and the stacks of cooperative threads take room in it. Elsewhere main memory is as good.
+    fn is_confined_to_local_store(&self) -> bool;
 
     /// Whether the run has been cancelled, so that what waits is unwound.
     fn is_cancelled(&self) -> bool;

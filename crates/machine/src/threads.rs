@@ -182,7 +182,7 @@ fn stack_room<S: Spe>(
     stack_bytes: Option<usize>,
     at: &'static Location<'static>,
 ) -> Result<Option<LocalBuffer>, StageError> {
-    if !spe.stacks_take_local_store() {
+    if !spe.is_confined_to_local_store() {
         return Ok(None);
     }
     let bytes = stack_bytes.unwrap_or(THREAD_STACK_BYTES);

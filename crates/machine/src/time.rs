@@ -66,6 +66,14 @@ impl Span {
     }
 }
 
+/// To the next nanosecond, so that who waits for it does not wait too short.
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        let nanoseconds = span.0.div_ceil(FEMTOSECONDS_PER_NANOSECOND);
+        Self::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    }
+}
+
 impl From<Duration> for Span {
     fn from(duration: Duration) -> Self {
         Self(duration.as_nanos() * FEMTOSECONDS_PER_NANOSECOND)

@@ -28,7 +28,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cellworks_machine::{
-    CellId, LocalStoreUse, LocalStoreWatch, Processor, Span, SpeId, Time, Topology, Waiting,
+    CellId, LocalStoreUse, LocalStoreWatch, Processor, Sleeper, Span, SpeId, Time, Topology,
+    Waiting,
 };
 use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 
@@ -451,6 +452,36 @@ impl World {
             return true;
         }
         self.wait(core, cause, why, location, ready, false)
+    }
+
+    /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).
+    pub fn wait_until_deadline(
+        &self,
+        core: CoreIndex,
+        why: &dyn fmt::Display,
+        location: &'static Location<'static>,
+        deadline_fs: u64,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let mut came_true = false;
+        let mut ready_or_late = || {
+            came_true = ready();
+            came_true || self.now_fs.get() >= deadline_fs
+        };
+        self.assert_may_wait(core);
+        self.pass(core, 0);
+        if !self.ask(&mut ready_or_late) {
+            self.check_at(deadline_fs, core);
+            self.wait(core, Cause::Other, why, location, &mut ready_or_late, false);
+        }
+        came_true
+    }
+
+    /// The calling thread, for others to wake.
+    pub fn sleeper(&self, core: CoreIndex) -> Sleeper {
+        let thread = self.running(core) as usize;
+        // SAFETY: the number of a thread is only compared.
+        unsafe { Sleeper::new(self.cores[core].processor, (thread, 0)) }
     }
 
     /// A condition must not wait: it may be asked on the stack of any thread, which would wait instead.

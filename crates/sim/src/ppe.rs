@@ -28,7 +28,7 @@ use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, PpeCore, ProblemStateRegister, Processor, Program, SignalMode,
-    SignalRegister, SpeId, Time, Topology, TryIssueError, Wait,
+    SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
 use crate::engine::{PPE, World, core_of};
@@ -244,6 +244,31 @@ impl Wait for SimPpe {
     }
 }
 
+impl Wake for SimPpe {
+    fn sleeper(&self) -> Sleeper {
+        self.world().sleeper(PPE)
+    }
+
+    fn wake(&self, sleeper: Sleeper) {
+        self.notify(sleeper.processor());
+    }
+
+    #[track_caller]
+    fn wait_until_deadline(
+        &self,
+        why: &dyn fmt::Display,
+        deadline: Time,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let at = Location::caller();
+        let deadline_fs = deadline.as_femtoseconds();
+        let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
+        self.world().compute(PPE, 1);
+        self.world()
+            .wait_until_deadline(PPE, why, at, deadline_fs, ready)
+    }
+}
+
 impl PpeCore for SimPpe {
     type Spe = SimSpe;
 
@@ -256,6 +281,10 @@ impl PpeCore for SimPpe {
         // meanwhile.
         self.world().pass(PPE, self.world().costs.cycle_fs);
         self.world().now_of(PPE)
+    }
+
+    fn are_spes_confined_to_local_store(&self) -> bool {
+        true
     }
 
     fn start(&self, at: SpeId, program: Program<SimSpe>) {

@@ -10,8 +10,8 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr};
 use cellworks_machine::{
     AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
-    ProblemStateRegister, Processor, SignalRegister, Spe, SpeId, StageError, StageRequest,
-    StartThread, Time, Timebase, Topology, Wait,
+    ProblemStateRegister, Processor, SignalRegister, Sleeper, Spe, SpeId, StageError, StageRequest,
+    StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -270,6 +270,31 @@ impl Wait for SimSpe {
     }
 }
 
+impl Wake for SimSpe {
+    fn sleeper(&self) -> Sleeper {
+        self.world.sleeper(self.core())
+    }
+
+    fn wake(&self, sleeper: Sleeper) {
+        self.notify(sleeper.processor());
+    }
+
+    #[track_caller]
+    fn wait_until_deadline(
+        &self,
+        why: &dyn fmt::Display,
+        deadline: Time,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let at = Location::caller();
+        let deadline_fs = deadline.as_femtoseconds();
+        let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
+        self.world.compute(self.core(), 1);
+        self.world
+            .wait_until_deadline(self.core(), why, at, deadline_fs, ready)
+    }
+}
+
 /// Starts cooperative threads of an SPE.
 struct Starter<'scope, 'env> {
     spe: &'scope SimSpe,
@@ -390,7 +415,7 @@ unsafe impl Spe for SimSpe {
         });
     }
 
-    fn stacks_take_local_store(&self) -> bool {
+    fn is_confined_to_local_store(&self) -> bool {
         true
     }
 

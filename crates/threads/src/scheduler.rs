@@ -29,6 +29,7 @@ use std::fmt::{self, Display};
 use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::panicking;
 
 use crate::arch::{self, Context};
@@ -83,6 +84,11 @@ const STAGGER_PLACES: usize = 32;
 
 /// How far ahead in the ready queue frames are prefetched.
 const PREFETCH_AHEAD: usize = 4;
+
+/// Serial numbers are given to runs in portions, so that no two threads of a process ever have the same: a run lasts for
+/// less than 2^40 threads, a process for less than 2^24 runs.
+const SERIALS_OF_A_RUN: u64 = 1 << 40;
+static NEXT_SERIALS: AtomicU64 = AtomicU64::new(SERIALS_OF_A_RUN);
 
 /// What the world outside of a core has to say when none of its threads is ready.
 pub trait Idle {
@@ -283,7 +289,9 @@ impl Scheduler {
         self.mode.set(0);
         self.others_unwinding.set(false);
         self.pool.set(ptr::null());
-        self.first_serial.set(self.next_serial.get());
+        let first_serial = NEXT_SERIALS.fetch_add(SERIALS_OF_A_RUN, Ordering::Relaxed);
+        self.first_serial.set(first_serial);
+        self.next_serial.set(first_serial);
         self.core.set(core);
         main.set_name(Some("main".into()));
         self.admit(main);
@@ -295,10 +303,16 @@ impl Scheduler {
         self.live_count.set(0);
         main.set_name(None);
         self.head.set(self.tail.get());
-        self.first_serial.set(self.next_serial.get());
+        self.next_serial.set(self.first_serial.get());
         self.current.set(ptr::null());
         self.core.set(ptr::null());
         self.mode.set(0);
+    }
+
+    /// Whether a thread belongs to the present run of this core: if so its block is mapped.
+    #[inline(always)]
+    fn is_of_this_run(&self, thread: Thread) -> bool {
+        (self.first_serial.get()..self.next_serial.get()).contains(&thread.serial)
     }
 
     /// The running thread.
@@ -927,7 +941,8 @@ pub fn hand_over(next: Thread, why: &dyn Display) {
     let s = unsafe { &*with(ptr::from_ref) };
     let me = s.current();
     // SAFETY: as in `unpark`: the block is only looked at if it belongs to this run, and stays mapped until its end.
-    let parked = (next.serial >= s.first_serial.get())
+    let parked = s
+        .is_of_this_run(next)
         .then(|| unsafe { &*next.block })
         .filter(|block| block.serial.get() == next.serial && block.state.get() == State::Parked);
     match parked {
@@ -973,8 +988,7 @@ impl Thread {
     #[inline]
     pub fn unpark(self) {
         with(|s| {
-            // A thread of an earlier run: its block is no longer mapped.
-            if self.serial < s.first_serial.get() {
+            if !s.is_of_this_run(self) {
                 return;
             }
             // SAFETY: blocks of this run stay mapped until its end.
@@ -988,6 +1002,28 @@ impl Thread {
                 block.token.set(true);
             }
         });
+    }
+}
+
+impl Thread {
+    /// The thread as two numbers, which can go to other OS threads.
+    #[inline]
+    pub fn into_raw(self) -> (usize, u64) {
+        (self.block.expose_provenance(), self.serial)
+    }
+
+    /// The thread of which [`into_raw`](Self::into_raw) gave the numbers. On an OS thread that is not its core, and after
+    /// the end of its run, unparking it does nothing.
+    ///
+    /// # Safety
+    ///
+    /// The numbers came from one call of `into_raw` in this process, or the second is 0, which names no thread.
+    #[inline]
+    pub unsafe fn from_raw((block, serial): (usize, u64)) -> Self {
+        Self {
+            block: ptr::with_exposed_provenance(block),
+            serial,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod mfc;
 mod programs;
 mod proxy;
 mod staging;
+mod waking;
 mod words;
 
 use cellworks::host::Host;

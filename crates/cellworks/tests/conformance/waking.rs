@@ -1,0 +1,199 @@
+//! Waking threads by name, and waiting until a time.
+
+use std::cell::Cell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cellworks::machine::{Cycles, Machine, RunError, Span, Spe, Time, Wait, Wake};
+
+use crate::{on_every_machine, spe};
+
+on_every_machine![
+    a_thread_is_woken_by_one_of_its_own_spe,
+    a_thread_is_woken_from_another_spe,
+    the_ppe_is_woken,
+    waking_who_does_not_wait_does_nothing,
+    a_deadline_ends_a_wait,
+    what_comes_before_the_deadline_is_seen,
+    the_ppe_waits_until_a_deadline,
+    who_waits_until_a_deadline_is_no_part_of_a_deadlock,
+];
+
+const MOMENT: Span = Span::from_femtoseconds(2_000_000_000_000);
+
+fn a_thread_is_woken_by_one_of_its_own_spe<M: Machine>(machine: &M) {
+    let program = |spe: &M::Spe| {
+        let (sleeper, done) = (Cell::new(None), Cell::new(false));
+        spe.threads(2, |thread| {
+            if thread.0 == 0 {
+                sleeper.set(Some(spe.sleeper()));
+                spe.wait_until(&"thread 1", &mut || done.get());
+            } else {
+                spe.yield_now();
+                done.set(true);
+                spe.wake(sleeper.get().unwrap());
+            }
+        })
+        .unwrap();
+    };
+    machine
+        .run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
+        .unwrap();
+}
+
+fn a_thread_is_woken_from_another_spe<M: Machine>(machine: &M) {
+    let sleeper = Mutex::new(None);
+    let done = AtomicBool::new(false);
+    let waits = |this: &M::Spe| {
+        *sleeper.lock().unwrap() = Some(this.sleeper());
+        this.write_in_mbox_of(spe(1), 0);
+        this.wait_until(&"SPE 1", &mut || done.load(Ordering::Acquire));
+    };
+    let wakes = |this: &M::Spe| {
+        this.read_in_mbox();
+        this.compute(Cycles(10_000));
+        done.store(true, Ordering::Release);
+        this.wake(sleeper.lock().unwrap().unwrap());
+    };
+    machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), waits));
+            drop(ppe.spawn(spe(1), wakes));
+        })
+        .unwrap();
+}
+
+fn the_ppe_is_woken<M: Machine>(machine: &M) {
+    let done = AtomicBool::new(false);
+    machine
+        .run(|ppe| {
+            let sleeper = ppe.core().sleeper();
+            let done = &done;
+            drop(ppe.spawn(spe(0), move |spe: &M::Spe| {
+                spe.compute(Cycles(10_000));
+                done.store(true, Ordering::Release);
+                spe.wake(sleeper);
+            }));
+            ppe.wait_until(&"SPE 0", &mut || done.load(Ordering::Acquire));
+        })
+        .unwrap();
+}
+
+fn waking_who_does_not_wait_does_nothing<M: Machine>(machine: &M) {
+    let old = machine
+        .run(|ppe| ppe.spawn(spe(0), |spe: &M::Spe| spe.sleeper()).join())
+        .unwrap()
+        .unwrap();
+    let program = move |spe: &M::Spe| {
+        for _ in 0..3 {
+            spe.wake(spe.sleeper());
+            spe.wake(old);
+        }
+        // Nor does it end a wait whose time has not come.
+        let turns = Cell::new(0);
+        spe.threads(2, |thread| {
+            if thread.0 == 0 {
+                spe.wait_until(&"the third turn", &mut || turns.get() == 3);
+            } else {
+                for turn in 1..=3 {
+                    spe.yield_now();
+                    turns.set(turn);
+                    spe.wake(old);
+                    spe.notify(cellworks::machine::Processor::Spe(spe.id()));
+                }
+            }
+        })
+        .unwrap();
+    };
+    machine
+        .run(|ppe| {
+            ppe.core().wake(ppe.core().sleeper());
+            ppe.core().wake(old);
+            ppe.spawn(spe(0), program).join().unwrap();
+        })
+        .unwrap();
+}
+
+fn passed(from: Time, to: Time) -> bool {
+    to.since(from) >= MOMENT
+}
+
+fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
+    let program = |spe: &M::Spe| {
+        let from = spe.now();
+        let others = Cell::new(0);
+        spe.threads(2, |thread| {
+            if thread.0 == 0 {
+                assert!(!spe.wait_until_deadline(&"nothing", from + MOMENT, &mut || false));
+                assert!(passed(from, spe.now()));
+            } else {
+                // Runs meanwhile.
+                assert!(!passed(from, spe.now()) || others.get() > 0);
+                others.set(others.get() + 1);
+            }
+        })
+        .unwrap();
+        assert_eq!(others.get(), 1);
+        // A time that is over.
+        assert!(!spe.wait_until_deadline(&"nothing", from, &mut || false));
+        assert!(spe.wait_until_deadline(&"what is there", from, &mut || true));
+    };
+    machine
+        .run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
+        .unwrap();
+}
+
+fn what_comes_before_the_deadline_is_seen<M: Machine>(machine: &M) {
+    // An hour: the test would notice.
+    let hour = Span::from_femtoseconds(3_600_000_000_000_000_000);
+    let program = move |this: &M::Spe| {
+        let mut word = None;
+        let deadline = this.now() + hour;
+        this.wait_until_deadline(&"a word", deadline, &mut || {
+            word = this.try_read_in_mbox();
+            word.is_some()
+        });
+        (word, this.now() < deadline)
+    };
+    let seen = machine.run(|ppe| {
+        let handle = ppe.spawn(spe(0), program);
+        ppe.write_in_mbox(spe(0), 7);
+        handle.join().unwrap()
+    });
+    assert_eq!(seen.unwrap(), (Some(7), true));
+}
+
+fn the_ppe_waits_until_a_deadline<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let from = ppe.now();
+            let core = ppe.core();
+            assert!(!core.wait_until_deadline(&"nothing", from + MOMENT, &mut || false));
+            assert!(passed(from, ppe.now()));
+            assert!(core.wait_until_deadline(&"what is there", from, &mut || true));
+        })
+        .unwrap();
+}
+
+fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: Machine>(machine: &M) {
+    // SPE 0 waits for a word that SPE 1 sends when its time has come.
+    machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), |this: &M::Spe| this.read_in_mbox()));
+            drop(ppe.spawn(spe(1), |this: &M::Spe| {
+                this.wait_until_deadline(&"nothing", this.now() + MOMENT, &mut || false);
+                this.write_in_mbox_of(spe(0), 1);
+            }));
+        })
+        .unwrap();
+    // After that nobody is left who would go on.
+    let error = machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), |this: &M::Spe| {
+                this.wait_until_deadline(&"nothing", this.now() + MOMENT, &mut || false);
+                this.read_in_mbox();
+            }));
+        })
+        .unwrap_err();
+    assert!(matches!(error, RunError::Deadlock { .. }), "{error}");
+}

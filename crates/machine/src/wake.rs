@@ -1,0 +1,61 @@
+//! Waking one thread by name, and waiting until a time: what channels are made of.
+
+use std::fmt;
+
+use crate::{Processor, Time, Wait};
+
+/// Waiting for others who know whom they wake.
+pub trait Wake: Wait {
+    /// The calling thread, for others to [`wake`](Self::wake).
+    fn sleeper(&self) -> Sleeper;
+
+    /// Has one thread ask again what it [waits](Wait::wait_until) for; the caller has just made that true.
+    ///
+    /// A thread of the caller's own core is told directly, which takes a few nanoseconds on a host however many others
+    /// wait there; of another core, all who wait are. Nothing happens if the thread does not wait, or has ended.
+    ///
+    /// On a simulated machine it takes no time, as [`notify`](crate::Spe::notify): what carries the news between
+    /// processors is for the caller to simulate.
+    fn wake(&self, sleeper: Sleeper);
+
+    /// As [`wait_until`](Wait::wait_until), but returns false when `deadline` has come and `ready` does not say true.
+    ///
+    /// A thread that waits so is no part of a deadlock: it will go on by itself.
+    #[track_caller]
+    fn wait_until_deadline(
+        &self,
+        why: &dyn fmt::Display,
+        deadline: Time,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool;
+}
+
+/// A thread that may wait: what to [wake](Wake::wake).
+///
+/// It may be kept for longer than the thread lives, and be sent anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sleeper {
+    processor: Processor,
+    thread: (usize, u64),
+}
+
+impl Sleeper {
+    /// A thread of a processor: for machines to make.
+    ///
+    /// # Safety
+    ///
+    /// `thread` is what the machine needs to be told in order to find the thread; only the machine knows what makes it valid.
+    pub unsafe fn new(processor: Processor, thread: (usize, u64)) -> Self {
+        Self { processor, thread }
+    }
+
+    /// Where the thread runs.
+    pub fn processor(self) -> Processor {
+        self.processor
+    }
+
+    /// What [`new`](Self::new) was given: for machines.
+    pub fn thread(self) -> (usize, u64) {
+        self.thread
+    }
+}
