@@ -1,0 +1,659 @@
+//! Waiting for one of several channels: external choice.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::Arc as StdArc;
+
+use cellworks_machine::Time;
+
+use crate::channel::{Reach, Reader, Whole, Writer};
+use crate::core::{Read, Side, Written};
+use crate::end::Ended;
+use crate::item::Item;
+use crate::lock::Lock;
+use crate::party::{Guard, Outcome, Party};
+use crate::place::Place;
+use crate::process::{Link, Process, Waiting};
+use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::waker::Woken;
+
+/// Which of several guards that are ready is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Policy {
+    Priority,
+    Fair,
+    Arbitrary { state: u64 },
+}
+
+/// Channels of which a process wants to read or write one, whichever is ready: the guards of an alternation.
+///
+/// Guards are listed once, in an order, and selected from again and again; a selection costs what is ready, not what is
+/// listed. They may read and write, in any mixture, also when the process at the other side alternates too.
+///
+/// ```
+/// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
+///
+/// /// Holds up to eight numbers for a slow reader.
+/// fn buffer(
+///     process: &Process<impl Place>,
+///     mut input: Reader<u64>,
+///     mut output: Writer<u64>,
+/// ) -> Result<(), Ended> {
+///     let mut held = std::collections::VecDeque::new();
+///     let mut alternation = Alternation::fair();
+///     let read = alternation.read(&mut input);
+///     let write = alternation.write(&mut output);
+///     loop {
+///         alternation.when(&read, held.len() < 8);
+///         if !alternation.is_offered(&write) && let Some(number) = held.pop_front() {
+///             alternation.offer(process, &write, number);
+///         }
+///         if alternation.select(process)? == read {
+///             held.push_back(alternation.take(process, &read));
+///         }
+///     }
+/// }
+/// ```
+pub struct Alternation<'a> {
+    party: Arc<Party>,
+    policy: Policy,
+    guards: Vec<Box<dyn Listed + 'a>>,
+    /// By 64 guards: which may be ready. Set by channels.
+    ready: Vec<Arc<AtomicU64>>,
+    /// Which have their pre-condition.
+    conditions: Vec<u64>,
+    /// Which have what they need: guards that write have been offered an item.
+    supplied: Vec<u64>,
+    /// Where the next search begins.
+    next: usize,
+}
+
+/// A guard that reads.
+#[derive(Debug)]
+pub struct ReadGuard<T> {
+    index: usize,
+    party: usize,
+    item: PhantomData<fn() -> T>,
+}
+
+/// A guard that writes.
+#[derive(Debug)]
+pub struct WriteGuard<T> {
+    index: usize,
+    party: usize,
+    item: PhantomData<fn(T)>,
+}
+
+/// The guard that was chosen; equal to what [`Alternation::read`] or [`Alternation::write`] returned for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    index: usize,
+    party: usize,
+}
+
+impl Chosen {
+    /// The place of the guard in the order in which they were listed, from 0.
+    pub fn index(self) -> usize {
+        self.index
+    }
+}
+
+/// The channel of a guard has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{ended}, at the guard {} of an alternation", .guard.index)]
+pub struct GuardEnded {
+    /// Which guard.
+    pub guard: Chosen,
+    /// How its channel ended.
+    #[source]
+    pub ended: Ended,
+}
+
+impl From<GuardEnded> for Ended {
+    fn from(error: GuardEnded) -> Self {
+        error.ended
+    }
+}
+
+macro_rules! guard {
+    ($guard:ident) => {
+        impl<T> $guard<T> {
+            /// The place of the guard in the order in which they were listed, from 0.
+            pub fn index(&self) -> usize {
+                self.index
+            }
+        }
+
+        impl<T> PartialEq<$guard<T>> for Chosen {
+            fn eq(&self, guard: &$guard<T>) -> bool {
+                (self.index, self.party) == (guard.index, guard.party)
+            }
+        }
+
+        impl<T> AsGuard for $guard<T> {
+            fn index_in(&self, alternation: &Alternation<'_>) -> usize {
+                assert!(
+                    self.party == alternation.identity(),
+                    "a guard of another alternation was used; each has guards of its own"
+                );
+                self.index
+            }
+        }
+    };
+}
+guard!(ReadGuard);
+guard!(WriteGuard);
+
+/// A guard of an alternation: [`ReadGuard`] or [`WriteGuard`].
+pub trait AsGuard {
+    #[doc(hidden)]
+    fn index_in(&self, alternation: &Alternation<'_>) -> usize;
+}
+
+/// What an alternation meets at one of its channels.
+enum Attempt {
+    /// The guard has been carried out; more may be there.
+    Done(Woken),
+    Nothing,
+    Ended(Ended),
+}
+
+/// A guard with its channel.
+trait Listed {
+    /// Carries the guard out, if its channel is ready.
+    fn attempt(&self, process: u32) -> Attempt;
+    /// See [`Core::meets`](crate::core::Core::meets).
+    fn meets(&self, woken: &mut Woken) -> bool;
+    fn enable(&self, enabled: bool);
+    fn side(&self) -> Side;
+    fn link(&self) -> &dyn Link;
+    /// The [`Guard`], whatever it reads or writes.
+    fn guard(&self) -> NonNull<()>;
+}
+
+struct ListedGuard<T, L: Lock> {
+    channel: StdArc<Whole<T, L>>,
+    guard: Arc<Guard<T>>,
+    side: Side,
+}
+
+impl<T, L: Lock> Listed for ListedGuard<T, L> {
+    fn attempt(&self, process: u32) -> Attempt {
+        // SAFETY: this is the alternation, and active.
+        let parcel = unsafe { self.guard.parcel() };
+        let mut state = self.channel.core.lock();
+        match self.side {
+            Side::Reader => {
+                state.last_reader = Some(process);
+                match state.read() {
+                    Read::Done(read, woken) => {
+                        *parcel = Some(read);
+                        Attempt::Done(woken)
+                    }
+                    Read::Nobody => Attempt::Nothing,
+                    Read::Ended(ended) => Attempt::Ended(ended),
+                }
+            }
+            Side::Writer => {
+                state.last_writer = Some(process);
+                let Some(offered) = parcel.take() else {
+                    return Attempt::Nothing;
+                };
+                match state.write(offered) {
+                    Written::Done(woken) => Attempt::Done(woken),
+                    Written::Nobody(back) => {
+                        *parcel = Some(back);
+                        Attempt::Nothing
+                    }
+                    Written::Ended(back, ended) => {
+                        *parcel = Some(back);
+                        Attempt::Ended(ended)
+                    }
+                }
+            }
+        }
+    }
+
+    fn meets(&self, woken: &mut Woken) -> bool {
+        self.channel.core.meets(self.side, &self.guard, woken)
+    }
+
+    fn enable(&self, enabled: bool) {
+        self.guard.enable(enabled);
+    }
+
+    fn side(&self) -> Side {
+        self.side
+    }
+
+    fn link(&self) -> &dyn Link {
+        &*self.channel
+    }
+
+    fn guard(&self) -> NonNull<()> {
+        NonNull::from(&*self.guard).cast()
+    }
+}
+
+impl<T, L: Lock> Drop for ListedGuard<T, L> {
+    fn drop(&mut self) {
+        self.channel.core.remove_guard(self.side, &self.guard);
+    }
+}
+
+/// How long to wait for a guard.
+#[derive(Clone, Copy)]
+enum Patience {
+    None,
+    Until(Time),
+    Unlimited,
+}
+
+impl<'a> Alternation<'a> {
+    /// Of several guards that are ready, the one that was listed first is chosen.
+    pub fn priority() -> Self {
+        Self::new(Policy::Priority)
+    }
+
+    /// Of several guards that are ready, the one that has waited longest for its turn is chosen: with `n` guards, one that
+    /// stays ready waits for `n - 1` others at most.
+    pub fn fair() -> Self {
+        Self::new(Policy::Fair)
+    }
+
+    /// Of several guards that are ready, any is chosen, as the seed has it.
+    pub fn arbitrary(seed: u64) -> Self {
+        // Any number but 0, of which xorshift makes nothing else.
+        let state = seed.wrapping_mul(2).wrapping_add(1);
+        Self::new(Policy::Arbitrary { state })
+    }
+
+    fn new(policy: Policy) -> Self {
+        Self {
+            party: Arc::new(Party::new()),
+            policy,
+            guards: Vec::new(),
+            ready: Vec::new(),
+            conditions: Vec::new(),
+            supplied: Vec::new(),
+            next: 0,
+        }
+    }
+
+    fn identity(&self) -> usize {
+        Arc::as_ptr(&self.party) as usize
+    }
+
+    /// Lists a channel to read from.
+    pub fn read<T: Item + 'a, E, R: Reach>(
+        &mut self,
+        reader: &'a mut Reader<T, E, R>,
+    ) -> ReadGuard<T> {
+        ReadGuard {
+            index: self.list(&reader.channel, Side::Reader),
+            party: self.identity(),
+            item: PhantomData,
+        }
+    }
+
+    /// Lists a channel to write to. The guard is ready only when an item was [offered](Self::offer).
+    pub fn write<T: Item + 'a, E, R: Reach>(
+        &mut self,
+        writer: &'a mut Writer<T, E, R>,
+    ) -> WriteGuard<T> {
+        WriteGuard {
+            index: self.list(&writer.channel, Side::Writer),
+            party: self.identity(),
+            item: PhantomData,
+        }
+    }
+
+    fn list<T: Item + 'a, L: Lock + 'a>(
+        &mut self,
+        channel: &StdArc<Whole<T, L>>,
+        side: Side,
+    ) -> usize {
+        let index = self.guards.len();
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        if word == self.ready.len() {
+            self.ready.push(Arc::new(AtomicU64::new(0)));
+            self.conditions.push(0);
+            self.supplied.push(0);
+        }
+        let guard = Arc::new(Guard::new(&self.party, index, &self.ready[word]));
+        self.conditions[word] |= bit;
+        match side {
+            Side::Reader => self.supplied[word] |= bit,
+            Side::Writer => guard.enable(false),
+        }
+        channel.core.add_guard(side, &guard);
+        self.guards.push(Box::new(ListedGuard {
+            channel: StdArc::clone(channel),
+            guard,
+            side,
+        }));
+        index
+    }
+
+    fn is_enabled(&self, index: usize) -> bool {
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        self.conditions[word] & self.supplied[word] & bit != 0
+    }
+
+    fn set(&mut self, index: usize, condition: Option<bool>, supplied: Option<bool>) {
+        let was = self.is_enabled(index);
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        let put = |bits: &mut u64, on: bool| if on { *bits |= bit } else { *bits &= !bit };
+        if let Some(on) = condition {
+            put(&mut self.conditions[word], on);
+        }
+        if let Some(on) = supplied {
+            put(&mut self.supplied[word], on);
+        }
+        let is = self.is_enabled(index);
+        if is != was {
+            self.guards[index].enable(is);
+        }
+    }
+
+    /// Sets the pre-condition of a guard, which is true until it is set: without it the guard is not chosen.
+    pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
+        let index = guard.index_in(self);
+        self.set(index, Some(condition), None);
+    }
+
+    /// What a guard that writes is to write when it is chosen. It stays with the guard until then.
+    ///
+    /// # Panics
+    ///
+    /// If the guard has an item already.
+    pub fn offer<T: Item + 'a, P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        guard: &WriteGuard<T>,
+        item: T,
+    ) {
+        let index = guard.index_in(self);
+        assert!(
+            !self.is_offered(guard),
+            "the guard {index} has an item already; withdraw it first"
+        );
+        let parcel = process.pack(item);
+        // SAFETY: this is the alternation, and active.
+        *unsafe { self.guard_of::<T>(index).parcel() } = Some(parcel);
+        self.set(index, None, Some(true));
+    }
+
+    /// Whether a guard that writes has an item that was not written yet.
+    pub fn is_offered<T>(&self, guard: &WriteGuard<T>) -> bool {
+        let index = guard.index_in(self);
+        self.supplied[index / 64] & 1 << (index % 64) != 0
+    }
+
+    /// Takes back what a guard that writes has been offered and has not written.
+    pub fn withdraw<T: Item + 'a, P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        guard: &WriteGuard<T>,
+    ) -> Option<T> {
+        let index = guard.index_in(self);
+        self.set(index, None, Some(false));
+        // SAFETY: this is the alternation, and active.
+        let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take()?;
+        Some(process.take_back(parcel))
+    }
+
+    /// The item that a guard has read, after it was chosen.
+    ///
+    /// # Panics
+    ///
+    /// If it has none: it was not chosen since the last one was taken.
+    pub fn take<T: Item + 'a, P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        guard: &ReadGuard<T>,
+    ) -> T {
+        let index = guard.index_in(self);
+        // SAFETY: this is the alternation, and active.
+        let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take();
+        self.set(index, None, Some(true));
+        process.fetch(parcel.unwrap_or_else(|| {
+            panic!("the guard {index} has no item; take one only after it was chosen")
+        }))
+    }
+
+    /// The guard number `index`, which reads or writes `T`s.
+    fn guard_of<T: 'a>(&self, index: usize) -> &Guard<T> {
+        let guard = self.guards[index].guard().cast::<Guard<T>>();
+        // SAFETY: only `read` and `write` make tokens, with the type of the channel that they list at that index, and a
+        // token is used with its own alternation alone: `index_in` has seen to it. The guard lives as long as it is listed.
+        unsafe { guard.as_ref() }
+    }
+
+    /// Waits until a guard is ready, carries it out, and says which. The other processes of this processor run meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardEnded`] if the channel of an enabled guard has ended. Go on without it, by [`when`](Self::when), or end.
+    ///
+    /// # Panics
+    ///
+    /// If no guard is enabled, as it would wait for ever.
+    #[track_caller]
+    pub fn select<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Chosen, GuardEnded> {
+        let chosen = self.choose(process, Patience::Unlimited)?;
+        Ok(chosen.expect("a selection without limits ends with a guard"))
+    }
+
+    /// As [`select`](Self::select), but if no guard is ready now it returns `None`: the skip guard.
+    ///
+    /// # Errors
+    ///
+    /// As [`select`](Self::select).
+    #[track_caller]
+    pub fn select_or_skip<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+    ) -> Result<Option<Chosen>, GuardEnded> {
+        self.choose(process, Patience::None)
+    }
+
+    /// As [`select`](Self::select), but if no guard is ready until `deadline` it returns `None`: the time-out guard.
+    ///
+    /// # Errors
+    ///
+    /// As [`select`](Self::select).
+    #[track_caller]
+    pub fn select_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        deadline: Time,
+    ) -> Result<Option<Chosen>, GuardEnded> {
+        self.choose(process, Patience::Until(deadline))
+    }
+
+    #[track_caller]
+    fn choose<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        patience: Patience,
+    ) -> Result<Option<Chosen>, GuardEnded> {
+        if let Policy::Arbitrary { state } = &mut self.policy {
+            *state ^= *state << 13;
+            *state ^= *state >> 7;
+            *state ^= *state << 17;
+            self.next = (*state >> 32) as usize % self.guards.len().max(1);
+        }
+        loop {
+            if let Some(result) = self.look(process) {
+                return result.map(Some);
+            }
+            if matches!(patience, Patience::None) {
+                return Ok(None);
+            }
+            if let Some(index) = self.wait(process, patience) {
+                return Ok(Some(self.chosen(index)));
+            }
+            if let Patience::Until(deadline) = patience
+                && process.now() >= deadline
+            {
+                return self.look(process).transpose();
+            }
+        }
+    }
+
+    /// The next guard to look at: ready as far as is known, and enabled.
+    fn candidate(&self) -> Option<usize> {
+        let words = self.ready.len();
+        let start = match self.policy {
+            Policy::Priority => 0,
+            _ => self.next,
+        };
+        let first = start / 64;
+        let open = |word: usize| {
+            self.ready[word].load(Ordering::SeqCst) & self.conditions[word] & self.supplied[word]
+        };
+        let find = |word: usize, mask: u64| {
+            let bits = open(word) & mask;
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+        };
+        if words == 0 {
+            return None;
+        }
+        let from_start = !0 << (start % 64);
+        find(first, from_start)
+            .or_else(|| (first + 1..words).find_map(|word| find(word, !0)))
+            .or_else(|| (0..first).find_map(|word| find(word, !0)))
+            .or_else(|| find(first, !from_start))
+    }
+
+    /// Carries out a guard that is ready, if one is.
+    #[inline]
+    fn look<P: Place>(&mut self, process: &Process<'_, P>) -> Option<Result<Chosen, GuardEnded>> {
+        let mut result = None;
+        process.perform(&mut || {
+            while let Some(index) = self.candidate() {
+                let word = &self.ready[index / 64];
+                let bit = 1 << (index % 64);
+                // Before the look, so that what becomes ready after it is not forgotten.
+                word.fetch_and(!bit, Ordering::SeqCst);
+                match self.guards[index].attempt(process.number()) {
+                    Attempt::Done(woken) => {
+                        // More may be there.
+                        word.fetch_or(bit, Ordering::Relaxed);
+                        result = Some(Ok(index));
+                        return woken;
+                    }
+                    Attempt::Nothing => {}
+                    Attempt::Ended(ended) => {
+                        word.fetch_or(bit, Ordering::Relaxed);
+                        result = Some(Err((index, ended)));
+                        return Woken::Nobody;
+                    }
+                }
+            }
+            Woken::Nobody
+        });
+        Some(match result? {
+            Ok(index) => Ok(self.chosen(index)),
+            Err((index, ended)) => {
+                self.next = index + 1;
+                self.wrap();
+                Err(GuardEnded {
+                    guard: self.id(index),
+                    ended,
+                })
+            }
+        })
+    }
+
+    fn id(&self, index: usize) -> Chosen {
+        Chosen {
+            index,
+            party: self.identity(),
+        }
+    }
+
+    fn wrap(&mut self) {
+        if self.next >= self.guards.len() {
+            self.next = 0;
+        }
+    }
+
+    /// A guard has been carried out.
+    fn chosen(&mut self, index: usize) -> Chosen {
+        self.next = index + 1;
+        self.wrap();
+        // One that has written has no item; one that has read has one, and has to be asked for it before it reads again.
+        self.set(index, None, Some(false));
+        self.id(index)
+    }
+
+    /// Waits until a guard may be ready. Returns the guard that the other side has carried out, if it did.
+    #[track_caller]
+    fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Option<usize> {
+        let is_open = |word: usize| self.conditions[word] & self.supplied[word] != 0;
+        assert!(
+            (0..self.ready.len()).any(is_open) || matches!(patience, Patience::Until(_)),
+            "the process `{}` selects from {} guards of which none is enabled, so it would wait for ever; enable one, or \
+             take what was read",
+            process.name(),
+            self.guards.len()
+        );
+        let mut woken = Woken::Nobody;
+        let waits = WaitingParty(&self.party);
+        self.party.wait(process.waker());
+        let mut has_found = self.candidate().is_some();
+        if !has_found && self.party.is_opposed() {
+            let mut enabled = (0..self.guards.len()).filter(|index| self.is_enabled(*index));
+            if let Some(index) = enabled.find(|index| self.guards[*index].meets(&mut woken)) {
+                self.ready[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
+                has_found = true;
+            }
+        }
+        process.wake(woken);
+        if !has_found {
+            let list = |tell: &mut dyn FnMut(Waiting<'_>)| {
+                for index in (0..self.guards.len()).filter(|index| self.is_enabled(*index)) {
+                    let guard = &self.guards[index];
+                    tell(match guard.side() {
+                        Side::Reader => Waiting::Read(guard.link()),
+                        Side::Writer => Waiting::Write(guard.link()),
+                    });
+                }
+            };
+            let why = Waiting::Alternation(&list);
+            let mut ready = || self.party.outcome() != Outcome::Waiting;
+            match patience {
+                Patience::Until(deadline) => {
+                    process.wait_until_deadline(&why, deadline, &mut ready)
+                }
+                _ => process.wait_until(&why, &mut ready),
+            };
+        }
+        std::mem::forget(waits);
+        match self.party.stop_waiting() {
+            Outcome::Claimed(index) => Some(index),
+            _ => None,
+        }
+    }
+}
+
+/// An alternation waits as long as this lives; in the frame of the call that waits, which it leaves active.
+struct WaitingParty<'a>(&'a Party);
+
+impl Drop for WaitingParty<'_> {
+    fn drop(&mut self) {
+        self.0.stop_waiting();
+    }
+}
+
+impl fmt::Debug for Alternation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Alternation")
+            .field("policy", &self.policy)
+            .field("guards", &self.guards.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,76 @@
+//! Where a process runs.
+
+use std::fmt;
+
+use cellworks_machine::{PpeCore, Processor, Sleeper, Spe, Time, Wait, Wake};
+
+/// A processor that runs processes: an SPE, or the PPE as a [`PpePlace`].
+pub trait Place: Wake {
+    /// Which it is.
+    fn processor(&self) -> Processor;
+
+    /// The time since the start of the run.
+    fn now(&self) -> Time;
+
+    /// Lets the other processes of this processor run once.
+    fn yield_now(&self);
+}
+
+impl<S: Spe> Place for S {
+    fn processor(&self) -> Processor {
+        Processor::Spe(self.id())
+    }
+
+    fn now(&self) -> Time {
+        Spe::now(self)
+    }
+
+    #[inline]
+    fn yield_now(&self) {
+        Spe::yield_now(self);
+    }
+}
+
+/// The PPE as a place for one process: the main one of a network.
+pub struct PpePlace<'a, C>(pub(crate) &'a C);
+
+impl<C: PpeCore> Wait for PpePlace<'_, C> {
+    #[track_caller]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.0.wait_until(why, ready)
+    }
+}
+
+impl<C: PpeCore> Wake for PpePlace<'_, C> {
+    fn sleeper(&self) -> Sleeper {
+        self.0.sleeper()
+    }
+
+    fn wake(&self, sleeper: Sleeper) {
+        self.0.wake(sleeper);
+    }
+
+    #[track_caller]
+    fn wait_until_deadline(
+        &self,
+        why: &dyn fmt::Display,
+        deadline: Time,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        self.0.wait_until_deadline(why, deadline, ready)
+    }
+}
+
+impl<C: PpeCore> Place for PpePlace<'_, C> {
+    fn processor(&self) -> Processor {
+        Processor::Ppe
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn yield_now(&self) {
+        self.0.now();
+    }
+}

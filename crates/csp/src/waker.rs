@@ -1,0 +1,44 @@
+//! Whom a step of the protocol has to wake.
+
+use cellworks_machine::Sleeper;
+
+/// A process that waits, as those who wake it know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waker {
+    pub sleeper: Sleeper,
+    /// Its number in the network.
+    pub process: u32,
+}
+
+/// The processes that a step has given a reason to go on. They are woken when the channel is no longer locked.
+#[derive(Debug, Default)]
+#[must_use = "who is not woken waits for ever"]
+pub(crate) enum Woken {
+    #[default]
+    Nobody,
+    One(Waker),
+    Several(Vec<Waker>),
+}
+
+impl Woken {
+    #[inline]
+    pub(crate) fn add(&mut self, waker: Waker) {
+        *self = match std::mem::take(self) {
+            Self::Nobody => Self::One(waker),
+            Self::One(first) => Self::Several(vec![first, waker]),
+            Self::Several(mut all) => {
+                all.push(waker);
+                Self::Several(all)
+            }
+        };
+    }
+
+    #[inline]
+    pub(crate) fn for_each(self, mut wake: impl FnMut(Waker)) {
+        match self {
+            Self::Nobody => {}
+            Self::One(waker) => wake(waker),
+            Self::Several(all) => all.into_iter().for_each(wake),
+        }
+    }
+}
