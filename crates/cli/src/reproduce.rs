@@ -38,8 +38,8 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
         Format::Json => json::render(&found),
         Format::Csv => reproduction::csv(&found),
     })?;
-    if found.trust.trustworthy {
+    if found.envelope.trust.trustworthy {
         return Ok(());
     }
-    Err(Failure::Untrusted(found.trust.reasons))
+    Err(Failure::Untrusted(found.envelope.trust.reasons))
 }

@@ -19,7 +19,7 @@ const MATRIX_HEADER: &str =
 pub fn render(report: &Report) -> String {
     let (header, lines): (_, Vec<String>) =
         if report.measurements.is_empty() && !report.matrices.is_empty() {
-            let machine = &report.machine;
+            let machine = &report.envelope.machine;
             let matrices = report.matrices.iter();
             let lines = matrices.flat_map(|matrix| pairs(matrix, machine));
             (MATRIX_HEADER, lines.collect())
@@ -121,7 +121,7 @@ mod tests {
         let mut report = made_up::report();
         report.measurements.clear();
         report.matrices[0].one_way_ns[1][0] = None;
-        report.machine.spe_places = vec!["CPU 0, thread 1".to_owned()];
+        report.envelope.machine.spe_places = vec!["CPU 0, thread 1".to_owned()];
         let expected = "\
             primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n\
             atomic,compare-and-swap,,0,1,\"CPU 0, thread 1\",,50\n\

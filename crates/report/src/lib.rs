@@ -44,21 +44,29 @@ pub use text::{bandwidth, size, time, title};
 /// added.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The result of a run.
+/// What all results have in common, whatever command found them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
+pub struct Envelope {
     /// The version of the form of this object.
     pub schema_version: u32,
-    /// What was measured.
+    /// The machine that was measured, or simulated; of several the first.
     pub machine: MachineInfo,
-    /// What measured it, and when.
+    /// What measured or simulated it, and when; of several runs that of the first.
     pub environment: Environment,
     /// The command that found it, such as `stats`.
     pub command: String,
     /// Whether the numbers can be relied upon.
     pub trust: Trust,
-    /// Whether everything was measured that should have been; an interrupted run is not complete.
+    /// Whether everything was done that should have been; an interrupted run is not complete.
     pub complete: bool,
+}
+
+/// What `cellworks stats` has measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// What all results have in common.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// What was not measured, and why.
     pub not_measured: Vec<NotMeasured>,
     /// Single operations, in the order in which they were measured.
@@ -241,6 +249,30 @@ pub struct NotMeasured {
     pub what: String,
     /// Why not.
     pub why: String,
+}
+
+impl Envelope {
+    /// The envelope of what a command has found, in the present form; it can be relied upon if there are no
+    /// `reasons` against it.
+    pub fn new(
+        command: &str,
+        machine: MachineInfo,
+        environment: Environment,
+        reasons: Vec<String>,
+        complete: bool,
+    ) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            machine,
+            environment,
+            command: command.to_owned(),
+            trust: Trust {
+                trustworthy: reasons.is_empty(),
+                reasons,
+            },
+            complete,
+        }
+    }
 }
 
 impl MachineInfo {

@@ -13,9 +13,9 @@ use crate::reproduction::{
     Reproduction, ReproductionSummary, ShapeRange,
 };
 use crate::{
-    CellInfo, Conditions, Counters, CpuLeftOut, Environment, FigureAxis, FigureCurve, MachineInfo,
-    Machines, NotMeasured, ProgramFigure, ProgramReport, Report, ResourceCounters, SCHEMA_VERSION,
-    SimulatedMachine, Simulation, SpeCounters, Trust,
+    CellInfo, Conditions, Counters, CpuLeftOut, Envelope, Environment, FigureAxis, FigureCurve,
+    MachineInfo, Machines, NotMeasured, ProgramFigure, ProgramReport, Report, ResourceCounters,
+    SimulatedMachine, Simulation, SpeCounters,
 };
 
 /// A report with something in every field.
@@ -45,15 +45,13 @@ pub(crate) fn report() -> Report {
         ..measurement(Function::DmaListGet, 1_000.0, 0.0)
     };
     Report {
-        schema_version: SCHEMA_VERSION,
-        machine: machine("a workstation", 2),
-        environment: environment(),
-        command: "stats".to_owned(),
-        trust: Trust {
-            trustworthy: true,
-            reasons: Vec::new(),
-        },
-        complete: true,
+        envelope: Envelope::new(
+            "stats",
+            machine("a workstation", 2),
+            environment(),
+            Vec::new(),
+            true,
+        ),
         not_measured: vec![NotMeasured {
             what: "dmaget 128 B, 1 SPE, module 1".to_owned(),
             why: "the machine has one memory module".to_owned(),
@@ -75,34 +73,30 @@ pub(crate) fn report() -> Report {
 /// A report with nothing where something may be missing: an interrupted run on a simulated machine.
 pub(crate) fn bare() -> Report {
     let whole = report();
+    let simulated = MachineInfo {
+        kind: "simulated".to_owned(),
+        simulation: Some(Simulation {
+            description: "qs20".to_owned(),
+            seed: 7,
+            system_calls: true,
+        }),
+        ..machine("a blade", 2)
+    };
+    let environment = Environment {
+        kernel: None,
+        host: None,
+        warnings: Vec::new(),
+        ..environment()
+    };
+    let reasons = vec!["others used 80 % of the CPUs; end them".to_owned()];
     Report {
-        environment: Environment {
-            kernel: None,
-            host: None,
-            warnings: Vec::new(),
-            ..environment()
-        },
-        trust: Trust {
-            trustworthy: false,
-            reasons: vec!["others used 80 % of the CPUs; end them".to_owned()],
-        },
-        complete: false,
+        envelope: Envelope::new("stats", simulated, environment, reasons, false),
         measurements: vec![whole.measurements[0].clone()],
         matrices: Vec::new(),
         results: Vec::new(),
         advice: Vec::new(),
         not_measured: Vec::new(),
         counters: None,
-        machine: MachineInfo {
-            kind: "simulated".to_owned(),
-            simulation: Some(Simulation {
-                description: "qs20".to_owned(),
-                seed: 7,
-                system_calls: true,
-            }),
-            ..machine("a blade", 2)
-        },
-        ..whole
     }
 }
 
@@ -153,16 +147,15 @@ pub(crate) fn reproduction() -> Reproduction {
         ..reproduced("failed", None)
     };
     let results = vec![mailbox, get, flat, barrier, elsewhere, failed];
+    let reasons = vec!["failed: it needs 32 SPEs, and the blade has 16".to_owned()];
     Reproduction {
-        schema_version: SCHEMA_VERSION,
-        machine: machine("a blade", 16),
-        environment: simulated,
-        command: "reproduce".to_owned(),
-        trust: Trust {
-            trustworthy: false,
-            reasons: vec!["failed: it needs 32 SPEs, and the blade has 16".to_owned()],
-        },
-        complete: false,
+        envelope: Envelope::new(
+            "reproduce",
+            machine("a blade", 16),
+            simulated,
+            reasons,
+            false,
+        ),
         other_machines: vec![machine("a console", 6)],
         papers: vec![PaperInfo {
             name: "mine".to_owned(),
@@ -417,7 +410,6 @@ pub fn machines() -> Machines {
 }
 
 pub fn program() -> ProgramReport {
-    let bare = bare();
     let result = |name: &str, value, unit: &str, buffering: &str, cycles_per_byte: Option<f64>| {
         let mut parameters = BTreeMap::from([
             ("buffering".to_owned(), buffering.into()),
@@ -435,13 +427,12 @@ pub fn program() -> ProgramReport {
     };
     let axis = |label, unit| FigureAxis { label, unit };
     ProgramReport {
-        schema_version: bare.schema_version,
-        machine: bare.machine,
-        environment: bare.environment,
-        command: "run".to_owned(),
+        envelope: Envelope {
+            command: "run".to_owned(),
+            complete: true,
+            ..bare().envelope
+        },
         program: "overlap".to_owned(),
-        trust: bare.trust,
-        complete: true,
         not_measured: Vec::new(),
         results: vec![
             result("bandwidth", 875e6, "bytes/s", "double", Some(11.7)),

@@ -391,13 +391,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.json");
         let mut report = made_up::report();
-        report.machine.name = "a \u{1b}[31mred\u{7}\u{9b}m machine\n".to_owned();
+        report.envelope.machine.name = "a \u{1b}[31mred\u{7}\u{9b}m machine\n".to_owned();
         let parameters = json!({"odd\r": "\u{8}text"});
         report.results[0].parameters = serde_json::from_value(parameters).unwrap();
         fs::write(&path, crate::json::render(&report)).unwrap();
         let read = read(&path).unwrap();
         assert_eq!(
-            read.machine.name,
+            read.envelope.machine.name,
             "a \u{fffd}[31mred\u{fffd}\u{fffd}m machine\u{fffd}"
         );
         assert_eq!(

@@ -63,18 +63,18 @@ const OUTLIERS: &str = "outliers";
 
 /// The report as a table; titles and heat maps carry ANSI styles.
 pub fn render(report: &Report) -> String {
-    let machine = &report.machine;
+    let machine = &report.envelope.machine;
     let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
     if let Some(simulation) = &machine.simulation {
         text += &text::wrapped(&text::simulation(simulation), "  ");
     }
-    if let Some(host) = &report.environment.host {
+    if let Some(host) = &report.envelope.environment.host {
         text += &surroundings(host);
     }
-    for (heading, reasons) in text::doubts(report) {
+    for (heading, reasons) in text::doubts(&report.envelope) {
         text += &section(heading, reasons);
     }
-    text += &section("Warnings", report.environment.warnings.clone());
+    text += &section("Warnings", report.envelope.environment.warnings.clone());
     for group in report
         .measurements
         .chunk_by(|a, b| a.function == b.function)

@@ -425,7 +425,7 @@ fn a_matrix_of_576_spes_opens() {
     let mut report = empty(576, 96);
     let mut some = times(576, 96);
     some[100][200] = None;
-    report.matrices = vec![matrix(&report.machine, some)];
+    report.matrices = vec![matrix(&report.envelope.machine, some)];
     let page = Opened::report("576-spes", &report);
     page.check();
     let middle = |spe: usize| (spe as f64 + 0.5) / 576.0;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use cellworks_apps::{Conclusion, Done, Figure, Parameters, Program, Quantity, Value};
 use cellworks_report::{
-    Counters, FigureAxis, FigureCurve, MachineInfo, NotMeasured, ProgramFigure, ProgramReport,
-    SCHEMA_VERSION, Trust, json, program,
+    Counters, Envelope, FigureAxis, FigureCurve, MachineInfo, NotMeasured, ProgramFigure,
+    ProgramReport, json, program,
 };
 use cellworks_stats::Finding;
 
@@ -156,7 +156,7 @@ impl<P: Program + Clone + Send + 'static> Session<P> {
             page.write(&program::html(&report))?;
         }
         print(&text)?;
-        let reasons = report.trust.reasons;
+        let reasons = report.envelope.trust.reasons;
         match end {
             End::Interrupted => Err(Failure::Interrupted),
             End::Refused(message) => Err(Failure::Usage(message)),
@@ -200,16 +200,14 @@ impl<P: Program + Clone + Send + 'static> Session<P> {
              }| finding(quantity, parameters),
         );
         ProgramReport {
-            schema_version: SCHEMA_VERSION,
-            machine: self.machine.clone(),
-            environment,
-            command: "run".to_owned(),
-            program: P::NAME.to_owned(),
-            trust: Trust {
-                trustworthy: reasons.is_empty(),
+            envelope: Envelope::new(
+                "run",
+                self.machine.clone(),
+                environment,
                 reasons,
-            },
-            complete: not_measured.is_empty(),
+                not_measured.is_empty(),
+            ),
+            program: P::NAME.to_owned(),
             not_measured,
             results: of_runs.chain(concluded).collect(),
             figures: P::figures(&found.done).into_iter().map(drawn).collect(),

@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Topology;
 use cellworks_report::{
-    Counters, MachineInfo, NotMeasured, Report, SCHEMA_VERSION, Simulation, Trust, csv, html, json,
-    table,
+    Counters, Envelope, MachineInfo, NotMeasured, Report, Simulation, csv, html, json, table,
 };
 use cellworks_stats::{Matrix, Measurement, advise, findings, findings_simulated};
 
@@ -270,7 +269,7 @@ impl Session {
         let planned = found.steps.len();
         let report = self.report(found, &conclusion, running);
         let done = report.measurements.len() + report.matrices.len();
-        let reasons = report.trust.reasons.clone();
+        let reasons = report.envelope.trust.reasons.clone();
         let is_done = matches!(conclusion, Conclusion::Done);
         if is_done && done == 0 && reasons.is_empty() {
             return Err(Failure::Usage(
@@ -357,16 +356,9 @@ impl Session {
             Some(_) => findings_simulated(&measurements),
         };
         let advice = advise(&self.topology, &measurements, &results, &found.matrices);
+        let is_complete = done == planned && matches!(conclusion, Conclusion::Done);
         Report {
-            schema_version: SCHEMA_VERSION,
-            machine,
-            environment,
-            command: "stats".to_owned(),
-            trust: Trust {
-                trustworthy: reasons.is_empty(),
-                reasons,
-            },
-            complete: done == planned && matches!(conclusion, Conclusion::Done),
+            envelope: Envelope::new("stats", machine, environment, reasons, is_complete),
             not_measured: found.not_measured,
             measurements,
             matrices: found.matrices,

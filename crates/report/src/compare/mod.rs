@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Environment, MachineInfo, Report, SCHEMA_VERSION, Trust};
+use crate::{Envelope, Environment, MachineInfo, Report, Trust};
 
 pub use page::html;
 #[cfg(test)]
@@ -26,21 +26,12 @@ pub use views::{csv, table};
 /// What two reports have in common, as ratios of B to A.
 ///
 /// `machine` and `environment` are those of A, because A is what B is compared with; those of B are
-/// in `other`.
+/// in `other`. `trust` and `complete` hold if they hold for both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// The version of the form of this object.
-    pub schema_version: u32,
-    /// The machine of A.
-    pub machine: MachineInfo,
-    /// What measured A, and when.
-    pub environment: Environment,
-    /// `compare`.
-    pub command: String,
-    /// Whether the numbers of both can be relied upon.
-    pub trust: Trust,
-    /// Whether both are complete.
-    pub complete: bool,
+    /// What all results have in common.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// What the reports are called, such as the names of their files.
     pub compared: Compared,
     /// The machine and the circumstances of B.
@@ -219,28 +210,33 @@ impl Comparison {
         let reasons: Vec<String> = [(&name_a, a), (&name_b, b)]
             .into_iter()
             .flat_map(|(name, report)| {
-                let reasons = report.trust.reasons.iter();
+                let reasons = report.envelope.trust.reasons.iter();
                 reasons.map(move |reason| format!("{name}: {reason}"))
             })
             .collect();
         Ok(Self {
-            schema_version: SCHEMA_VERSION,
-            machine: a.machine.clone(),
-            environment: a.environment.clone(),
-            command: "compare".to_owned(),
-            trust: Trust {
-                trustworthy: a.trust.trustworthy && b.trust.trustworthy,
-                reasons,
+            envelope: Envelope {
+                // A report may doubt its numbers without a reason.
+                trust: Trust {
+                    trustworthy: a.envelope.trust.trustworthy && b.envelope.trust.trustworthy,
+                    reasons,
+                },
+                ..Envelope::new(
+                    "compare",
+                    a.envelope.machine.clone(),
+                    a.envelope.environment.clone(),
+                    Vec::new(),
+                    a.envelope.complete && b.envelope.complete,
+                )
             },
-            complete: a.complete && b.complete,
             notes: notes(a, b, names),
             compared: Compared {
                 a: name_a,
                 b: name_b,
             },
             other: Other {
-                machine: b.machine.clone(),
-                environment: b.environment.clone(),
+                machine: b.envelope.machine.clone(),
+                environment: b.envelope.environment.clone(),
             },
             summary: Summary::of(&results),
             results,
@@ -485,7 +481,7 @@ fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
             ));
         }
     };
-    let (machine_a, machine_b) = (&a.machine, &b.machine);
+    let (machine_a, machine_b) = (&a.envelope.machine, &b.envelope.machine);
     let machine = |m: &MachineInfo| format!("{} ({})", m.name, m.kind);
     differ("Machines", machine(machine_a), machine(machine_b));
     let number = |number: usize| number.to_string();
@@ -506,8 +502,8 @@ fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
     if let (Some(in_a), Some(in_b)) = (simulation(machine_a), simulation(machine_b)) {
         differ("Simulations", in_a, in_b);
     }
-    let (env_a, env_b) = (&a.environment, &b.environment);
-    let is_real = |report: &Report| report.machine.simulation.is_none();
+    let (env_a, env_b) = (&a.envelope.environment, &b.envelope.environment);
+    let is_real = |report: &Report| report.envelope.machine.simulation.is_none();
     let system = |e: &Environment| {
         let kernel = e.kernel.as_deref().unwrap_or("of unknown release");
         format!("{} {kernel} on {}", e.operating_system, e.architecture)
@@ -529,17 +525,17 @@ fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
     let version = |e: &Environment| e.cellworks_version.clone();
     differ("Versions of cellworks", version(env_a), version(env_b));
     for (name, report) in [(name_a, a), (name_b, b)] {
-        if report.environment.build == "debug" && is_real(report) {
+        if report.envelope.environment.build == "debug" && is_real(report) {
             notes.push(format!(
                 "{name} was measured by a debug build, whose times mean little."
             ));
         }
-        if !report.trust.trustworthy {
-            let reasons = report.trust.reasons.join("; ");
+        if !report.envelope.trust.trustworthy {
+            let reasons = report.envelope.trust.reasons.join("; ");
             let reasons = reasons.strip_suffix('.').unwrap_or(&reasons);
             notes.push(format!("{name} is not trustworthy: {reasons}."));
         }
-        if !report.complete {
+        if !report.envelope.complete {
             notes.push(format!("{name} is not complete: its run ended early."));
         }
     }

@@ -49,8 +49,8 @@ pub fn html(comparison: &Comparison) -> String {
         ),
     ];
     Page {
-        title: format!("{heading} – cellworks {}", comparison.command),
-        command: &comparison.command,
+        title: format!("{heading} – cellworks {}", comparison.envelope.command),
+        command: &comparison.envelope.command,
         heading: &heading,
         about: about(comparison),
         notices: notices(comparison),
@@ -64,7 +64,7 @@ fn about(comparison: &Comparison) -> Markup {
     let compared = &comparison.compared;
     let other = &comparison.other;
     let sides = [
-        ("A", &compared.a, &comparison.machine),
+        ("A", &compared.a, &comparison.envelope.machine),
         ("B", &compared.b, &other.machine),
     ];
     html! {
@@ -77,7 +77,7 @@ fn about(comparison: &Comparison) -> Markup {
 
 /// Notes name what may explain differences, and say of each report whether it can be relied upon.
 fn notices(comparison: &Comparison) -> Markup {
-    let is_sound = comparison.trust.trustworthy && comparison.complete;
+    let is_sound = comparison.envelope.trust.trustworthy && comparison.envelope.complete;
     let (kind, heading) = match is_sound {
         true => ("warning", "What may explain differences"),
         false => ("doubt", "Not to be relied upon"),
@@ -172,7 +172,10 @@ fn not_compared(comparison: &Comparison) -> Option<Markup> {
 const LISTED_MAX: usize = 12;
 
 fn circumstances(comparison: &Comparison) -> Markup {
-    let a = facts(&comparison.machine, &comparison.environment);
+    let a = facts(
+        &comparison.envelope.machine,
+        &comparison.envelope.environment,
+    );
     let b = facts(&comparison.other.machine, &comparison.other.environment);
     let of = |facts: &[(&str, String)], what: &str| {
         let found = facts.iter().find(|(name, _)| *name == what);

@@ -4,7 +4,7 @@ use cellworks_stats::{Function, Primitive};
 use serde_json::json;
 
 use super::*;
-use crate::made_up;
+use crate::{SCHEMA_VERSION, made_up};
 
 /// Two days of one machine: the mailbox became slower, a get stayed, a put became faster, and one
 /// measurement has no interval.
@@ -53,7 +53,10 @@ fn a_report_equals_itself() {
     );
     assert_eq!(comparison.notes, [""; 0]);
     assert_eq!(
-        (comparison.trust.trustworthy, comparison.complete),
+        (
+            comparison.envelope.trust.trustworthy,
+            comparison.envelope.complete
+        ),
         (true, true)
     );
     let nothing: [&[String]; 3] = [
@@ -215,17 +218,20 @@ fn reports_with_nothing_in_common_are_an_error() {
 #[test]
 fn notes_say_what_may_explain_the_difference() {
     let [a, mut b] = days();
-    b.machine = made_up::machine("a laptop", 4);
-    b.machine.cells.push(b.machine.cells[0].clone());
-    b.machine.memory_modules = 2;
-    b.environment.kernel = None;
-    b.environment.build = "debug".to_owned();
-    b.environment.cellworks_version = "0.2.0".to_owned();
-    b.environment.host.as_mut().unwrap().governors = vec!["powersave".to_owned()];
-    b.environment.host.as_mut().unwrap().quota_cpus = None;
-    b.trust.trustworthy = false;
-    b.trust.reasons = vec!["others used 80 % of the CPUs; end them.".to_owned()];
-    b.complete = false;
+    b.envelope.machine = made_up::machine("a laptop", 4);
+    b.envelope
+        .machine
+        .cells
+        .push(b.envelope.machine.cells[0].clone());
+    b.envelope.machine.memory_modules = 2;
+    b.envelope.environment.kernel = None;
+    b.envelope.environment.build = "debug".to_owned();
+    b.envelope.environment.cellworks_version = "0.2.0".to_owned();
+    b.envelope.environment.host.as_mut().unwrap().governors = vec!["powersave".to_owned()];
+    b.envelope.environment.host.as_mut().unwrap().quota_cpus = None;
+    b.envelope.trust.trustworthy = false;
+    b.envelope.trust.reasons = vec!["others used 80 % of the CPUs; end them.".to_owned()];
+    b.envelope.complete = false;
     let comparison = compared(&[a, b]);
     assert_eq!(
         comparison.notes,
@@ -245,27 +251,33 @@ fn notes_say_what_may_explain_the_difference() {
         ]
     );
     assert_eq!(
-        (comparison.trust.trustworthy, comparison.trust.reasons),
+        (
+            comparison.envelope.trust.trustworthy,
+            comparison.envelope.trust.reasons
+        ),
         (
             false,
             vec!["tue.json: others used 80 % of the CPUs; end them.".to_owned()]
         )
     );
-    assert!(!comparison.complete);
+    assert!(!comparison.envelope.complete);
 }
 
 #[test]
 fn the_envelope_is_that_of_the_first_report() {
     let [a, mut b] = days();
-    b.machine = made_up::machine("a laptop", 2);
+    b.envelope.machine = made_up::machine("a laptop", 2);
     let comparison = compared(&[a.clone(), b.clone()]);
-    assert_eq!(comparison.schema_version, SCHEMA_VERSION);
-    assert_eq!(comparison.command, "compare");
+    assert_eq!(comparison.envelope.schema_version, SCHEMA_VERSION);
+    assert_eq!(comparison.envelope.command, "compare");
     assert_eq!(
-        (&comparison.machine, &comparison.environment),
-        (&a.machine, &a.environment)
+        (
+            &comparison.envelope.machine,
+            &comparison.envelope.environment
+        ),
+        (&a.envelope.machine, &a.envelope.environment)
     );
-    assert_eq!(comparison.other.machine, b.machine);
+    assert_eq!(comparison.other.machine, b.envelope.machine);
     assert_eq!(
         (
             comparison.compared.a.as_str(),
@@ -288,7 +300,7 @@ fn the_envelope_is_that_of_the_first_report() {
 #[test]
 fn the_table_is_for_people() {
     let [a, mut b] = days();
-    b.complete = false;
+    b.envelope.complete = false;
     b.measurements.remove(2);
     let mut far = b.measurements[1].clone();
     far.parameters.block_bytes = Some(16 << 10);
@@ -401,14 +413,14 @@ fn a_page_says_first_that_numbers_cannot_be_relied_upon() {
     let [a, mut b] = days();
     let sound = html(&compared(&[a.clone(), b.clone()]));
     assert!(!sound.contains("<aside"), "{sound}");
-    b.environment.kernel = Some("6.2.0".to_owned());
+    b.envelope.environment.kernel = Some("6.2.0".to_owned());
     let other = html(&compared(&[a.clone(), b.clone()]));
     assert!(
         other.contains("<aside class=\"warning\"><h2>What may explain differences</h2>"),
         "{other}"
     );
-    b.trust.trustworthy = false;
-    b.trust.reasons = vec!["others used 80 % of the CPUs; end them".to_owned()];
+    b.envelope.trust.trustworthy = false;
+    b.envelope.trust.reasons = vec!["others used 80 % of the CPUs; end them".to_owned()];
     let doubtful = html(&compared(&[a, b]));
     let notice = doubtful
         .find("<aside class=\"doubt\" role=\"alert\"><h2>Not to be relied upon</h2>")

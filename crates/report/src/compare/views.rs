@@ -275,7 +275,7 @@ fn headline(comparison: &Comparison) -> Vec<String> {
     let (a, b) = (&comparison.compared.a, &comparison.compared.b);
     let mut lines = vec![
         heading(comparison),
-        format!("A: {a}, {}", comparison.machine.name),
+        format!("A: {a}, {}", comparison.envelope.machine.name),
         format!("B: {b}, {}", comparison.other.machine.name),
     ];
     lines.extend(summary(&comparison.summary));

@@ -35,8 +35,8 @@ pub(crate) use tables::counters;
 ///
 /// Its size is about 150 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
 pub fn render(report: &Report) -> String {
-    let machine = &report.machine;
-    let title = format!("{} – cellworks {}", machine.name, report.command);
+    let machine = &report.envelope.machine;
+    let title = format!("{} – cellworks {}", machine.name, report.envelope.command);
     let curves = sweeps::of(report);
     let parts: [(&str, &str, Option<Markup>); 8] = [
         ("advice", "Advice", advice(report)),
@@ -65,16 +65,16 @@ pub fn render(report: &Report) -> String {
     });
     Page {
         title,
-        command: &report.command,
+        command: &report.envelope.command,
         heading: &machine.name,
         about: html! {
             (parts_of(machine))
-            @if let Some(end) = finished(&report.environment) { " · " span.end { (end) } }
+            @if let Some(end) = finished(&report.envelope.environment) { " · " span.end { (end) } }
         },
         notices: html! {
-            @for (heading, reasons) in doubts(report) { (notice("doubt", heading, &reasons)) }
-            @if !report.environment.warnings.is_empty() {
-                (notice("warning", "Warnings", &report.environment.warnings))
+            @for (heading, reasons) in doubts(&report.envelope) { (notice("doubt", heading, &reasons)) }
+            @if !report.envelope.environment.warnings.is_empty() {
+                (notice("warning", "Warnings", &report.envelope.environment.warnings))
             }
         },
         parts: parts.collect(),
@@ -118,10 +118,10 @@ fn finished(environment: &Environment) -> Option<String> {
 }
 
 fn circumstances(report: &Report) -> Markup {
-    let machine = &report.machine;
+    let machine = &report.envelope.machine;
     html! {
         dl.facts {
-            @for (what, value) in facts(machine, &report.environment) {
+            @for (what, value) in facts(machine, &report.envelope.environment) {
                 dt { (what) } dd { (value) }
             }
         }

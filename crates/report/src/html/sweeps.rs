@@ -73,7 +73,7 @@ pub(super) fn of(report: &Report) -> Vec<Curves> {
         let measured: Vec<_> = measurements.filter(|m| m.function == function).collect();
         Curves {
             function,
-            charts: charts(&measured, report.machine.spes),
+            charts: charts(&measured, report.envelope.machine.spes),
         }
     });
     curves.filter(|curves| !curves.charts.is_empty()).collect()

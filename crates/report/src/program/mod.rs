@@ -14,7 +14,7 @@ use cellworks_stats::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Counters, Environment, MachineInfo, NotMeasured, Trust};
+use crate::{Counters, Envelope, NotMeasured};
 
 pub use page::html;
 pub use views::{csv, table};
@@ -22,20 +22,11 @@ pub use views::{csv, table};
 /// What a program found, in one run or in several with other parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProgramReport {
-    /// The version of the form of this object.
-    pub schema_version: u32,
-    /// What the program ran on.
-    pub machine: MachineInfo,
-    /// What ran it, and when.
-    pub environment: Environment,
-    /// `run`.
-    pub command: String,
+    /// What all results have in common.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// Which program, such as `aes`.
     pub program: String,
-    /// Whether the numbers can be relied upon.
-    pub trust: Trust,
-    /// Whether everything has run that should have; an interrupted run is not complete.
-    pub complete: bool,
     /// What has not run, and why.
     pub not_measured: Vec<NotMeasured>,
     /// The numbers. Those with the same parameters are of one run, or belong to it.

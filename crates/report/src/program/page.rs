@@ -17,7 +17,7 @@ const WHOLE_MAX: f64 = 64.0;
 
 /// The report as an HTML page that needs no other file and no network.
 pub fn html(report: &ProgramReport) -> String {
-    let heading = format!("{} on {}", report.program, report.machine.name);
+    let heading = format!("{} on {}", report.program, report.envelope.machine.name);
     let mut parts = vec![Part {
         id: "results",
         heading: "Results",
@@ -42,17 +42,17 @@ pub fn html(report: &ProgramReport) -> String {
         heading: "Machine and circumstances",
         content: html! {
             dl.facts {
-                @for (what, value) in facts(&report.machine, &report.environment) {
+                @for (what, value) in facts(&report.envelope.machine, &report.envelope.environment) {
                     dt { (what) } dd { (value) }
                 }
             }
         },
     });
     Page {
-        title: format!("{heading} – cellworks {}", report.command),
-        command: &report.command,
+        title: format!("{heading} – cellworks {}", report.envelope.command),
+        command: &report.envelope.command,
         heading: &heading,
-        about: html! { (parts_of(&report.machine)) },
+        about: html! { (parts_of(&report.envelope.machine)) },
         notices: html! {
             @for (heading, sentences) in notes(report) {
                 @let kind = if heading == "Warnings" { "warning" } else { "doubt" };

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::ProgramReport;
 use crate::csv::quoted;
-use crate::text::{self, bandwidth, bold, figures, parts_of, size, time, trimmed, wrapped};
+use crate::text::{self, bandwidth, bold, doubts, figures, parts_of, size, time, trimmed, wrapped};
 
 /// The numbers with the same parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
@@ -21,7 +21,7 @@ pub(super) struct Block {
 
 /// The results as a table, below what all of them have in common; titles carry ANSI styles.
 pub fn table(report: &ProgramReport) -> String {
-    let machine = &report.machine;
+    let machine = &report.envelope.machine;
     let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
     if let Some(simulation) = &machine.simulation {
         text += &wrapped(&text::simulation(simulation), "  ");
@@ -55,15 +55,11 @@ pub fn table(report: &ProgramReport) -> String {
 pub(super) fn notes(report: &ProgramReport) -> Vec<(&'static str, Vec<String>)> {
     let missing = report.not_measured.iter();
     let missing = missing.map(|one| format!("{}: {}", one.what, one.why));
-    let notes = [
-        ("Not trustworthy", report.trust.reasons.clone()),
-        ("Warnings", report.environment.warnings.clone()),
-        ("Not measured", missing.collect()),
-    ];
-    let notes = notes.into_iter();
+    let warnings = report.envelope.environment.warnings.clone();
+    let mut notes = doubts(&report.envelope);
+    notes.extend([("Warnings", warnings), ("Not measured", missing.collect())]);
+    notes.retain(|(_, sentences)| !sentences.is_empty());
     notes
-        .filter(|(_, sentences)| !sentences.is_empty())
-        .collect()
 }
 
 fn aligned(block: &Block) -> String {

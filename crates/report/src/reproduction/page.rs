@@ -37,8 +37,8 @@ pub fn html(reproduction: &Reproduction) -> String {
         ),
     ];
     Page {
-        title: format!("{heading} – cellworks {}", reproduction.command),
-        command: &reproduction.command,
+        title: format!("{heading} – cellworks {}", reproduction.envelope.command),
+        command: &reproduction.envelope.command,
         heading: &heading,
         about: html! {
             @for (at, paper) in reproduction.papers.iter().enumerate() {
@@ -47,8 +47,8 @@ pub fn html(reproduction: &Reproduction) -> String {
             }
         },
         notices: html! {
-            @if !reproduction.trust.reasons.is_empty() {
-                (notice("doubt", "Not everything was simulated", &reproduction.trust.reasons))
+            @if !reproduction.envelope.trust.reasons.is_empty() {
+                (notice("doubt", "Not everything was simulated", &reproduction.envelope.trust.reasons))
             }
         },
         parts: parts.into_iter().flatten().collect(),
@@ -269,7 +269,7 @@ fn hover(figure: &ReproducedFigure, curve: &Curve, point: &CurvePoint) -> String
 fn circumstances(reproduction: &Reproduction) -> Markup {
     html! {
         dl.facts {
-            @for (what, value) in facts(&reproduction.machine, &reproduction.environment) {
+            @for (what, value) in facts(&reproduction.envelope.machine, &reproduction.envelope.environment) {
                 dt { (what) } dd { (value) }
             }
             @for machine in &reproduction.other_machines {

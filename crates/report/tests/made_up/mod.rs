@@ -10,8 +10,8 @@ use cellworks_report::reproduction::{
     Reproduction, ReproductionSummary, ShapeRange,
 };
 use cellworks_report::{
-    CellInfo, Conditions, CpuLeftOut, Environment, MachineInfo, NotMeasured, Report,
-    SCHEMA_VERSION, Trust,
+    CellInfo, Conditions, CpuLeftOut, Envelope, Environment, MachineInfo, NotMeasured, Report,
+    Trust,
 };
 use cellworks_stats::{
     Advice, Between, Buffers, Finding, Function, Home, Interval, Latency, Matrix, MatrixClass,
@@ -25,33 +25,27 @@ pub fn empty(spes: usize, cell: usize) -> Report {
         spes: spes.to_vec(),
         nearest_memory_module: 0,
     });
+    let machine = MachineInfo {
+        name: "A made-up processor".to_owned(),
+        kind: "host".to_owned(),
+        spes,
+        cells: cells.collect(),
+        memory_modules: 1,
+        spe_places: numbers.iter().map(|spe| format!("CPU {spe}")).collect(),
+        simulation: None,
+    };
+    let environment = Environment {
+        cellworks_version: "0.1.0".to_owned(),
+        build: "release".to_owned(),
+        operating_system: "linux".to_owned(),
+        kernel: Some("6.18.0".to_owned()),
+        architecture: "x86_64".to_owned(),
+        finished_unix_s: 1_790_000_000,
+        warnings: Vec::new(),
+        host: None,
+    };
     Report {
-        schema_version: SCHEMA_VERSION,
-        machine: MachineInfo {
-            name: "A made-up processor".to_owned(),
-            kind: "host".to_owned(),
-            spes,
-            cells: cells.collect(),
-            memory_modules: 1,
-            spe_places: numbers.iter().map(|spe| format!("CPU {spe}")).collect(),
-            simulation: None,
-        },
-        environment: Environment {
-            cellworks_version: "0.1.0".to_owned(),
-            build: "release".to_owned(),
-            operating_system: "linux".to_owned(),
-            kernel: Some("6.18.0".to_owned()),
-            architecture: "x86_64".to_owned(),
-            finished_unix_s: 1_790_000_000,
-            warnings: Vec::new(),
-            host: None,
-        },
-        command: "stats".to_owned(),
-        trust: Trust {
-            trustworthy: true,
-            reasons: Vec::new(),
-        },
-        complete: true,
+        envelope: Envelope::new("stats", machine, environment, Vec::new(), true),
         not_measured: Vec::new(),
         measurements: Vec::new(),
         matrices: Vec::new(),
@@ -219,9 +213,9 @@ pub fn times(spes: usize, cell: usize) -> Vec<Vec<Option<f64>>> {
 /// A complete report of a computer with two cores.
 pub fn two_cores() -> Report {
     let mut report = empty(2, 2);
-    report.machine.name = "A made-up processor with two cores".to_owned();
+    report.envelope.machine.name = "A made-up processor with two cores".to_owned();
     let matrix = matrix(
-        &report.machine,
+        &report.envelope.machine,
         vec![vec![None, Some(61.3)], vec![Some(62.1), None]],
     );
     let exchange = |between, spes| Parameters {
@@ -286,7 +280,7 @@ pub fn two_cores() -> Report {
             "Two SPEs that add to one variable take 80.4 ns, on variables of their own 4.60 ns.",
         ),
     ];
-    report.environment.host = Some(Conditions {
+    report.envelope.environment.host = Some(Conditions {
         load_average: Some(0.31),
         busy_before: Some(0.012),
         busy_during: Some(0.004),
@@ -325,15 +319,16 @@ pub fn captured() -> Vec<Vec<Option<f64>>> {
 /// else in it stands in for what was not captured.
 pub fn captured_64_cores() -> Report {
     let mut report = empty(64, 2);
-    report.machine.name = "Intel Xeon Phi 7210: captured matrix, made-up measurements".to_owned();
-    report.matrices = vec![matrix(&report.machine, captured())];
+    report.envelope.machine.name =
+        "Intel Xeon Phi 7210: captured matrix, made-up measurements".to_owned();
+    report.matrices = vec![matrix(&report.envelope.machine, captured())];
     report.measurements = copies(Function::DmaGet, 64);
     for function in [Function::FetchAdd, Function::FetchSet] {
         report
             .measurements
             .extend(contention(function, &[2, 4, 8, 16, 32, 48, 64]));
     }
-    report.environment.warnings =
+    report.envelope.environment.warnings =
         vec!["Frequencies may change: the governor of CPU 0 to 63 is powersave.".to_owned()];
     report.advice = vec![advice(
         "placement",
@@ -345,8 +340,8 @@ pub fn captured_64_cores() -> Report {
 /// A report that says in every way that it should not be relied upon.
 pub fn doubtful() -> Report {
     let mut report = two_cores();
-    report.complete = false;
-    report.trust = Trust {
+    report.envelope.complete = false;
+    report.envelope.trust = Trust {
         trustworthy: false,
         reasons: vec![
             "CPU 1 was busy for 97 % of the run; stop what runs there and measure again."
@@ -357,14 +352,19 @@ pub fn doubtful() -> Report {
         what: "fetchset, 2 SPEs".to_owned(),
         why: "the run was interrupted".to_owned(),
     }];
-    report.environment.warnings =
+    report.envelope.environment.warnings =
         vec!["Frequencies may change: the governor of CPU 0 is powersave.".to_owned()];
     report
 }
 
 /// A reproduction of two papers, with a number of every kind and figures with as many curves as any.
 pub fn reproduction() -> Reproduction {
-    let report = empty(16, 8);
+    let Envelope {
+        machine,
+        environment,
+        ..
+    } = empty(16, 8).envelope;
+    let reasons = vec!["a pair: it needs 32 SPEs, and the blade has 16".to_owned()];
     let number = |name: &str, value: Option<f64>| Reproduced {
         name: name.to_owned(),
         value,
@@ -432,16 +432,8 @@ pub fn reproduction() -> Reproduction {
         authors: "Somebody, Somebody Else, Journal of Measurements 2009".to_owned(),
     };
     Reproduction {
-        schema_version: SCHEMA_VERSION,
-        machine: report.machine,
-        environment: report.environment,
-        command: "reproduce".to_owned(),
-        trust: Trust {
-            trustworthy: false,
-            reasons: vec!["a pair: it needs 32 SPEs, and the blade has 16".to_owned()],
-        },
-        complete: false,
-        other_machines: vec![empty(6, 6).machine],
+        envelope: Envelope::new("reproduce", machine, environment, reasons, false),
+        other_machines: vec![empty(6, 6).envelope.machine],
         papers: vec![
             paper("mine", "What the Primitives of a Blade with Two Cells Cost"),
             paper("other", "What Others Found"),
