@@ -234,9 +234,9 @@ pub(crate) enum Hazards {
     Error,
 }
 
-/// Compares two results of `stats`: two machines, or two days.
+/// Compares two results of `stats`, or two of one program of `run`: two machines, or two days.
 ///
-/// Prints for everything that both have measured how many times as long the second took, with the
+/// Prints for everything that both have measured the second divided by the first, and for `stats` the
 /// interval of that ratio.
 #[derive(Args)]
 pub(crate) struct CompareArgs {

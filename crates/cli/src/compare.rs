@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cellworks_report::{Comparison, Report, compare, json, read};
+use cellworks_report::{Comparison, Measured, compare, json, read};
 
 use crate::Failure;
 use crate::args::{CompareArgs, Format};
@@ -33,6 +33,6 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     print(&text)
 }
 
-fn load(path: &Path) -> Result<Report, Failure> {
+fn load(path: &Path) -> Result<Measured, Failure> {
     read(path).map_err(|error| Failure::Usage(error.to_string()))
 }

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
-pub use read::{ReadError, read};
+pub use read::{Measured, ReadError, read};
 pub use reproduction::Reproduction;
 pub use text::{bandwidth, size, time, title};
 

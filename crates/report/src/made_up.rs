@@ -425,7 +425,10 @@ pub fn program() -> ProgramReport {
             parameters,
         }
     };
-    let axis = |label, unit| FigureAxis { label, unit };
+    let axis = |label: &str, unit: &str| FigureAxis {
+        label: label.to_owned(),
+        unit: unit.to_owned(),
+    };
     ProgramReport {
         envelope: Envelope {
             command: "run".to_owned(),

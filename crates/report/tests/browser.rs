@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use cellworks_report::{Comparison, Report, compare, html, reproduction};
+use cellworks_report::{Comparison, Measured, Report, compare, html, reproduction};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::Emulation::{
@@ -359,7 +359,12 @@ fn a_comparison_of_two_days_can_be_read() {
         interval.low *= factor;
         interval.high *= factor;
     }
-    let comparison = Comparison::of(&a, &b, ["monday.json", "tuesday.json"]).unwrap();
+    let comparison = Comparison::of(
+        &Measured::Stats(a),
+        &Measured::Stats(b),
+        ["monday.json", "tuesday.json"],
+    )
+    .unwrap();
     let page = Opened::page("comparison", &compare::html(&comparison));
     page.check();
     assert_eq!(page.text("h1"), "tuesday.json compared with monday.json");

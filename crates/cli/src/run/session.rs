@@ -252,8 +252,8 @@ fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
 /// A figure as reports have it.
 fn drawn(figure: Figure) -> ProgramFigure {
     let axis = |axis: cellworks_apps::Axis| FigureAxis {
-        label: axis.label,
-        unit: axis.unit,
+        label: axis.label.to_owned(),
+        unit: axis.unit.to_owned(),
     };
     let curves = figure.curves.into_iter().map(|curve| FigureCurve {
         name: curve.name,

@@ -30,7 +30,29 @@ fn days() -> [Report; 2] {
 }
 
 fn compared([a, b]: &[Report; 2]) -> Comparison {
-    Comparison::of(a, b, ["mon.json", "tue.json"]).unwrap()
+    try_compared(a, b, ["mon.json", "tue.json"]).unwrap()
+}
+
+fn try_compared(a: &Report, b: &Report, names: [&str; 2]) -> Result<Comparison, CompareError> {
+    let [a, b] = [a, b].map(|report| Measured::Stats(report.clone()));
+    Comparison::of(&a, &b, names)
+}
+
+/// Two runs of one program: in the second the bandwidths halved and the crossover stayed.
+fn programs() -> [ProgramReport; 2] {
+    let a = made_up::program();
+    let mut b = a.clone();
+    for result in &mut b.results {
+        if result.name == "bandwidth" {
+            result.value /= 2.0;
+        }
+    }
+    [a, b]
+}
+
+fn compared_programs([a, b]: &[ProgramReport; 2]) -> Result<Comparison, CompareError> {
+    let [a, b] = [a, b].map(|report| Measured::Program(report.clone()));
+    Comparison::of(&a, &b, ["mon.json", "tue.json"])
 }
 
 #[test]
@@ -199,7 +221,7 @@ fn reports_with_nothing_in_common_are_an_error() {
     let mut b = made_up::report();
     b.measurements.remove(0);
     let error = |a: &Report, b: &Report| {
-        let error = Comparison::of(a, b, ["a.json", "b.json"]).unwrap_err();
+        let error = try_compared(a, b, ["a.json", "b.json"]).unwrap_err();
         error.to_string()
     };
     assert_eq!(
@@ -212,6 +234,101 @@ fn reports_with_nothing_in_common_are_an_error() {
         error(&a, &a),
         "`a.json` and `b.json` have nothing in common: `a.json` has nothing, `b.json` has nothing; run both with \
          the same flags, and with as many SPEs"
+    );
+}
+
+#[test]
+fn a_run_of_a_program_is_compared_result_by_result() {
+    let comparison = compared_programs(&programs()).unwrap();
+    let ratios = comparison.results.iter();
+    let ratios: Vec<_> = ratios
+        .map(|ratio| (ratio.kind, ratio.name.as_str(), ratio.value, ratio.verdict))
+        .collect();
+    // By name, though the program has them by run.
+    assert_eq!(
+        ratios,
+        [
+            (Kind::Result, "bandwidth", 0.5, Verdict::Undecided),
+            (Kind::Result, "bandwidth", 0.5, Verdict::Undecided),
+            (Kind::Result, "taken", 1.0, Verdict::Undecided),
+            (Kind::Result, "crossover", 1.0, Verdict::Undecided),
+        ]
+    );
+    assert_eq!(
+        comparison.summary,
+        Summary {
+            compared: 4,
+            // A bandwidth is better when larger, a time when smaller.
+            geometric_mean_ratio: None,
+            median_deviation: Some(0.25),
+            largest_deviation: Some(0.5),
+            faster: 0,
+            slower: 0,
+            undecided: 4,
+        }
+    );
+    let plain = table(&comparison)
+        .replace("\u{1b}[1m", "")
+        .replace("\u{1b}[0m", "");
+    assert_eq!(
+        plain,
+        "\
+tue.json compared with mon.json
+A: mon.json, a blade
+B: tue.json, a blade
+4 results in both.
+Half of the ratios are within 25.0 % of 1, all within 50.0 %.
+mon.json is not trustworthy: others used 80 % of the CPUs; end them.
+tue.json is not trustworthy: others used 80 % of the CPUs; end them.
+
+bandwidth (bytes=1048576, spes=1)
+buffering  cycles per byte         A         B    B/A
+   double             11.7  875 MB/s  438 MB/s  0.500
+   single              5.0  500 MB/s  250 MB/s  0.500
+
+taken (buffering=double, bytes=1048576, cycles_per_byte=11.7, spes=1)
+               A                 B    B/A
+11.9 cycles/byte  11.9 cycles/byte  1.000
+
+crossover (buffering=double, bytes=1048576, spes=1)
+               A                 B    B/A
+2.50 cycles/byte  2.50 cycles/byte  1.000
+"
+    );
+    let page = html(&comparison);
+    assert!(page.contains("4 results in both."), "{page}");
+    let line = "result,crossover,buffering=double;bytes=1048576;spes=1,cycles/byte,2.5,2.5,1,,,undecided\n";
+    assert!(csv(&comparison).ends_with(line), "{}", csv(&comparison));
+}
+
+#[test]
+fn different_commands_or_programs_are_an_error() {
+    let [a, mut b] = programs();
+    b.program = "aes".to_owned();
+    assert_eq!(
+        compared_programs(&[a.clone(), b]).unwrap_err().to_string(),
+        "`mon.json` is what `cellworks run overlap` printed, `tue.json` what `cellworks run aes` printed: they \
+         measure different things; run the same command for both"
+    );
+    let [stats, program] = [Measured::Stats(made_up::report()), Measured::Program(a)];
+    let error = Comparison::of(&stats, &program, ["a.json", "b.json"]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`a.json` is what `cellworks stats` printed, `b.json` what `cellworks run overlap` printed: they measure \
+         different things; run the same command for both"
+    );
+}
+
+#[test]
+fn runs_of_a_program_with_other_parameters_have_nothing_in_common() {
+    let [a, mut b] = programs();
+    for result in &mut b.results {
+        result.parameters.insert("spes".to_owned(), json!(2));
+    }
+    assert_eq!(
+        compared_programs(&[a, b]).unwrap_err().to_string(),
+        "`mon.json` and `tue.json` have nothing in common: `mon.json` has bandwidth, taken, crossover with 1 SPE, \
+         `tue.json` has bandwidth, taken, crossover with 2 SPEs; run both with the same flags, and with as many SPEs"
     );
 }
 
@@ -387,7 +504,7 @@ fn csv_has_a_fixed_header_and_quotes_what_it_must() {
 #[test]
 fn the_page_shows_text_as_it_is_and_loads_nothing() {
     let [a, b] = days();
-    let page = html(&Comparison::of(&a, &b, ["<b>.json", "a&b.json"]).unwrap());
+    let page = html(&try_compared(&a, &b, ["<b>.json", "a&b.json"]).unwrap());
     assert!(
         page.contains("<h1>a&amp;b.json compared with &lt;b&gt;.json</h1>"),
         "{page}"
@@ -477,7 +594,7 @@ fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
         }
     }
     let name = format!("{}tue.json", "a long name/".repeat(12));
-    let comparison = Comparison::of(&days[0], &days[1], ["mon.json", &name]).unwrap();
+    let comparison = try_compared(&days[0], &days[1], ["mon.json", &name]).unwrap();
     let table = table(&comparison);
     let plain = table.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
     let wide = plain.lines().find(|line| line.chars().count() > 100);

@@ -239,7 +239,7 @@ impl Against {
             Self::Chains => (Spacing::Log2, number),
         };
         Axis {
-            label: self.name(),
+            label: self.name().to_owned(),
             spacing,
             tick,
             shows: Vec::new(),
@@ -255,7 +255,7 @@ fn latencies(against: Against, lines: &[Line<'_>]) -> Vec<Chart> {
         Some((m.latency_ns.p50, bar))
     };
     let y = Axis {
-        label: "time of one operation",
+        label: "time of one operation".to_owned(),
         spacing: spacing(lines, height),
         tick: |ns| short(&time(ns)),
         shows: Vec::new(),
@@ -269,7 +269,7 @@ fn bandwidths(against: Against, lines: &[Line<'_>]) -> Vec<Chart> {
         return Vec::new();
     }
     let y = Axis {
-        label: "bandwidth of all SPEs together (GB/s)",
+        label: "bandwidth of all SPEs together (GB/s)".to_owned(),
         spacing: spacing(lines, height),
         tick: |bytes_per_s| short(&text::figures(bytes_per_s / 1e9)),
         shows: Vec::new(),

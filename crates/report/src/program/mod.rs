@@ -12,7 +12,7 @@ mod views;
 
 use cellworks_stats::Finding;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Counters, Envelope, NotMeasured};
 
@@ -20,7 +20,7 @@ pub use page::html;
 pub use views::{csv, table};
 
 /// What a program found, in one run or in several with other parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramReport {
     /// What all results have in common.
     #[serde(flatten)]
@@ -38,7 +38,7 @@ pub struct ProgramReport {
 }
 
 /// Curves over one quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramFigure {
     /// What it shows.
     pub title: String,
@@ -51,16 +51,16 @@ pub struct ProgramFigure {
 }
 
 /// What an axis shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureAxis {
     /// What it is, in a few words.
-    pub label: &'static str,
+    pub label: String,
     /// In what, such as `bytes`.
-    pub unit: &'static str,
+    pub unit: String,
 }
 
 /// A curve.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureCurve {
     /// What distinguishes it.
     pub name: String,

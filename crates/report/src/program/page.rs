@@ -86,8 +86,8 @@ fn rows(block: &Block) -> Markup {
 
 fn chart(figure: &ProgramFigure) -> Chart {
     let all = || figure.curves.iter().flat_map(|curve| &curve.points);
-    let x = axis(figure.x, &all().map(|point| point.0).collect::<Vec<_>>());
-    let y = axis(figure.y, &all().map(|point| point.1).collect::<Vec<_>>());
+    let x = axis(&figure.x, &all().map(|point| point.0).collect::<Vec<_>>());
+    let y = axis(&figure.y, &all().map(|point| point.1).collect::<Vec<_>>());
     let is_log = matches!(x.spacing, Spacing::Log2 | Spacing::Log10);
     let series = figure.curves.iter().map(|curve| Series {
         name: curve.name.clone(),
@@ -102,8 +102,8 @@ fn chart(figure: &ProgramFigure) -> Chart {
                 hover: format!(
                     "{}\n{}\n{}",
                     curve.name,
-                    hover(figure.x, at),
-                    hover(figure.y, height)
+                    hover(&figure.x, at),
+                    hover(&figure.y, height)
                 ),
             })
             .collect(),
@@ -118,19 +118,19 @@ fn chart(figure: &ProgramFigure) -> Chart {
 
 /// An axis that has room for all these numbers. Nothing at all has no logarithm, and is left out where the
 /// others need one.
-fn axis(of: FigureAxis, numbers: &[f64]) -> Axis {
+fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let above_0 = || numbers.iter().copied().filter(|number| *number > 0.0);
     let most = above_0().fold(0.0, f64::max);
     let least = above_0().fold(f64::INFINITY, f64::min);
     let is_whole = numbers.iter().all(|number| number.fract() == 0.0);
     let is_wide = most > WIDE_RATIO * least && numbers.iter().all(|number| *number >= 0.0);
-    let spacing = match of.unit {
+    let spacing = match of.unit.as_str() {
         "threads" | "SPEs" if is_whole && most <= WHOLE_MAX => Spacing::Whole,
         "bytes" if is_wide => Spacing::Log2,
         _ if is_wide => Spacing::Log10,
         _ => Spacing::Linear,
     };
-    let tick: fn(f64) -> String = match of.unit {
+    let tick: fn(f64) -> String = match of.unit.as_str() {
         "ns" => |ns| short(&time(ns)),
         "bytes/s" => |bytes_per_s| short(&bandwidth(bytes_per_s as u64)),
         "bytes" => |bytes| size(bytes as usize),
@@ -138,15 +138,15 @@ fn axis(of: FigureAxis, numbers: &[f64]) -> Axis {
         _ => |number| short(&figures(number)),
     };
     Axis {
-        label: of.label,
+        label: of.label.clone(),
         spacing,
         tick,
         shows: Vec::new(),
     }
 }
 
-fn hover(axis: FigureAxis, number: f64) -> String {
-    match axis.unit {
+fn hover(axis: &FigureAxis, number: f64) -> String {
+    match axis.unit.as_str() {
         unit @ ("threads" | "SPEs") => format!("{number} {unit}"),
         unit @ ("ns" | "bytes" | "bytes/s") => in_unit(number, unit),
         unit => format!("{} {unit}", in_unit(number, unit)),

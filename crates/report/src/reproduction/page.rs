@@ -139,7 +139,7 @@ fn called(figure: &ReproducedFigure) -> String {
 
 fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     let y = Axis {
-        label: "time of one operation",
+        label: "time of one operation".to_owned(),
         spacing: spacing(figure, panel, |point| Some(point.latency_ns)),
         tick: |ns| short(&time(ns)),
         shows: Vec::new(),
@@ -154,7 +154,7 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
         .clone()
         .find_map(|point| point.bandwidth_bytes_per_s)?;
     let y = Axis {
-        label: "bandwidth of all SPEs together (GB/s)",
+        label: "bandwidth of all SPEs together (GB/s)".to_owned(),
         spacing: spacing(figure, panel, |point| point.bandwidth_bytes_per_s),
         tick: |bytes_per_s| short(&figures(bytes_per_s / 1e9)),
         shows: Vec::new(),
@@ -219,31 +219,31 @@ fn chart(
 fn horizontal(figure: &ReproducedFigure) -> Axis {
     match figure.against.as_str() {
         "block_bytes" => Axis {
-            label: "size of a block",
+            label: "size of a block".to_owned(),
             spacing: Spacing::Log2,
             tick: |bytes| size(bytes as usize),
             shows: Vec::new(),
         },
         "threads" => Axis {
-            label: "number of threads",
+            label: "number of threads".to_owned(),
             spacing: Spacing::Whole,
             tick: |number| format!("{number:.0}"),
             shows: Vec::new(),
         },
         "cycles_per_byte" => Axis {
-            label: "computation (cycles a byte)",
+            label: "computation (cycles a byte)".to_owned(),
             spacing: Spacing::Log10,
             tick: |cycles| short(&figures(cycles)),
             shows: Vec::new(),
         },
         "list_elements" => Axis {
-            label: "elements of the list",
+            label: "elements of the list".to_owned(),
             spacing: Spacing::Log2,
             tick: |number| format!("{number:.0}"),
             shows: Vec::new(),
         },
         _ => Axis {
-            label: "number of SPEs",
+            label: "number of SPEs".to_owned(),
             spacing: Spacing::Whole,
             tick: |number| format!("{number:.0}"),
             shows: Vec::new(),
