@@ -16,6 +16,14 @@ fn cellworks(arguments: &str) -> Command {
     command
 }
 
+/// `cellworks run` with these arguments, to be run.
+fn program(arguments: &str) -> Command {
+    let mut command = common::cellworks();
+    command.arg("run").args(arguments.split_whitespace());
+    command.env("TERM", "xterm");
+    command
+}
+
 #[test]
 fn a_closed_pipe_is_no_error() {
     let mut child = cellworks("-f mailbox -i 10")
@@ -121,6 +129,87 @@ fn ctrl_c_in_the_middle_keeps_what_was_finished() {
     let last = shown.lines().last().unwrap();
     assert!(
         last.contains("interrupted: ") && last.contains(" measurements were finished"),
+        "{shown:?}"
+    );
+    is_clean(&shown);
+}
+
+/// A program with hundreds of runs, interrupted after the first two: those that were finished are printed and on
+/// the page, and the others are named.
+#[test]
+fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let (json, html) = (folder.path().join("out.json"), folder.path().join("p.html"));
+    let (mut person, terminal) = terminal();
+    let mut command = program(
+        "aes --machine qs20 --bytes 64k --block 512 --spes 1-16 --threads 1-60 --format json --html",
+    );
+    command
+        .arg(&html)
+        .stdout(File::create(&json).unwrap())
+        .stderr(terminal);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = read_until(&mut person, &[" threads, 1 SPE"]);
+    interrupt(&child);
+    shown += &read_all(person);
+    let run = Run {
+        code: child.wait().unwrap().code(),
+        out: std::fs::read_to_string(&json).unwrap(),
+        err: String::new(),
+    };
+    assert_eq!(run.code, Some(130));
+    let report = run.report();
+    assert_eq!(report["complete"], false);
+    let results = list(&report, "results");
+    let bandwidths = results
+        .iter()
+        .filter(|result| result["name"] == "bandwidth");
+    let finished = bandwidths.count();
+    assert!(finished >= 2, "{results:?}");
+    assert_eq!(results[0]["parameters"]["buffering"], "single");
+    let left = list(&report, "not_measured");
+    assert_eq!(finished + left.len(), 16 * 62);
+    assert!(
+        left.iter().all(|left| left["why"] == "interrupted"),
+        "{left:?}"
+    );
+    let page = std::fs::read_to_string(&html).unwrap();
+    for text in ["Not complete", "aes, 60 threads, 16 SPEs", "interrupted"] {
+        assert!(page.contains(text), "{text}");
+    }
+
+    let last = shown.lines().last().unwrap();
+    let expected = format!("interrupted: {finished} of 992 runs were finished");
+    assert!(last.contains(&expected), "{shown:?}");
+    is_clean(&shown);
+}
+
+/// The fourth run computes for an hour, so Ctrl-C prints in its place what the first three have found.
+#[test]
+fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
+    let (mut person, terminal) = terminal();
+    let mut command =
+        program("overlap --bytes 16m --threads 2 --cycles-per-byte 1000000 --format json");
+    command.stdout(Stdio::piped()).stderr(terminal);
+    let child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = read_until(&mut person, &["3/6"]);
+    interrupt(&child);
+    shown += &read_all(person);
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!(run.code, Some(130));
+    let report = run.report();
+    assert_eq!(report["complete"], false);
+    let results = list(&report, "results").iter();
+    let ways: Vec<_> = results
+        .filter(|result| result["name"] == "taken")
+        .map(|result| &result["parameters"]["buffering"])
+        .collect();
+    assert_eq!(ways, ["single", "double", "threads"]);
+    assert_eq!(list(&report, "not_measured").len(), 3);
+    assert!(
+        shown.contains("interrupted: 3 of 6 runs were finished"),
         "{shown:?}"
     );
     is_clean(&shown);
