@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use common::terminal::{interrupt, read_all, read_until, terminal, wait_for_handler};
 use common::tree::{Shape, Tree};
 use common::{Run, list, stats_command};
+use serde_json::Value;
 
 fn cellworks(arguments: &str) -> Command {
     let mut command = stats_command(arguments);
@@ -86,22 +87,17 @@ fn ctrl_c_ends_it_with_130() {
     }
 }
 
-/// Everything, interrupted when its first measurements are finished: all of them are printed and on
-/// the page, and what was not measured is named.
-#[test]
-fn ctrl_c_in_the_middle_keeps_what_was_finished() {
-    let folder = tempfile::tempdir().unwrap();
-    let (json, html) = (folder.path().join("out.json"), folder.path().join("p.html"));
-    let (mut person, program) = terminal();
-    let mut command = cellworks("--format json --html");
-    command
-        .arg(&html)
-        .stdout(File::create(&json).unwrap())
-        .stderr(program);
+/// Runs a command on a terminal until one of `texts` was shown there, and presses Ctrl-C then. Returns the JSON,
+/// which says that it is not complete, and all that was shown.
+#[track_caller]
+fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
+    let (mut person, terminal) = terminal();
+    // A file, because nobody reads a pipe meanwhile.
+    let json = tempfile::NamedTempFile::new().unwrap();
+    command.stdout(json.reopen().unwrap()).stderr(terminal);
     let mut child = command.spawn().unwrap();
     drop(command);
-    // The third function that is measured, or a later one.
-    let mut shown = read_until(&mut person, &["signal, ", "dmaget ", "dmaput "]);
+    let mut shown = read_until(&mut person, texts);
     interrupt(&child);
     shown += &read_all(person);
     let run = Run {
@@ -109,9 +105,22 @@ fn ctrl_c_in_the_middle_keeps_what_was_finished() {
         out: std::fs::read_to_string(&json).unwrap(),
         err: String::new(),
     };
-    assert_eq!(run.code, Some(130));
+    assert_eq!(run.code, Some(130), "{shown:?}");
     let report = run.report();
     assert_eq!(report["complete"], false);
+    (report, shown)
+}
+
+/// Everything, interrupted when its first measurements are finished: all of them are printed and on
+/// the page, and what was not measured is named.
+#[test]
+fn ctrl_c_in_the_middle_keeps_what_was_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("p.html");
+    let mut command = cellworks("--format json --html");
+    command.arg(&html);
+    // The third function that is measured, or a later one.
+    let (report, shown) = interrupted(command, &["signal, ", "dmaget ", "dmaput "]);
     let measured = list(&report, "measurements");
     let functions: Vec<_> = measured.iter().map(|one| &one["function"]).collect();
     assert!(functions.len() >= 2, "{functions:?}");
@@ -139,28 +148,12 @@ fn ctrl_c_in_the_middle_keeps_what_was_finished() {
 #[test]
 fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
     let folder = tempfile::tempdir().unwrap();
-    let (json, html) = (folder.path().join("out.json"), folder.path().join("p.html"));
-    let (mut person, terminal) = terminal();
+    let html = folder.path().join("p.html");
     let mut command = program(
         "aes --machine qs20 --bytes 64k --block 512 --spes 1-16 --threads 1-60 --format json --html",
     );
-    command
-        .arg(&html)
-        .stdout(File::create(&json).unwrap())
-        .stderr(terminal);
-    let mut child = command.spawn().unwrap();
-    drop(command);
-    let mut shown = read_until(&mut person, &[" threads, 1 SPE"]);
-    interrupt(&child);
-    shown += &read_all(person);
-    let run = Run {
-        code: child.wait().unwrap().code(),
-        out: std::fs::read_to_string(&json).unwrap(),
-        err: String::new(),
-    };
-    assert_eq!(run.code, Some(130));
-    let report = run.report();
-    assert_eq!(report["complete"], false);
+    command.arg(&html);
+    let (report, shown) = interrupted(command, &[" threads, 1 SPE"]);
     let results = list(&report, "results");
     let bandwidths = results
         .iter()
@@ -188,19 +181,9 @@ fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
 /// The fourth run computes for an hour, so Ctrl-C prints in its place what the first three have found.
 #[test]
 fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
-    let (mut person, terminal) = terminal();
-    let mut command =
+    let command =
         program("overlap --bytes 16m --threads 2 --cycles-per-byte 1000000 --format json");
-    command.stdout(Stdio::piped()).stderr(terminal);
-    let child = command.spawn().unwrap();
-    drop(command);
-    let mut shown = read_until(&mut person, &["3/6"]);
-    interrupt(&child);
-    shown += &read_all(person);
-    let run = Run::from(child.wait_with_output().unwrap());
-    assert_eq!(run.code, Some(130));
-    let report = run.report();
-    assert_eq!(report["complete"], false);
+    let (report, shown) = interrupted(command, &["3/6"]);
     let results = list(&report, "results").iter();
     let ways: Vec<_> = results
         .filter(|result| result["name"] == "taken")
@@ -225,28 +208,10 @@ fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
         threads: 2,
     };
     let tree = Tree::new(shape, "A processor of 64 CPUs");
-    let folder = tempfile::tempdir().unwrap();
-    let json = folder.path().join("out.json");
-    let (mut person, program) = terminal();
     let mut command = cellworks("--matrix mailbox --full --format json");
-    command
-        .env("CELLWORKS_FSROOT", tree.root())
-        .stdout(File::create(&json).unwrap())
-        .stderr(program);
-    let mut child = command.spawn().unwrap();
-    drop(command);
+    command.env("CELLWORKS_FSROOT", tree.root());
     // Once all pairs are counted, at least one was measured.
-    let mut shown = read_until(&mut person, &["/2016 "]);
-    interrupt(&child);
-    shown += &read_all(person);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let run = Run {
-        code: Some(130),
-        out: std::fs::read_to_string(&json).unwrap(),
-        err: String::new(),
-    };
-    let report = run.report();
-    assert_eq!(report["complete"], false);
+    let (report, shown) = interrupted(command, &["/2016 "]);
     let matrix = &report["matrices"][0];
     let measured = matrix["pairs_measured"].as_u64().unwrap();
     assert_eq!(matrix["pairs"], 2016);

@@ -111,7 +111,7 @@ pub fn render(report: &Report) -> String {
 
 /// What was not measured, and why. Of many with one reason only the first ones are named; JSON has
 /// them all.
-fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
+pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
     let reasons = missing.chunk_by(|a, b| a.why == b.why);
     let lines = reasons.flat_map(|same| {
         let named = if same.len() > NAMED {
@@ -154,7 +154,7 @@ fn surroundings(host: &Conditions) -> String {
 }
 
 /// A heading and its points, each wrapped; nothing if there are none.
-fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
     let points: String = points
         .into_iter()
         .map(|point| text::wrapped(&format!("- {point}"), "  "))

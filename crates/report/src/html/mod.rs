@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::text::{self, doubts, figures, parts_of, time};
-use crate::{Conditions, Environment, MachineInfo, Report};
+use crate::{Conditions, Environment, MachineInfo, NotMeasured, Report};
 
 pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;
@@ -49,7 +49,11 @@ pub fn render(report: &Report) -> String {
             "Counters",
             report.counters.as_ref().map(tables::counters),
         ),
-        ("not-measured", "Not measured", not_measured(report)),
+        (
+            "not-measured",
+            "Not measured",
+            not_measured(&report.not_measured),
+        ),
         (
             "circumstances",
             "Machine and circumstances",
@@ -98,11 +102,12 @@ fn advice(report: &Report) -> Option<Markup> {
     })
 }
 
-fn not_measured(report: &Report) -> Option<Markup> {
-    (!report.not_measured.is_empty()).then(|| {
+/// What was not measured, and why.
+pub(crate) fn not_measured(missing: &[NotMeasured]) -> Option<Markup> {
+    (!missing.is_empty()).then(|| {
         html! {
             ul {
-                @for missing in &report.not_measured {
+                @for missing in missing {
                     li { b { (missing.what) } ": " (missing.why) }
                 }
             }

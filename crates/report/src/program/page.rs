@@ -3,11 +3,11 @@
 use cellworks_stats::figures::{bandwidth, size, time};
 use maud::{Markup, html};
 
-use super::views::{Block, blocks, common, in_unit, notes};
+use super::views::{Block, blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
-use crate::html::{Page, Part, facts, notice, short};
-use crate::text::{figures, parts_of};
+use crate::html::{Page, Part, facts, not_measured, notice, short};
+use crate::text::{self, doubts, parts_of};
 
 /// From this ratio of the largest to the smallest on, an axis is logarithmic.
 const WIDE_RATIO: f64 = 10.0;
@@ -18,35 +18,32 @@ const WHOLE_MAX: f64 = 64.0;
 /// The report as an HTML page that needs no other file and no network.
 pub fn html(report: &ProgramReport) -> String {
     let heading = format!("{} on {}", report.program, report.envelope.machine.name);
-    let mut parts = vec![Part {
-        id: "results",
-        heading: "Results",
-        content: results(report),
-    }];
-    if !report.figures.is_empty() {
-        parts.push(Part {
-            id: "figures",
-            heading: "Curves",
-            content: html! { div.charts { @for figure in &report.figures { (chart(figure).render()) } } },
-        });
-    }
-    if let Some(counters) = &report.counters {
-        parts.push(Part {
-            id: "counters",
-            heading: "Counters",
-            content: crate::html::counters(counters),
-        });
-    }
-    parts.push(Part {
-        id: "circumstances",
-        heading: "Machine and circumstances",
-        content: html! {
-            dl.facts {
-                @for (what, value) in facts(&report.envelope.machine, &report.envelope.environment) {
-                    dt { (what) } dd { (value) }
-                }
-            }
-        },
+    let warnings = &report.envelope.environment.warnings;
+    let parts = [
+        ("results", "Results", results(report)),
+        ("figures", "Curves", figures(report)),
+        (
+            "counters",
+            "Counters",
+            report.counters.as_ref().map(crate::html::counters),
+        ),
+        (
+            "not-measured",
+            "Not measured",
+            not_measured(&report.not_measured),
+        ),
+        (
+            "circumstances",
+            "Machine and circumstances",
+            Some(circumstances(report)),
+        ),
+    ];
+    let parts = parts.into_iter().filter_map(|(id, heading, content)| {
+        Some(Part {
+            id,
+            heading,
+            content: content?,
+        })
     });
     Page {
         title: format!("{heading} – cellworks {}", report.envelope.command),
@@ -54,20 +51,37 @@ pub fn html(report: &ProgramReport) -> String {
         heading: &heading,
         about: html! { (parts_of(&report.envelope.machine)) },
         notices: html! {
-            @for (heading, sentences) in notes(report) {
-                @let kind = if heading == "Warnings" { "warning" } else { "doubt" };
-                (notice(kind, heading, &sentences))
-            }
+            @for (heading, reasons) in doubts(&report.envelope) { (notice("doubt", heading, &reasons)) }
+            @if !warnings.is_empty() { (notice("warning", "Warnings", warnings)) }
         },
-        parts,
+        parts: parts.collect(),
     }
     .render()
 }
 
-fn results(report: &ProgramReport) -> Markup {
+fn results(report: &ProgramReport) -> Option<Markup> {
+    (!report.results.is_empty()).then(|| {
+        html! {
+            p.note { (common(report)) }
+            @for block in blocks(report) { (rows(&block)) }
+        }
+    })
+}
+
+fn figures(report: &ProgramReport) -> Option<Markup> {
+    let figures = &report.figures;
+    (!figures.is_empty()).then(|| {
+        html! { div.charts { @for figure in figures { (chart(figure).render()) } } }
+    })
+}
+
+fn circumstances(report: &ProgramReport) -> Markup {
     html! {
-        p.note { (common(report)) }
-        @for block in blocks(report) { (rows(&block)) }
+        dl.facts {
+            @for (what, value) in facts(&report.envelope.machine, &report.envelope.environment) {
+                dt { (what) } dd { (value) }
+            }
+        }
     }
 }
 
@@ -135,7 +149,7 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
         "bytes/s" => |bytes_per_s| short(&bandwidth(bytes_per_s as u64)),
         "bytes" => |bytes| size(bytes as usize),
         "threads" | "SPEs" => |number| format!("{number:.0}"),
-        _ => |number| short(&figures(number)),
+        _ => |number| short(&text::figures(number)),
     };
     Axis {
         label: of.label.clone(),

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::ProgramReport;
 use crate::csv::quoted;
+use crate::table::{not_measured, section};
 use crate::text::{self, bandwidth, bold, doubts, figures, parts_of, size, time, trimmed, wrapped};
 
 /// The numbers with the same parameters.
@@ -26,16 +27,16 @@ pub fn table(report: &ProgramReport) -> String {
     if let Some(simulation) = &machine.simulation {
         text += &wrapped(&text::simulation(simulation), "  ");
     }
-    for (heading, sentences) in notes(report) {
-        text += &format!("\n{}\n", bold(heading));
-        for sentence in sentences {
-            text += &wrapped(&format!("- {sentence}"), "  ");
-        }
+    for (heading, sentences) in doubts(&report.envelope) {
+        text += &section(heading, sentences);
     }
-    text += "\n";
-    let common = common(report);
-    let of = if common.is_empty() { "" } else { ": " };
-    text += &wrapped(&format!("{}{of}{common}", bold(&report.program)), "  ");
+    text += &section("Warnings", report.envelope.environment.warnings.clone());
+    if !report.results.is_empty() {
+        let common = common(report);
+        let of = if common.is_empty() { "" } else { ": " };
+        text += "\n";
+        text += &wrapped(&format!("{}{of}{common}", bold(&report.program)), "  ");
+    }
     for (at, block) in blocks(report).iter().enumerate() {
         if at > 0 {
             text += "\n";
@@ -48,18 +49,8 @@ pub fn table(report: &ProgramReport) -> String {
         let tables = crate::counters::tables(counters);
         text += &tables.map(|rows| crate::table::aligned(&rows)).join("\n");
     }
+    text += &section("Not measured", not_measured(&report.not_measured));
     text
-}
-
-/// What must be known before the numbers: a heading, and sentences.
-pub(super) fn notes(report: &ProgramReport) -> Vec<(&'static str, Vec<String>)> {
-    let missing = report.not_measured.iter();
-    let missing = missing.map(|one| format!("{}: {}", one.what, one.why));
-    let warnings = report.envelope.environment.warnings.clone();
-    let mut notes = doubts(&report.envelope);
-    notes.extend([("Warnings", warnings), ("Not measured", missing.collect())]);
-    notes.retain(|(_, sentences)| !sentences.is_empty());
-    notes
 }
 
 fn aligned(block: &Block) -> String {
