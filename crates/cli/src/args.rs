@@ -309,10 +309,12 @@ pub(crate) struct CompletionsArgs {
 /// Prints a manual page.
 ///
 /// To read it: cellworks man stats | man -l -
+///
+/// Programs of `run` have pages of their own: cellworks man run aes
 #[derive(Args)]
 pub(crate) struct ManArgs {
-    /// The command that the page is about [default: cellworks itself]
-    pub command: Option<String>,
+    /// The command that the page is about, such as `stats` or `run aes` [default: cellworks itself]
+    pub command: Vec<String>,
 }
 
 /// Where the result goes.
