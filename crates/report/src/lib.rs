@@ -11,6 +11,10 @@
 //! its JSON, and [`Comparison`] sets two side by side. A [`Reproduction`] sets simulated numbers beside
 //! published ones, and a [`ProgramReport`] is what programs found.
 
+// Test data is shared with the tests beside this crate, which see it from outside.
+#[cfg(test)]
+extern crate self as cellworks_report;
+
 pub mod compare;
 mod counters;
 pub mod csv;
@@ -19,6 +23,7 @@ pub mod html;
 pub mod json;
 pub mod machines;
 #[cfg(test)]
+#[path = "../tests/made_up/mod.rs"]
 mod made_up;
 pub mod program;
 mod read;

@@ -452,10 +452,7 @@ fn a_report_of_nothing_opens_and_so_do_the_files_that_were_named() {
 
 #[test]
 fn a_reproduction_of_two_papers_can_be_read() {
-    let page = Opened::page(
-        "reproduction",
-        &reproduction::html(&made_up::reproduction()),
-    );
+    let page = Opened::page("reproduction", &reproduction::html(&made_up::two_papers()));
     page.check();
     assert_eq!(page.text("h1"), "2 sources, simulated");
     assert_eq!(

@@ -11,7 +11,7 @@ use crate::{SCHEMA_VERSION, made_up};
 fn days() -> [Report; 2] {
     let mut a = made_up::report();
     a.measurements
-        .push(made_up::measurement(Function::DmaPut, 500.0, 5.0));
+        .push(made_up::within(Function::DmaPut, 500.0, 5.0));
     let mut b = a.clone();
     let p50 = |report: &mut Report, at: usize, p50: f64, to_either_side: f64| {
         let measurement = &mut report.measurements[at];
@@ -25,7 +25,7 @@ fn days() -> [Report; 2] {
     p50(&mut b, 1, 804.0, 8.0);
     p50(&mut b, 3, 250.0, 5.0);
     b.results[1].value = 191.0;
-    b.matrices = vec![made_up::matrix(Primitive::Atomic, 55.0)];
+    b.matrices = vec![made_up::pair(Primitive::Atomic, 55.0)];
     [a, b]
 }
 
@@ -335,7 +335,7 @@ fn runs_of_a_program_with_other_parameters_have_nothing_in_common() {
 #[test]
 fn notes_say_what_may_explain_the_difference() {
     let [a, mut b] = days();
-    b.envelope.machine = made_up::machine("a laptop", 4);
+    b.envelope.machine = made_up::machine("a laptop", 4, 4);
     b.envelope
         .machine
         .cells
@@ -383,7 +383,7 @@ fn notes_say_what_may_explain_the_difference() {
 #[test]
 fn the_envelope_is_that_of_the_first_report() {
     let [a, mut b] = days();
-    b.envelope.machine = made_up::machine("a laptop", 2);
+    b.envelope.machine = made_up::machine("a laptop", 2, 2);
     let comparison = compared(&[a.clone(), b.clone()]);
     assert_eq!(comparison.envelope.schema_version, SCHEMA_VERSION);
     assert_eq!(comparison.envelope.command, "compare");
@@ -557,7 +557,7 @@ fn one_far_off() -> [Report; 2] {
                 } else {
                     100.0
                 };
-                let mut measurement = made_up::measurement(Function::DmaGet, ns, 1.0);
+                let mut measurement = made_up::within(Function::DmaGet, ns, 1.0);
                 measurement.parameters.block_bytes = Some(size << 10);
                 measurement
             })
