@@ -31,30 +31,22 @@ pub fn html(comparison: &Comparison) -> String {
     let heading = views::heading(comparison);
     let groups: Vec<Group<'_>> = groups(comparison).collect();
     let axis = Axis::for_most(comparison.results.iter());
-    let part = |id, heading, content: Option<Markup>| {
-        content.map(|content| Part {
-            id,
-            heading,
-            content,
-        })
-    };
-    let parts = [
-        part("summary", "Summary", summarized(comparison, &groups)),
-        part("ratios", "Ratios", Some(ratios(&groups, &axis))),
-        part("not-compared", "Not compared", not_compared(comparison)),
-        part(
+    let parts = vec![
+        Part::new("summary", "Summary", summarized(comparison, &groups)),
+        Part::new("ratios", "Ratios", Some(ratios(&groups, &axis))),
+        Part::new("not-compared", "Not compared", not_compared(comparison)),
+        Part::new(
             "circumstances",
             "Machines and circumstances",
             Some(circumstances(comparison)),
         ),
     ];
     Page {
-        title: format!("{heading} – cellworks {}", comparison.envelope.command),
         command: &comparison.envelope.command,
         heading: &heading,
         about: about(comparison),
         notices: notices(comparison),
-        parts: parts.into_iter().flatten().collect(),
+        parts,
     }
     .render()
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::views::{Block, blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
-use crate::html::{Page, Part, facts, not_measured, notice, short};
+use crate::html::{Page, Part, circumstances, not_measured, notice, short};
 use crate::text::{self, doubts, parts_of};
 
 /// From this ratio of the largest to the smallest on, an axis is logarithmic.
@@ -19,34 +19,15 @@ const WHOLE_MAX: f64 = 64.0;
 pub fn html(report: &ProgramReport) -> String {
     let heading = format!("{} on {}", report.program, report.envelope.machine.name);
     let warnings = &report.envelope.environment.warnings;
-    let parts = [
-        ("results", "Results", results(report)),
-        ("figures", "Curves", figures(report)),
-        (
-            "counters",
-            "Counters",
-            report.counters.as_ref().map(crate::html::counters),
-        ),
-        (
-            "not-measured",
-            "Not measured",
-            not_measured(&report.not_measured),
-        ),
-        (
-            "circumstances",
-            "Machine and circumstances",
-            Some(circumstances(report)),
-        ),
+    let counters = report.counters.as_ref().map(crate::html::counters);
+    let parts = vec![
+        Part::new("results", "Results", results(report)),
+        Part::new("figures", "Curves", figures(report)),
+        Part::new("counters", "Counters", counters),
+        not_measured(&report.not_measured),
+        circumstances(&report.envelope),
     ];
-    let parts = parts.into_iter().filter_map(|(id, heading, content)| {
-        Some(Part {
-            id,
-            heading,
-            content: content?,
-        })
-    });
     Page {
-        title: format!("{heading} – cellworks {}", report.envelope.command),
         command: &report.envelope.command,
         heading: &heading,
         about: html! { (parts_of(&report.envelope.machine)) },
@@ -54,7 +35,7 @@ pub fn html(report: &ProgramReport) -> String {
             @for (heading, reasons) in doubts(&report.envelope) { (notice("doubt", heading, &reasons)) }
             @if !warnings.is_empty() { (notice("warning", "Warnings", warnings)) }
         },
-        parts: parts.collect(),
+        parts,
     }
     .render()
 }
@@ -73,16 +54,6 @@ fn figures(report: &ProgramReport) -> Option<Markup> {
     (!figures.is_empty()).then(|| {
         html! { div.charts { @for figure in figures { (chart(figure).render()) } } }
     })
-}
-
-fn circumstances(report: &ProgramReport) -> Markup {
-    html! {
-        dl.facts {
-            @for (what, value) in facts(&report.envelope.machine, &report.envelope.environment) {
-                dt { (what) } dd { (value) }
-            }
-        }
-    }
 }
 
 fn rows(block: &Block) -> Markup {

@@ -19,25 +19,17 @@ pub fn html(reproduction: &Reproduction) -> String {
         [paper] => format!("{}, simulated", paper.title),
         papers => format!("{} sources, simulated", papers.len()),
     };
-    let part = |id, heading, content: Option<Markup>| {
-        content.map(|content| Part {
-            id,
-            heading,
-            content,
-        })
-    };
-    let parts = [
-        part("summary", "Summary", Some(summarized(reproduction))),
-        part("numbers", "Numbers", Some(numbers(reproduction))),
-        part("figures", "Figures", drawn(&reproduction.figures)),
-        part(
+    let parts = vec![
+        Part::new("summary", "Summary", Some(summarized(reproduction))),
+        Part::new("numbers", "Numbers", Some(numbers(reproduction))),
+        Part::new("figures", "Figures", drawn(&reproduction.figures)),
+        Part::new(
             "circumstances",
             "Machines and circumstances",
             Some(circumstances(reproduction)),
         ),
     ];
     Page {
-        title: format!("{heading} – cellworks {}", reproduction.envelope.command),
         command: &reproduction.envelope.command,
         heading: &heading,
         about: html! {
@@ -51,7 +43,7 @@ pub fn html(reproduction: &Reproduction) -> String {
                 (notice("doubt", "Not everything was simulated", &reproduction.envelope.trust.reasons))
             }
         },
-        parts: parts.into_iter().flatten().collect(),
+        parts,
     }
     .render()
 }
