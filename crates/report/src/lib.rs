@@ -7,9 +7,9 @@
 //!                              └─► html    one file with curves and heat maps
 //! ```
 //!
-//! A [`Report`] is computed once, and every view only shows what is in it. [`read()`] takes one back from
-//! its JSON, and [`Comparison`] sets two side by side. A [`Reproduction`] sets simulated numbers beside
-//! published ones, and a [`ProgramReport`] is what programs found.
+//! A [`Report`] is computed once, and every view only shows what is in it. A [`ProgramReport`] is what
+//! programs found. [`read()`] takes either back from its JSON, and [`Comparison`] sets two of a kind side by
+//! side. A [`Reproduction`] sets simulated numbers beside published ones. All of them have one [`Envelope`].
 
 // Test data is shared with the tests beside this crate, which see it from outside.
 #[cfg(test)]

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use cellworks_report::{Comparison, Measured, Report, compare, html, reproduction};
+use cellworks_report::{Comparison, Measured, Report, compare, html, program, reproduction};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::Emulation::{
@@ -448,6 +448,26 @@ fn a_report_of_nothing_opens_and_so_do_the_files_that_were_named() {
         let name = path.file_stem().unwrap().display().to_string();
         Opened::file(&format!("named-{name}"), &path).check();
     }
+}
+
+#[test]
+fn a_program_can_be_read_and_compared() {
+    let report = made_up::program();
+    let page = Opened::page("program", &program::html(&report));
+    page.check();
+    assert_eq!(page.text("h1"), "overlap on a blade");
+    assert_eq!(
+        page.hover("#figures .chart .s0 circle:last-of-type", 0.5, 0.5),
+        "double\n11.7 cycles/byte\n875 MB/s"
+    );
+    let mut slower = report.clone();
+    slower.results[0].value /= 2.0;
+    let both = [report, slower].map(Measured::Program);
+    let comparison = Comparison::of(&both[0], &both[1], ["monday.json", "tuesday.json"]).unwrap();
+    let page = Opened::page("comparison-of-programs", &compare::html(&comparison));
+    page.check();
+    assert_eq!(page.text("#summary p"), "4 results in both.");
+    assert_eq!(page.hover("#ratios svg", 0.5, 0.5), "0.500 times");
 }
 
 #[test]
