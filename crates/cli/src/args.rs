@@ -234,9 +234,9 @@ pub(crate) enum Hazards {
     Error,
 }
 
-/// Compares two results of `stats`: two machines, or two days.
+/// Compares two results of `stats`, or two of one program of `run`: two machines, or two days.
 ///
-/// Prints for everything that both have measured how many times as long the second took, with the
+/// Prints for everything that both have measured the second divided by the first, and for `stats` the
 /// interval of that ratio.
 #[derive(Args)]
 pub(crate) struct CompareArgs {
@@ -309,10 +309,12 @@ pub(crate) struct CompletionsArgs {
 /// Prints a manual page.
 ///
 /// To read it: cellworks man stats | man -l -
+///
+/// Programs of `run` have pages of their own: cellworks man run aes
 #[derive(Args)]
 pub(crate) struct ManArgs {
-    /// The command that the page is about [default: cellworks itself]
-    pub command: Option<String>,
+    /// The command that the page is about, such as `stats` or `run aes` [default: cellworks itself]
+    pub command: Vec<String>,
 }
 
 /// Where the result goes.

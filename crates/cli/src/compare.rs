@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use cellworks_report::{Comparison, Report, compare, json, read};
+use cellworks_report::{Comparison, Measured, compare, json, read};
 
 use crate::Failure;
-use crate::args::{CompareArgs, Format};
-use crate::output::{Page, print};
+use crate::args::CompareArgs;
+use crate::output::{Page, Views, show};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let page = arguments.output.html.as_deref().map(Page::at).transpose()?;
@@ -22,17 +22,15 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
     let comparison = Comparison::of(&a, &b, [&names[0], &names[1]])
         .map_err(|error| Failure::Usage(error.to_string()))?;
-    let text = match arguments.output.format {
-        Format::Table => compare::table(&comparison),
-        Format::Json => json::render(&comparison),
-        Format::Csv => compare::csv(&comparison),
+    let views = Views {
+        table: compare::table,
+        csv: compare::csv,
+        json: json::render,
+        html: compare::html,
     };
-    if let Some(page) = &page {
-        page.write(&compare::html(&comparison))?;
-    }
-    print(&text)
+    show(&comparison, &views, arguments.output.format, page.as_ref())
 }
 
-fn load(path: &Path) -> Result<Report, Failure> {
+fn load(path: &Path) -> Result<Measured, Failure> {
     read(path).map_err(|error| Failure::Usage(error.to_string()))
 }

@@ -2,13 +2,13 @@
 
 mod args;
 mod compare;
-mod interrupt;
 mod machines;
 mod manual;
 mod output;
 mod progress;
 mod reproduce;
 mod run;
+mod session;
 mod simulated;
 mod stats;
 mod surroundings;

@@ -15,19 +15,12 @@ pub(crate) fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
 pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();
-    let wanted = match &arguments.command {
-        None => &command,
-        Some(name) => command.find_subcommand(name).ok_or_else(|| {
-            let names: Vec<&str> = command
-                .get_subcommands()
-                .map(clap::Command::get_name)
-                .collect();
-            Failure::Usage(format!(
-                "{name}: there is no such command; use one of {}",
-                names.join(", ")
-            ))
-        })?,
-    };
+    let mut wanted = &command;
+    for name in &arguments.command {
+        wanted = wanted
+            .find_subcommand(name)
+            .ok_or_else(|| unknown(name, wanted))?;
+    }
     let mut text = Vec::new();
     // The page would show flags without their values otherwise.
     let usage = wanted.clone().render_usage().to_string();
@@ -36,4 +29,19 @@ pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
         .render(&mut text)
         .map_err(|error| Failure::Run(format!("the page could not be made: {error}")))?;
     print(&String::from_utf8_lossy(&text))
+}
+
+/// There is no command `name` below `command`.
+fn unknown(name: &str, command: &clap::Command) -> Failure {
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let names: Vec<&str> = names.collect();
+    Failure::Usage(if names.is_empty() {
+        let whole = command.get_bin_name().unwrap_or_default();
+        format!("{name}: `{whole}` has no commands; leave it out")
+    } else {
+        format!(
+            "{name}: there is no such command; use one of {}",
+            names.join(", ")
+        )
+    })
 }

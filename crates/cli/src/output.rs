@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::styling::{AnsiColor, Style};
 use tempfile::NamedTempFile;
 
-use crate::Failure;
+use crate::args::Format;
+use crate::{Failure, exit_code};
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const WARN: Style = AnsiColor::Yellow.on_default().bold();
@@ -39,6 +40,44 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
             "the result could not be written: {error}; print it to a disk that has room"
         ))),
         Ok(()) => Ok(()),
+    }
+}
+
+/// A result in every form in which it is printed.
+pub(crate) struct Views<R> {
+    pub table: fn(&R) -> String,
+    pub csv: fn(&R) -> String,
+    pub json: fn(&R) -> String,
+    pub html: fn(&R) -> String,
+}
+
+/// Prints a result in this format, and writes the page if there is to be one.
+pub(crate) fn show<R>(
+    result: &R,
+    views: &Views<R>,
+    format: Format,
+    page: Option<&Page>,
+) -> Result<(), Failure> {
+    let view = match format {
+        Format::Table => views.table,
+        Format::Json => views.json,
+        Format::Csv => views.csv,
+    };
+    let printed = print(&view(result));
+    let saved = page.map_or(Ok(()), |page| page.write(&(views.html)(result)));
+    both(saved, printed)
+}
+
+/// How the command ends of which one part ended so and the other so. Nobody may miss why it failed, so what
+/// cannot be the end of the process is said here.
+pub(crate) fn both(first: Result<(), Failure>, second: Result<(), Failure>) -> Result<(), Failure> {
+    match (first, second) {
+        (Ok(()), end) | (end, Ok(()) | Err(Failure::ClosedPipe)) => end,
+        (Err(Failure::ClosedPipe), end) => end,
+        (first, second) => {
+            exit_code(second);
+            first
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use cellworks_report::{json, reproduction};
 use cellworks_reproduce::{Asked, Paper, built_in, reproduce};
 
 use crate::Failure;
-use crate::args::{Format, ReproduceArgs};
-use crate::output::{Page, print};
+use crate::args::ReproduceArgs;
+use crate::output::{Page, Views, show};
 use crate::progress::Progress;
 use crate::surroundings::environment_of_a_simulation;
 
@@ -30,16 +30,15 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     );
     progress.clear();
     let found = found.map_err(|error| Failure::Run(error.to_string()))?;
-    if let Some(page) = &page {
-        page.write(&reproduction::html(&found))?;
-    }
-    print(&match arguments.output.format {
-        Format::Table => reproduction::table(&found),
-        Format::Json => json::render(&found),
-        Format::Csv => reproduction::csv(&found),
-    })?;
-    if found.trust.trustworthy {
+    let views = Views {
+        table: reproduction::table,
+        csv: reproduction::csv,
+        json: json::render,
+        html: reproduction::html,
+    };
+    show(&found, &views, arguments.output.format, page.as_ref())?;
+    if found.envelope.trust.trustworthy {
         return Ok(());
     }
-    Err(Failure::Untrusted(found.trust.reasons))
+    Err(Failure::Untrusted(found.envelope.trust.reasons))
 }

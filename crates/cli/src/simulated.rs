@@ -5,19 +5,24 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cellworks_report::{Counters, ResourceCounters, Simulation, SpeCounters};
+use cellworks_machine::{Machine, Topology};
+use cellworks_report::{Counters, MachineInfo, ResourceCounters, Simulation, SpeCounters};
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
 
 use crate::Failure;
 use crate::args::{Hazards, SimulationArgs, span};
 use crate::output::Page;
+use crate::session::{End, Session, Steps};
 
 /// A simulated machine, ready to run.
 pub(crate) struct Simulated {
     pub sim: Sim,
-    /// How it is simulated, for reports.
-    pub how: Simulation,
-    pub trace: Trace,
+    /// What people call it.
+    title: String,
+    how: Simulation,
+    trace: Trace,
+    /// Whether somebody asked for its counters.
+    counters: bool,
 }
 
 /// The description of a machine by its name or file.
@@ -26,14 +31,18 @@ pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
 }
 
 impl Simulated {
-    /// Makes the machine; hazards are watched as `usual` unless the flags say how. The file of the trace is
-    /// there from now on.
+    /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as `usual`
+    /// unless the flags say how. The file of the trace is there from now on.
     pub fn build(
         description: Description,
         flags: &SimulationArgs,
         usual: HazardWatch,
         page: Option<&Page>,
+        check: impl FnOnce(&Topology) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
+        // What cannot be done is said before a file is written.
+        check(Sim::new(description.clone()).topology())?;
+        let title = description.title.clone();
         let how = Simulation {
             description: description.name.clone(),
             seed: flags.seed.unwrap_or(0),
@@ -65,24 +74,51 @@ impl Simulated {
         }
         Ok(Self {
             sim: builder.build(),
+            title,
             how,
             trace: Trace {
                 path: flags.trace.clone(),
                 lost,
             },
+            counters: flags.counters,
         })
+    }
+
+    /// The machine as reports have it.
+    pub fn info(&self) -> MachineInfo {
+        MachineInfo {
+            name: self.title.clone(),
+            ..MachineInfo::of(self.sim.topology(), Some(self.how.clone()))
+        }
+    }
+
+    /// Does the work of a session on the machine, and ends the session. `work` tells what it is handed
+    /// of each run what was done in it.
+    pub fn run<S: Steps>(
+        &self,
+        session: &Session<S>,
+        work: impl FnOnce(&mut dyn FnMut(&str)) -> End,
+    ) -> Result<(), Failure> {
+        let mut hazards = HazardsSeen::default();
+        let end = work(&mut |title| hazards.look(title, &self.sim));
+        session.warned(hazards.warnings());
+        if let (true, Some(counters)) = (self.counters, self.sim.counters()) {
+            session.counted(in_reports(&counters));
+        }
+        session.conclude(end)?;
+        self.trace.finish()
     }
 }
 
 /// The trace of a run, if one was asked for.
-pub(crate) struct Trace {
+struct Trace {
     path: Option<PathBuf>,
     lost: Lost,
 }
 
 impl Trace {
     /// Says after the run whether all of it was written.
-    pub fn finish(&self) -> Result<(), Failure> {
+    fn finish(&self) -> Result<(), Failure> {
         match (&self.path, lock(&self.lost).take()) {
             (Some(path), Some(error)) => Err(Failure::Run(format!(
                 "--trace: {} could not be written: {error}; write it to a disk that has room",
@@ -137,7 +173,7 @@ impl Drop for TraceFile {
 
 /// What the watch has seen in all runs so far.
 #[derive(Default)]
-pub(crate) struct HazardsSeen {
+struct HazardsSeen {
     /// The first ones, with what was measured.
     first: Vec<String>,
     all: u64,
@@ -148,7 +184,7 @@ impl HazardsSeen {
     const SHOWN: usize = 1;
 
     /// Takes down what was seen in the last run.
-    pub fn look(&mut self, title: &str, sim: &Sim) {
+    fn look(&mut self, title: &str, sim: &Sim) {
         let Some(counters) = sim.counters() else {
             return;
         };
@@ -159,7 +195,7 @@ impl HazardsSeen {
             .extend(counters.hazards.iter().take(room).map(titled));
     }
 
-    pub fn warnings(self) -> Vec<String> {
+    fn warnings(self) -> Vec<String> {
         let Self { mut first, all } = self;
         if all > first.len() as u64 {
             first.push(format!(
@@ -186,7 +222,7 @@ fn trace_at(path: &Path, page: Option<&Page>) -> Result<File, Failure> {
 }
 
 /// The counters as reports have them.
-pub(crate) fn in_reports(counters: &cellworks_sim::Counters) -> Counters {
+fn in_reports(counters: &cellworks_sim::Counters) -> Counters {
     let of_spe = |spe: &cellworks_sim::SpeCounters| SpeCounters {
         computing_ns: spe.computing.as_nanoseconds_f64(),
         waiting_for_dma_ns: spe.waiting_for_dma.as_nanoseconds_f64(),

@@ -6,6 +6,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cellworks_host::{Conditions, CpusError, Host, Watch};
 use cellworks_report::{CpuLeftOut, Environment};
 
+use crate::Failure;
+
+/// This computer as a machine. It stays to the end of the process, because Ctrl-C asks about it from a
+/// thread of its own.
+pub(crate) fn this_computer() -> Result<&'static Host, Failure> {
+    let host = Host::new().map_err(|error| Failure::Run(error.to_string()))?;
+    Ok(Box::leak(Box::new(host)))
+}
+
 /// What is known of the computer that is measured.
 pub(crate) struct Surroundings {
     host: &'static Host,
@@ -15,11 +24,12 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     /// Looks at the computer, which takes a quarter of a second, and watches it from then on.
-    pub fn of(host: &'static Host) -> Result<Self, CpusError> {
+    pub fn of(host: &'static Host) -> Result<Self, Failure> {
+        let failed = |error: CpusError| Failure::Run(error.to_string());
         Ok(Self {
             host,
-            before: host.conditions()?,
-            watch: host.watch()?,
+            before: host.conditions().map_err(failed)?,
+            watch: host.watch().map_err(failed)?,
         })
     }
 

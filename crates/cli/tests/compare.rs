@@ -107,7 +107,7 @@ fn a_file_that_this_user_may_not_read() {
 
 #[test]
 fn files_of_something_else() {
-    let what_to_do = "name what `cellworks stats --format json` printed";
+    let what_to_do = "name what `cellworks stats` or `cellworks run` printed with --format json";
     refused(
         "function,spes\nmailbox,1\n",
         &format!("is not JSON (expected ident at line 1 column 2); {what_to_do}"),
@@ -215,6 +215,78 @@ fn two_runs_in_every_form() {
         page.starts_with("<!DOCTYPE html>") && page.contains("mailbox"),
         "{page}"
     );
+}
+
+/// What `cellworks run` printed as JSON, in a file.
+fn program(folder: &Path, name: &str, arguments: &str) -> PathBuf {
+    let mut command = cellworks();
+    command.arg("run").args(arguments.split_whitespace());
+    let run = Run::of(command.args(["--machine", "qs20", "--format", "json"]));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let path = folder.join(name);
+    fs::write(&path, run.out).unwrap();
+    path
+}
+
+#[test]
+fn two_runs_of_a_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, arguments: &str| program(folder.path(), name, arguments);
+    let small = run("small.json", "aes --bytes 16k --block 1k --spes 1,2");
+    let again = run("again.json", "aes --bytes 16k --block 1k --spes 2,1");
+    let compared = compare(&small, &again, &["--format", "json"]);
+    assert_eq!((compared.code, compared.err.as_str()), (Some(0), ""));
+    let report = compared.report();
+    // Three ways, one SPE and two, and time, bandwidth and cycles of each: the same on any day.
+    let ratios = list(&report, "results");
+    assert_eq!(ratios.len(), 18);
+    for ratio in ratios {
+        assert_eq!(
+            (&ratio["kind"], &ratio["value"]),
+            (&json!("result"), &json!(1.0))
+        );
+    }
+    assert_eq!(report["summary"]["compared"], 18);
+    assert_eq!(report["summary"]["largest_deviation"], 0.0);
+
+    let fewer = run(
+        "fewer.json",
+        "aes --bytes 16k --block 512 --buffering single",
+    );
+    compare(&small, &fewer, &[]).refused(&format!(
+        "error: `{small}` and `{fewer}` have nothing in common: `{small}` has time, bandwidth, taken with 1 or 2 \
+         SPEs, `{fewer}` has time, bandwidth, taken with 1 SPE; run both with the same flags, and with as many \
+         SPEs\n",
+        small = small.display(),
+        fewer = fewer.display(),
+    ));
+}
+
+#[test]
+fn results_of_different_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let aes = program(
+        folder.path(),
+        "aes.json",
+        "aes --bytes 16k --buffering single",
+    );
+    let switch = program(
+        folder.path(),
+        "switch.json",
+        "switch --threads 1 --yields 10",
+    );
+    for (a, b, of_a, of_b) in [
+        (&RUNS.a, &aes, "stats", "run aes"),
+        (&aes, &RUNS.a, "run aes", "stats"),
+        (&aes, &switch, "run aes", "run switch"),
+    ] {
+        compare(a, b, &[]).refused(&format!(
+            "error: `{}` is what `cellworks {of_a}` printed, `{}` what `cellworks {of_b}` printed: they measure \
+             different things; run the same command for both\n",
+            a.display(),
+            b.display()
+        ));
+    }
 }
 
 #[test]

@@ -98,8 +98,61 @@ fn manual_pages_have_the_subcommands_and_flags() {
     assert!(page.contains("A.json") && page.contains("B.json"), "{page}");
 }
 
+/// The programs of `run`, as its page lists them.
+fn programs() -> Vec<String> {
+    let page = printed(&["man", "run"]);
+    let listed = page.lines().filter_map(|line| {
+        let name = line
+            .strip_prefix("cellworks\\-run\\-")?
+            .strip_suffix("(1)")?;
+        Some(name.replace("\\-", "-"))
+    });
+    listed.filter(|name| name != "help").collect()
+}
+
+#[test]
+fn every_program_has_a_page_and_completions() {
+    let programs = programs();
+    assert!(programs.contains(&"dma-latency".to_owned()), "{programs:?}");
+    let scripts = ["bash", "zsh", "fish"].map(|shell| printed(&["completions", shell]));
+    for program in &programs {
+        let page = printed(&["man", "run", program]);
+        let name = program.replace('-', "\\-");
+        for text in [
+            format!(".TH cellworks-run-{program} 1"),
+            format!("cellworks run {name}\\fR [OPTIONS]"),
+            format!("cellworks\\-run\\-{name} \\- "),
+            "\\-\\-machine".to_owned(),
+        ] {
+            assert!(page.contains(&text), "{text}: {page}");
+        }
+        for script in &scripts {
+            assert!(script.contains(program.as_str()), "{program}: {script}");
+        }
+    }
+    let page = printed(&["man", "run", "aes"]);
+    for flag in ["buffering", "threads", "cycles\\-per\\-byte"] {
+        assert!(page.contains(&format!("\\-\\-{flag}")), "{flag}: {page}");
+    }
+}
+
 #[test]
 fn a_manual_page_of_an_unknown_command() {
+    refused(
+        &["man", "run", "swich"],
+        &format!(
+            "error: swich: there is no such command; use one of {}, help\n",
+            programs().join(", ")
+        ),
+    );
+    refused(
+        &["man", "stats", "dmaget"],
+        "error: dmaget: `cellworks stats` has no commands; leave it out\n",
+    );
+    refused(
+        &["man", "run", "dma-latency", "8"],
+        "error: 8: `cellworks run dma-latency` has no commands; leave it out\n",
+    );
     refused(
         &["man", "statistics"],
         "error: statistics: there is no such command; use one of stats, run, compare, reproduce, machines, completions, man, help\n",

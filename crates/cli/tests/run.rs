@@ -243,6 +243,12 @@ fn bad_input_is_refused_with_what_to_do() {
 fn a_run_past_its_limit_fails_and_says_who_was_running() {
     let run = run(&format!("aes {SMALL} --buffering single --limit 1us"));
     assert_eq!(run.code, Some(1));
+    for text in [
+        "\nNot complete\n",
+        "\nNot measured\n- aes, single buffering, 1 SPE: the run ended before\n",
+    ] {
+        assert!(run.out.contains(text), "{}", run.out);
+    }
     assert!(
         run.err
             .contains("aes, single buffering, 1 SPE: the run was ended after"),

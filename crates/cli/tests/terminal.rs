@@ -9,9 +9,18 @@ use std::process::{Command, Stdio};
 use common::terminal::{interrupt, read_all, read_until, terminal, wait_for_handler};
 use common::tree::{Shape, Tree};
 use common::{Run, list, stats_command};
+use serde_json::Value;
 
 fn cellworks(arguments: &str) -> Command {
     let mut command = stats_command(arguments);
+    command.env("TERM", "xterm");
+    command
+}
+
+/// `cellworks run` with these arguments, to be run.
+fn program(arguments: &str) -> Command {
+    let mut command = common::cellworks();
+    command.arg("run").args(arguments.split_whitespace());
     command.env("TERM", "xterm");
     command
 }
@@ -78,22 +87,17 @@ fn ctrl_c_ends_it_with_130() {
     }
 }
 
-/// Everything, interrupted when its first measurements are finished: all of them are printed and on
-/// the page, and what was not measured is named.
-#[test]
-fn ctrl_c_in_the_middle_keeps_what_was_finished() {
-    let folder = tempfile::tempdir().unwrap();
-    let (json, html) = (folder.path().join("out.json"), folder.path().join("p.html"));
-    let (mut person, program) = terminal();
-    let mut command = cellworks("--format json --html");
-    command
-        .arg(&html)
-        .stdout(File::create(&json).unwrap())
-        .stderr(program);
+/// Runs a command on a terminal until one of `texts` was shown there, and presses Ctrl-C then. Returns the JSON,
+/// which says that it is not complete, and all that was shown.
+#[track_caller]
+fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
+    let (mut person, terminal) = terminal();
+    // A file, because nobody reads a pipe meanwhile.
+    let json = tempfile::NamedTempFile::new().unwrap();
+    command.stdout(json.reopen().unwrap()).stderr(terminal);
     let mut child = command.spawn().unwrap();
     drop(command);
-    // The third function that is measured, or a later one.
-    let mut shown = read_until(&mut person, &["signal, ", "dmaget ", "dmaput "]);
+    let mut shown = read_until(&mut person, texts);
     interrupt(&child);
     shown += &read_all(person);
     let run = Run {
@@ -101,9 +105,22 @@ fn ctrl_c_in_the_middle_keeps_what_was_finished() {
         out: std::fs::read_to_string(&json).unwrap(),
         err: String::new(),
     };
-    assert_eq!(run.code, Some(130));
+    assert_eq!(run.code, Some(130), "{shown:?}");
     let report = run.report();
     assert_eq!(report["complete"], false);
+    (report, shown)
+}
+
+/// Everything, interrupted when its first measurements are finished: all of them are printed and on
+/// the page, and what was not measured is named.
+#[test]
+fn ctrl_c_in_the_middle_keeps_what_was_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("p.html");
+    let mut command = cellworks("--format json --html");
+    command.arg(&html);
+    // The third function that is measured, or a later one.
+    let (report, shown) = interrupted(command, &["signal, ", "dmaget ", "dmaput "]);
     let measured = list(&report, "measurements");
     let functions: Vec<_> = measured.iter().map(|one| &one["function"]).collect();
     assert!(functions.len() >= 2, "{functions:?}");
@@ -126,6 +143,61 @@ fn ctrl_c_in_the_middle_keeps_what_was_finished() {
     is_clean(&shown);
 }
 
+/// A program with hundreds of runs, interrupted after the first two: those that were finished are printed and on
+/// the page, and the others are named.
+#[test]
+fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("p.html");
+    let mut command = program(
+        "aes --machine qs20 --bytes 64k --block 512 --spes 1-16 --threads 1-60 --format json --html",
+    );
+    command.arg(&html);
+    let (report, shown) = interrupted(command, &[" threads, 1 SPE"]);
+    let results = list(&report, "results");
+    let bandwidths = results
+        .iter()
+        .filter(|result| result["name"] == "bandwidth");
+    let finished = bandwidths.count();
+    assert!(finished >= 2, "{results:?}");
+    assert_eq!(results[0]["parameters"]["buffering"], "single");
+    let left = list(&report, "not_measured");
+    assert_eq!(finished + left.len(), 16 * 62);
+    assert!(
+        left.iter().all(|left| left["why"] == "interrupted"),
+        "{left:?}"
+    );
+    let page = std::fs::read_to_string(&html).unwrap();
+    for text in ["Not complete", "aes, 60 threads, 16 SPEs", "interrupted"] {
+        assert!(page.contains(text), "{text}");
+    }
+
+    let last = shown.lines().last().unwrap();
+    let expected = format!("interrupted: {finished} of 992 runs were finished");
+    assert!(last.contains(&expected), "{shown:?}");
+    is_clean(&shown);
+}
+
+/// The fourth run computes for an hour, so Ctrl-C prints in its place what the first three have found.
+#[test]
+fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
+    let command =
+        program("overlap --bytes 16m --threads 2 --cycles-per-byte 1000000 --format json");
+    let (report, shown) = interrupted(command, &["3/6"]);
+    let results = list(&report, "results").iter();
+    let ways: Vec<_> = results
+        .filter(|result| result["name"] == "taken")
+        .map(|result| &result["parameters"]["buffering"])
+        .collect();
+    assert_eq!(ways, ["single", "double", "threads"]);
+    assert_eq!(list(&report, "not_measured").len(), 3);
+    assert!(
+        shown.contains("interrupted: 3 of 6 runs were finished"),
+        "{shown:?}"
+    );
+    is_clean(&shown);
+}
+
 /// A matrix of 2016 pairs has those that were measured before somebody pressed Ctrl-C.
 #[test]
 fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
@@ -136,28 +208,10 @@ fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
         threads: 2,
     };
     let tree = Tree::new(shape, "A processor of 64 CPUs");
-    let folder = tempfile::tempdir().unwrap();
-    let json = folder.path().join("out.json");
-    let (mut person, program) = terminal();
     let mut command = cellworks("--matrix mailbox --full --format json");
-    command
-        .env("CELLWORKS_FSROOT", tree.root())
-        .stdout(File::create(&json).unwrap())
-        .stderr(program);
-    let mut child = command.spawn().unwrap();
-    drop(command);
+    command.env("CELLWORKS_FSROOT", tree.root());
     // Once all pairs are counted, at least one was measured.
-    let mut shown = read_until(&mut person, &["/2016 "]);
-    interrupt(&child);
-    shown += &read_all(person);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let run = Run {
-        code: Some(130),
-        out: std::fs::read_to_string(&json).unwrap(),
-        err: String::new(),
-    };
-    let report = run.report();
-    assert_eq!(report["complete"], false);
+    let (report, shown) = interrupted(command, &["/2016 "]);
     let matrix = &report["matrices"][0];
     let measured = matrix["pairs_measured"].as_u64().unwrap();
     assert_eq!(matrix["pairs"], 2016);

@@ -19,7 +19,7 @@ const MATRIX_HEADER: &str =
 pub fn render(report: &Report) -> String {
     let (header, lines): (_, Vec<String>) =
         if report.measurements.is_empty() && !report.matrices.is_empty() {
-            let machine = &report.machine;
+            let machine = &report.envelope.machine;
             let matrices = report.matrices.iter();
             let lines = matrices.flat_map(|matrix| pairs(matrix, machine));
             (MATRIX_HEADER, lines.collect())
@@ -110,8 +110,8 @@ mod tests {
             function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,chains,\
             loading_spes,iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
             p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n\
-            mailbox,2,0,,spe-spe,,,,,,,1000,12,120,1,165,150,160,210,1060,158,162,\n\
-            dmaget,1,0,0,memory-spe,shared,1024,,,,,1000,12,120,1,805,790,800,850,1700,792,808,1280000000\n";
+            mailbox,2,0,,spe-spe,,,,,,,100000,12,4000,7,163.2,150.39999999999998,160,208,1440,158,162,\n\
+            dmaget,1,0,0,memory-spe,shared,1024,,,,,100000,12,4000,7,816,752,800,1040,7200,792,808,1280000000\n";
         // Its matrices are left out.
         assert_eq!(render(&report), expected);
     }
@@ -121,7 +121,7 @@ mod tests {
         let mut report = made_up::report();
         report.measurements.clear();
         report.matrices[0].one_way_ns[1][0] = None;
-        report.machine.spe_places = vec!["CPU 0, thread 1".to_owned()];
+        report.envelope.machine.spe_places = vec!["CPU 0, thread 1".to_owned()];
         let expected = "\
             primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n\
             atomic,compare-and-swap,,0,1,\"CPU 0, thread 1\",,50\n\
@@ -129,7 +129,7 @@ mod tests {
             copy,,1048576,1,0,,\"CPU 0, thread 1\",50000\n";
         assert_eq!(render(&report), expected);
         // An interrupted matrix is still one.
-        report.matrices = vec![made_up::matrix(Primitive::Signal, 60.0)];
+        report.matrices = vec![made_up::pair(Primitive::Signal, 60.0)];
         report.matrices[0].one_way_ns = vec![vec![None; 2]; 2];
         assert_eq!(render(&report), MATRIX_HEADER);
     }

@@ -7,9 +7,13 @@
 //!                              └─► html    one file with curves and heat maps
 //! ```
 //!
-//! A [`Report`] is computed once, and every view only shows what is in it. [`read()`] takes one back from
-//! its JSON, and [`Comparison`] sets two side by side. A [`Reproduction`] sets simulated numbers beside
-//! published ones, and a [`ProgramReport`] is what programs found.
+//! A [`Report`] is computed once, and every view only shows what is in it. A [`ProgramReport`] is what
+//! programs found. [`read()`] takes either back from its JSON, and [`Comparison`] sets two of a kind side by
+//! side. A [`Reproduction`] sets simulated numbers beside published ones. All of them have one [`Envelope`].
+
+// Test data is shared with the tests beside this crate, which see it from outside.
+#[cfg(test)]
+extern crate self as cellworks_report;
 
 pub mod compare;
 mod counters;
@@ -19,6 +23,7 @@ pub mod html;
 pub mod json;
 pub mod machines;
 #[cfg(test)]
+#[path = "../tests/made_up/mod.rs"]
 mod made_up;
 pub mod program;
 mod read;
@@ -36,7 +41,7 @@ use serde::{Deserialize, Serialize};
 pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
-pub use read::{ReadError, read};
+pub use read::{Measured, ReadError, read};
 pub use reproduction::Reproduction;
 pub use text::{bandwidth, size, time, title};
 
@@ -44,21 +49,29 @@ pub use text::{bandwidth, size, time, title};
 /// added.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The result of a run.
+/// What all results have in common, whatever command found them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
+pub struct Envelope {
     /// The version of the form of this object.
     pub schema_version: u32,
-    /// What was measured.
+    /// The machine that was measured, or simulated; of several the first.
     pub machine: MachineInfo,
-    /// What measured it, and when.
+    /// What measured or simulated it, and when; of several runs that of the first.
     pub environment: Environment,
     /// The command that found it, such as `stats`.
     pub command: String,
     /// Whether the numbers can be relied upon.
     pub trust: Trust,
-    /// Whether everything was measured that should have been; an interrupted run is not complete.
+    /// Whether everything was done that should have been; an interrupted run is not complete.
     pub complete: bool,
+}
+
+/// What `cellworks stats` has measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// What all results have in common.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// What was not measured, and why.
     pub not_measured: Vec<NotMeasured>,
     /// Single operations, in the order in which they were measured.
@@ -241,6 +254,30 @@ pub struct NotMeasured {
     pub what: String,
     /// Why not.
     pub why: String,
+}
+
+impl Envelope {
+    /// The envelope of what a command has found, in the present form; it can be relied upon if there are no
+    /// `reasons` against it.
+    pub fn new(
+        command: &str,
+        machine: MachineInfo,
+        environment: Environment,
+        reasons: Vec<String>,
+        complete: bool,
+    ) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            machine,
+            environment,
+            command: command.to_owned(),
+            trust: Trust {
+                trustworthy: reasons.is_empty(),
+                reasons,
+            },
+            complete,
+        }
+    }
 }
 
 impl MachineInfo {

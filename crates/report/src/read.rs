@@ -4,12 +4,16 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::{Report, SCHEMA_VERSION};
+use crate::{Envelope, ProgramReport, Report, SCHEMA_VERSION};
+
+/// What to do about a file that is no report.
+const NAME_A_REPORT: &str =
+    "name what `cellworks stats` or `cellworks run` printed with --format json";
 
 /// Why a file cannot be used as a report. Every message names the file and says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +59,7 @@ pub enum ReadError {
         line: usize,
     },
     /// It is something else.
-    #[error("`{}` is not JSON ({what}); name what `cellworks stats --format json` printed", .path.display())]
+    #[error("`{}` is not JSON ({what}); {NAME_A_REPORT}", .path.display())]
     NotJson {
         /// The file.
         path: PathBuf,
@@ -63,7 +67,7 @@ pub enum ReadError {
         what: String,
     },
     /// It is JSON of something else.
-    #[error("`{}` is JSON, but not a report of cellworks ({what}); name what `cellworks stats --format json` printed", .path.display())]
+    #[error("`{}` is JSON, but not a report of cellworks ({what}); {NAME_A_REPORT}", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -87,7 +91,7 @@ pub enum ReadError {
         found: u64,
     },
     /// Another command wrote it.
-    #[error("`{}` is what `cellworks {command}` printed, which has no measurements; name what `cellworks stats --format json` printed", .path.display())]
+    #[error("`{}` is what `cellworks {command}` printed, which has no measurements; {NAME_A_REPORT}", .path.display())]
     NoMeasurements {
         /// The file.
         path: PathBuf,
@@ -102,6 +106,44 @@ pub enum ReadError {
     },
 }
 
+/// What two reports are compared by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// By `cellworks stats`.
+    Stats(Report),
+    /// By a program that `cellworks run` ran.
+    Program(ProgramReport),
+}
+
+impl Measured {
+    /// What all results have in common.
+    pub fn envelope(&self) -> &Envelope {
+        match self {
+            Self::Stats(report) => &report.envelope,
+            Self::Program(report) => &report.envelope,
+        }
+    }
+
+    /// The command that printed it, with the program if there is one: `stats`, or `run aes`.
+    pub fn printed_by(&self) -> String {
+        match self {
+            Self::Stats(_) => "stats".to_owned(),
+            Self::Program(report) => format!("run {}", report.program),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Stats(report) => {
+                report.measurements.is_empty()
+                    && report.matrices.is_empty()
+                    && report.results.is_empty()
+            }
+            Self::Program(report) => report.results.is_empty(),
+        }
+    }
+}
+
 /// The fields that say which others to expect.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
@@ -111,7 +153,7 @@ struct Head {
     measurements: Option<IgnoredAny>,
 }
 
-/// Reads what `cellworks stats --format json` wrote. Fields that are not known are passed over, and
+/// Reads what `cellworks stats` or `cellworks run` wrote with `--format json`. Fields that are not known are passed over, and
 /// control characters become `\u{fffd}`, in the report and in errors: the file may come from
 /// elsewhere, and what is in it is shown on a terminal.
 ///
@@ -120,7 +162,7 @@ struct Head {
 /// # Errors
 ///
 /// [`ReadError`] if the file is not such a report, or has no results.
-pub fn read(path: &Path) -> Result<Report, ReadError> {
+pub fn read(path: &Path) -> Result<Measured, ReadError> {
     let file = || path.to_owned();
     let text = fs::read(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => ReadError::Missing { path: file() },
@@ -164,19 +206,30 @@ pub fn read(path: &Path) -> Result<Report, ReadError> {
             found,
         });
     }
-    if head.measurements.is_none() && head.command != "stats" {
+    let is_program = head.command == "run";
+    if !is_program && head.measurements.is_none() && head.command != "stats" {
         return Err(ReadError::NoMeasurements {
             path: file(),
             command: shown(&head.command),
         });
     }
-    let report: Report = serde_json::from_slice(&text).map_err(explain)?;
-    if report.measurements.is_empty() && report.matrices.is_empty() && report.results.is_empty() {
+    let measured = if is_program {
+        Measured::Program(parsed(&text).map_err(explain)?)
+    } else {
+        Measured::Stats(parsed(&text).map_err(explain)?)
+    };
+    if measured.is_empty() {
         return Err(ReadError::NothingMeasured { path: file() });
     }
-    let mut json = serde_json::to_value(report).map_err(explain)?;
+    Ok(measured)
+}
+
+/// A report without control characters.
+fn parsed<R: Serialize + DeserializeOwned>(text: &[u8]) -> serde_json::Result<R> {
+    let report: R = serde_json::from_slice(text)?;
+    let mut json = serde_json::to_value(report)?;
     show(&mut json);
-    serde_json::from_value(json).map_err(explain)
+    serde_json::from_value(json)
 }
 
 /// Replaces control characters in all strings.
@@ -255,7 +308,21 @@ mod tests {
         let path = directory.path().join("report.json");
         let report = made_up::report();
         fs::write(&path, crate::json::render(&report)).unwrap();
-        assert_eq!(read(&path).unwrap(), report);
+        assert_eq!(read(&path).unwrap(), Measured::Stats(report));
+    }
+
+    #[test]
+    fn what_a_program_found_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("aes.json");
+        let mut report = made_up::program();
+        fs::write(&path, crate::json::render(&report)).unwrap();
+        assert_eq!(read(&path).unwrap(), Measured::Program(report.clone()));
+        report.results.clear();
+        assert_eq!(
+            said_about(&serde_json::to_value(report).unwrap()),
+            "`report.json` has nothing in it that was measured: the run ended too early, so measure again"
+        );
     }
 
     #[test]
@@ -266,7 +333,7 @@ mod tests {
         report["invented"] = json!([1, 2]);
         report["measurements"][0]["parameters"]["invented"] = json!("yes");
         fs::write(&path, report.to_string()).unwrap();
-        assert_eq!(read(&path).unwrap(), made_up::report());
+        assert_eq!(read(&path).unwrap(), Measured::Stats(made_up::report()));
     }
 
     #[test]
@@ -343,13 +410,13 @@ mod tests {
     fn what_is_not_json_is_said_with_its_place() {
         assert_eq!(
             said(b"function,spes\nmailbox,1\n"),
-            "`report.json` is not JSON (expected ident at line 1 column 2); name what `cellworks stats --format \
-             json` printed"
+            "`report.json` is not JSON (expected ident at line 1 column 2); name what `cellworks stats` or \
+             `cellworks run` printed with --format json"
         );
         assert_eq!(
             said(b"\x7fELF\x02"),
-            "`report.json` is not JSON (expected value at line 1 column 1); name what `cellworks stats --format \
-             json` printed"
+            "`report.json` is not JSON (expected value at line 1 column 1); name what `cellworks stats` or \
+             `cellworks run` printed with --format json"
         );
         let two = crate::json::render(&made_up::report()).repeat(2);
         let lines = two.lines().count() / 2;
@@ -357,7 +424,7 @@ mod tests {
             said(two.as_bytes()),
             format!(
                 "`report.json` is not JSON (trailing characters at line {} column 1); name what `cellworks \
-                 stats --format json` printed",
+                 stats` or `cellworks run` printed with --format json",
                 lines + 1
             )
         );
@@ -368,12 +435,14 @@ mod tests {
         assert_eq!(
             said(b"{\"dependencies\": {}}"),
             "`report.json` is JSON, but not a report of cellworks (missing field `schema_version` at line 1 \
-             column 20); name what `cellworks stats --format json` printed"
+             column 20); name what `cellworks stats` or `cellworks run` printed \
+             with --format json"
         );
         assert_eq!(
             said(b"42"),
             "`report.json` is JSON, but not a report of cellworks (invalid type: integer `42`, expected an \
-             object at line 1 column 2); name what `cellworks stats --format json` printed"
+             object at line 1 column 2); name what `cellworks stats` or `cellworks run` printed \
+             with --format json"
         );
         let mut report = sound();
         report.as_object_mut().unwrap().remove("machine");
@@ -391,13 +460,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.json");
         let mut report = made_up::report();
-        report.machine.name = "a \u{1b}[31mred\u{7}\u{9b}m machine\n".to_owned();
+        report.envelope.machine.name = "a \u{1b}[31mred\u{7}\u{9b}m machine\n".to_owned();
         let parameters = json!({"odd\r": "\u{8}text"});
         report.results[0].parameters = serde_json::from_value(parameters).unwrap();
         fs::write(&path, crate::json::render(&report)).unwrap();
-        let read = read(&path).unwrap();
+        let Measured::Stats(read) = read(&path).unwrap() else {
+            panic!("`stats` wrote it");
+        };
         assert_eq!(
-            read.machine.name,
+            read.envelope.machine.name,
             "a \u{fffd}[31mred\u{fffd}\u{fffd}m machine\u{fffd}"
         );
         assert_eq!(
@@ -438,7 +509,7 @@ mod tests {
         assert_eq!(
             said_about(&json!({"schema_version": 1, "command": "compare", "results": []})),
             "`report.json` is what `cellworks compare` printed, which has no measurements; name what `cellworks \
-             stats --format json` printed"
+             stats` or `cellworks run` printed with --format json"
         );
     }
 

@@ -103,7 +103,7 @@ mod tests {
     use jsonschema::Validator;
 
     use super::*;
-    use crate::made_up;
+    use crate::{Measured, made_up};
 
     fn validator(schema: &Value) -> Validator {
         jsonschema::validator_for(schema).expect("the schema is one")
@@ -116,7 +116,12 @@ mod tests {
     fn comparison() -> Value {
         let (a, mut b) = (made_up::report(), made_up::bare());
         b.measurements[0].median_interval_ns = None;
-        let comparison = Comparison::of(&a, &b, ["a.json", "b.json"]).unwrap();
+        let comparison = Comparison::of(
+            &Measured::Stats(a),
+            &Measured::Stats(b),
+            ["a.json", "b.json"],
+        )
+        .unwrap();
         serde_json::to_value(comparison).unwrap()
     }
 

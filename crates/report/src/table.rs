@@ -63,18 +63,18 @@ const OUTLIERS: &str = "outliers";
 
 /// The report as a table; titles and heat maps carry ANSI styles.
 pub fn render(report: &Report) -> String {
-    let machine = &report.machine;
+    let machine = &report.envelope.machine;
     let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
     if let Some(simulation) = &machine.simulation {
         text += &text::wrapped(&text::simulation(simulation), "  ");
     }
-    if let Some(host) = &report.environment.host {
+    if let Some(host) = &report.envelope.environment.host {
         text += &surroundings(host);
     }
-    for (heading, reasons) in text::doubts(report) {
+    for (heading, reasons) in text::doubts(&report.envelope) {
         text += &section(heading, reasons);
     }
-    text += &section("Warnings", report.environment.warnings.clone());
+    text += &section("Warnings", report.envelope.environment.warnings.clone());
     for group in report
         .measurements
         .chunk_by(|a, b| a.function == b.function)
@@ -111,7 +111,7 @@ pub fn render(report: &Report) -> String {
 
 /// What was not measured, and why. Of many with one reason only the first ones are named; JSON has
 /// them all.
-fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
+pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
     let reasons = missing.chunk_by(|a, b| a.why == b.why);
     let lines = reasons.flat_map(|same| {
         let named = if same.len() > NAMED {
@@ -154,7 +154,7 @@ fn surroundings(host: &Conditions) -> String {
 }
 
 /// A heading and its points, each wrapped; nothing if there are none.
-fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
     let points: String = points
         .into_iter()
         .map(|point| text::wrapped(&format!("- {point}"), "  "))

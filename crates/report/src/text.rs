@@ -9,7 +9,7 @@ use cellworks_stats::{
 
 use serde_json::Value;
 
-use crate::{Conditions, CpuLeftOut, MachineInfo, Report, Simulation};
+use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Simulation};
 
 /// Titles in tables.
 const TITLE: Style = Style::new().bold();
@@ -272,17 +272,17 @@ fn ranges(mut numbers: Vec<u32>) -> String {
     ranges.collect::<Vec<_>>().join(", ")
 }
 
-/// Why the numbers of a report should be read with care: a heading and sentences for each kind.
-pub(crate) fn doubts(report: &Report) -> Vec<(&'static str, Vec<String>)> {
+/// Why the numbers of a result should be read with care: a heading and sentences for each kind.
+pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
     let mut doubts = Vec::new();
-    if !report.trust.trustworthy {
-        let mut reasons = report.trust.reasons.clone();
+    if !envelope.trust.trustworthy {
+        let mut reasons = envelope.trust.reasons.clone();
         if reasons.is_empty() {
             reasons.push("The run does not say why.".to_owned());
         }
         doubts.push(("Not trustworthy", reasons));
     }
-    if !report.complete {
+    if !envelope.complete {
         let sentence = "The run ended early: what is shown was measured, but more was meant to be.";
         doubts.push(("Not complete", vec![sentence.to_owned()]));
     }
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn cpus_with_one_reason_are_named_together() {
-        let mut host = made_up::report().environment.host.unwrap();
+        let mut host = made_up::report().envelope.environment.host.unwrap();
         let left_out = |cpu, why: &str| CpuLeftOut {
             cpu,
             why: why.to_owned(),

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use cellworks_report::{Comparison, Report, compare, html, reproduction};
+use cellworks_report::{Comparison, Measured, Report, compare, html, program, reproduction};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::Emulation::{
@@ -359,7 +359,12 @@ fn a_comparison_of_two_days_can_be_read() {
         interval.low *= factor;
         interval.high *= factor;
     }
-    let comparison = Comparison::of(&a, &b, ["monday.json", "tuesday.json"]).unwrap();
+    let comparison = Comparison::of(
+        &Measured::Stats(a),
+        &Measured::Stats(b),
+        ["monday.json", "tuesday.json"],
+    )
+    .unwrap();
     let page = Opened::page("comparison", &compare::html(&comparison));
     page.check();
     assert_eq!(page.text("h1"), "tuesday.json compared with monday.json");
@@ -425,7 +430,7 @@ fn a_matrix_of_576_spes_opens() {
     let mut report = empty(576, 96);
     let mut some = times(576, 96);
     some[100][200] = None;
-    report.matrices = vec![matrix(&report.machine, some)];
+    report.matrices = vec![matrix(&report.envelope.machine, some)];
     let page = Opened::report("576-spes", &report);
     page.check();
     let middle = |spe: usize| (spe as f64 + 0.5) / 576.0;
@@ -446,11 +451,28 @@ fn a_report_of_nothing_opens_and_so_do_the_files_that_were_named() {
 }
 
 #[test]
-fn a_reproduction_of_two_papers_can_be_read() {
-    let page = Opened::page(
-        "reproduction",
-        &reproduction::html(&made_up::reproduction()),
+fn a_program_can_be_read_and_compared() {
+    let report = made_up::program();
+    let page = Opened::page("program", &program::html(&report));
+    page.check();
+    assert_eq!(page.text("h1"), "overlap on a blade");
+    assert_eq!(
+        page.hover("#figures .chart .s0 circle:last-of-type", 0.5, 0.5),
+        "double\n11.7 cycles/byte\n875 MB/s"
     );
+    let mut slower = report.clone();
+    slower.results[0].value /= 2.0;
+    let both = [report, slower].map(Measured::Program);
+    let comparison = Comparison::of(&both[0], &both[1], ["monday.json", "tuesday.json"]).unwrap();
+    let page = Opened::page("comparison-of-programs", &compare::html(&comparison));
+    page.check();
+    assert_eq!(page.text("#summary p"), "4 results in both.");
+    assert_eq!(page.hover("#ratios svg", 0.5, 0.5), "0.500 times");
+}
+
+#[test]
+fn a_reproduction_of_two_papers_can_be_read() {
+    let page = Opened::page("reproduction", &reproduction::html(&made_up::two_papers()));
     page.check();
     assert_eq!(page.text("h1"), "2 sources, simulated");
     assert_eq!(

@@ -32,9 +32,9 @@ fn nothing_is_loaded() {
 #[test]
 fn names_are_text_and_not_elements() {
     let mut report = captured_64_cores();
-    report.machine.name = "</title><script>alert(1)</script>&amp;".to_owned();
-    report.machine.spe_places[3] = "</script><b>".to_owned();
-    report.environment.warnings = vec!["<b onclick='x'>".to_owned()];
+    report.envelope.machine.name = "</title><script>alert(1)</script>&amp;".to_owned();
+    report.envelope.machine.spe_places[3] = "</script><b>".to_owned();
+    report.envelope.environment.warnings = vec!["<b onclick='x'>".to_owned()];
     let html = html::render(&report);
     assert!(html.contains("&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;"));
     assert!(!html.contains("<script>alert"));
@@ -154,7 +154,7 @@ fn heat_maps_have_a_legend_from_end_to_end_of_their_colours() {
 #[test]
 fn matrices_of_576_spes_stay_small() {
     let mut report = empty(576, 96);
-    report.matrices = vec![matrix(&report.machine, times(576, 96))];
+    report.matrices = vec![matrix(&report.envelope.machine, times(576, 96))];
     let bytes = html::render(&report).len();
     assert!((1 << 20..3 << 20).contains(&bytes), "{bytes}");
 }

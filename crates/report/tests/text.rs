@@ -18,7 +18,7 @@ fn plain(styled: &str) -> String {
 }
 
 fn heat_map_of(spes: usize, cell: usize) -> String {
-    let machine = empty(spes, cell).machine;
+    let machine = empty(spes, cell).envelope.machine;
     let matrix = matrix(&machine, times(spes, cell));
     let text = plain(&heat_map::render(&matrix, &machine));
     assert_fits(&text);
@@ -58,7 +58,10 @@ fn heat_maps_of_2_and_16_spes_have_a_number_for_each_pair() {
 #[test]
 fn heat_maps_of_64_and_576_spes_have_medians_of_blocks() {
     let report = captured_64_cores();
-    let text = plain(&heat_map::render(&report.matrices[0], &report.machine));
+    let text = plain(&heat_map::render(
+        &report.matrices[0],
+        &report.envelope.machine,
+    ));
     assert_fits(&text);
     insta::assert_snapshot!("64_spes", text);
     insta::assert_snapshot!("576_spes", heat_map_of(576, 96));
@@ -66,7 +69,7 @@ fn heat_maps_of_64_and_576_spes_have_medians_of_blocks() {
 
 #[test]
 fn pairs_that_were_not_measured_are_blank() {
-    let machine = empty(3, 3).machine;
+    let machine = empty(3, 3).envelope.machine;
     let mut some = times(3, 3);
     some[0][2] = None;
     let text = plain(&heat_map::render(&matrix(&machine, some), &machine));
@@ -80,7 +83,7 @@ fn pairs_that_were_not_measured_are_blank() {
 
 #[test]
 fn cells_are_coloured_and_near_pairs_differ_from_far_ones() {
-    let machine = empty(8, 4).machine;
+    let machine = empty(8, 4).envelope.machine;
     let text = heat_map::render(&matrix(&machine, times(8, 4)), &machine);
     // The ends of viridis.
     assert!(text.contains("48;2;68;1;84m"), "{text:?}");

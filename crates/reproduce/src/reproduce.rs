@@ -8,7 +8,7 @@ use cellworks_report::reproduction::{
     Curve, CurvePoint, PaperInfo, Published, Reproduced, ReproducedFigure, ReproducedPanel,
     Reproduction, ReproductionSummary, ShapeRange,
 };
-use cellworks_report::{Environment, MachineInfo, SCHEMA_VERSION, Trust};
+use cellworks_report::{Envelope, Environment, MachineInfo};
 use cellworks_sim::Sim;
 
 use crate::experiment::{Experiment, Lookup, Simulation};
@@ -82,18 +82,12 @@ pub fn reproduce(
         .iter()
         .filter_map(|row| Some(format!("{}: {}", row.name, row.failed.as_ref()?)))
         .collect();
+    let is_complete = reasons.is_empty();
     let mut machines = machines.into_iter();
+    let machine = machines.next().expect("each paper is about a machine");
     Ok(Reproduction {
-        schema_version: SCHEMA_VERSION,
-        machine: machines.next().expect("each paper is about a machine"),
+        envelope: Envelope::new("reproduce", machine, environment, reasons, is_complete),
         other_machines: machines.collect(),
-        environment,
-        command: "reproduce".to_owned(),
-        complete: reasons.is_empty(),
-        trust: Trust {
-            trustworthy: reasons.is_empty(),
-            reasons,
-        },
         papers: asked.papers.iter().map(info).collect(),
         summary: ReproductionSummary::of(&results),
         results,

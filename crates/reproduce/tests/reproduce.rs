@@ -111,9 +111,9 @@ fn number<'a>(of: &'a Reproduction, name: &str) -> &'a Reproduced {
 fn numbers_of_every_kind_are_simulated_and_compared() {
     let found = reproduced(MINE, false).unwrap();
     assert!(
-        found.trust.trustworthy && found.complete,
+        found.envelope.trust.trustworthy && found.envelope.complete,
         "{:?}",
-        found.trust
+        found.envelope.trust
     );
     let tick = number(&found, "tick");
     assert!((tick.value.unwrap() - 69.84).abs() < 0.01);
@@ -193,11 +193,11 @@ fn progress_counts_every_simulation_once() {
 fn a_simulation_that_fails_is_named_and_the_others_go_on() {
     let text = MINE.replace("spes = 4, root_per_cell", "spes = 32, root_per_cell");
     let found = reproduced(&text, false).unwrap();
-    assert!(!found.trust.trustworthy && !found.complete);
-    let name = &found.machine.name;
+    assert!(!found.envelope.trust.trustworthy && !found.envelope.complete);
+    let name = &found.envelope.machine.name;
     let why = format!("it needs 32 SPEs, and {name} has 16");
     assert_eq!(
-        found.trust.reasons,
+        found.envelope.trust.reasons,
         [format!("barrier: {why}"), format!("grows: {why}")]
     );
     assert_eq!(number(&found, "barrier").failed, Some(why));

@@ -2,26 +2,24 @@
 
 mod args;
 mod dma_latency;
+mod found;
 mod list;
-mod session;
-
-use std::sync::Arc;
 
 use cellworks_apps::{ParameterError, Program, ProgramError};
-use cellworks_host::Host;
 use cellworks_machine::{Machine, Topology};
 use cellworks_report::MachineInfo;
-use cellworks_sim::{HazardWatch, Sim};
+use cellworks_sim::HazardWatch;
 
 pub(crate) use args::RunArgs;
 
 use crate::Failure;
 use crate::args::{CommonArgs, first_given};
 use crate::output::Page;
-use crate::simulated::{HazardsSeen, Simulated, in_reports, load};
-use crate::surroundings::Surroundings;
+use crate::session::{End, Session};
+use crate::simulated::{Simulated, load};
+use crate::surroundings::{Surroundings, this_computer};
 use args::{Asked, ProgramArgs, flag_of};
-use session::{End, Session};
+use found::Found;
 
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     match &arguments.program {
@@ -72,13 +70,12 @@ fn on_host<P: Program + Clone + Send + 'static>(
     page: Option<Page>,
     check: Check<'_>,
 ) -> Result<(), Failure> {
-    let run_failed = |error: &dyn std::error::Error| Failure::Run(error.to_string());
-    // Ctrl-C asks about it from a thread of its own, as long as the process lives.
-    let host: &'static Host = Box::leak(Box::new(Host::new().map_err(|e| run_failed(&e))?));
+    let host = this_computer()?;
     check(host.topology())?;
-    let surroundings = Surroundings::of(host).map_err(|e| run_failed(&e))?;
+    let surroundings = Surroundings::of(host)?;
     let machine = MachineInfo::of(host.topology(), None);
-    let session = Session::begin(machine, Some(surroundings), programs, common, page);
+    let found = Found::nothing_of(programs);
+    let session = Session::begin(machine, Some(surroundings), found, common, page);
     session.conclude(run_all(host, programs, &session, &mut |_| {}))
 }
 
@@ -89,34 +86,21 @@ fn on_simulated<P: Program + Clone + Send + 'static>(
     check: Check<'_>,
 ) -> Result<(), Failure> {
     let description = load(&common.machine)?;
-    let title = description.title.clone();
-    // What cannot be done is said before a file is written.
-    check(Sim::new(description.clone()).topology())?;
     let flags = &common.simulation;
-    let Simulated { sim, how, trace } =
-        Simulated::build(description, flags, HazardWatch::Warn, page.as_ref())?;
-    let machine = MachineInfo {
-        name: title,
-        ..MachineInfo::of(sim.topology(), Some(how))
-    };
-    let session = Session::begin(machine, None, programs, common, page);
-    let mut hazards = HazardsSeen::default();
-    let end = run_all(&sim, programs, &session, &mut |title| {
-        hazards.look(title, &sim);
-    });
-    session.warned(hazards.warnings());
-    if let (true, Some(counters)) = (flags.counters, sim.counters()) {
-        session.counted(in_reports(&counters));
-    }
-    session.conclude(end)?;
-    trace.finish()
+    let usual = HazardWatch::Warn;
+    let machine = Simulated::build(description, flags, usual, page.as_ref(), check)?;
+    let found = Found::nothing_of(programs);
+    let session = Session::begin(machine.info(), None, found, common, page);
+    machine.run(&session, |after| {
+        run_all(&machine.sim, programs, &session, after)
+    })
 }
 
 /// Runs each program; `after` is told of each what has run.
 fn run_all<M: Machine, P: Program + Clone + Send + 'static>(
     machine: &M,
     programs: &[P],
-    session: &Arc<Session<P>>,
+    session: &Session<Found<P>>,
     after: &mut dyn FnMut(&str),
 ) -> End {
     for (step, program) in programs.iter().enumerate() {
@@ -127,7 +111,7 @@ fn run_all<M: Machine, P: Program + Clone + Send + 'static>(
         session.progress().at(step, programs.len());
         session.progress().about(title.clone());
         match program.run(machine) {
-            Ok(quantities) => session.found(program.clone(), quantities),
+            Ok(quantities) => session.update(|found| found.ran(program.clone(), quantities)),
             Err(ProgramError::Parameter(error)) => return End::Refused(explain(&error)),
             Err(error @ ProgramError::LocalStore(_)) => {
                 return End::Refused(format!("--block: {title}: {error}"));

@@ -1,22 +1,23 @@
 //! `cellworks stats`: measures, and prints what was measured.
 
 mod explain;
-mod session;
+mod found;
 mod simulated;
 mod work;
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
+use cellworks_report::MachineInfo;
 use cellworks_stats::{Limits, MeasureError, Visits, measure_matrix};
 
 use crate::Failure;
 use crate::args::{StatsArgs, Wanted, span};
 use crate::output::Page;
-use crate::surroundings::Surroundings;
-use session::{Around, Conclusion, Session};
+use crate::session::{End, Session};
+use crate::surroundings::{Surroundings, this_computer};
+use found::Found;
 use work::{MatrixWork, Work, title_of};
 
 /// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in the
@@ -55,21 +56,15 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
 }
 
 fn run_on_host(arguments: &StatsArgs, wanted: &Wanted, page: Option<Page>) -> Result<(), Failure> {
-    let run_failed = |error: &dyn std::error::Error| Failure::Run(error.to_string());
-    // Ctrl-C asks about it from a thread of its own, as long as the process lives.
-    let host: &'static Host = Box::leak(Box::new(Host::new().map_err(|e| run_failed(&e))?));
+    let host = this_computer()?;
     // What cannot be done is said before anybody waits.
     Work::of(wanted, host.topology(), &HOST_LIMITS, arguments)?;
-    let surroundings = Surroundings::of(host).map_err(|e| run_failed(&e))?;
+    let surroundings = Surroundings::of(host)?;
     let limits = limits_of(&surroundings);
     let work = Work::of(wanted, host.topology(), &limits, arguments)?;
-    let session = Session::begin(
-        host.topology(),
-        Around::Computer(Box::new(surroundings)),
-        &work,
-        arguments,
-        page,
-    );
+    let machine = MachineInfo::of(host.topology(), None);
+    let found = Found::nothing_of(&work, host.topology());
+    let session = Session::begin(machine, Some(surroundings), found, &arguments.common, page);
     session.conclude(measure_all(host, work, &session, &mut |_| {}))
 }
 
@@ -95,9 +90,9 @@ fn limits_of(surroundings: &Surroundings) -> Limits {
 fn measure_all<M: Machine>(
     machine: &M,
     work: Work,
-    session: &Session,
+    session: &Session<Found>,
     after: &mut dyn FnMut(&str),
-) -> Conclusion {
+) -> End {
     let Work {
         matrices,
         plans,
@@ -133,7 +128,7 @@ fn measure_all<M: Machine>(
             }
             if let Some(budget) = budget {
                 let Some(time) = budget.checked_sub(begin.elapsed()) else {
-                    return Conclusion::Done;
+                    return out_of_time(session);
                 };
                 // Capped before it is multiplied, because a long budget would overflow.
                 let of_visits = (time / this).min(EACH) * visits;
@@ -142,25 +137,37 @@ fn measure_all<M: Machine>(
             let title = title_of(measurement.plan());
             session.progress().about(title.clone());
             match measurement.visit(machine, visit < visits) {
-                Ok(found) => session.found(step, found),
+                Ok(found) => session.update(|all| all.measured(step, found)),
                 Err(error @ MeasureError::Impossible(_)) => {
-                    session.refuse(step, error.to_string());
+                    session.update(|all| all.refused(step, error.to_string()));
                     *slot = None;
                 }
-                Err(error) => return Conclusion::Failed(format!("{title}: {error}")),
+                Err(error) => return End::Failed(format!("{title}: {error}")),
             }
             after(&title);
         }
     }
-    Conclusion::Done
+    End::Done
+}
+
+/// How a run ends whose budget is spent.
+fn out_of_time(session: &Session<Found>) -> End {
+    let mut end = End::Done;
+    session.update(|found| {
+        if found.is_empty() {
+            let message = "--budget: there was no time to measure anything; give more, such as 30s";
+            end = End::Refused(message.to_owned());
+        }
+    });
+    end
 }
 
 fn measure_pairs<M: Machine>(
     machine: &M,
     step: usize,
     work: &MatrixWork,
-    session: &Session,
-) -> Result<(), Conclusion> {
+    session: &Session<Found>,
+) -> Result<(), End> {
     let MatrixWork {
         title,
         plan,
@@ -178,8 +185,8 @@ fn measure_pairs<M: Machine>(
         }
     });
     match measured {
-        Ok(matrix) => session.found_matrix(step, matrix),
-        Err(error) => return Err(Conclusion::Failed(format!("{title}: {error}"))),
+        Ok(matrix) => session.update(|all| all.measured_pairs(step, matrix)),
+        Err(error) => return Err(End::Failed(format!("{title}: {error}"))),
     }
     session.has_to_end().map_or(Ok(()), Err)
 }

@@ -1,16 +1,17 @@
 //! Measuring simulated machines.
 
-use cellworks_machine::Machine;
-use cellworks_sim::{Description, HazardWatch, Interconnect, Sim};
+use cellworks_machine::{Machine, Topology};
+use cellworks_sim::{Description, HazardWatch, Interconnect};
 use cellworks_stats::Limits;
 
-use super::session::{Around, Session};
+use super::found::Found;
 use super::work::Work;
 use super::{HOST_LIMITS, measure_all};
 use crate::Failure;
 use crate::args::{StatsArgs, Wanted};
 use crate::output::Page;
-use crate::simulated::{HazardsSeen, Simulated, in_reports, load};
+use crate::session::Session;
+use crate::simulated::{Simulated, load};
 
 /// What a packet on a ring carries.
 const PACKET_BYTES: u64 = 128;
@@ -30,33 +31,22 @@ pub(super) fn run(
     let flags = &arguments.common.simulation;
     let description = load(&arguments.common.machine)?;
     let limits = limits_of(&description);
-    let title = description.title.clone();
-    // What cannot be done is said before a file is written.
-    Work::of(
-        wanted,
-        Sim::new(description.clone()).topology(),
-        &limits,
-        arguments,
-    )?;
+    let work = |topology: &Topology| Work::of(wanted, topology, &limits, arguments);
     // Everything has puts to shared buffers, and they are meant.
     let usual = match wanted {
         Wanted::Everything => HazardWatch::Off,
         Wanted::One(_) | Wanted::Matrix(_) => HazardWatch::Warn,
     };
-    let Simulated { sim, how, trace } = Simulated::build(description, flags, usual, page.as_ref())?;
-    let work = Work::of(wanted, sim.topology(), &limits, arguments)?;
-    let around = Around::Nothing { title, how };
-    let session = Session::begin(sim.topology(), around, &work, arguments, page);
-    let mut hazards = HazardsSeen::default();
-    let end = measure_all(&sim, work, &session, &mut |title| {
-        hazards.look(title, &sim);
-    });
-    session.warned(hazards.warnings());
-    if let (true, Some(counters)) = (flags.counters, sim.counters()) {
-        session.counted(in_reports(&counters));
-    }
-    session.conclude(end)?;
-    trace.finish()
+    let machine = Simulated::build(description, flags, usual, page.as_ref(), |topology| {
+        work(topology).map(drop)
+    })?;
+    let topology = machine.sim.topology();
+    let work = work(topology)?;
+    let found = Found::nothing_of(&work, topology);
+    let session = Session::begin(machine.info(), None, found, &arguments.common, page);
+    machine.run(&session, |after| {
+        measure_all(&machine.sim, work, &session, after)
+    })
 }
 
 /// What a simulated machine allows: blocks as large as on this computer, where the local store has room for

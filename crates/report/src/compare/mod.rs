@@ -1,9 +1,9 @@
-//! Two reports side by side: two machines, or two days of one.
+//! Two reports of one kind side by side: two machines, or two days of one.
 //!
 //! ```text
-//!   A.json ── read ──► Report ─┐                             ┌─► table, csv, html   for people
-//!                              ├─► Comparison: ratios B / A ─┤
-//!   B.json ── read ──► Report ─┘   of what is in both        └─► json::render       for scripts
+//!   A.json ── read ──► Measured ─┐                             ┌─► table, csv, html   for people
+//!                                ├─► Comparison: ratios B / A ─┤
+//!   B.json ── read ──► Measured ─┘   of what is in both        └─► json::render       for scripts
 //! ```
 
 mod page;
@@ -11,12 +11,12 @@ mod views;
 
 use std::collections::BTreeMap;
 
-use cellworks_stats::{Interval, Matrix, Measurement, Parameters};
+use cellworks_stats::{Finding, Interval, Matrix, Measurement, Parameters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Environment, MachineInfo, Report, SCHEMA_VERSION, Trust};
+use crate::{Envelope, Environment, MachineInfo, Measured, ProgramReport, Report, Trust};
 
 pub use page::html;
 #[cfg(test)]
@@ -26,21 +26,12 @@ pub use views::{csv, table};
 /// What two reports have in common, as ratios of B to A.
 ///
 /// `machine` and `environment` are those of A, because A is what B is compared with; those of B are
-/// in `other`.
+/// in `other`. `trust` and `complete` hold if they hold for both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// The version of the form of this object.
-    pub schema_version: u32,
-    /// The machine of A.
-    pub machine: MachineInfo,
-    /// What measured A, and when.
-    pub environment: Environment,
-    /// `compare`.
-    pub command: String,
-    /// Whether the numbers of both can be relied upon.
-    pub trust: Trust,
-    /// Whether both are complete.
-    pub complete: bool,
+    /// What all results have in common.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// What the reports are called, such as the names of their files.
     pub compared: Compared,
     /// The machine and the circumstances of B.
@@ -48,9 +39,10 @@ pub struct Comparison {
     /// What differs between the circumstances and may explain differences between the numbers, in
     /// sentences.
     pub notes: Vec<String>,
-    /// All measurements in a few numbers.
+    /// All measurements, or results of a program, in a few numbers.
     pub summary: Summary,
-    /// The ratios: of measurements, then of findings, then of matrices, each in the order of A.
+    /// The ratios: of measurements, then of findings, then of matrices, each in the order of A; or of the
+    /// results of a program, by name in the order of A.
     pub results: Vec<Ratio>,
     /// What is in A and not in B.
     pub only_in_a: Vec<String>,
@@ -78,13 +70,13 @@ pub struct Other {
     pub environment: Environment,
 }
 
-/// All measurements in a few numbers. Findings and matrices are not in them: some of them are better
-/// when larger.
+/// All measurements in a few numbers, or all results of a program. Findings and matrices are not in them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// How many measurements have a ratio.
+    /// How many measurements or results have a ratio.
     pub compared: usize,
-    /// The geometric mean of their ratios; `None` if there is none.
+    /// The geometric mean of the ratios of measurements; `None` if there is none. Results of a program have
+    /// none: some of them are better when larger.
     pub geometric_mean_ratio: Option<f64>,
     /// The median of how far their ratios are from 1: 0.05 says that half of them agree within 5 %.
     pub median_deviation: Option<f64>,
@@ -104,7 +96,7 @@ pub struct Summary {
 pub struct Ratio {
     /// What is compared.
     pub kind: Kind,
-    /// The function, the finding, or what carries data in the matrix.
+    /// The function, the finding, the result, or what carries data in the matrix.
     pub name: String,
     /// B divided by A; above 0.
     pub value: f64,
@@ -135,6 +127,8 @@ pub enum Kind {
     Finding,
     /// The medians of the pairs of SPEs at one distance.
     Matrix,
+    /// The values of a result of a program.
+    Result,
 }
 
 /// A range of ratios, both ends included.
@@ -162,6 +156,21 @@ pub enum Verdict {
 /// Two reports cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
+    /// They come from different commands, or programs.
+    #[error(
+        "`{a}` is what `cellworks {of_a}` printed, `{b}` what `cellworks {of_b}` printed: they measure different \
+         things; run the same command for both"
+    )]
+    OtherCommand {
+        /// What A is called.
+        a: String,
+        /// What B is called.
+        b: String,
+        /// What printed A, such as `stats`.
+        of_a: String,
+        /// What printed B, such as `run aes`.
+        of_b: String,
+    },
     /// Nothing is in both.
     #[error(
         "`{a}` and `{b}` have nothing in common: `{a}` has {in_a}, `{b}` has {in_b}; run both with the same \
@@ -180,16 +189,27 @@ pub enum CompareError {
 }
 
 impl Comparison {
-    /// Compares B with A. Measurements belong together if function and parameters are equal, findings if
-    /// name, unit and parameters are, and matrices by what carries the data, how, from where, and the class
-    /// of the pairs.
+    /// Compares B with A. Measurements belong together if function and parameters are equal, findings and
+    /// results of programs if name, unit and parameters are, and matrices by what carries the data, how, from
+    /// where, and the class of the pairs.
     ///
     /// `names` are what A and B are called, such as the names of their files.
     ///
     /// # Errors
     ///
+    /// [`CompareError::OtherCommand`] if they come from different commands or programs, and
     /// [`CompareError::NothingInCommon`] if there is no ratio.
-    pub fn of(a: &Report, b: &Report, names: [&str; 2]) -> Result<Self, CompareError> {
+    pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
+        let [name_a, name_b] = names.map(str::to_owned);
+        let (of_a, of_b) = (a.printed_by(), b.printed_by());
+        if of_a != of_b {
+            return Err(CompareError::OtherCommand {
+                a: name_a,
+                b: name_b,
+                of_a,
+                of_b,
+            });
+        }
         let (values_a, values_b) = (values_of(a), values_of(b));
         let mut results = Vec::new();
         let (mut only_in_a, mut without_ratio) = (Vec::new(), Vec::new());
@@ -207,7 +227,7 @@ impl Comparison {
             .filter(|value| !values_a.iter().any(|other| other.is_like(value)))
             .map(Compare::describe)
             .collect();
-        let [name_a, name_b] = names.map(str::to_owned);
+        let (a, b) = (a.envelope(), b.envelope());
         if results.is_empty() {
             return Err(CompareError::NothingInCommon {
                 a: name_a,
@@ -218,21 +238,26 @@ impl Comparison {
         }
         let reasons: Vec<String> = [(&name_a, a), (&name_b, b)]
             .into_iter()
-            .flat_map(|(name, report)| {
-                let reasons = report.trust.reasons.iter();
+            .flat_map(|(name, envelope)| {
+                let reasons = envelope.trust.reasons.iter();
                 reasons.map(move |reason| format!("{name}: {reason}"))
             })
             .collect();
         Ok(Self {
-            schema_version: SCHEMA_VERSION,
-            machine: a.machine.clone(),
-            environment: a.environment.clone(),
-            command: "compare".to_owned(),
-            trust: Trust {
-                trustworthy: a.trust.trustworthy && b.trust.trustworthy,
-                reasons,
+            envelope: Envelope {
+                // A report may doubt its numbers without a reason.
+                trust: Trust {
+                    trustworthy: a.trust.trustworthy && b.trust.trustworthy,
+                    reasons,
+                },
+                ..Envelope::new(
+                    "compare",
+                    a.machine.clone(),
+                    a.environment.clone(),
+                    Vec::new(),
+                    a.complete && b.complete,
+                )
             },
-            complete: a.complete && b.complete,
             notes: notes(a, b, names),
             compared: Compared {
                 a: name_a,
@@ -262,15 +287,40 @@ struct Compare {
 }
 
 /// All that can be compared.
-fn values_of(report: &Report) -> Vec<Compare> {
-    let findings = report.results.iter().map(|finding| Compare {
-        kind: Kind::Finding,
+fn values_of(measured: &Measured) -> Vec<Compare> {
+    match measured {
+        Measured::Stats(report) => values_of_stats(report),
+        Measured::Program(report) => values_of_program(report),
+    }
+}
+
+/// A program has its results by run; here all that have one name are together.
+fn values_of_program(report: &ProgramReport) -> Vec<Compare> {
+    let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
+    for result in &report.results {
+        let value = of_finding(Kind::Result, result);
+        match by_name.iter_mut().find(|(name, _)| *name == result.name) {
+            Some((_, values)) => values.push(value),
+            None => by_name.push((&result.name, vec![value])),
+        }
+    }
+    by_name.into_iter().flat_map(|(_, values)| values).collect()
+}
+
+fn of_finding(kind: Kind, finding: &Finding) -> Compare {
+    Compare {
+        kind,
         name: finding.name.clone(),
         parameters: finding.parameters.clone(),
         unit: finding.unit.clone(),
         value: finding.value,
         interval: None,
-    });
+    }
+}
+
+fn values_of_stats(report: &Report) -> Vec<Compare> {
+    let findings = report.results.iter();
+    let findings = findings.map(|finding| of_finding(Kind::Finding, finding));
     report
         .measurements
         .iter()
@@ -357,7 +407,7 @@ impl Compare {
             ..
         } = self;
         let noun = match kind {
-            Kind::Measurement | Kind::Finding => "",
+            Kind::Measurement | Kind::Finding | Kind::Result => "",
             Kind::Matrix => "matrix of ",
         };
         match listed(parameters, ", ") {
@@ -440,25 +490,17 @@ impl Ratio {
 
 impl Summary {
     fn of(results: &[Ratio]) -> Self {
-        let measurements = || {
-            results
-                .iter()
-                .filter(|ratio| ratio.kind == Kind::Measurement)
-        };
-        let number = |verdict| {
-            measurements()
-                .filter(|ratio| ratio.verdict == verdict)
-                .count()
-        };
-        let compared = measurements().count();
-        let logarithms: f64 = measurements().map(|ratio| ratio.value.ln()).sum();
-        let mut deviations: Vec<f64> = measurements()
-            .map(|ratio| (ratio.value - 1.0).abs())
-            .collect();
+        let of = |kind| results.iter().filter(move |ratio| ratio.kind == kind);
+        let all = || of(Kind::Measurement).chain(of(Kind::Result));
+        let number = |verdict| all().filter(|ratio| ratio.verdict == verdict).count();
+        let measurements = of(Kind::Measurement).count();
+        let logarithms: f64 = of(Kind::Measurement).map(|ratio| ratio.value.ln()).sum();
+        let mut deviations: Vec<f64> = all().map(|ratio| (ratio.value - 1.0).abs()).collect();
         deviations.sort_by(f64::total_cmp);
         Self {
-            compared,
-            geometric_mean_ratio: (compared > 0).then(|| (logarithms / compared as f64).exp()),
+            compared: all().count(),
+            geometric_mean_ratio: (measurements > 0)
+                .then(|| (logarithms / measurements as f64).exp()),
             median_deviation: median(&deviations),
             largest_deviation: deviations.last().copied(),
             faster: number(Verdict::Faster),
@@ -475,7 +517,7 @@ fn median(sorted: &[f64]) -> Option<f64> {
 }
 
 /// What may explain that numbers differ.
-fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
+fn notes(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     let [name_a, name_b] = names;
     let mut notes = Vec::new();
     let mut differ = |what: &str, in_a: String, in_b: String| {
@@ -507,7 +549,7 @@ fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
         differ("Simulations", in_a, in_b);
     }
     let (env_a, env_b) = (&a.environment, &b.environment);
-    let is_real = |report: &Report| report.machine.simulation.is_none();
+    let is_real = |envelope: &Envelope| envelope.machine.simulation.is_none();
     let system = |e: &Environment| {
         let kernel = e.kernel.as_deref().unwrap_or("of unknown release");
         format!("{} {kernel} on {}", e.operating_system, e.architecture)
@@ -528,18 +570,18 @@ fn notes(a: &Report, b: &Report, names: [&str; 2]) -> Vec<String> {
     }
     let version = |e: &Environment| e.cellworks_version.clone();
     differ("Versions of cellworks", version(env_a), version(env_b));
-    for (name, report) in [(name_a, a), (name_b, b)] {
-        if report.environment.build == "debug" && is_real(report) {
+    for (name, envelope) in [(name_a, a), (name_b, b)] {
+        if envelope.environment.build == "debug" && is_real(envelope) {
             notes.push(format!(
                 "{name} was measured by a debug build, whose times mean little."
             ));
         }
-        if !report.trust.trustworthy {
-            let reasons = report.trust.reasons.join("; ");
+        if !envelope.trust.trustworthy {
+            let reasons = envelope.trust.reasons.join("; ");
             let reasons = reasons.strip_suffix('.').unwrap_or(&reasons);
             notes.push(format!("{name} is not trustworthy: {reasons}."));
         }
-        if !report.complete {
+        if !envelope.complete {
             notes.push(format!("{name} is not complete: its run ended early."));
         }
     }

@@ -31,30 +31,22 @@ pub fn html(comparison: &Comparison) -> String {
     let heading = views::heading(comparison);
     let groups: Vec<Group<'_>> = groups(comparison).collect();
     let axis = Axis::for_most(comparison.results.iter());
-    let part = |id, heading, content: Option<Markup>| {
-        content.map(|content| Part {
-            id,
-            heading,
-            content,
-        })
-    };
-    let parts = [
-        part("summary", "Summary", summarized(comparison, &groups)),
-        part("ratios", "Ratios", Some(ratios(&groups, &axis))),
-        part("not-compared", "Not compared", not_compared(comparison)),
-        part(
+    let parts = vec![
+        Part::new("summary", "Summary", summarized(comparison, &groups)),
+        Part::new("ratios", "Ratios", Some(ratios(&groups, &axis))),
+        Part::new("not-compared", "Not compared", not_compared(comparison)),
+        Part::new(
             "circumstances",
             "Machines and circumstances",
             Some(circumstances(comparison)),
         ),
     ];
     Page {
-        title: format!("{heading} – cellworks {}", comparison.command),
-        command: &comparison.command,
+        command: &comparison.envelope.command,
         heading: &heading,
         about: about(comparison),
         notices: notices(comparison),
-        parts: parts.into_iter().flatten().collect(),
+        parts,
     }
     .render()
 }
@@ -64,7 +56,7 @@ fn about(comparison: &Comparison) -> Markup {
     let compared = &comparison.compared;
     let other = &comparison.other;
     let sides = [
-        ("A", &compared.a, &comparison.machine),
+        ("A", &compared.a, &comparison.envelope.machine),
         ("B", &compared.b, &other.machine),
     ];
     html! {
@@ -77,7 +69,7 @@ fn about(comparison: &Comparison) -> Markup {
 
 /// Notes name what may explain differences, and say of each report whether it can be relied upon.
 fn notices(comparison: &Comparison) -> Markup {
-    let is_sound = comparison.trust.trustworthy && comparison.complete;
+    let is_sound = comparison.envelope.trust.trustworthy && comparison.envelope.complete;
     let (kind, heading) = match is_sound {
         true => ("warning", "What may explain differences"),
         false => ("doubt", "Not to be relied upon"),
@@ -172,7 +164,10 @@ fn not_compared(comparison: &Comparison) -> Option<Markup> {
 const LISTED_MAX: usize = 12;
 
 fn circumstances(comparison: &Comparison) -> Markup {
-    let a = facts(&comparison.machine, &comparison.environment);
+    let a = facts(
+        &comparison.envelope.machine,
+        &comparison.envelope.environment,
+    );
     let b = facts(&comparison.other.machine, &comparison.other.environment);
     let of = |facts: &[(&str, String)], what: &str| {
         let found = facts.iter().find(|(name, _)| *name == what);

@@ -4,14 +4,14 @@ use cellworks_stats::{Function, Primitive};
 use serde_json::json;
 
 use super::*;
-use crate::made_up;
+use crate::{SCHEMA_VERSION, made_up};
 
 /// Two days of one machine: the mailbox became slower, a get stayed, a put became faster, and one
 /// measurement has no interval.
 fn days() -> [Report; 2] {
     let mut a = made_up::report();
     a.measurements
-        .push(made_up::measurement(Function::DmaPut, 500.0, 5.0));
+        .push(made_up::within(Function::DmaPut, 500.0, 5.0));
     let mut b = a.clone();
     let p50 = |report: &mut Report, at: usize, p50: f64, to_either_side: f64| {
         let measurement = &mut report.measurements[at];
@@ -25,12 +25,34 @@ fn days() -> [Report; 2] {
     p50(&mut b, 1, 804.0, 8.0);
     p50(&mut b, 3, 250.0, 5.0);
     b.results[1].value = 191.0;
-    b.matrices = vec![made_up::matrix(Primitive::Atomic, 55.0)];
+    b.matrices = vec![made_up::pair(Primitive::Atomic, 55.0)];
     [a, b]
 }
 
 fn compared([a, b]: &[Report; 2]) -> Comparison {
-    Comparison::of(a, b, ["mon.json", "tue.json"]).unwrap()
+    try_compared(a, b, ["mon.json", "tue.json"]).unwrap()
+}
+
+fn try_compared(a: &Report, b: &Report, names: [&str; 2]) -> Result<Comparison, CompareError> {
+    let [a, b] = [a, b].map(|report| Measured::Stats(report.clone()));
+    Comparison::of(&a, &b, names)
+}
+
+/// Two runs of one program: in the second the bandwidths halved and the crossover stayed.
+fn programs() -> [ProgramReport; 2] {
+    let a = made_up::program();
+    let mut b = a.clone();
+    for result in &mut b.results {
+        if result.name == "bandwidth" {
+            result.value /= 2.0;
+        }
+    }
+    [a, b]
+}
+
+fn compared_programs([a, b]: &[ProgramReport; 2]) -> Result<Comparison, CompareError> {
+    let [a, b] = [a, b].map(|report| Measured::Program(report.clone()));
+    Comparison::of(&a, &b, ["mon.json", "tue.json"])
 }
 
 #[test]
@@ -53,7 +75,10 @@ fn a_report_equals_itself() {
     );
     assert_eq!(comparison.notes, [""; 0]);
     assert_eq!(
-        (comparison.trust.trustworthy, comparison.complete),
+        (
+            comparison.envelope.trust.trustworthy,
+            comparison.envelope.complete
+        ),
         (true, true)
     );
     let nothing: [&[String]; 3] = [
@@ -196,7 +221,7 @@ fn reports_with_nothing_in_common_are_an_error() {
     let mut b = made_up::report();
     b.measurements.remove(0);
     let error = |a: &Report, b: &Report| {
-        let error = Comparison::of(a, b, ["a.json", "b.json"]).unwrap_err();
+        let error = try_compared(a, b, ["a.json", "b.json"]).unwrap_err();
         error.to_string()
     };
     assert_eq!(
@@ -213,19 +238,117 @@ fn reports_with_nothing_in_common_are_an_error() {
 }
 
 #[test]
+fn a_run_of_a_program_is_compared_result_by_result() {
+    let comparison = compared_programs(&programs()).unwrap();
+    let ratios = comparison.results.iter();
+    let ratios: Vec<_> = ratios
+        .map(|ratio| (ratio.kind, ratio.name.as_str(), ratio.value, ratio.verdict))
+        .collect();
+    // By name, though the program has them by run.
+    assert_eq!(
+        ratios,
+        [
+            (Kind::Result, "bandwidth", 0.5, Verdict::Undecided),
+            (Kind::Result, "bandwidth", 0.5, Verdict::Undecided),
+            (Kind::Result, "taken", 1.0, Verdict::Undecided),
+            (Kind::Result, "crossover", 1.0, Verdict::Undecided),
+        ]
+    );
+    assert_eq!(
+        comparison.summary,
+        Summary {
+            compared: 4,
+            // A bandwidth is better when larger, a time when smaller.
+            geometric_mean_ratio: None,
+            median_deviation: Some(0.25),
+            largest_deviation: Some(0.5),
+            faster: 0,
+            slower: 0,
+            undecided: 4,
+        }
+    );
+    let plain = table(&comparison)
+        .replace("\u{1b}[1m", "")
+        .replace("\u{1b}[0m", "");
+    assert_eq!(
+        plain,
+        "\
+tue.json compared with mon.json
+A: mon.json, a blade
+B: tue.json, a blade
+4 results in both.
+Half of the ratios are within 25.0 % of 1, all within 50.0 %.
+mon.json is not trustworthy: others used 80 % of the CPUs; end them.
+tue.json is not trustworthy: others used 80 % of the CPUs; end them.
+
+bandwidth (bytes=1048576, spes=1)
+buffering  cycles per byte         A         B    B/A
+   double             11.7  875 MB/s  438 MB/s  0.500
+   single              5.0  500 MB/s  250 MB/s  0.500
+
+taken (buffering=double, bytes=1048576, cycles_per_byte=11.7, spes=1)
+               A                 B    B/A
+11.9 cycles/byte  11.9 cycles/byte  1.000
+
+crossover (buffering=double, bytes=1048576, spes=1)
+               A                 B    B/A
+2.50 cycles/byte  2.50 cycles/byte  1.000
+"
+    );
+    let page = html(&comparison);
+    assert!(page.contains("4 results in both."), "{page}");
+    let line = "result,crossover,buffering=double;bytes=1048576;spes=1,cycles/byte,2.5,2.5,1,,,undecided\n";
+    assert!(csv(&comparison).ends_with(line), "{}", csv(&comparison));
+}
+
+#[test]
+fn different_commands_or_programs_are_an_error() {
+    let [a, mut b] = programs();
+    b.program = "aes".to_owned();
+    assert_eq!(
+        compared_programs(&[a.clone(), b]).unwrap_err().to_string(),
+        "`mon.json` is what `cellworks run overlap` printed, `tue.json` what `cellworks run aes` printed: they \
+         measure different things; run the same command for both"
+    );
+    let [stats, program] = [Measured::Stats(made_up::report()), Measured::Program(a)];
+    let error = Comparison::of(&stats, &program, ["a.json", "b.json"]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`a.json` is what `cellworks stats` printed, `b.json` what `cellworks run overlap` printed: they measure \
+         different things; run the same command for both"
+    );
+}
+
+#[test]
+fn runs_of_a_program_with_other_parameters_have_nothing_in_common() {
+    let [a, mut b] = programs();
+    for result in &mut b.results {
+        result.parameters.insert("spes".to_owned(), json!(2));
+    }
+    assert_eq!(
+        compared_programs(&[a, b]).unwrap_err().to_string(),
+        "`mon.json` and `tue.json` have nothing in common: `mon.json` has bandwidth, taken, crossover with 1 SPE, \
+         `tue.json` has bandwidth, taken, crossover with 2 SPEs; run both with the same flags, and with as many SPEs"
+    );
+}
+
+#[test]
 fn notes_say_what_may_explain_the_difference() {
     let [a, mut b] = days();
-    b.machine = made_up::machine("a laptop", 4);
-    b.machine.cells.push(b.machine.cells[0].clone());
-    b.machine.memory_modules = 2;
-    b.environment.kernel = None;
-    b.environment.build = "debug".to_owned();
-    b.environment.cellworks_version = "0.2.0".to_owned();
-    b.environment.host.as_mut().unwrap().governors = vec!["powersave".to_owned()];
-    b.environment.host.as_mut().unwrap().quota_cpus = None;
-    b.trust.trustworthy = false;
-    b.trust.reasons = vec!["others used 80 % of the CPUs; end them.".to_owned()];
-    b.complete = false;
+    b.envelope.machine = made_up::machine("a laptop", 4, 4);
+    b.envelope
+        .machine
+        .cells
+        .push(b.envelope.machine.cells[0].clone());
+    b.envelope.machine.memory_modules = 2;
+    b.envelope.environment.kernel = None;
+    b.envelope.environment.build = "debug".to_owned();
+    b.envelope.environment.cellworks_version = "0.2.0".to_owned();
+    b.envelope.environment.host.as_mut().unwrap().governors = vec!["powersave".to_owned()];
+    b.envelope.environment.host.as_mut().unwrap().quota_cpus = None;
+    b.envelope.trust.trustworthy = false;
+    b.envelope.trust.reasons = vec!["others used 80 % of the CPUs; end them.".to_owned()];
+    b.envelope.complete = false;
     let comparison = compared(&[a, b]);
     assert_eq!(
         comparison.notes,
@@ -245,27 +368,33 @@ fn notes_say_what_may_explain_the_difference() {
         ]
     );
     assert_eq!(
-        (comparison.trust.trustworthy, comparison.trust.reasons),
+        (
+            comparison.envelope.trust.trustworthy,
+            comparison.envelope.trust.reasons
+        ),
         (
             false,
             vec!["tue.json: others used 80 % of the CPUs; end them.".to_owned()]
         )
     );
-    assert!(!comparison.complete);
+    assert!(!comparison.envelope.complete);
 }
 
 #[test]
 fn the_envelope_is_that_of_the_first_report() {
     let [a, mut b] = days();
-    b.machine = made_up::machine("a laptop", 2);
+    b.envelope.machine = made_up::machine("a laptop", 2, 2);
     let comparison = compared(&[a.clone(), b.clone()]);
-    assert_eq!(comparison.schema_version, SCHEMA_VERSION);
-    assert_eq!(comparison.command, "compare");
+    assert_eq!(comparison.envelope.schema_version, SCHEMA_VERSION);
+    assert_eq!(comparison.envelope.command, "compare");
     assert_eq!(
-        (&comparison.machine, &comparison.environment),
-        (&a.machine, &a.environment)
+        (
+            &comparison.envelope.machine,
+            &comparison.envelope.environment
+        ),
+        (&a.envelope.machine, &a.envelope.environment)
     );
-    assert_eq!(comparison.other.machine, b.machine);
+    assert_eq!(comparison.other.machine, b.envelope.machine);
     assert_eq!(
         (
             comparison.compared.a.as_str(),
@@ -288,7 +417,7 @@ fn the_envelope_is_that_of_the_first_report() {
 #[test]
 fn the_table_is_for_people() {
     let [a, mut b] = days();
-    b.complete = false;
+    b.envelope.complete = false;
     b.measurements.remove(2);
     let mut far = b.measurements[1].clone();
     far.parameters.block_bytes = Some(16 << 10);
@@ -375,7 +504,7 @@ fn csv_has_a_fixed_header_and_quotes_what_it_must() {
 #[test]
 fn the_page_shows_text_as_it_is_and_loads_nothing() {
     let [a, b] = days();
-    let page = html(&Comparison::of(&a, &b, ["<b>.json", "a&b.json"]).unwrap());
+    let page = html(&try_compared(&a, &b, ["<b>.json", "a&b.json"]).unwrap());
     assert!(
         page.contains("<h1>a&amp;b.json compared with &lt;b&gt;.json</h1>"),
         "{page}"
@@ -401,14 +530,14 @@ fn a_page_says_first_that_numbers_cannot_be_relied_upon() {
     let [a, mut b] = days();
     let sound = html(&compared(&[a.clone(), b.clone()]));
     assert!(!sound.contains("<aside"), "{sound}");
-    b.environment.kernel = Some("6.2.0".to_owned());
+    b.envelope.environment.kernel = Some("6.2.0".to_owned());
     let other = html(&compared(&[a.clone(), b.clone()]));
     assert!(
         other.contains("<aside class=\"warning\"><h2>What may explain differences</h2>"),
         "{other}"
     );
-    b.trust.trustworthy = false;
-    b.trust.reasons = vec!["others used 80 % of the CPUs; end them".to_owned()];
+    b.envelope.trust.trustworthy = false;
+    b.envelope.trust.reasons = vec!["others used 80 % of the CPUs; end them".to_owned()];
     let doubtful = html(&compared(&[a, b]));
     let notice = doubtful
         .find("<aside class=\"doubt\" role=\"alert\"><h2>Not to be relied upon</h2>")
@@ -428,7 +557,7 @@ fn one_far_off() -> [Report; 2] {
                 } else {
                     100.0
                 };
-                let mut measurement = made_up::measurement(Function::DmaGet, ns, 1.0);
+                let mut measurement = made_up::within(Function::DmaGet, ns, 1.0);
                 measurement.parameters.block_bytes = Some(size << 10);
                 measurement
             })
@@ -465,7 +594,7 @@ fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
         }
     }
     let name = format!("{}tue.json", "a long name/".repeat(12));
-    let comparison = Comparison::of(&days[0], &days[1], ["mon.json", &name]).unwrap();
+    let comparison = try_compared(&days[0], &days[1], ["mon.json", &name]).unwrap();
     let table = table(&comparison);
     let plain = table.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
     let wide = plain.lines().find(|line| line.chars().count() > 100);

@@ -124,7 +124,7 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
             varying.dedup();
             Group {
                 title: match first.kind {
-                    Kind::Measurement | Kind::Finding => first.name.clone(),
+                    Kind::Measurement | Kind::Finding | Kind::Result => first.name.clone(),
                     Kind::Matrix => format!("matrix of {}", first.name),
                 },
                 common: listed(&common, ", "),
@@ -275,7 +275,7 @@ fn headline(comparison: &Comparison) -> Vec<String> {
     let (a, b) = (&comparison.compared.a, &comparison.compared.b);
     let mut lines = vec![
         heading(comparison),
-        format!("A: {a}, {}", comparison.machine.name),
+        format!("A: {a}, {}", comparison.envelope.machine.name),
         format!("B: {b}, {}", comparison.other.machine.name),
     ];
     lines.extend(summary(&comparison.summary));
@@ -290,27 +290,29 @@ pub(super) fn heading(comparison: &Comparison) -> String {
     )
 }
 
-/// All measurements in a few sentences; none if there are no measurements.
+/// All measurements or results of a program in a few sentences; none if there are neither.
 pub(super) fn summary(summary: &Summary) -> Vec<String> {
-    let (Some(mean), Some(median), Some(largest)) = (
-        summary.geometric_mean_ratio,
-        summary.median_deviation,
-        summary.largest_deviation,
-    ) else {
+    let (Some(median), Some(largest)) = (summary.median_deviation, summary.largest_deviation)
+    else {
         return Vec::new();
     };
     let percent = |share: f64| format!("{} %", plain(100.0 * share));
+    let within = format!(
+        "Half of the ratios are within {} of 1, all within {}.",
+        percent(median),
+        percent(largest)
+    );
+    let Some(mean) = summary.geometric_mean_ratio else {
+        let results = count(summary.compared, "result");
+        return vec![format!("{results} in both."), within];
+    };
     vec![
         format!(
             "{} in both: B takes {} times as long, in the geometric mean.",
             count(summary.compared, "measurement"),
             plain(mean)
         ),
-        format!(
-            "Half of the ratios are within {} of 1, all within {}.",
-            percent(median),
-            percent(largest)
-        ),
+        within,
         format!(
             "B is slower beyond both intervals in {}, faster beyond both in {}; in {} they overlap, or one is \
              not known.",
@@ -350,6 +352,7 @@ const fn kind(kind: Kind) -> &'static str {
         Kind::Measurement => "measurement",
         Kind::Finding => "finding",
         Kind::Matrix => "matrix",
+        Kind::Result => "result",
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Chart {
 #[derive(Clone)]
 pub(crate) struct Axis {
     /// With the unit, unless each tick has it.
-    pub label: &'static str,
+    pub label: String,
     pub spacing: Spacing,
     pub tick: fn(f64) -> String,
     /// What has a place on the axis besides the points, so that charts beside each other compare.
@@ -276,7 +276,7 @@ mod tests {
 
     fn axis(spacing: Spacing) -> Axis {
         Axis {
-            label: "",
+            label: "".to_owned(),
             spacing,
             tick: |number| number.to_string(),
             shows: Vec::new(),

@@ -54,7 +54,7 @@ pub(super) fn figures(report: &Report) -> Option<Markup> {
     if report.matrices.is_empty() {
         return None;
     }
-    Some(html! { @for matrix in &report.matrices { (figure(matrix, &report.machine)) } })
+    Some(html! { @for matrix in &report.matrices { (figure(matrix, &report.envelope.machine)) } })
 }
 
 fn figure(matrix: &Matrix, machine: &MachineInfo) -> Markup {

@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::text::{self, doubts, figures, parts_of, time};
-use crate::{Conditions, Environment, MachineInfo, Report};
+use crate::{Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report};
 
 pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;
@@ -35,49 +35,33 @@ pub(crate) use tables::counters;
 ///
 /// Its size is about 150 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
 pub fn render(report: &Report) -> String {
-    let machine = &report.machine;
-    let title = format!("{} – cellworks {}", machine.name, report.command);
+    let machine = &report.envelope.machine;
     let curves = sweeps::of(report);
-    let parts: [(&str, &str, Option<Markup>); 8] = [
-        ("advice", "Advice", advice(report)),
-        ("results", "Results", tables::findings(report)),
-        ("curves", "Curves", sweeps::figures(&curves)),
-        ("matrices", "Heat maps", matrix::figures(report)),
-        ("measurements", "Measurements", tables::measurements(report)),
-        (
-            "counters",
-            "Counters",
-            report.counters.as_ref().map(tables::counters),
-        ),
-        ("not-measured", "Not measured", not_measured(report)),
-        (
-            "circumstances",
-            "Machine and circumstances",
-            Some(circumstances(report)),
-        ),
+    let counters = report.counters.as_ref().map(tables::counters);
+    let parts = vec![
+        Part::new("advice", "Advice", advice(report)),
+        Part::new("results", "Results", tables::findings(report)),
+        Part::new("curves", "Curves", sweeps::figures(&curves)),
+        Part::new("matrices", "Heat maps", matrix::figures(report)),
+        Part::new("measurements", "Measurements", tables::measurements(report)),
+        Part::new("counters", "Counters", counters),
+        not_measured(&report.not_measured),
+        circumstances(&report.envelope),
     ];
-    let parts = parts.into_iter().filter_map(|(id, heading, content)| {
-        Some(Part {
-            id,
-            heading,
-            content: content?,
-        })
-    });
     Page {
-        title,
-        command: &report.command,
+        command: &report.envelope.command,
         heading: &machine.name,
         about: html! {
             (parts_of(machine))
-            @if let Some(end) = finished(&report.environment) { " · " span.end { (end) } }
+            @if let Some(end) = finished(&report.envelope.environment) { " · " span.end { (end) } }
         },
         notices: html! {
-            @for (heading, reasons) in doubts(report) { (notice("doubt", heading, &reasons)) }
-            @if !report.environment.warnings.is_empty() {
-                (notice("warning", "Warnings", &report.environment.warnings))
+            @for (heading, reasons) in doubts(&report.envelope) { (notice("doubt", heading, &reasons)) }
+            @if !report.envelope.environment.warnings.is_empty() {
+                (notice("warning", "Warnings", &report.envelope.environment.warnings))
             }
         },
-        parts: parts.collect(),
+        parts,
     }
     .render()
 }
@@ -98,16 +82,18 @@ fn advice(report: &Report) -> Option<Markup> {
     })
 }
 
-fn not_measured(report: &Report) -> Option<Markup> {
-    (!report.not_measured.is_empty()).then(|| {
+/// What was not measured, and why.
+pub(crate) fn not_measured(missing: &[NotMeasured]) -> Part {
+    let list = (!missing.is_empty()).then(|| {
         html! {
             ul {
-                @for missing in &report.not_measured {
+                @for missing in missing {
                     li { b { (missing.what) } ": " (missing.why) }
                 }
             }
         }
-    })
+    });
+    Part::new("not-measured", "Not measured", list)
 }
 
 /// When the run ended, to the minute; `None` if no calendar has that number of seconds.
@@ -117,11 +103,12 @@ fn finished(environment: &Environment) -> Option<String> {
     Some(format!("{} UTC", end.strftime("%Y-%m-%d %H:%M")))
 }
 
-fn circumstances(report: &Report) -> Markup {
-    let machine = &report.machine;
-    html! {
+/// The machine, where its SPEs are, and what measured it.
+pub(crate) fn circumstances(envelope: &Envelope) -> Part {
+    let machine = &envelope.machine;
+    let content = html! {
         dl.facts {
-            @for (what, value) in facts(machine, &report.environment) {
+            @for (what, value) in facts(machine, &envelope.environment) {
                 dt { (what) } dd { (value) }
             }
         }
@@ -139,7 +126,8 @@ fn circumstances(report: &Report) -> Markup {
                 }
             }
         }
-    }
+    };
+    Part::new("circumstances", "Machine and circumstances", Some(content))
 }
 
 /// What was measured, by what and in which state, each with its name; what is not known is left out.

@@ -7,8 +7,6 @@ const SCRIPT: &str = include_str!("../../assets/report.js");
 
 /// A page that loads nothing: style and script are in it.
 pub(crate) struct Page<'a> {
-    /// The title of the window.
-    pub title: String,
     /// The command that made it, such as `stats`.
     pub command: &'a str,
     pub heading: &'a str,
@@ -21,13 +19,25 @@ pub(crate) struct Page<'a> {
 
 /// A part of a page, which the navigation leads to.
 pub(crate) struct Part {
-    pub id: &'static str,
-    pub heading: &'static str,
-    pub content: Markup,
+    id: &'static str,
+    heading: &'static str,
+    /// `None` if there is nothing to show: then there is no such part.
+    content: Option<Markup>,
+}
+
+impl Part {
+    pub(crate) fn new(id: &'static str, heading: &'static str, content: Option<Markup>) -> Self {
+        Self {
+            id,
+            heading,
+            content,
+        }
+    }
 }
 
 impl Page<'_> {
     pub(crate) fn render(&self) -> String {
+        let parts = || self.parts.iter().filter(|part| part.content.is_some());
         html! {
             (DOCTYPE)
             html lang="en" {
@@ -35,7 +45,7 @@ impl Page<'_> {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
-                    title { (self.title) }
+                    title { (self.heading) " – cellworks " (self.command) }
                     style { (PreEscaped(STYLE)) }
                 }
                 body {
@@ -44,13 +54,13 @@ impl Page<'_> {
                         h1 { (self.heading) }
                         p.parts { (self.about) }
                         nav aria-label="Parts of this page" {
-                            @for part in &self.parts { a href={ "#" (part.id) } { (part.heading) } }
+                            @for part in parts() { a href={ "#" (part.id) } { (part.heading) } }
                         }
                     }
                     main {
                         (self.notices)
-                        @for part in &self.parts {
-                            section id=(part.id) { h2 { (part.heading) } (part.content) }
+                        @for part in parts() {
+                            section id=(part.id) { h2 { (part.heading) } @if let Some(content) = &part.content { (content) } }
                         }
                     }
                     div #hover role="status" hidden {}

@@ -73,7 +73,7 @@ pub(super) fn of(report: &Report) -> Vec<Curves> {
         let measured: Vec<_> = measurements.filter(|m| m.function == function).collect();
         Curves {
             function,
-            charts: charts(&measured, report.machine.spes),
+            charts: charts(&measured, report.envelope.machine.spes),
         }
     });
     curves.filter(|curves| !curves.charts.is_empty()).collect()
@@ -239,7 +239,7 @@ impl Against {
             Self::Chains => (Spacing::Log2, number),
         };
         Axis {
-            label: self.name(),
+            label: self.name().to_owned(),
             spacing,
             tick,
             shows: Vec::new(),
@@ -255,7 +255,7 @@ fn latencies(against: Against, lines: &[Line<'_>]) -> Vec<Chart> {
         Some((m.latency_ns.p50, bar))
     };
     let y = Axis {
-        label: "time of one operation",
+        label: "time of one operation".to_owned(),
         spacing: spacing(lines, height),
         tick: |ns| short(&time(ns)),
         shows: Vec::new(),
@@ -269,7 +269,7 @@ fn bandwidths(against: Against, lines: &[Line<'_>]) -> Vec<Chart> {
         return Vec::new();
     }
     let y = Axis {
-        label: "bandwidth of all SPEs together (GB/s)",
+        label: "bandwidth of all SPEs together (GB/s)".to_owned(),
         spacing: spacing(lines, height),
         tick: |bytes_per_s| short(&text::figures(bytes_per_s / 1e9)),
         shows: Vec::new(),

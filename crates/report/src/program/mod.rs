@@ -12,30 +12,21 @@ mod views;
 
 use cellworks_stats::Finding;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Counters, Environment, MachineInfo, NotMeasured, Trust};
+use crate::{Counters, Envelope, NotMeasured};
 
 pub use page::html;
 pub use views::{csv, table};
 
 /// What a program found, in one run or in several with other parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramReport {
-    /// The version of the form of this object.
-    pub schema_version: u32,
-    /// What the program ran on.
-    pub machine: MachineInfo,
-    /// What ran it, and when.
-    pub environment: Environment,
-    /// `run`.
-    pub command: String,
+    /// What all results have in common.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// Which program, such as `aes`.
     pub program: String,
-    /// Whether the numbers can be relied upon.
-    pub trust: Trust,
-    /// Whether everything has run that should have; an interrupted run is not complete.
-    pub complete: bool,
     /// What has not run, and why.
     pub not_measured: Vec<NotMeasured>,
     /// The numbers. Those with the same parameters are of one run, or belong to it.
@@ -47,7 +38,7 @@ pub struct ProgramReport {
 }
 
 /// Curves over one quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramFigure {
     /// What it shows.
     pub title: String,
@@ -60,16 +51,16 @@ pub struct ProgramFigure {
 }
 
 /// What an axis shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureAxis {
     /// What it is, in a few words.
-    pub label: &'static str,
+    pub label: String,
     /// In what, such as `bytes`.
-    pub unit: &'static str,
+    pub unit: String,
 }
 
 /// A curve.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureCurve {
     /// What distinguishes it.
     pub name: String,

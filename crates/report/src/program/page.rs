@@ -3,11 +3,11 @@
 use cellworks_stats::figures::{bandwidth, size, time};
 use maud::{Markup, html};
 
-use super::views::{Block, blocks, common, in_unit, notes};
+use super::views::{Block, blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
-use crate::html::{Page, Part, facts, notice, short};
-use crate::text::{figures, parts_of};
+use crate::html::{Page, Part, circumstances, not_measured, notice, short};
+use crate::text::{self, doubts, parts_of};
 
 /// From this ratio of the largest to the smallest on, an axis is logarithmic.
 const WIDE_RATIO: f64 = 10.0;
@@ -17,58 +17,43 @@ const WHOLE_MAX: f64 = 64.0;
 
 /// The report as an HTML page that needs no other file and no network.
 pub fn html(report: &ProgramReport) -> String {
-    let heading = format!("{} on {}", report.program, report.machine.name);
-    let mut parts = vec![Part {
-        id: "results",
-        heading: "Results",
-        content: results(report),
-    }];
-    if !report.figures.is_empty() {
-        parts.push(Part {
-            id: "figures",
-            heading: "Curves",
-            content: html! { div.charts { @for figure in &report.figures { (chart(figure).render()) } } },
-        });
-    }
-    if let Some(counters) = &report.counters {
-        parts.push(Part {
-            id: "counters",
-            heading: "Counters",
-            content: crate::html::counters(counters),
-        });
-    }
-    parts.push(Part {
-        id: "circumstances",
-        heading: "Machine and circumstances",
-        content: html! {
-            dl.facts {
-                @for (what, value) in facts(&report.machine, &report.environment) {
-                    dt { (what) } dd { (value) }
-                }
-            }
-        },
-    });
+    let heading = format!("{} on {}", report.program, report.envelope.machine.name);
+    let warnings = &report.envelope.environment.warnings;
+    let counters = report.counters.as_ref().map(crate::html::counters);
+    let parts = vec![
+        Part::new("results", "Results", results(report)),
+        Part::new("figures", "Curves", figures(report)),
+        Part::new("counters", "Counters", counters),
+        not_measured(&report.not_measured),
+        circumstances(&report.envelope),
+    ];
     Page {
-        title: format!("{heading} – cellworks {}", report.command),
-        command: &report.command,
+        command: &report.envelope.command,
         heading: &heading,
-        about: html! { (parts_of(&report.machine)) },
+        about: html! { (parts_of(&report.envelope.machine)) },
         notices: html! {
-            @for (heading, sentences) in notes(report) {
-                @let kind = if heading == "Warnings" { "warning" } else { "doubt" };
-                (notice(kind, heading, &sentences))
-            }
+            @for (heading, reasons) in doubts(&report.envelope) { (notice("doubt", heading, &reasons)) }
+            @if !warnings.is_empty() { (notice("warning", "Warnings", warnings)) }
         },
         parts,
     }
     .render()
 }
 
-fn results(report: &ProgramReport) -> Markup {
-    html! {
-        p.note { (common(report)) }
-        @for block in blocks(report) { (rows(&block)) }
-    }
+fn results(report: &ProgramReport) -> Option<Markup> {
+    (!report.results.is_empty()).then(|| {
+        html! {
+            p.note { (common(report)) }
+            @for block in blocks(report) { (rows(&block)) }
+        }
+    })
+}
+
+fn figures(report: &ProgramReport) -> Option<Markup> {
+    let figures = &report.figures;
+    (!figures.is_empty()).then(|| {
+        html! { div.charts { @for figure in figures { (chart(figure).render()) } } }
+    })
 }
 
 fn rows(block: &Block) -> Markup {
@@ -86,8 +71,8 @@ fn rows(block: &Block) -> Markup {
 
 fn chart(figure: &ProgramFigure) -> Chart {
     let all = || figure.curves.iter().flat_map(|curve| &curve.points);
-    let x = axis(figure.x, &all().map(|point| point.0).collect::<Vec<_>>());
-    let y = axis(figure.y, &all().map(|point| point.1).collect::<Vec<_>>());
+    let x = axis(&figure.x, &all().map(|point| point.0).collect::<Vec<_>>());
+    let y = axis(&figure.y, &all().map(|point| point.1).collect::<Vec<_>>());
     let is_log = matches!(x.spacing, Spacing::Log2 | Spacing::Log10);
     let series = figure.curves.iter().map(|curve| Series {
         name: curve.name.clone(),
@@ -102,8 +87,8 @@ fn chart(figure: &ProgramFigure) -> Chart {
                 hover: format!(
                     "{}\n{}\n{}",
                     curve.name,
-                    hover(figure.x, at),
-                    hover(figure.y, height)
+                    hover(&figure.x, at),
+                    hover(&figure.y, height)
                 ),
             })
             .collect(),
@@ -118,35 +103,35 @@ fn chart(figure: &ProgramFigure) -> Chart {
 
 /// An axis that has room for all these numbers. Nothing at all has no logarithm, and is left out where the
 /// others need one.
-fn axis(of: FigureAxis, numbers: &[f64]) -> Axis {
+fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let above_0 = || numbers.iter().copied().filter(|number| *number > 0.0);
     let most = above_0().fold(0.0, f64::max);
     let least = above_0().fold(f64::INFINITY, f64::min);
     let is_whole = numbers.iter().all(|number| number.fract() == 0.0);
     let is_wide = most > WIDE_RATIO * least && numbers.iter().all(|number| *number >= 0.0);
-    let spacing = match of.unit {
+    let spacing = match of.unit.as_str() {
         "threads" | "SPEs" if is_whole && most <= WHOLE_MAX => Spacing::Whole,
         "bytes" if is_wide => Spacing::Log2,
         _ if is_wide => Spacing::Log10,
         _ => Spacing::Linear,
     };
-    let tick: fn(f64) -> String = match of.unit {
+    let tick: fn(f64) -> String = match of.unit.as_str() {
         "ns" => |ns| short(&time(ns)),
         "bytes/s" => |bytes_per_s| short(&bandwidth(bytes_per_s as u64)),
         "bytes" => |bytes| size(bytes as usize),
         "threads" | "SPEs" => |number| format!("{number:.0}"),
-        _ => |number| short(&figures(number)),
+        _ => |number| short(&text::figures(number)),
     };
     Axis {
-        label: of.label,
+        label: of.label.clone(),
         spacing,
         tick,
         shows: Vec::new(),
     }
 }
 
-fn hover(axis: FigureAxis, number: f64) -> String {
-    match axis.unit {
+fn hover(axis: &FigureAxis, number: f64) -> String {
+    match axis.unit.as_str() {
         unit @ ("threads" | "SPEs") => format!("{number} {unit}"),
         unit @ ("ns" | "bytes" | "bytes/s") => in_unit(number, unit),
         unit => format!("{} {unit}", in_unit(number, unit)),

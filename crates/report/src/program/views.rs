@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::ProgramReport;
 use crate::csv::quoted;
-use crate::text::{self, bandwidth, bold, figures, parts_of, size, time, trimmed, wrapped};
+use crate::table::{not_measured, section};
+use crate::text::{self, bandwidth, bold, doubts, figures, parts_of, size, time, trimmed, wrapped};
 
 /// The numbers with the same parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
@@ -21,21 +22,21 @@ pub(super) struct Block {
 
 /// The results as a table, below what all of them have in common; titles carry ANSI styles.
 pub fn table(report: &ProgramReport) -> String {
-    let machine = &report.machine;
+    let machine = &report.envelope.machine;
     let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
     if let Some(simulation) = &machine.simulation {
         text += &wrapped(&text::simulation(simulation), "  ");
     }
-    for (heading, sentences) in notes(report) {
-        text += &format!("\n{}\n", bold(heading));
-        for sentence in sentences {
-            text += &wrapped(&format!("- {sentence}"), "  ");
-        }
+    for (heading, sentences) in doubts(&report.envelope) {
+        text += &section(heading, sentences);
     }
-    text += "\n";
-    let common = common(report);
-    let of = if common.is_empty() { "" } else { ": " };
-    text += &wrapped(&format!("{}{of}{common}", bold(&report.program)), "  ");
+    text += &section("Warnings", report.envelope.environment.warnings.clone());
+    if !report.results.is_empty() {
+        let common = common(report);
+        let of = if common.is_empty() { "" } else { ": " };
+        text += "\n";
+        text += &wrapped(&format!("{}{of}{common}", bold(&report.program)), "  ");
+    }
     for (at, block) in blocks(report).iter().enumerate() {
         if at > 0 {
             text += "\n";
@@ -48,22 +49,8 @@ pub fn table(report: &ProgramReport) -> String {
         let tables = crate::counters::tables(counters);
         text += &tables.map(|rows| crate::table::aligned(&rows)).join("\n");
     }
+    text += &section("Not measured", not_measured(&report.not_measured));
     text
-}
-
-/// What must be known before the numbers: a heading, and sentences.
-pub(super) fn notes(report: &ProgramReport) -> Vec<(&'static str, Vec<String>)> {
-    let missing = report.not_measured.iter();
-    let missing = missing.map(|one| format!("{}: {}", one.what, one.why));
-    let notes = [
-        ("Not trustworthy", report.trust.reasons.clone()),
-        ("Warnings", report.environment.warnings.clone()),
-        ("Not measured", missing.collect()),
-    ];
-    let notes = notes.into_iter();
-    notes
-        .filter(|(_, sentences)| !sentences.is_empty())
-        .collect()
 }
 
 fn aligned(block: &Block) -> String {

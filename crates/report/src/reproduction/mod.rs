@@ -17,28 +17,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Environment, MachineInfo, Trust};
+use crate::{Envelope, MachineInfo};
 
 pub use page::html;
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
-/// Published numbers of papers beside what simulated machines give.
+/// Published numbers of papers beside what simulated machines give. `machine` is that of the first paper, and
+/// `trust` and `complete` hold if every simulation gave a number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
-    /// The version of the form of this object.
-    pub schema_version: u32,
-    /// The machine of the first paper.
-    pub machine: MachineInfo,
-    /// What simulated it, and when.
-    pub environment: Environment,
-    /// `reproduce`.
-    pub command: String,
-    /// Whether every simulation gave a number.
-    pub trust: Trust,
-    /// Whether everything was simulated that should have been.
-    pub complete: bool,
+    /// What all results have in common.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// The machines that some numbers or other papers are about; `parameters` of each result say which.
     pub other_machines: Vec<MachineInfo>,
     /// The papers.

@@ -19,26 +19,18 @@ pub fn html(reproduction: &Reproduction) -> String {
         [paper] => format!("{}, simulated", paper.title),
         papers => format!("{} sources, simulated", papers.len()),
     };
-    let part = |id, heading, content: Option<Markup>| {
-        content.map(|content| Part {
-            id,
-            heading,
-            content,
-        })
-    };
-    let parts = [
-        part("summary", "Summary", Some(summarized(reproduction))),
-        part("numbers", "Numbers", Some(numbers(reproduction))),
-        part("figures", "Figures", drawn(&reproduction.figures)),
-        part(
+    let parts = vec![
+        Part::new("summary", "Summary", Some(summarized(reproduction))),
+        Part::new("numbers", "Numbers", Some(numbers(reproduction))),
+        Part::new("figures", "Figures", drawn(&reproduction.figures)),
+        Part::new(
             "circumstances",
             "Machines and circumstances",
             Some(circumstances(reproduction)),
         ),
     ];
     Page {
-        title: format!("{heading} – cellworks {}", reproduction.command),
-        command: &reproduction.command,
+        command: &reproduction.envelope.command,
         heading: &heading,
         about: html! {
             @for (at, paper) in reproduction.papers.iter().enumerate() {
@@ -47,11 +39,11 @@ pub fn html(reproduction: &Reproduction) -> String {
             }
         },
         notices: html! {
-            @if !reproduction.trust.reasons.is_empty() {
-                (notice("doubt", "Not everything was simulated", &reproduction.trust.reasons))
+            @if !reproduction.envelope.trust.reasons.is_empty() {
+                (notice("doubt", "Not everything was simulated", &reproduction.envelope.trust.reasons))
             }
         },
-        parts: parts.into_iter().flatten().collect(),
+        parts,
     }
     .render()
 }
@@ -139,7 +131,7 @@ fn called(figure: &ReproducedFigure) -> String {
 
 fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     let y = Axis {
-        label: "time of one operation",
+        label: "time of one operation".to_owned(),
         spacing: spacing(figure, panel, |point| Some(point.latency_ns)),
         tick: |ns| short(&time(ns)),
         shows: Vec::new(),
@@ -154,7 +146,7 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
         .clone()
         .find_map(|point| point.bandwidth_bytes_per_s)?;
     let y = Axis {
-        label: "bandwidth of all SPEs together (GB/s)",
+        label: "bandwidth of all SPEs together (GB/s)".to_owned(),
         spacing: spacing(figure, panel, |point| point.bandwidth_bytes_per_s),
         tick: |bytes_per_s| short(&figures(bytes_per_s / 1e9)),
         shows: Vec::new(),
@@ -219,31 +211,31 @@ fn chart(
 fn horizontal(figure: &ReproducedFigure) -> Axis {
     match figure.against.as_str() {
         "block_bytes" => Axis {
-            label: "size of a block",
+            label: "size of a block".to_owned(),
             spacing: Spacing::Log2,
             tick: |bytes| size(bytes as usize),
             shows: Vec::new(),
         },
         "threads" => Axis {
-            label: "number of threads",
+            label: "number of threads".to_owned(),
             spacing: Spacing::Whole,
             tick: |number| format!("{number:.0}"),
             shows: Vec::new(),
         },
         "cycles_per_byte" => Axis {
-            label: "computation (cycles a byte)",
+            label: "computation (cycles a byte)".to_owned(),
             spacing: Spacing::Log10,
             tick: |cycles| short(&figures(cycles)),
             shows: Vec::new(),
         },
         "list_elements" => Axis {
-            label: "elements of the list",
+            label: "elements of the list".to_owned(),
             spacing: Spacing::Log2,
             tick: |number| format!("{number:.0}"),
             shows: Vec::new(),
         },
         _ => Axis {
-            label: "number of SPEs",
+            label: "number of SPEs".to_owned(),
             spacing: Spacing::Whole,
             tick: |number| format!("{number:.0}"),
             shows: Vec::new(),
@@ -269,7 +261,7 @@ fn hover(figure: &ReproducedFigure, curve: &Curve, point: &CurvePoint) -> String
 fn circumstances(reproduction: &Reproduction) -> Markup {
     html! {
         dl.facts {
-            @for (what, value) in facts(&reproduction.machine, &reproduction.environment) {
+            @for (what, value) in facts(&reproduction.envelope.machine, &reproduction.envelope.environment) {
                 dt { (what) } dd { (value) }
             }
             @for machine in &reproduction.other_machines {

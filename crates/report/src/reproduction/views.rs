@@ -207,7 +207,7 @@ pub(super) fn summary(reproduction: &Reproduction) -> Vec<String> {
         let numbers = count(summary.not_simulated, "number");
         sentences.push(format!("Not simulated: {numbers}"));
     }
-    let failed = reproduction.trust.reasons.iter();
+    let failed = reproduction.envelope.trust.reasons.iter();
     sentences.extend(failed.map(|reason| format!("Failed: {reason}")));
     sentences
 }

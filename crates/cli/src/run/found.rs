@@ -1,0 +1,136 @@
+//! What the runs of a program have found so far.
+
+use std::collections::BTreeMap;
+
+use cellworks_apps::{Conclusion, Done, Figure, Parameters, Program, Quantity, Value};
+use cellworks_report::{
+    Envelope, FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, json, program,
+};
+use cellworks_stats::Finding;
+
+use crate::output::Views;
+use crate::session::{Circumstances, End, Steps};
+
+/// What was found, and what is still to come.
+pub(super) struct Found<P> {
+    titles: Vec<String>,
+    done: Vec<Done<P>>,
+}
+
+impl<P: Program> Found<P> {
+    /// Nothing yet of these programs.
+    pub fn nothing_of(programs: &[P]) -> Self {
+        Self {
+            titles: programs.iter().map(P::title).collect(),
+            done: Vec::with_capacity(programs.len()),
+        }
+    }
+
+    /// Takes down what the next run found.
+    pub fn ran(&mut self, program: P, quantities: Vec<Quantity>) {
+        self.done.push(Done {
+            program,
+            quantities,
+        });
+    }
+}
+
+impl<P: Program + Send + 'static> Steps for Found<P> {
+    type Report = ProgramReport;
+
+    const NAME: &'static str = "runs";
+    const VIEWS: Views<ProgramReport> = Views {
+        table: program::table,
+        csv: program::csv,
+        json: json::render,
+        html: program::html,
+    };
+
+    fn planned(&self) -> usize {
+        self.titles.len()
+    }
+
+    fn done(&self) -> usize {
+        self.done.len()
+    }
+
+    fn report(self, circumstances: Circumstances, end: &End) -> ProgramReport {
+        let Circumstances {
+            machine,
+            environment,
+            reasons,
+            counters,
+        } = circumstances;
+        let why = match end {
+            End::Interrupted => "interrupted",
+            _ => "the run ended before",
+        };
+        let missing = self.titles[self.done.len()..].iter();
+        let not_measured: Vec<_> = missing
+            .map(|what| NotMeasured {
+                what: what.clone(),
+                why: why.to_owned(),
+            })
+            .collect();
+        let of_runs = self.done.iter().flat_map(|one| {
+            let parameters = one.program.parameters();
+            let quantities = one.quantities.iter();
+            quantities.map(move |quantity| finding(quantity, &parameters))
+        });
+        let conclusions = P::conclusions(&self.done);
+        let concluded = conclusions.iter().map(
+            |Conclusion {
+                 quantity,
+                 parameters,
+             }| finding(quantity, parameters),
+        );
+        let is_complete = not_measured.is_empty();
+        ProgramReport {
+            envelope: Envelope::new("run", machine, environment, reasons, is_complete),
+            program: P::NAME.to_owned(),
+            not_measured,
+            results: of_runs.chain(concluded).collect(),
+            figures: P::figures(&self.done).into_iter().map(drawn).collect(),
+            counters,
+        }
+    }
+
+    fn doubts(report: &ProgramReport) -> &[String] {
+        &report.envelope.trust.reasons
+    }
+}
+
+/// A number as reports have it.
+fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
+    let value = |value: &Value| match value {
+        Value::Count(count) => (*count).into(),
+        Value::Number(number) => (*number).into(),
+        Value::Text(text) => (*text).into(),
+    };
+    let parameters = parameters.iter();
+    let parameters = parameters.map(|(name, of)| ((*name).to_owned(), value(of)));
+    Finding {
+        name: quantity.name.to_owned(),
+        value: quantity.value,
+        unit: quantity.unit.to_owned(),
+        parameters: parameters.collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// A figure as reports have it.
+fn drawn(figure: Figure) -> ProgramFigure {
+    let axis = |axis: cellworks_apps::Axis| FigureAxis {
+        label: axis.label.to_owned(),
+        unit: axis.unit.to_owned(),
+    };
+    let curves = figure.curves.into_iter().map(|curve| FigureCurve {
+        name: curve.name,
+        points: curve.points,
+    });
+    ProgramFigure {
+        title: figure.title,
+        x: axis(figure.x),
+        y: axis(figure.y),
+        curves: curves.collect(),
+    }
+}

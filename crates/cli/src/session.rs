@@ -1,0 +1,278 @@
+//! What a command that measures has found so far, and how it ends: when all is done, when something
+//! fails, or when somebody presses Ctrl-C. Whatever was finished is printed and saved.
+//!
+//! ```text
+//!   the run:   update, update ... ───── conclude(Done) ──┐
+//!                  │                                     ├─► the first takes what was found: report
+//!   Ctrl-C:    ask the run to stop ── a second later ────┘
+//!              again: the process ends at once
+//! ```
+//!
+//! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and concludes
+//! in its place if that takes long.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::exit;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cellworks_report::{Counters, Environment, MachineInfo};
+
+use crate::args::{CommonArgs, Format};
+use crate::output::{Page, Views, both, show, warn};
+use crate::progress::Progress;
+use crate::surroundings::{Surroundings, environment_of_a_simulation};
+use crate::{Failure, exit_code};
+
+/// How long Ctrl-C waits for the present step to end.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A signal so soon after the first is no second wish: some programs pass SIGINT on to a process that
+/// the terminal has sent it too.
+const SAME_PRESS: Duration = Duration::from_millis(300);
+
+/// Why a run ends.
+pub(crate) enum End {
+    /// There is nothing left to do, or no time for it.
+    Done,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+    /// The numbers cannot be trusted any more, whatever comes.
+    Spoiled(String),
+    /// What was asked for cannot be done on this machine, or not in this time.
+    Refused(String),
+    /// A step failed.
+    Failed(String),
+}
+
+/// What a command finds, step by step.
+pub(crate) trait Steps: Send + 'static {
+    type Report;
+
+    /// What its steps are called, such as `measurements`.
+    const NAME: &'static str;
+    const VIEWS: Views<Self::Report>;
+
+    fn planned(&self) -> usize;
+
+    /// How many steps have found something.
+    fn done(&self) -> usize;
+
+    /// All that was found, when it ends so.
+    fn report(self, circumstances: Circumstances, end: &End) -> Self::Report;
+
+    /// Why its numbers cannot be trusted.
+    fn doubts(report: &Self::Report) -> &[String];
+}
+
+/// What is known around that which was found.
+pub(crate) struct Circumstances {
+    pub machine: MachineInfo,
+    pub environment: Environment,
+    /// Why the numbers cannot be trusted.
+    pub reasons: Vec<String>,
+    /// What the parts of a simulated machine did, if somebody asked.
+    pub counters: Option<Counters>,
+}
+
+/// A run.
+pub(crate) struct Session<S> {
+    /// `None` once the run was concluded.
+    found: Mutex<Option<Found<S>>>,
+    /// When Ctrl-C was pressed first.
+    interrupted: OnceLock<Instant>,
+    machine: MachineInfo,
+    /// `None` of a simulated machine: nothing can disturb it.
+    surroundings: Option<Surroundings>,
+    progress: Progress,
+    format: Format,
+    page: Option<Page>,
+    quiet: bool,
+}
+
+struct Found<S> {
+    steps: S,
+    warnings: Vec<String>,
+    counters: Option<Counters>,
+}
+
+impl<S: Steps> Session<S> {
+    /// Begins a run of these steps. From here on Ctrl-C ends it.
+    pub fn begin(
+        machine: MachineInfo,
+        surroundings: Option<Surroundings>,
+        steps: S,
+        common: &CommonArgs,
+        page: Option<Page>,
+    ) -> Arc<Self> {
+        if let (Some(computer), false) = (&surroundings, common.quiet) {
+            computer.warnings().iter().for_each(|warning| warn(warning));
+        }
+        let session = Arc::new(Self {
+            progress: Progress::new(steps.planned(), common.quiet),
+            found: Mutex::new(Some(Found {
+                steps,
+                warnings: Vec::new(),
+                counters: None,
+            })),
+            interrupted: OnceLock::new(),
+            machine,
+            surroundings,
+            format: common.output.format,
+            page,
+            quiet: common.quiet,
+        });
+        let on_ctrl_c = Arc::clone(&session);
+        // Without a handler Ctrl-C still ends the process, only less tidily.
+        let _ = ctrlc::set_handler(move || on_ctrl_c.interrupt());
+        session
+    }
+
+    /// Whether the run should end now.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.get().is_some()
+    }
+
+    /// Why the run should end now, if it should. To be asked between steps.
+    pub fn has_to_end(&self) -> Option<End> {
+        if self.is_interrupted() {
+            return Some(End::Interrupted);
+        }
+        let computer = self.surroundings.as_ref()?;
+        computer.check().err().map(End::Spoiled)
+    }
+
+    /// Where progress is shown.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Changes what was found, unless the run was concluded meanwhile.
+    pub fn update(&self, change: impl FnOnce(&mut S)) {
+        if let Some(found) = self.lock().as_mut() {
+            change(&mut found.steps);
+        }
+    }
+
+    /// Takes down what somebody should know who reads the numbers, and says it.
+    pub fn warned(&self, warnings: Vec<String>) {
+        if !self.quiet {
+            self.progress.clear();
+            warnings.iter().for_each(|warning| warn(warning));
+        }
+        if let Some(found) = self.lock().as_mut() {
+            found.warnings.extend(warnings);
+        }
+    }
+
+    /// Takes down what the parts of a simulated machine did.
+    pub fn counted(&self, counters: Counters) {
+        if let Some(found) = self.lock().as_mut() {
+            found.counters = Some(counters);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Found<S>>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What Ctrl-C does, on a thread of its own that must be free for the next one.
+    fn interrupt(self: &Arc<Self>) {
+        if let Some(first) = self.interrupted.get() {
+            if first.elapsed() > SAME_PRESS {
+                self.progress.clear();
+                exit(exit_code(Err(Failure::Interrupted)).into());
+            }
+            return;
+        }
+        let _ = self.interrupted.set(Instant::now());
+        let session = Arc::clone(self);
+        thread::spawn(move || session.conclude_for_the_run());
+    }
+
+    /// Concludes the run, unless it does so itself in time.
+    fn conclude_for_the_run(&self) {
+        thread::sleep(GRACE);
+        // Nothing may be left waiting for a thread that has gone.
+        let end = catch_unwind(AssertUnwindSafe(|| {
+            self.take(End::Interrupted, true).map(exit_code)
+        }));
+        match end {
+            Ok(None) => {}
+            Ok(Some(code)) => exit(code.into()),
+            Err(_) => exit(exit_code(Err(Failure::Interrupted)).into()),
+        }
+    }
+
+    /// Ends the run: prints and saves what was found.
+    ///
+    /// If Ctrl-C was faster, does not return: the process is about to end.
+    pub fn conclude(&self, end: End) -> Result<(), Failure> {
+        match self.take(end, false) {
+            Some(end) => end,
+            None => loop {
+                thread::park();
+            },
+        }
+    }
+
+    /// Prints and saves what was found, if nobody has done so; `running` if a step goes on meanwhile.
+    fn take(&self, end: End, running: bool) -> Option<Result<(), Failure>> {
+        // Not held while printing, which may take for ever if nobody reads.
+        let found = self.lock().take()?;
+        self.progress.clear();
+        Some(self.finish(found, end, running))
+    }
+
+    /// Prints and saves what was found, and says how the run ends.
+    fn finish(&self, found: Found<S>, end: End, running: bool) -> Result<(), Failure> {
+        let Found {
+            steps,
+            warnings,
+            counters,
+        } = found;
+        let (done, planned) = (steps.done(), steps.planned());
+        match end {
+            End::Refused(message) if done == 0 => return Err(Failure::Usage(message)),
+            End::Interrupted if !self.quiet => {
+                warn(&format!(
+                    "interrupted: {done} of {planned} {} were finished",
+                    S::NAME
+                ));
+            }
+            _ => {}
+        }
+        let (mut environment, disturbances) = match &self.surroundings {
+            None => (environment_of_a_simulation(), Vec::new()),
+            Some(computer) if running => (computer.meanwhile(), Vec::new()),
+            Some(computer) => computer.after(),
+        };
+        environment.warnings.extend(warnings);
+        let mut reasons = Vec::new();
+        if let End::Spoiled(why) = &end {
+            reasons.push(why.clone());
+        }
+        // Where nothing was measured, nothing was disturbed.
+        if done > 0 {
+            reasons.extend(disturbances);
+        }
+        let circumstances = Circumstances {
+            machine: self.machine.clone(),
+            environment,
+            reasons,
+            counters,
+        };
+        let report = steps.report(circumstances, &end);
+        let shown = show(&report, &S::VIEWS, self.format, self.page.as_ref());
+        let doubts = S::doubts(&report);
+        let end = match end {
+            End::Interrupted => Err(Failure::Interrupted),
+            End::Refused(message) => Err(Failure::Usage(message)),
+            End::Failed(message) => Err(Failure::Run(message)),
+            End::Done | End::Spoiled(_) if doubts.is_empty() => Ok(()),
+            End::Done | End::Spoiled(_) => Err(Failure::Untrusted(doubts.to_vec())),
+        };
+        both(shown, end)
+    }
+}

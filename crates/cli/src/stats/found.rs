@@ -1,0 +1,194 @@
+//! What measurements and matrices have found so far, and whether it can be trusted.
+
+use cellworks_machine::Topology;
+use cellworks_report::{Envelope, NotMeasured, Report, csv, html, json, table};
+use cellworks_stats::{Matrix, Measurement, advise, findings, findings_simulated};
+
+use super::work::Work;
+use crate::output::Views;
+use crate::session::{Circumstances, End, Steps};
+
+/// Intervals of medians that are wider than this share of their medians are wide.
+const WIDE: f64 = 0.2;
+
+/// From this share of wide intervals on, a run is not trustworthy: the measurement in the middle is
+/// wide then. On an idle virtual machine that probably shares its cores with others, 18 to 28 % were.
+const WIDE_SHARE_MAX: f64 = 0.5;
+
+/// What was found, and what is still to come.
+pub(super) struct Found {
+    topology: Topology,
+    steps: Vec<Step>,
+    matrices: Vec<Matrix>,
+    not_measured: Vec<NotMeasured>,
+    /// Why the numbers cannot be trusted.
+    reasons: Vec<String>,
+}
+
+/// Something that is to be measured.
+struct Step {
+    title: String,
+    state: State,
+}
+
+enum State {
+    /// Nothing is known of it.
+    Waiting,
+    /// What all visits so far have found.
+    Measured(Box<Measurement>),
+    /// It is somewhere else: in the matrices, or in what was not measured.
+    Settled,
+}
+
+impl Found {
+    /// Nothing yet of this work on this machine.
+    pub fn nothing_of(work: &Work, topology: &Topology) -> Self {
+        let step = |title| Step {
+            title,
+            state: State::Waiting,
+        };
+        Self {
+            topology: topology.clone(),
+            steps: work.titles().into_iter().map(step).collect(),
+            matrices: Vec::new(),
+            not_measured: work.not_measured.clone(),
+            reasons: Vec::new(),
+        }
+    }
+
+    /// Takes down what all visits of a step have found so far.
+    pub fn measured(&mut self, step: usize, measurement: Measurement) {
+        self.steps[step].state = State::Measured(Box::new(measurement));
+    }
+
+    /// Takes down a matrix, or as much of it as there is.
+    pub fn measured_pairs(&mut self, step: usize, matrix: Matrix) {
+        self.steps[step].state = State::Settled;
+        self.matrices.push(matrix);
+    }
+
+    /// Takes down that a step gave a result that cannot be true.
+    pub fn refused(&mut self, step: usize, why: String) {
+        self.steps[step].state = State::Settled;
+        let what = self.steps[step].title.clone();
+        self.reasons.push(format!("{what}: {why}"));
+        self.not_measured.push(NotMeasured { what, why });
+    }
+
+    /// Whether nothing was tried to its end.
+    pub fn is_empty(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.all(|step| matches!(step.state, State::Waiting))
+    }
+}
+
+impl Steps for Found {
+    type Report = Report;
+
+    const NAME: &'static str = "measurements";
+    const VIEWS: Views<Report> = Views {
+        table: table::render,
+        csv: csv::render,
+        json: json::render,
+        html: html::render,
+    };
+
+    fn planned(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn done(&self) -> usize {
+        let steps = self.steps.iter();
+        let measured = steps.filter(|step| matches!(step.state, State::Measured(_)));
+        measured.count() + self.matrices.len()
+    }
+
+    fn report(mut self, circumstances: Circumstances, end: &End) -> Report {
+        let Circumstances {
+            machine,
+            environment,
+            reasons: disturbances,
+            counters,
+        } = circumstances;
+        let is_complete = self.done() == self.planned() && matches!(end, End::Done);
+        let why = match end {
+            End::Done => "the budget was spent before; give more with --budget",
+            End::Interrupted => "interrupted",
+            End::Spoiled(_) | End::Refused(_) | End::Failed(_) => "the run ended before",
+        };
+        let mut measurements = Vec::new();
+        for Step { title, state } in self.steps {
+            match state {
+                State::Measured(measurement) => measurements.push(*measurement),
+                State::Waiting => self.not_measured.push(NotMeasured {
+                    what: title,
+                    why: why.to_owned(),
+                }),
+                State::Settled => {}
+            }
+        }
+        let mut reasons = self.reasons;
+        reasons.extend(disturbances);
+        // An interrupted run has fewer visits than an interval takes, and what is simulated comes out
+        // the same next time.
+        if !matches!(end, End::Interrupted) && machine.simulation.is_none() {
+            reasons.extend(too_wide(&measurements));
+        }
+        reasons.extend(self.matrices.iter().filter_map(misplaced));
+        let results = match &machine.simulation {
+            None => findings(&measurements),
+            Some(_) => findings_simulated(&measurements),
+        };
+        let advice = advise(&self.topology, &measurements, &results, &self.matrices);
+        Report {
+            envelope: Envelope::new("stats", machine, environment, reasons, is_complete),
+            not_measured: self.not_measured,
+            measurements,
+            matrices: self.matrices,
+            results,
+            advice,
+            counters,
+        }
+    }
+
+    fn doubts(report: &Report) -> &[String] {
+        &report.envelope.trust.reasons
+    }
+}
+
+/// Why the times of a matrix cannot be trusted whose data did not lie where they should.
+fn misplaced(matrix: &Matrix) -> Option<String> {
+    let home = matrix.home?;
+    let module = match home.module {
+        Some(module) => format!("memory module {module}"),
+        None => "the memory module nearest to the SPE that sends".to_owned(),
+    };
+    (home.verified == Some(false)).then(|| {
+        format!(
+            "the data of a matrix should have been in {module}, and the system has put them \
+             elsewhere; make room there, or choose another module with -m"
+        )
+    })
+}
+
+/// Why the numbers cannot be trusted if too many of them would come out differently next time. Where
+/// a number of iterations was asked for there is one round, and nothing to tell it by.
+fn too_wide(measurements: &[Measurement]) -> Option<String> {
+    let repeated = || measurements.iter().filter(|one| one.rounds > 1);
+    let is_wide = |one: &&Measurement| {
+        one.median_interval_ns
+            .is_none_or(|interval| (interval.high - interval.low) / one.latency_ns.p50 > WIDE)
+    };
+    let (all, wide) = (repeated().count(), repeated().filter(is_wide).count());
+    let medians = match all {
+        1 => "the median is".to_owned(),
+        _ => format!("{wide} of {all} medians are"),
+    };
+    (wide as f64 > WIDE_SHARE_MAX * all as f64).then(|| {
+        format!(
+            "{medians} known only to {:.0} % or worse; give them more time with \
+             --budget, or stop what disturbs them",
+            WIDE * 100.0
+        )
+    })
+}

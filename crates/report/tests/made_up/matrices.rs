@@ -1,0 +1,108 @@
+//! Times between all pairs of SPEs.
+
+use std::collections::BTreeMap;
+
+use cellworks_report::MachineInfo;
+use cellworks_stats::{Home, Matrix, MatrixClass, Polling, Primitive};
+
+/// The matrix of two SPEs.
+pub fn pair(primitive: Primitive, ns: f64) -> Matrix {
+    let one_way_ns = vec![vec![None, Some(ns)], vec![Some(ns), None]];
+    let classes = vec![
+        class("same Cell", 2, vec![ns, ns]),
+        class("across Cells", 0, Vec::new()),
+    ];
+    in_classes(primitive, one_way_ns, classes)
+}
+
+/// A matrix of copies of 1 MB, wherever memory is.
+pub fn copies() -> Matrix {
+    Matrix {
+        block_bytes: Some(1 << 20),
+        home: None,
+        ..pair(Primitive::Copy, 50_000.0)
+    }
+}
+
+/// So many pairs, of which these times were measured.
+fn class(name: &str, pairs: usize, mut times: Vec<f64>) -> MatrixClass {
+    times.sort_by(f64::total_cmp);
+    MatrixClass {
+        name: name.to_owned(),
+        pairs,
+        pairs_measured: times.len(),
+        min_ns: times.first().copied(),
+        p50_ns: times.get(times.len() / 2).copied(),
+        max_ns: times.last().copied(),
+    }
+}
+
+fn in_classes(
+    primitive: Primitive,
+    one_way_ns: Vec<Vec<Option<f64>>>,
+    classes: Vec<MatrixClass>,
+) -> Matrix {
+    Matrix {
+        primitive,
+        polling: (primitive == Primitive::Atomic).then_some(Polling::CompareAndSwap),
+        block_bytes: None,
+        pairs: classes.iter().map(|class| class.pairs).sum(),
+        pairs_measured: classes.iter().map(|class| class.pairs_measured).sum(),
+        one_way_ns,
+        classes,
+        home: Some(Home {
+            module: Some(0),
+            verified: Some(true),
+        }),
+    }
+}
+
+/// A matrix in which SPEs of a Cell are near to each other.
+pub fn matrix(machine: &MachineInfo, one_way_ns: Vec<Vec<Option<f64>>>) -> Matrix {
+    let cells = machine.cells.iter().enumerate();
+    let cell_of: BTreeMap<usize, usize> = cells
+        .flat_map(|(cell, info)| info.spes.iter().map(move |spe| (*spe, cell)))
+        .collect();
+    let mut classes = Vec::new();
+    for (name, near) in [("same Cell", true), ("other Cell", false)] {
+        let mut pairs = 0;
+        let mut times = Vec::new();
+        for (from, row) in one_way_ns.iter().enumerate() {
+            for (to, ns) in row.iter().enumerate() {
+                if from != to && (cell_of[&from] == cell_of[&to]) == near {
+                    pairs += 1;
+                    times.extend(*ns);
+                }
+            }
+        }
+        if pairs > 0 {
+            classes.push(class(name, pairs, times));
+        }
+    }
+    in_classes(Primitive::Atomic, one_way_ns, classes)
+}
+
+/// Times that grow with the distance of the numbers, from Cell to Cell.
+pub fn times(spes: usize, cell: usize) -> Vec<Vec<Option<f64>>> {
+    let time = |from: usize, to: usize| {
+        let cells = (from / cell).abs_diff(to / cell) as f64;
+        (from != to).then(|| 40.0 + 25.0 * cells + ((from * 7 + to * 3) % 10) as f64 / 2.0)
+    };
+    (0..spes)
+        .map(|from| (0..spes).map(|to| time(from, to)).collect())
+        .collect()
+}
+
+/// Times one way in ns between the 64 cores of a Xeon Phi 7210, as captured: see `data/README.md`.
+pub fn captured() -> Vec<Vec<Option<f64>>> {
+    let text = include_str!("../data/core-to-core-latency-xeon-phi-7210.csv");
+    let lower: Vec<Vec<Option<f64>>> = text
+        .lines()
+        .map(|line| line.split(',').map(|field| field.parse().ok()).collect())
+        .collect();
+    // The tool measures a pair once, for both directions.
+    let both = |a: usize, b: usize| lower[a.max(b)][a.min(b)];
+    (0..lower.len())
+        .map(|a| (0..lower.len()).map(|b| both(a, b)).collect())
+        .collect()
+}

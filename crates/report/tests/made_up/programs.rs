@@ -1,0 +1,110 @@
+//! What programs and simulated machines did.
+
+use std::collections::BTreeMap;
+
+use cellworks_report::{
+    Counters, Envelope, FigureAxis, FigureCurve, Machines, ProgramFigure, ProgramReport,
+    ResourceCounters, SimulatedMachine, SpeCounters,
+};
+use cellworks_stats::Finding;
+
+use super::bare;
+
+pub fn program() -> ProgramReport {
+    let result = |name: &str, value, unit: &str, buffering: &str, cycles_per_byte: Option<f64>| {
+        let mut parameters = BTreeMap::from([
+            ("buffering".to_owned(), buffering.into()),
+            ("bytes".to_owned(), (1 << 20).into()),
+            ("spes".to_owned(), 1.into()),
+        ]);
+        let cycles = cycles_per_byte.map(|cycles| ("cycles_per_byte".to_owned(), cycles.into()));
+        parameters.extend(cycles);
+        Finding {
+            name: name.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            parameters,
+        }
+    };
+    let axis = |label: &str, unit: &str| FigureAxis {
+        label: label.to_owned(),
+        unit: unit.to_owned(),
+    };
+    ProgramReport {
+        envelope: Envelope {
+            command: "run".to_owned(),
+            complete: true,
+            ..bare().envelope
+        },
+        program: "overlap".to_owned(),
+        not_measured: Vec::new(),
+        results: vec![
+            result("bandwidth", 875e6, "bytes/s", "double", Some(11.7)),
+            result("taken", 11.9, "cycles/byte", "double", Some(11.7)),
+            result("bandwidth", 500e6, "bytes/s", "single", Some(5.0)),
+            result("crossover", 2.5, "cycles/byte", "double", None),
+        ],
+        figures: vec![ProgramFigure {
+            title: "Moved by all SPEs together".to_owned(),
+            x: axis("computation (cycles a byte)", "cycles/byte"),
+            y: axis("bandwidth", "bytes/s"),
+            curves: vec![FigureCurve {
+                name: "double".to_owned(),
+                points: vec![(0.0, 9e9), (0.1, 8e9), (11.7, 875e6)],
+            }],
+        }],
+        counters: None,
+    }
+}
+
+/// A millisecond in which the first of two SPEs moved data on one ring of two.
+pub fn counters() -> Counters {
+    let (busy, idle) = (
+        SpeCounters {
+            computing_ns: 250_000.0,
+            waiting_for_dma_ns: 500_000.0,
+            idle_ns: 250_000.0,
+            commands: 1_000,
+            bytes: 16_384_000,
+            ..SpeCounters::default()
+        },
+        SpeCounters {
+            idle_ns: 1_000_000.0,
+            ..SpeCounters::default()
+        },
+    );
+    let ring = |name: &str, packets| ResourceCounters {
+        name: name.to_owned(),
+        packets,
+        bytes: 128 * packets,
+        busy_ns: 125_000.0,
+    };
+    Counters {
+        elapsed_ns: 1_000_000.0,
+        spes: vec![busy, idle],
+        resources: vec![ring("Cell 0, ring 0", 0), ring("Cell 0, ring 1", 128_000)],
+        events: 12_345,
+    }
+}
+
+/// Machines of which no two are alike.
+pub fn machines() -> Machines {
+    let machine = |name: &str, title: &str, [spes, cells, memory_modules]: [usize; 3], bytes| {
+        SimulatedMachine {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            spes,
+            cells,
+            memory_modules,
+            memory_bytes_per_module: bytes,
+            interconnect: if spes > 16 { "mesh" } else { "rings" }.to_owned(),
+        }
+    };
+    let long =
+        "A machine whose title is so long that it takes more than the line that it begins on";
+    Machines::new(vec![
+        machine("one", "One, \"the first\"", [6, 1, 1], Some(256 << 20)),
+        machine("two", "Two", [16, 2, 2], Some(512 << 20)),
+        machine("odd", long, [48, 1, 3], None),
+    ])
+}
