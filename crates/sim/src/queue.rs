@@ -40,14 +40,18 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
-        Self::Resume,
-        Self::Check,
-        Self::MfcRequest,
-        Self::Fabric,
-        Self::SendWord,
-        Self::Word,
-    ];
+    /// The kind with this number.
+    #[inline]
+    fn of(number: u64) -> Self {
+        let kinds = [
+            Self::Resume,
+            Self::Check,
+            Self::MfcRequest,
+            Self::Fabric,
+            Self::SendWord,
+        ];
+        kinds.into_iter().find(|&kind| kind as u64 == number).unwrap_or(Self::Word)
+    }
 }
 
 /// An event without its time.
@@ -119,7 +123,7 @@ impl Queue {
         };
         let low = key as u64;
         let event = Event {
-            kind: Kind::ALL[(low >> INDEX_BITS) as usize & ((1 << KIND_BITS) - 1)],
+            kind: Kind::of(low >> INDEX_BITS & ((1 << KIND_BITS) - 1)),
             index: low as u32 & ((1 << INDEX_BITS) - 1),
         };
         Some(((key >> 64) as u64, event))
@@ -150,9 +154,9 @@ impl Queue {
     /// Whether the next event, if there is one, is in the run.
     #[inline]
     fn is_run_first(&self) -> bool {
-        match (self.run.front(), self.heap.peek()) {
-            (Some(run), Some(Reverse(heap))) => run < heap,
-            (_, heap) => heap.is_none(),
+        match self.heap.peek() {
+            Some(Reverse(heap)) => self.run.front().is_some_and(|run| run < heap),
+            None => true,
         }
     }
 }

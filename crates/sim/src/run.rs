@@ -14,7 +14,7 @@ use cellworks_threads as threads;
 
 use crate::atomic::AtomicCaches;
 use crate::costs::Costs;
-use crate::engine::{CoreIndex, Failure, PPE, World, core_of};
+use crate::engine::{Failure, PPE, World};
 use crate::fabric::Fabric;
 use crate::hazard::Hazards;
 use crate::mfc::MfcState;
@@ -45,7 +45,7 @@ impl Run {
     pub fn enqueue(&self, at: SpeId, program: Program<SimSpe>) {
         self.programs.set(self.programs.get() + 1);
         self.queues[at.index()].borrow_mut().push_back(program);
-        self.world.notify(core_of(at));
+        self.world.notify(self.world.spe(at));
     }
 
     fn next_program(&self, at: SpeId) -> Option<Program<SimSpe>> {
@@ -55,7 +55,7 @@ impl Run {
     /// Runs the programs that are spawned on one SPE: a cooperative thread of its own.
     fn serve(&self, sim: &Sim, id: SpeId) {
         let world = &self.world;
-        let core = core_of(id);
+        let core = world.spe(id);
         let me = world.adopt(core, 0);
         world.take_core(me);
         world.resume_now(Some(me));
@@ -97,7 +97,7 @@ impl Run {
         let mut is_quiet = || mfc.borrow().is_quiet();
         if self
             .world
-            .wait_without_program(core_of(id), at, &mut is_quiet)
+            .wait_without_program(self.world.spe(id), at, &mut is_quiet)
         {
             mfc.borrow_mut().renew();
         }
@@ -105,7 +105,7 @@ impl Run {
 
     fn execute(&self, spe: &SimSpe, id: SpeId, program: Program<SimSpe>) {
         let world = &self.world;
-        let core = core_of(id);
+        let core = world.spe(id);
         let outcome = program.outcome();
         let name = program.name();
         world
@@ -153,7 +153,7 @@ impl Run {
             });
         }
         self.programs.set(self.programs.get() - 1);
-        self.world.notify(PPE);
+        self.world.notify(self.world.core(PPE));
     }
 
     /// Drops the programs that never began.
@@ -181,7 +181,8 @@ impl Run {
     /// Tells the SPEs that no program will come.
     fn end(&self) {
         self.ended.set(true);
-        (PPE + 1..=self.queues.len()).for_each(|core: CoreIndex| self.world.notify(core));
+        let spes = self.world.topology.spes();
+        spes.for_each(|spe| self.world.notify(self.world.spe(spe)));
     }
 }
 
@@ -224,7 +225,7 @@ pub(crate) fn run<'env, R>(
                 let server = scope.builder().name(spe.to_string());
                 drop(server.spawn(move || run.serve(sim, spe)));
             }
-            let me = world.adopt(PPE, 0);
+            let me = world.adopt(world.core(PPE), 0);
             world.take_core(me);
             // Each SPE comes as far as its first turn.
             threads::yield_now();
@@ -238,7 +239,7 @@ pub(crate) fn run<'env, R>(
             if result.as_ref().is_some_and(Result::is_err) {
                 world.cancel_all();
             } else {
-                world.leave(PPE);
+                world.leave(world.core(PPE));
                 run.end();
             }
         });
@@ -299,7 +300,6 @@ fn world_of(sim: &Sim) -> World {
         hazards,
         sim.options.seed,
         sim.limit_fs(),
-        spes.clone().map(|_| RefCell::default()).collect(),
         spes.clone().map(mfc).collect(),
         AtomicCaches::new(spes.len(), caches),
         Pulse::new(sim.topology.name(), spes.len()),

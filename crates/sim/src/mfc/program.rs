@@ -14,7 +14,7 @@ use cellworks_threads as threads;
 
 use super::{Issuer, LINE, MfcState, Task, Work};
 use crate::atomic::{Held, LineNumber};
-use crate::engine::{World, core_of};
+use crate::engine::{Core, World};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::observe::Cause;
 
@@ -34,8 +34,8 @@ impl SimMfc {
         }
     }
 
-    fn core(&self) -> usize {
-        core_of(self.spe)
+    fn core(&self) -> &Core {
+        self.world.spe(self.spe)
     }
 
     fn state(&self) -> std::cell::RefMut<'_, MfcState> {
@@ -156,7 +156,7 @@ impl Mfc for SimMfc {
         if mfc.free_entries() == 0 {
             return Err(TryIssueError::Full);
         }
-        let spes = world.words.len();
+        let spes = world.spe_count();
         let is_list = matches!(command, Command::ListTransfer(_));
         if !is_list {
             mfc.check_addresses(&command, spes)?;
@@ -213,7 +213,7 @@ impl Mfc for SimMfc {
             let place = mfc.stalled.iter().position(|(list, _)| list.entry == entry);
             let place = place.expect("a stalled list has a cursor");
             let (stalled, cursor) = mfc.stalled.swap_remove(place);
-            if let Err(fault) = mfc.check_list(cursor, world.words.len()) {
+            if let Err(fault) = mfc.check_list(cursor, world.spe_count()) {
                 outcome = outcome.and(Err(fault));
                 mfc.spu.queue.complete(entry);
                 world.forget_command(&mfc, stalled.id, false, &[]);

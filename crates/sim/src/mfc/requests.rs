@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, MfcFault, Operation};
-use cellworks_machine::{Payload, ProblemStateRegister, SpeId};
+use cellworks_machine::{Payload, ProblemStateRegister, Processor, SpeId};
 
 use super::watch::is_watched;
 use super::{Effect, Issuer, LINE, Line, MfcState, Move, Site, Stalled, Task, Work};
-use crate::engine::{CoreIndex, Owner, PPE, ThreadIndex, World, core_of};
+use crate::engine::{Core, Owner, PPE, ThreadIndex, World};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::queue::{Event, Kind};
 use crate::words::register_write;
@@ -71,13 +71,13 @@ impl World {
     }
 
     /// Takes what a queue would tell the processor that fills it when it asks next. The PPE fills one of each MFC.
-    pub fn take_late_error(&self, core: CoreIndex) -> Option<Payload> {
-        match core {
-            PPE => {
+    pub fn take_late_error(&self, core: &Core) -> Option<Payload> {
+        match core.processor {
+            Processor::Ppe => {
                 let mut mfcs = self.mfcs.iter();
                 mfcs.find_map(|mfc| mfc.borrow_mut().proxy.late.take())
             }
-            core => self.mfcs[core - 1].borrow_mut().spu.late.take(),
+            Processor::Spe(spe) => self.mfcs[spe.index()].borrow_mut().spu.late.take(),
         }
     }
 
@@ -332,7 +332,7 @@ impl World {
             ea,
             bytes,
         };
-        let request = match mfc.site(operation, direction, ea, bytes, self.words.len())? {
+        let request = match mfc.site(operation, direction, ea, bytes, self.spe_count())? {
             Site::Memory(target) => {
                 let place = Place::Memory { address: ea };
                 (
@@ -362,8 +362,8 @@ impl World {
                 )
             }
             Site::Register(to, register) => {
-                if register == ProblemStateRegister::InMbox && self.keep_room(to, 0).is_err() {
-                    self.block_until_room(to, mfc.spe.index());
+                if register == ProblemStateRegister::InMbox && !self.spe(to).words.keep_room() {
+                    self.spe(to).words.block_until_room(mfc.spe.index());
                     // It tries again whenever there is room, which another may take first.
                     if !std::mem::replace(&mut part.met_full_mailbox, true) {
                         let from = issuer.processor(mfc.spe);
@@ -451,7 +451,7 @@ impl World {
         self.finish_if_complete(&mut mfc, place);
         self.pump(&mut mfc);
         drop(mfc);
-        let resumed = delivered.and_then(|(to, register, word)| self.deliver(to, register, word));
+        let resumed = delivered.and_then(|(to, register, word)| self.deliver(self.spe(to), register, word));
         match (resumed, self.check_if_finished(spe)) {
             (Some(resumed), Some(later)) => {
                 let event = Event {
@@ -468,13 +468,13 @@ impl World {
     /// Asks what the SPE's threads wait for, if a command has ended since this was last asked.
     fn check_if_finished(&self, spe: usize) -> Option<ThreadIndex> {
         let finished = self.finished[spe].replace(false);
-        if finished { self.check(spe + 1) } else { None }
+        if finished { self.check(self.core(spe + 1)) } else { None }
     }
 
     /// Has the SPE's threads look, if a command has ended since they last did.
     pub(super) fn tell_if_finished(&self, spe: SpeId) {
         if self.finished[spe.index()].replace(false) {
-            self.notify(core_of(spe));
+            self.notify(self.spe(spe));
         }
     }
 
@@ -520,7 +520,7 @@ impl World {
         let work = mfc.work.remove(place);
         match work.issuer {
             Issuer::Spu => self.finished[mfc.spe.index()].set(true),
-            Issuer::Ppe => self.notify(PPE),
+            Issuer::Ppe => self.notify(self.core(PPE)),
         }
         let mut given_back = Vec::new();
         match (work.entry, work.task) {
