@@ -165,6 +165,17 @@ struct Threads {
     waiting: Vec<Waiter>,
 }
 
+impl Threads {
+    /// Makes the thread at a place among those that wait ready, and returns it.
+    // Apart, so that what messages take stays small.
+    #[inline(never)]
+    fn make_ready(&mut self, place: usize) -> ThreadIndex {
+        let thread = self.waiting.remove(place).running.thread;
+        self.ready.push_back(thread);
+        thread
+    }
+}
+
 /// A thread that has its processor.
 #[derive(Clone, Copy)]
 struct Running {
@@ -187,9 +198,7 @@ struct SimThread {
 /// while it waits.
 #[derive(Clone, Copy)]
 struct Waiter {
-    thread: ThreadIndex,
-    /// As in [`SimThread`].
-    number: u32,
+    running: Running,
     why: *const dyn fmt::Display,
     ready: *mut dyn FnMut() -> bool,
     location: &'static Location<'static>,
@@ -567,7 +576,8 @@ impl World {
             Self::unwind();
             return self.ask(ready);
         }
-        let Running { thread: me, number } = core.running();
+        let running = core.running();
+        let Running { thread: me, number } = running;
         let since_fs = self.now_fs.get().saturating_add(core.lag_fs.replace(0));
         core.busy_until_fs.set(since_fs);
         // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
@@ -589,8 +599,7 @@ impl World {
         };
         let mut threads = core.threads.borrow_mut();
         threads.waiting.push(Waiter {
-            thread: me,
-            number,
+            running,
             why,
             ready: asked,
             location,
@@ -624,7 +633,7 @@ impl World {
                 .borrow()
                 .waiting
                 .iter()
-                .any(|waiter| waiter.thread == me)
+                .any(|waiter| waiter.running.thread == me)
         );
         std::mem::forget(waits);
         if self.some_panicked.get() {
@@ -745,13 +754,7 @@ impl World {
         let mut place = 0;
         loop {
             let waiter = core.threads.borrow().waiting.get(place).copied();
-            let Some(Waiter {
-                thread,
-                number,
-                ready,
-                ..
-            }) = waiter
-            else {
+            let Some(Waiter { running, ready, .. }) = waiter else {
                 break;
             };
             let lag_fs = core.lag_fs.get();
@@ -767,7 +770,7 @@ impl World {
                 }
                 Ok(true) => {}
                 Err(panic) => {
-                    self.threads.borrow_mut()[thread as usize].panic = Some(panic);
+                    self.threads.borrow_mut()[running.thread as usize].panic = Some(panic);
                     self.some_panicked.set(true);
                 }
             }
@@ -778,10 +781,9 @@ impl World {
             if is_only && core.running.get().is_none() {
                 waiting.clear();
                 drop(threads);
-                return self.give(core, thread, number);
+                return self.give(core, running);
             }
-            waiting.remove(place);
-            ready.push_back(thread);
+            threads.make_ready(place);
         }
         self.dispatch(core)
     }
@@ -795,16 +797,15 @@ impl World {
         }
         let next = core.threads.borrow_mut().ready.pop_front()?;
         let number = self.threads.borrow()[next as usize].number;
-        self.give(core, next, number)
+        let thread = next;
+        self.give(core, Running { thread, number })
     }
 
     /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
     #[inline(always)]
-    fn give(&self, core: &Core, next: ThreadIndex, number: u32) -> Option<ThreadIndex> {
-        core.running.set(Some(Running {
-            thread: next,
-            number,
-        }));
+    fn give(&self, core: &Core, running: Running) -> Option<ThreadIndex> {
+        let Running { thread: next, number } = running;
+        core.running.set(Some(running));
         let now_fs = self.now_fs.get().max(core.busy_until_fs.get());
         let mut observer = self.observer.borrow_mut();
         observer.goes_on(now_fs, core.processor, number);
@@ -879,16 +880,26 @@ impl World {
             let next = match event.kind {
                 Kind::Resume => Some(event.index),
                 Kind::Word => self.ask_waiters(self.word_arrives(event.index)),
-                Kind::Check => self.check(self.core(event.index as usize)),
-                Kind::Fabric => self.handle_fabric(event.index),
-                Kind::MfcRequest => self.send_requests(event.index as usize),
-                Kind::SendWord => {
-                    self.send_word(event.index);
-                    None
-                }
+                _ => self.handle(event),
             };
             if next.is_some() {
                 return next;
+            }
+        }
+    }
+
+    // Apart, so that what messages take stays small.
+    #[inline(never)]
+    fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
+        match kind {
+            Kind::Resume => Some(index),
+            Kind::Word => self.check(self.word_arrives(index)),
+            Kind::Check => self.check(self.core(index as usize)),
+            Kind::Fabric => self.handle_fabric(index),
+            Kind::MfcRequest => self.send_requests(index as usize),
+            Kind::SendWord => {
+                self.send_word(index);
+                None
             }
         }
     }
@@ -920,17 +931,15 @@ impl World {
         let mut has_told = false;
         for core in &self.cores {
             let mut threads = core.threads.borrow_mut();
-            let Threads { ready, waiting } = &mut *threads;
-            let Some(place) = waiting.iter().position(|waiter| !waiter.is_idle) else {
+            let Some(place) = threads.waiting.iter().position(|waiter| !waiter.is_idle) else {
                 continue;
             };
             let Some(error) = self.take_late_error(core) else {
                 continue;
             };
-            let thread = waiting.remove(place).thread;
+            let thread = threads.make_ready(place);
             self.threads.borrow_mut()[thread as usize].panic = Some(error);
             self.some_panicked.set(true);
-            ready.push_back(thread);
             has_told = true;
         }
         for core in &self.cores {
@@ -975,13 +984,13 @@ impl World {
         // The PPE last, as it usually waits for the others.
         for core in self.cores[PPE + 1..].iter().chain([&self.cores[PPE]]) {
             let mut waiting = core.threads.borrow().waiting.clone();
-            waiting.sort_by_key(|waiter| waiter.thread);
+            waiting.sort_by_key(|waiter| waiter.running.thread);
             for waiter in waiting.iter().filter(|waiter| !waiter.is_idle) {
                 // SAFETY: the thread waits, so its call of `wait` still borrows this.
                 let why = unsafe { &*waiter.why };
                 let what = catch_unwind(AssertUnwindSafe(|| why.to_string()));
                 waits.push(Waiting {
-                    who: match waiter.number {
+                    who: match waiter.running.number {
                         0 => core.processor.to_string(),
                         number => format!("{}, thread {}", core.processor, number - 1),
                     },
@@ -1084,7 +1093,7 @@ impl Drop for Waits<'_> {
         self.threads
             .borrow_mut()
             .waiting
-            .retain(|waiter| waiter.thread != self.thread);
+            .retain(|waiter| waiter.running.thread != self.thread);
     }
 }
 

@@ -68,6 +68,8 @@ pub(crate) struct Queue {
     /// Events that were added in their order: the first is the earliest. Most delays are one of a few, so that what is
     /// added last is mostly due last, and goes in and out without a search.
     run: VecDeque<u128>,
+    /// What was added to it last.
+    run_last: u128,
     /// All others.
     heap: BinaryHeap<Reverse<u128>>,
     arrivals: u64,
@@ -79,6 +81,7 @@ impl Queue {
     pub fn new(seed: u64) -> Self {
         Self {
             run: VecDeque::with_capacity(1024),
+            run_last: 0,
             heap: BinaryHeap::with_capacity(1024),
             arrivals: 0,
             seed,
@@ -100,7 +103,8 @@ impl Queue {
             | u64::from(event.kind as u8) << INDEX_BITS
             | u64::from(event.index);
         let key = u128::from(time_fs) << 64 | u128::from(low);
-        if self.run.back().is_none_or(|&last| last < key) {
+        if self.run_last < key {
+            self.run_last = key;
             self.run.push_back(key);
         } else {
             self.push_to_heap(key);
@@ -143,6 +147,7 @@ impl Queue {
     /// Forgets all events.
     pub fn clear(&mut self) {
         self.run.clear();
+        self.run_last = 0;
         self.heap.clear();
     }
 

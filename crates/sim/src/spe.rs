@@ -117,12 +117,12 @@ impl SimSpe {
         cause: Cause,
         why: &dyn fmt::Display,
         is_there: bool,
-        take: impl Fn() -> Option<u32>,
+        take: impl Fn(&Self) -> Option<u32>,
     ) -> u32 {
         let (world, core, at) = (&self.world, self.core(), Location::caller());
         let mut found = None;
         let mut ready = || {
-            found = self.by_channel_in_condition(&take, Option::is_some);
+            found = self.by_channel_in_condition(|| take(self), Option::is_some);
             found.is_some()
         };
         if is_there {
@@ -510,7 +510,7 @@ unsafe impl Spe for SimSpe {
     fn read_in_mbox(&self) -> u32 {
         let is_there = self.core.words.inbound_count() > 0;
         let why = "a word in its inbound mailbox";
-        let take = || self.world.take_inbound(self.core());
+        let take = |spe: &Self| spe.world.take_inbound(spe.core());
         self.receive(Cause::Mailbox, &why, is_there, take)
     }
 
@@ -526,7 +526,7 @@ unsafe impl Spe for SimSpe {
     fn read_signal(&self, register: SignalRegister) -> u32 {
         let why = format_args!("a signal in its {register}");
         let is_there = self.core.words.has_signal(register);
-        let take = || self.core.words.take_signal(register);
+        let take = |spe: &Self| spe.core.words.take_signal(register);
         self.receive(Cause::Signal, &why, is_there, take)
     }
 

@@ -166,24 +166,26 @@ impl Flights {
     #[inline]
     fn begin(&mut self, flight: Flight) -> u32 {
         let index = self.free;
-        match self.flights.get_mut(index as usize) {
-            Some(place) => {
-                self.free = place.next_free;
-                *place = flight;
-            }
-            None => {
-                self.free += 1;
-                self.add(flight);
-            }
+        if index as usize == self.flights.len() {
+            self.add_place();
         }
+        let place = &mut self.flights[index as usize];
+        self.free = place.next_free;
+        *place = flight;
         index
     }
 
     // Apart, so that what messages take stays small.
     #[cold]
     #[inline(never)]
-    fn add(&mut self, flight: Flight) {
-        self.flights.push(flight);
+    fn add_place(&mut self) {
+        self.flights.push(Flight {
+            from: 0,
+            to: 0,
+            word: 0,
+            next_free: self.free + 1,
+            register: ProblemStateRegister::InMbox,
+        });
     }
 
     #[inline]
