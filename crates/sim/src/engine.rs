@@ -616,9 +616,7 @@ impl World {
             observer.waits(since_fs, core.processor, number, cause);
         }
         drop(observer);
-        if has_ready
-            && let Some(next) = self.dispatch(core)
-        {
+        if has_ready && let Some(next) = self.dispatch(core) {
             self.queue.borrow_mut().push(since_fs, resume(next));
         }
         self.suspend(me);
@@ -804,7 +802,10 @@ impl World {
     /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
     #[inline(always)]
     fn give(&self, core: &Core, running: Running) -> Option<ThreadIndex> {
-        let Running { thread: next, number } = running;
+        let Running {
+            thread: next,
+            number,
+        } = running;
         core.running.set(Some(running));
         let now_fs = self.now_fs.get().max(core.busy_until_fs.get());
         let mut observer = self.observer.borrow_mut();

@@ -104,9 +104,10 @@ impl SimPpe {
     /// The time of a store to a register.
     fn pay_for_store(&self, to: SpeId) {
         let start_fs = self.world().costs.mmio_write_fs;
-        self.world().transact(self.core(), Cause::Other, start_fs, |token| {
-            register_write(node_of(PPE), to, token)
-        });
+        self.world()
+            .transact(self.core(), Cause::Other, start_fs, |token| {
+                register_write(node_of(PPE), to, token)
+            });
     }
 
     /// A store to a register, of a word that has its place there.
@@ -137,7 +138,8 @@ impl SimPpe {
     /// Takes the time of reading an outbound mailbox that holds a word.
     fn pay_for_reading(&self, from: SpeId) {
         if self.by_calls() {
-            self.world().pass(self.core(), self.world().costs.mailbox_call_fs);
+            self.world()
+                .pass(self.core(), self.world().costs.mailbox_call_fs);
         } else {
             self.load(from);
             self.load(from);
@@ -148,7 +150,9 @@ impl SimPpe {
     /// issuing a command takes.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
-            true => self.world().pass(self.core(), self.world().costs.mailbox_call_fs),
+            true => self
+                .world()
+                .pass(self.core(), self.world().costs.mailbox_call_fs),
             false => self.load(of),
         }
     }
@@ -184,16 +188,18 @@ impl SimPpe {
         at: &'static Location<'static>,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let came_true = self.world().wait_until(self.core(), cause, why, at, &mut || {
-            let is_ready = ready();
-            if !is_ready {
-                self.send_owed();
-                // How often a condition looks in vain takes nobody's time.
-                let mut owed = self.owed.borrow_mut();
-                owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
-            }
-            is_ready
-        });
+        let came_true = self
+            .world()
+            .wait_until(self.core(), cause, why, at, &mut || {
+                let is_ready = ready();
+                if !is_ready {
+                    self.send_owed();
+                    // How often a condition looks in vain takes nobody's time.
+                    let mut owed = self.owed.borrow_mut();
+                    owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
+                }
+                is_ready
+            });
         for owed in self.owed.take() {
             match owed {
                 Owed::ReadOutbound(from) => self.pay_for_reading(from),
@@ -263,7 +269,8 @@ impl PpeCore for SimPpe {
     }
 
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
-        self.world().pass(self.core(), self.world().costs.start_program_fs);
+        self.world()
+            .pass(self.core(), self.world().costs.start_program_fs);
         self.run.enqueue(at, program);
     }
 
@@ -341,12 +348,14 @@ impl PpeCore for SimPpe {
     #[track_caller]
     fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode) {
         let core = self.world().spe(spe);
-        self.world().pass(self.core(), self.world().costs.mmio_write_fs);
+        self.world()
+            .pass(self.core(), self.world().costs.mmio_write_fs);
         core.words.set_signal_mode(register, mode);
     }
 
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
-        self.world().pass(self.core(), self.world().costs.ppe_atomic_fs);
+        self.world()
+            .pass(self.core(), self.world().costs.ppe_atomic_fs);
         if !ea.0.is_multiple_of(4) {
             return Err(AtomicError::Misaligned { ea });
         }

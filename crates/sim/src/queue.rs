@@ -50,7 +50,10 @@ impl Kind {
             Self::Fabric,
             Self::SendWord,
         ];
-        kinds.into_iter().find(|&kind| kind as u64 == number).unwrap_or(Self::Word)
+        kinds
+            .into_iter()
+            .find(|&kind| kind as u64 == number)
+            .unwrap_or(Self::Word)
     }
 }
 

@@ -493,10 +493,7 @@ unsafe impl Spe for SimSpe {
     }
 
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
-        self.by_channel(
-            || self.core.words.take_signal(register),
-            Option::is_some,
-        )
+        self.by_channel(|| self.core.words.take_signal(register), Option::is_some)
     }
 
     #[track_caller]

@@ -451,7 +451,8 @@ impl World {
         self.finish_if_complete(&mut mfc, place);
         self.pump(&mut mfc);
         drop(mfc);
-        let resumed = delivered.and_then(|(to, register, word)| self.deliver(self.spe(to), register, word));
+        let resumed =
+            delivered.and_then(|(to, register, word)| self.deliver(self.spe(to), register, word));
         match (resumed, self.check_if_finished(spe)) {
             (Some(resumed), Some(later)) => {
                 let event = Event {
@@ -468,7 +469,11 @@ impl World {
     /// Asks what the SPE's threads wait for, if a command has ended since this was last asked.
     fn check_if_finished(&self, spe: usize) -> Option<ThreadIndex> {
         let finished = self.finished[spe].replace(false);
-        if finished { self.check(self.core(spe + 1)) } else { None }
+        if finished {
+            self.check(self.core(spe + 1))
+        } else {
+            None
+        }
     }
 
     /// Has the SPE's threads look, if a command has ended since they last did.
