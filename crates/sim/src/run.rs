@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::Translation;
 use cellworks_machine::{
-    Cancelled, LocalStore, Outcome, Payload, Ppe, Processor, Program, RunError, SpeId, Timebase,
+    Cancelled, LocalStore, Outcome, Payload, Ppe, Processor, Program, RunEnd, RunError, SpeId,
+    Timebase,
 };
 use cellworks_threads as threads;
 
@@ -216,6 +217,7 @@ pub(crate) fn run<'env, R>(
     };
     let mut result = None;
     let mut was_cancelled = false;
+    let mut panic_before = None;
     // Who was cancelled, and why, is known without what this returns.
     let watching = watchdog::watch(&world.pulse);
     let _ = threads::run(&config, &*world, || {
@@ -235,6 +237,7 @@ pub(crate) fn run<'env, R>(
                 value
             })));
             // Asked before others fail because the PPE did.
+            panic_before = run.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {
                 world.cancel_all();
@@ -245,37 +248,24 @@ pub(crate) fn run<'env, R>(
         });
     });
     drop(watching);
-    let first_panic = run.first_panic();
     run.drop_queued();
     sim.finish(&world);
-    if let Some(error) = first_panic {
-        return Err(error);
+    let main = result.expect("the main program was run");
+    RunEnd {
+        main_was_cancelled: main.as_ref().is_err_and(is_cancellation),
+        main,
+        was_cancelled,
+        panic_before,
+        panic_after: run.first_panic(),
+        cancelled_for: world.take_failure().map(|failure| match failure {
+            Failure::TimeLimit(programs) => RunError::TimeLimit {
+                limit: sim.options.limit,
+                programs,
+            },
+            Failure::Deadlock(waits) => RunError::Deadlock { waits },
+        }),
     }
-    let failure = world.take_failure();
-    match result.expect("the main program was run") {
-        Err(payload) if !is_cancellation(&payload) => {
-            return Err(RunError::Panic {
-                at: Processor::Ppe,
-                program: "the main program".to_owned(),
-                payload,
-            });
-        }
-        // Not this run was cancelled, but the one around it.
-        Err(payload) if !was_cancelled => resume_unwind(payload),
-        Ok(value) if failure.is_none() => return run.first_panic().map_or(Ok(value), Err),
-        _ => {}
-    }
-    if let Some(error) = run.first_panic() {
-        return Err(error);
-    }
-    Err(match failure {
-        Some(Failure::TimeLimit(programs)) => RunError::TimeLimit {
-            limit: sim.options.limit,
-            programs,
-        },
-        Some(Failure::Deadlock(waits)) => RunError::Deadlock { waits },
-        None => RunError::Deadlock { waits: Vec::new() },
-    })
+    .conclude()
 }
 
 fn world_of(sim: &Sim) -> World {
