@@ -12,6 +12,7 @@ use cellworks_machine::mfc::{
 use cellworks_machine::{LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
 
+use super::requests::request;
 use super::{Issuer, LINE, MfcState, Task, Work};
 use crate::atomic::{Held, LineNumber};
 use crate::engine::{Core, World};
@@ -117,14 +118,9 @@ impl SimMfc {
     }
 
     fn lock_transaction(&self, access: Access, target: Node, place: Place, bytes: u32) {
-        let requester = Node::Spe(self.spe.index() as u16);
         let transaction = |token| Transaction {
-            requester,
-            target,
-            place,
-            access,
-            bytes,
             token,
+            ..request(self.spe, target, place, access, bytes)
         };
         self.world.transact(
             self.core(),

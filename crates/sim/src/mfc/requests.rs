@@ -11,7 +11,7 @@ use super::{Effect, Issuer, LINE, Line, MfcState, Move, Site, Stalled, Task, Wor
 use crate::engine::{Core, Owner, PPE, ThreadIndex, World};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::queue::{Event, Kind};
-use crate::words::register_write;
+use crate::words::WORD_BYTES;
 
 /// What a look for something to send has found.
 enum Sent {
@@ -188,14 +188,9 @@ impl World {
         mfc: &mut MfcState,
         place: usize,
     ) -> Result<Option<(Transaction, Effect)>, MfcFault> {
-        let requester = Node::Spe(mfc.spe.index() as u16);
-        let to_memory = |module, address, access, bytes| Transaction {
-            requester,
-            target: module,
-            place: Place::Memory { address },
-            access,
-            bytes,
-            token: Owner::Thread(0).token(),
+        let spe = mfc.spe;
+        let to_memory = |module, address, access, bytes| {
+            request(spe, module, Place::Memory { address }, access, bytes)
         };
         let Work {
             id,
@@ -322,9 +317,7 @@ impl World {
             ea,
             ..
         } = *part;
-        let requester = Node::Spe(mfc.spe.index() as u16);
-        let token = Owner::Thread(0).token();
-        let access = access_of(direction);
+        let copy = |target, place| request(mfc.spe, target, place, access_of(direction), bytes);
         let effect = Effect::Copy {
             operation,
             direction,
@@ -333,34 +326,8 @@ impl World {
             bytes,
         };
         let request = match mfc.site(operation, direction, ea, bytes, self.spe_count())? {
-            Site::Memory(target) => {
-                let place = Place::Memory { address: ea };
-                (
-                    Transaction {
-                        requester,
-                        target,
-                        place,
-                        access,
-                        bytes,
-                        token,
-                    },
-                    effect,
-                )
-            }
-            Site::LocalStore(target) => {
-                let place = Place::LocalStore;
-                (
-                    Transaction {
-                        requester,
-                        target,
-                        place,
-                        access,
-                        bytes,
-                        token,
-                    },
-                    effect,
-                )
-            }
+            Site::Memory(target) => (copy(target, Place::Memory { address: ea }), effect),
+            Site::LocalStore(target) => (copy(target, Place::LocalStore), effect),
             Site::Register(to, register) => {
                 if register == ProblemStateRegister::InMbox && !self.spe(to).words.keep_room() {
                     self.spe(to).words.block_until_room(mfc.spe.index());
@@ -374,10 +341,9 @@ impl World {
                     *is_blocked = true;
                     return Ok(None);
                 }
-                (
-                    register_write(requester, to, token),
-                    Effect::Word { to, register, lsa },
-                )
+                let target = Node::Spe(to.index() as u16);
+                let write = request(mfc.spe, target, Place::Register, Access::Write, WORD_BYTES);
+                (write, Effect::Word { to, register, lsa })
             }
         };
         part.lsa += bytes;
@@ -567,6 +533,24 @@ impl World {
             .borrow_mut()
             .queue_depth(now_fs, mfc.spe, work.issuer, depth);
         self.start_commands(mfc);
+    }
+}
+
+/// A request of an MFC, which gets its token when it is sent.
+pub(super) fn request(
+    of: SpeId,
+    target: Node,
+    place: Place,
+    access: Access,
+    bytes: u32,
+) -> Transaction {
+    Transaction {
+        requester: Node::Spe(of.index() as u16),
+        target,
+        place,
+        access,
+        bytes,
+        token: Owner::Thread(0).token(),
     }
 }
 
