@@ -92,6 +92,14 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(self.drain()?)
     }
 
+    /// Performs what can be performed now of what waited for room in a mailbox.
+    #[track_caller]
+    pub(crate) fn advance(&self) {
+        if !self.unsent.borrow().is_empty() {
+            self.drain_or_panic();
+        }
+    }
+
     /// How many more commands the queue takes.
     pub(crate) fn free_entries(&self) -> usize {
         self.drain_or_panic();
@@ -351,10 +359,13 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// What nobody can be told of as an error: the call that found it did not cause it.
+    /// What nobody can be told of as an error: the call that found it did not cause it. Who unwinds already is not
+    /// told.
     #[track_caller]
     fn drain_or_panic(&self) {
-        if let Err(fault) = self.drain() {
+        if let Err(fault) = self.drain()
+            && !cellworks_threads::is_unwinding()
+        {
             panic!(
                 "a command that waited in {} of {}: {fault}",
                 self.name,
