@@ -148,7 +148,7 @@ pub(crate) struct Core {
     /// By which SPE receives, how long a word takes that needs no transaction.
     pub word_latency_fs: Vec<Option<u64>>,
     /// The thread that has the processor.
-    running: Cell<Option<Running>>,
+    running: Cell<Option<CoreThread>>,
     /// The thread whose registers it holds, so that going on with it costs no switch.
     loaded: Cell<Option<ThreadIndex>>,
     threads: RefCell<Threads>,
@@ -170,15 +170,15 @@ impl Threads {
     // Apart, so that what messages take stays small.
     #[inline(never)]
     fn make_ready(&mut self, place: usize) -> ThreadIndex {
-        let thread = self.waiting.remove(place).running.thread;
+        let thread = self.waiting.remove(place).who.thread;
         self.ready.push_back(thread);
         thread
     }
 }
 
-/// A thread that has its processor.
+/// A thread of a processor.
 #[derive(Clone, Copy)]
-struct Running {
+struct CoreThread {
     thread: ThreadIndex,
     /// As in [`SimThread`].
     number: u32,
@@ -198,7 +198,7 @@ struct SimThread {
 /// while it waits.
 #[derive(Clone, Copy)]
 struct Waiter {
-    running: Running,
+    who: CoreThread,
     why: *const dyn fmt::Display,
     ready: *mut dyn FnMut() -> bool,
     location: &'static Location<'static>,
@@ -238,7 +238,7 @@ impl Core {
     }
 
     #[inline]
-    fn running(&self) -> Running {
+    fn running(&self) -> CoreThread {
         self.running
             .get()
             .expect("a program that runs has its processor")
@@ -385,7 +385,7 @@ impl World {
     pub fn take_core(&self, thread: ThreadIndex) {
         let SimThread { core, number, .. } = self.threads.borrow()[thread as usize];
         let core = self.core(core);
-        core.running.set(Some(Running { thread, number }));
+        core.running.set(Some(CoreThread { thread, number }));
         core.loaded.set(Some(thread));
     }
 
@@ -576,8 +576,8 @@ impl World {
             Self::unwind();
             return self.ask(ready);
         }
-        let running = core.running();
-        let Running { thread: me, number } = running;
+        let who = core.running();
+        let CoreThread { thread: me, number } = who;
         let since_fs = self.now_fs.get().saturating_add(core.lag_fs.replace(0));
         core.busy_until_fs.set(since_fs);
         // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
@@ -599,7 +599,7 @@ impl World {
         };
         let mut threads = core.threads.borrow_mut();
         threads.waiting.push(Waiter {
-            running,
+            who,
             why,
             ready: asked,
             location,
@@ -631,7 +631,7 @@ impl World {
                 .borrow()
                 .waiting
                 .iter()
-                .any(|waiter| waiter.running.thread == me)
+                .any(|waiter| waiter.who.thread == me)
         );
         std::mem::forget(waits);
         if self.some_panicked.get() {
@@ -686,7 +686,7 @@ impl World {
 
     /// The running thread of a processor ends: the next one gets the processor.
     pub fn end_thread(&self, core: &Core) {
-        let Running { thread: me, number } = core.running();
+        let CoreThread { thread: me, number } = core.running();
         let now_fs = self.now_fs.get();
         self.observer
             .borrow_mut()
@@ -752,7 +752,7 @@ impl World {
         let mut place = 0;
         loop {
             let waiter = core.threads.borrow().waiting.get(place).copied();
-            let Some(Waiter { running, ready, .. }) = waiter else {
+            let Some(Waiter { who, ready, .. }) = waiter else {
                 break;
             };
             let lag_fs = core.lag_fs.get();
@@ -768,7 +768,7 @@ impl World {
                 }
                 Ok(true) => {}
                 Err(panic) => {
-                    self.threads.borrow_mut()[running.thread as usize].panic = Some(panic);
+                    self.threads.borrow_mut()[who.thread as usize].panic = Some(panic);
                     self.some_panicked.set(true);
                 }
             }
@@ -779,7 +779,7 @@ impl World {
             if is_only && core.running.get().is_none() {
                 waiting.clear();
                 drop(threads);
-                return self.give(core, running);
+                return self.give(core, who);
             }
             threads.make_ready(place);
         }
@@ -793,29 +793,24 @@ impl World {
         if core.running.get().is_some() {
             return None;
         }
-        let next = core.threads.borrow_mut().ready.pop_front()?;
-        let number = self.threads.borrow()[next as usize].number;
-        let thread = next;
-        self.give(core, Running { thread, number })
+        let thread = core.threads.borrow_mut().ready.pop_front()?;
+        let number = self.threads.borrow()[thread as usize].number;
+        self.give(core, CoreThread { thread, number })
     }
 
     /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
     #[inline(always)]
-    fn give(&self, core: &Core, running: Running) -> Option<ThreadIndex> {
-        let Running {
-            thread: next,
-            number,
-        } = running;
-        core.running.set(Some(running));
+    fn give(&self, core: &Core, who: CoreThread) -> Option<ThreadIndex> {
+        core.running.set(Some(who));
         let now_fs = self.now_fs.get().max(core.busy_until_fs.get());
         let mut observer = self.observer.borrow_mut();
-        observer.goes_on(now_fs, core.processor, number);
+        observer.goes_on(now_fs, core.processor, who.number);
         drop(observer);
-        if core.loaded.get() == Some(next) {
-            return Some(next);
+        if core.loaded.get() == Some(who.thread) {
+            return Some(who.thread);
         }
-        core.loaded.set(Some(next));
-        self.resume_at(now_fs + self.costs.switch_fs, next);
+        core.loaded.set(Some(who.thread));
+        self.resume_at(now_fs + self.costs.switch_fs, who.thread);
         None
     }
 
@@ -879,7 +874,6 @@ impl World {
             }
             self.events.set(self.events.get() + 1);
             let next = match event.kind {
-                Kind::Resume => Some(event.index),
                 Kind::Word => self.ask_waiters(self.word_arrives(event.index)),
                 _ => self.handle(event),
             };
@@ -889,6 +883,7 @@ impl World {
         }
     }
 
+    /// Handles an event. Returns the thread that goes on at once, if one does.
     // Apart, so that what messages take stays small.
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
@@ -985,13 +980,13 @@ impl World {
         // The PPE last, as it usually waits for the others.
         for core in self.cores[PPE + 1..].iter().chain([&self.cores[PPE]]) {
             let mut waiting = core.threads.borrow().waiting.clone();
-            waiting.sort_by_key(|waiter| waiter.running.thread);
+            waiting.sort_by_key(|waiter| waiter.who.thread);
             for waiter in waiting.iter().filter(|waiter| !waiter.is_idle) {
                 // SAFETY: the thread waits, so its call of `wait` still borrows this.
                 let why = unsafe { &*waiter.why };
                 let what = catch_unwind(AssertUnwindSafe(|| why.to_string()));
                 waits.push(Waiting {
-                    who: match waiter.running.number {
+                    who: match waiter.who.number {
                         0 => core.processor.to_string(),
                         number => format!("{}, thread {}", core.processor, number - 1),
                     },
@@ -1094,7 +1089,7 @@ impl Drop for Waits<'_> {
         self.threads
             .borrow_mut()
             .waiting
-            .retain(|waiter| waiter.running.thread != self.thread);
+            .retain(|waiter| waiter.who.thread != self.thread);
     }
 }
 
