@@ -3,8 +3,8 @@
 //!
 //! That is one of the orders that the architecture allows, and it leaves the queue empty, with two
 //! exceptions, which stay there with what is ordered after them: a list that stopped at an element with
-//! stall-and-notify, until it is acknowledged, and a put to an inbound mailbox that is full, until somebody asks again
-//! and there is room.
+//! stall-and-notify, until it is acknowledged, and a put to an inbound mailbox that is full, until there is room and
+//! its owner asks again. The PPE asks for all proxy queues whenever it waits.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -31,6 +31,16 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     unsent: RefCell<Vec<Unsent>>,
     /// How far each list in the queue has come.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
+}
+
+/// Bytes to move, in what is all of a command or an element of a list.
+#[derive(Clone, Copy)]
+struct Move {
+    operation: Operation,
+    direction: Direction,
+    lsa: LsAddr,
+    ea: EffectiveAddress,
+    bytes: usize,
 }
 
 /// What became of a command that was performed.
@@ -80,6 +90,14 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         }
         Ok(self.drain()?)
+    }
+
+    /// Performs what can be performed now of what waited for room in a mailbox.
+    #[track_caller]
+    pub(crate) fn advance(&self) {
+        if !self.unsent.borrow().is_empty() {
+            self.drain_or_panic();
+        }
     }
 
     /// How many more commands the queue takes.
@@ -148,20 +166,20 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     #[inline]
     fn perform(&self, command: &Command) -> Result<Performed, MfcFault> {
         match command {
-            Command::Transfer(transfer) => self.move_bytes(
-                command.into(),
-                transfer.direction(),
-                transfer.lsa(),
-                transfer.ea(),
-                transfer.bytes() as usize,
-            ),
-            Command::SendSignal(signal) => self.move_bytes(
-                command.into(),
-                Direction::Put,
-                signal.lsa(),
-                signal.ea(),
-                size_of::<u32>(),
-            ),
+            Command::Transfer(transfer) => self.move_bytes(Move {
+                operation: command.into(),
+                direction: transfer.direction(),
+                lsa: transfer.lsa(),
+                ea: transfer.ea(),
+                bytes: transfer.bytes() as usize,
+            }),
+            Command::SendSignal(signal) => self.move_bytes(Move {
+                operation: command.into(),
+                direction: Direction::Put,
+                lsa: signal.lsa(),
+                ea: signal.ea(),
+                bytes: size_of::<u32>(),
+            }),
             Command::ListTransfer(list) => self.walk(list.cursor()),
             Command::QueuedLinePut(put) => {
                 self.store_line(command.into(), put.lsa(), put.ea())?;
@@ -211,13 +229,13 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             let Some(element) = cursor.next(read).transpose()? else {
                 return Ok(Performed::Complete);
             };
-            let moved = self.move_bytes(
-                element.operation(),
-                cursor.list().direction(),
-                element.lsa(),
-                element.ea(),
-                element.bytes() as usize,
-            )?;
+            let moved = self.move_bytes(Move {
+                operation: element.operation(),
+                direction: cursor.list().direction(),
+                lsa: element.lsa(),
+                ea: element.ea(),
+                bytes: element.bytes() as usize,
+            })?;
             if let Performed::NoRoom(to, None) = moved {
                 return Ok(Performed::NoRoom(to, Some(at_element)));
             }
@@ -228,14 +246,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     }
 
     #[inline]
-    fn move_bytes(
-        &self,
-        operation: Operation,
-        direction: Direction,
-        lsa: LsAddr,
-        ea: EffectiveAddress,
-        bytes: usize,
-    ) -> Result<Performed, MfcFault> {
+    fn move_bytes(&self, part: Move) -> Result<Performed, MfcFault> {
+        let Move { lsa, ea, bytes, .. } = part;
         if bytes == 0 {
             return Ok(Performed::Complete);
         }
@@ -243,34 +255,30 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         let at = lsa.0 as usize;
         let moved = self
             .translation
-            .with(ea, bytes, |memory, offset, in_flight| match direction {
-                Direction::Get => local.copy_from(at, memory, offset, bytes, in_flight),
-                Direction::Put => memory.copy_from(offset, local, at, bytes, in_flight),
+            .with(ea, bytes, |memory, offset, in_flight| {
+                match part.direction {
+                    Direction::Get => local.copy_from(at, memory, offset, bytes, in_flight),
+                    Direction::Put => memory.copy_from(offset, local, at, bytes, in_flight),
+                }
             });
         match moved {
             Some(()) => Ok(Performed::Complete),
-            None => self.write_problem_state(operation, direction, lsa, ea, bytes),
+            None => self.write_problem_state(part),
         }
     }
 
     /// A put of a word to another SPE's mailbox or signal register.
     #[cold]
-    fn write_problem_state(
-        &self,
-        operation: Operation,
-        direction: Direction,
-        lsa: LsAddr,
-        ea: EffectiveAddress,
-        bytes: usize,
-    ) -> Result<Performed, MfcFault> {
+    fn write_problem_state(&self, part: Move) -> Result<Performed, MfcFault> {
         let run = &self.run;
+        let Move { operation, ea, .. } = part;
         let register = ProblemStateRegister::at(ea)
             .filter(|(spe, _)| spe.index() < run.topology.spes().len())
-            .filter(|_| direction == Direction::Put && bytes == size_of::<u32>());
+            .filter(|_| part.direction == Direction::Put && part.bytes == size_of::<u32>());
         let Some((spe, register)) = register else {
             return Err(MfcFault::DataStorage { operation, ea });
         };
-        let word = self.local_store.read_word(lsa);
+        let word = self.local_store.read_word(part.lsa);
         match register {
             ProblemStateRegister::InMbox => {
                 if run.write_in_mbox(spe, word).is_err() {
@@ -351,10 +359,13 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// What nobody can be told of as an error: the call that found it did not cause it.
+    /// What nobody can be told of as an error: the call that found it did not cause it. Who unwinds already is not
+    /// told.
     #[track_caller]
     fn drain_or_panic(&self) {
-        if let Err(fault) = self.drain() {
+        if let Err(fault) = self.drain()
+            && !cellworks_threads::is_unwinding()
+        {
             panic!(
                 "a command that waited in {} of {}: {fault}",
                 self.name,

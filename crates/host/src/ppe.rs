@@ -32,6 +32,8 @@ pub struct HostPpe {
     translation: Translation,
     /// The proxy queues of the SPEs' MFCs, each made with its first command.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
+    /// The SPEs whose proxy queues were made.
+    with_proxy: RefCell<Vec<SpeId>>,
     /// In a wait: conditions must not wait themselves.
     waiting: Cell<bool>,
     /// The seat of the worker that has the same CPU, if one has.
@@ -43,6 +45,7 @@ impl HostPpe {
         Self {
             translation: Translation::new(Arc::clone(&run.space)),
             proxies: run.local_stores.iter().map(|_| OnceCell::new()).collect(),
+            with_proxy: RefCell::default(),
             run,
             waiting: Cell::new(false),
             workers: layout.workers.clone(),
@@ -57,8 +60,16 @@ impl HostPpe {
     fn proxy(&self, spe: SpeId) -> &Engine<PROXY_QUEUE_ENTRIES> {
         self.run.of_spe(&self.proxies, spe).get_or_init(|| {
             let local_store = LocalStore::new(spe, self.run.local_stores[spe.index()].clone());
+            self.with_proxy.borrow_mut().push(spe);
             Engine::new(Arc::clone(&self.run), "the MFC proxy queue", local_store)
         })
+    }
+
+    /// Lets the commands in the proxy queues go on: on a Cell they need nobody to ask for them.
+    fn advance_proxies(&self) {
+        for &spe in &*self.with_proxy.borrow() {
+            self.proxy(spe).advance();
+        }
     }
 
     /// Waits until every program that was spawned has ended.
@@ -95,6 +106,10 @@ impl HostPpe {
         let run = &self.run;
         let spin = Spin::new(self.neighbour);
         let _waits = Waits::begin(self);
+        let mut ready = || {
+            self.advance_proxies();
+            ready()
+        };
         loop {
             if ready() {
                 return true;

@@ -1,15 +1,15 @@
 //! One run: the state that the PPE and the workers share, from the first program to the last.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
-    Cancelled, Outcome, Payload, Ppe, Processor, Program, RunError, Span, SpeId, Time, Topology,
-    Waiting,
+    Cancelled, Outcome, Payload, Ppe, Processor, Program, RunEnd, RunError, Span, SpeId, Time,
+    Topology, Waiting,
 };
 
 use crate::conditions::{CpuTime, cpu_time_of_this_thread};
@@ -297,15 +297,15 @@ pub(crate) fn run<'env, R>(
     let before_ns = cpu_time_of_this_thread();
     let ppe = Ppe::new(HostPpe::new(Arc::clone(&run), &host.layout));
 
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        let result = main(&ppe);
+    let main = catch_unwind(AssertUnwindSafe(|| {
+        let value = main(&ppe);
         ppe.core().wait_for_programs(caller);
-        result
+        value
     }));
     // Asked before others fail because the PPE did.
-    let first_panic = run.first_panic();
+    let panic_before = run.first_panic();
     let was_cancelled = run.is_cancelled();
-    if result.is_err() {
+    if main.is_err() {
         // Programs that wait for the PPE would wait for ever.
         run.cancel();
     }
@@ -317,25 +317,6 @@ pub(crate) fn run<'env, R>(
         run.cpu_time.add(PPE_SEAT, before_ns);
     }
 
-    if let Some(error) = first_panic {
-        return Err(error);
-    }
-    match result {
-        Err(payload) if !is_cancellation(&payload) => {
-            return Err(RunError::Panic {
-                at: Processor::Ppe,
-                program: "the main program".to_owned(),
-                payload,
-            });
-        }
-        // Not this run was cancelled, but the one around it.
-        Err(payload) if !was_cancelled => resume_unwind(payload),
-        Ok(result) if !run.is_cancelled() => return run.first_panic().map_or(Ok(result), Err),
-        _ => {}
-    }
-    if let Some(error) = run.first_panic() {
-        return Err(error);
-    }
     let mut waits = std::mem::take(&mut *lock(&run.waits));
     // By SPE: "SPE 10" comes after "SPE 2", and the PPE last.
     waits.sort_by_key(|wait| {
@@ -343,5 +324,13 @@ pub(crate) fn run<'env, R>(
         let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
         (numbers.is_empty(), numbers)
     });
-    Err(RunError::Deadlock { waits })
+    RunEnd {
+        main_was_cancelled: main.as_ref().is_err_and(is_cancellation),
+        main,
+        was_cancelled,
+        panic_before,
+        panic_after: run.first_panic(),
+        cancelled_for: run.is_cancelled().then_some(RunError::Deadlock { waits }),
+    }
+    .conclude()
 }

@@ -73,6 +73,59 @@ impl RunError {
     }
 }
 
+/// What a machine knows when all programs of a run have ended, to decide what [`Machine::run`] returns.
+///
+/// [`Machine::run`]: crate::Machine::run
+pub struct RunEnd<R> {
+    /// What the main program returned, or was unwound with.
+    pub main: Result<R, Payload>,
+    /// What the main program was unwound with is only the cancellation of a run: this one, or one around it.
+    pub main_was_cancelled: bool,
+    /// This run had been cancelled when the main program ended.
+    pub was_cancelled: bool,
+    /// The first panic of a program that nobody had joined when the main program ended, a [`RunError::Panic`].
+    pub panic_before: Option<RunError>,
+    /// The first one that came later, perhaps only because the programs were cancelled.
+    pub panic_after: Option<RunError>,
+    /// Why the machine has cancelled the programs, if it has: nobody could go on, or the time was spent.
+    pub cancelled_for: Option<RunError>,
+}
+
+impl<R> RunEnd<R> {
+    /// Decides what the run returns. Causes come before what they cause: the panics of programs while the main
+    /// program ran, then its own, then those of programs that it left to be cancelled, then what cancelled them.
+    ///
+    /// # Errors
+    ///
+    /// The first of these.
+    ///
+    /// # Panics
+    ///
+    /// Goes on unwinding where it was not this run that was cancelled, but the one around it.
+    pub fn conclude(self) -> Result<R, RunError> {
+        if let Some(panic) = self.panic_before {
+            return Err(panic);
+        }
+        match self.main {
+            Err(payload) if !self.main_was_cancelled => {
+                return Err(RunError::Panic {
+                    at: Processor::Ppe,
+                    program: "the main program".to_owned(),
+                    payload,
+                });
+            }
+            Err(payload) if !self.was_cancelled => std::panic::resume_unwind(payload),
+            Ok(value) if self.cancelled_for.is_none() => {
+                return self.panic_after.map_or(Ok(value), Err);
+            }
+            _ => {}
+        }
+        let nobody_said_why = || RunError::Deadlock { waits: Vec::new() };
+        let reason = self.panic_after.or(self.cancelled_for);
+        Err(reason.unwrap_or_else(nobody_said_why))
+    }
+}
+
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -45,7 +45,7 @@ mod topology;
 mod wake;
 
 pub use atomic::{AtomicError, AtomicOp, fetch_update_words};
-pub use error::{Cancelled, RunError, Waiting};
+pub use error::{Cancelled, RunEnd, RunError, Waiting};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
 pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved};
 pub use local_store::space::{Holder, NoRoom};

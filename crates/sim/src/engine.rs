@@ -52,11 +52,6 @@ pub(crate) type CoreIndex = usize;
 /// The PPE.
 pub(crate) const PPE: CoreIndex = 0;
 
-/// The core of an SPE.
-pub(crate) const fn core_of(spe: SpeId) -> CoreIndex {
-    spe.index() + 1
-}
-
 /// A lag that is paid at once, so that a program that only computes meets the limit of the run, in cycles.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
@@ -73,8 +68,6 @@ pub(crate) struct World {
     /// When a trace is next told how much rings, modules and links are used; never if there is none.
     next_sample_fs: Cell<u64>,
     pub queue: RefCell<Queue>,
-    /// By who sends times the number of SPEs plus which SPE receives, how long a word takes that needs no transaction.
-    pub word_latency_fs: Vec<Option<u64>>,
     pub fabric: RefCell<Fabric>,
     pub observer: RefCell<Observer>,
     pub hazards: RefCell<Hazards>,
@@ -83,8 +76,8 @@ pub(crate) struct World {
     some_panicked: Cell<bool>,
     /// Places in `threads` whose threads have ended.
     free_places: RefCell<Vec<ThreadIndex>>,
-    cores: Vec<Core>,
-    pub words: Vec<RefCell<Words>>,
+    /// The PPE, then the SPEs.
+    cores: Vec<Rc<Core>>,
     pub mfcs: Vec<RefCell<MfcState>>,
     /// What waits in the fabric for a thread: see [`Owner`].
     pub flights: RefCell<Flights>,
@@ -147,24 +140,46 @@ impl Owner {
     }
 }
 
-/// A processor.
-struct Core {
-    processor: Processor,
+/// A processor. An SPE keeps a reference to its own, so that what a message takes finds it without a search.
+pub(crate) struct Core {
+    pub index: CoreIndex,
+    pub processor: Processor,
+    /// Its mailboxes and signals, if it is an SPE.
+    pub words: Words,
+    /// By which SPE receives, how long a word takes that needs no transaction.
+    pub word_latency_fs: Vec<Option<u64>>,
     /// The thread that has the processor.
-    running: Cell<Option<Running>>,
+    running: Cell<Option<CoreThread>>,
     /// The thread whose registers it holds, so that going on with it costs no switch.
     loaded: Cell<Option<ThreadIndex>>,
-    ready: RefCell<VecDeque<ThreadIndex>>,
-    /// In the order in which they began to wait.
-    waiting: RefCell<Vec<Waiter>>,
+    threads: RefCell<Threads>,
     lag_fs: Cell<u64>,
     /// Its threads wait, but the last of them has been doing something else until then: nothing is asked before.
     busy_until_fs: Cell<u64>,
 }
 
-/// A thread that has its processor.
+/// The threads of a processor that do not have it.
+#[derive(Default)]
+struct Threads {
+    ready: VecDeque<ThreadIndex>,
+    /// In the order in which they began to wait.
+    waiting: Vec<Waiter>,
+}
+
+impl Threads {
+    /// Makes the thread at a place among those that wait ready, and returns it.
+    // Apart, so that what messages take stays small.
+    #[inline(never)]
+    fn make_ready(&mut self, place: usize) -> ThreadIndex {
+        let thread = self.waiting.remove(place).who.thread;
+        self.ready.push_back(thread);
+        thread
+    }
+}
+
+/// A thread of a processor.
 #[derive(Clone, Copy)]
-struct Running {
+struct CoreThread {
     thread: ThreadIndex,
     /// As in [`SimThread`].
     number: u32,
@@ -184,9 +199,7 @@ struct SimThread {
 /// while it waits.
 #[derive(Clone, Copy)]
 struct Waiter {
-    thread: ThreadIndex,
-    /// As in [`SimThread`].
-    number: u32,
+    who: CoreThread,
     why: *const dyn fmt::Display,
     ready: *mut dyn FnMut() -> bool,
     location: &'static Location<'static>,
@@ -196,8 +209,37 @@ struct Waiter {
 }
 
 impl Core {
+    fn new(index: CoreIndex, word_latency_fs: Vec<Option<u64>>) -> Self {
+        Self {
+            index,
+            processor: match index {
+                PPE => Processor::Ppe,
+                index => Processor::Spe(SpeId::new(index as u16 - 1)),
+            },
+            words: Words::default(),
+            word_latency_fs,
+            running: Cell::new(None),
+            loaded: Cell::new(None),
+            threads: RefCell::default(),
+            lag_fs: Cell::new(0),
+            busy_until_fs: Cell::new(0),
+        }
+    }
+
+    /// What it has done since it last paid.
     #[inline]
-    fn running(&self) -> Running {
+    pub fn lag_fs(&self) -> u64 {
+        self.lag_fs.get()
+    }
+
+    /// Whether a thread would have it if the one that has it waited.
+    #[inline]
+    fn has_ready(&self) -> bool {
+        !self.threads.borrow().ready.is_empty()
+    }
+
+    #[inline]
+    fn running(&self) -> CoreThread {
         self.running
             .get()
             .expect("a program that runs has its processor")
@@ -214,29 +256,17 @@ impl World {
         hazards: Hazards,
         seed: u64,
         limit_fs: u64,
-        words: Vec<RefCell<Words>>,
         mfcs: Vec<RefCell<MfcState>>,
         caches: AtomicCaches,
         pulse: Arc<Pulse>,
     ) -> Self {
-        let nodes = 0..=topology.spes().len();
-        let word_latency_fs = nodes
-            .clone()
-            .flat_map(|from| nodes.clone().skip(1).map(move |to| (from, to)))
-            .map(|(from, to)| fabric.word_latency_fs(node_of(from), node_of(to)))
-            .collect();
         let next_sample_fs = if observer.is_tracing() { 0 } else { u64::MAX };
-        let core = |processor| Core {
-            processor,
-            running: Cell::new(None),
-            loaded: Cell::new(None),
-            ready: RefCell::default(),
-            waiting: RefCell::default(),
-            lag_fs: Cell::new(0),
-            busy_until_fs: Cell::new(0),
-        };
-        let spes = topology.spes().map(|spe| core(Processor::Spe(spe)));
-        let cores = std::iter::once(core(Processor::Ppe)).chain(spes).collect();
+        let spes = 1..=topology.spes().len();
+        let cores = (PPE..=topology.spes().len()).map(|from| {
+            let latency_fs = |to| fabric.word_latency_fs(node_of(from), node_of(to));
+            Rc::new(Core::new(from, spes.clone().map(latency_fs).collect()))
+        });
+        let cores = cores.collect();
         Self {
             topology,
             costs,
@@ -245,7 +275,6 @@ impl World {
             events: Cell::new(0),
             next_sample_fs: Cell::new(next_sample_fs),
             queue: RefCell::new(Queue::new(seed)),
-            word_latency_fs,
             fabric: RefCell::new(fabric),
             observer: RefCell::new(observer),
             hazards: RefCell::new(hazards),
@@ -253,7 +282,6 @@ impl World {
             some_panicked: Cell::new(false),
             free_places: RefCell::default(),
             cores,
-            words,
             flights: RefCell::default(),
             caches: RefCell::new(caches),
             finished: vec![Cell::new(false); mfcs.len()],
@@ -273,16 +301,56 @@ impl World {
     }
 
     /// The time as a processor sees it.
-    pub fn now_of(&self, core: CoreIndex) -> Time {
-        Time::from_femtoseconds(u128::from(
-            self.now_fs.get() + self.cores[core].lag_fs.get(),
-        ))
+    pub fn now_of(&self, core: &Core) -> Time {
+        Time::from_femtoseconds(u128::from(self.now_fs.get() + core.lag_fs.get()))
     }
 
-    /// What a processor has done since it last paid.
+    /// A processor.
     #[inline]
-    pub fn lag_fs(&self, core: CoreIndex) -> u64 {
-        self.cores[core].lag_fs.get()
+    pub fn core(&self, index: CoreIndex) -> &Core {
+        &self.cores[index]
+    }
+
+    /// The processor that a program names.
+    ///
+    /// # Panics
+    ///
+    /// If it is an SPE that does not exist.
+    #[track_caller]
+    pub fn named(&self, processor: Processor) -> &Core {
+        match processor {
+            Processor::Ppe => self.core(PPE),
+            Processor::Spe(spe) => self.spe(spe),
+        }
+    }
+
+    /// The SPE that a program names.
+    ///
+    /// # Panics
+    ///
+    /// If it does not exist.
+    #[inline]
+    #[track_caller]
+    pub fn spe(&self, spe: SpeId) -> &Rc<Core> {
+        match self.cores.get(spe.index() + 1) {
+            Some(core) => core,
+            None => self.no_such_spe(spe),
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn no_such_spe(&self, spe: SpeId) -> ! {
+        panic!(
+            "{spe} was named, but {} has {} SPEs; use `topology().spes()`",
+            self.topology.name(),
+            self.spe_count()
+        )
+    }
+
+    /// How many SPEs there are.
+    pub fn spe_count(&self) -> usize {
+        self.mfcs.len()
     }
 
     /// Why the programs were cancelled, if they were by the engine.
@@ -297,11 +365,11 @@ impl World {
     }
 
     /// Makes the calling cooperative thread one of a processor: number 0 is the program itself.
-    pub fn adopt(&self, core: CoreIndex, number: u32) -> ThreadIndex {
+    pub fn adopt(&self, core: &Core, number: u32) -> ThreadIndex {
         let mut threads = self.threads.borrow_mut();
         let thread = SimThread {
             handle: threads::current(),
-            core,
+            core: core.index,
             number,
             panic: None,
         };
@@ -317,34 +385,24 @@ impl World {
     /// Gives a processor to a thread that was adopted when nobody had it.
     pub fn take_core(&self, thread: ThreadIndex) {
         let SimThread { core, number, .. } = self.threads.borrow()[thread as usize];
-        let core = &self.cores[core];
-        core.running.set(Some(Running { thread, number }));
+        let core = self.core(core);
+        core.running.set(Some(CoreThread { thread, number }));
         core.loaded.set(Some(thread));
-    }
-
-    fn core_of_thread(&self, thread: ThreadIndex) -> CoreIndex {
-        self.threads.borrow()[thread as usize].core
-    }
-
-    /// The thread that has the processor.
-    #[inline]
-    pub fn running(&self, core: CoreIndex) -> ThreadIndex {
-        self.cores[core].running().thread
     }
 
     /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run is not
     /// counted, so that times do not overflow.
     #[inline]
-    pub fn add_lag(&self, core: CoreIndex, span_fs: u64) {
-        let lag = &self.cores[core].lag_fs;
+    pub fn add_lag(&self, core: &Core, span_fs: u64) {
         let beyond_limit_fs = self.limit_fs - self.now_fs.get() + 1;
-        lag.set(lag.get().saturating_add(span_fs).min(beyond_limit_fs));
+        let lag_fs = core.lag_fs.get().saturating_add(span_fs);
+        core.lag_fs.set(lag_fs.min(beyond_limit_fs));
     }
 
     /// Lets a program compute. A long time is paid at once.
-    pub fn compute(&self, core: CoreIndex, cycles: u64) {
+    pub fn compute(&self, core: &Core, cycles: u64) {
         self.add_lag(core, cycles.saturating_mul(self.costs.cycle_fs));
-        let lag_fs = self.cores[core].lag_fs.get();
+        let lag_fs = core.lag_fs.get();
         let left_fs = self.limit_fs - self.now_fs.get();
         if lag_fs > left_fs.min(LAG_CYCLES_MAX * self.costs.cycle_fs) && !self.is_in_condition() {
             self.pass(core, 0);
@@ -354,12 +412,12 @@ impl World {
     /// Lets time pass on a processor, its lag included, while its running thread keeps it. In a condition
     /// it is only added to the lag.
     #[inline]
-    pub fn pass(&self, core: CoreIndex, span_fs: u64) {
+    pub fn pass(&self, core: &Core, span_fs: u64) {
         if self.in_condition.get() {
             self.add_lag(core, span_fs);
             return;
         }
-        let lag_fs = self.cores[core].lag_fs.replace(0);
+        let lag_fs = core.lag_fs.replace(0);
         let until_fs = self
             .now_fs
             .get()
@@ -369,7 +427,7 @@ impl World {
     }
 
     #[inline(never)]
-    fn sleep_until(&self, core: CoreIndex, until_fs: u64) {
+    fn sleep_until(&self, core: &Core, until_fs: u64) {
         if threads::is_cancelled() {
             return Self::unwind();
         }
@@ -383,7 +441,7 @@ impl World {
             self.pulse.beat(until_fs);
             return;
         }
-        let me = self.running(core);
+        let me = core.running().thread;
         queue.push(until_fs, resume(me));
         drop(queue);
         self.suspend(me);
@@ -392,12 +450,12 @@ impl World {
     /// Waits until a transaction that begins after `start_fs` is complete. The thread keeps its processor.
     pub fn transact(
         &self,
-        core: CoreIndex,
+        core: &Core,
         cause: Cause,
         start_fs: u64,
         transaction: impl FnOnce(Token) -> Transaction,
     ) {
-        let processor = self.cores[core].processor;
+        let processor = core.processor;
         let does = |activity| {
             let now_fs = self.now_fs.get();
             self.observer
@@ -410,7 +468,7 @@ impl World {
         if threads::is_cancelled() {
             return;
         }
-        let me = self.running(core);
+        let me = core.running().thread;
         let transaction = transaction(Owner::Thread(me).token());
         let mut queue = self.queue.borrow_mut();
         let now_fs = self.now_fs.get();
@@ -440,7 +498,7 @@ impl World {
     /// See [`Wait::wait_until`](cellworks_machine::Wait::wait_until).
     pub fn wait_until(
         &self,
-        core: CoreIndex,
+        core: &Core,
         cause: Cause,
         why: &dyn fmt::Display,
         location: &'static Location<'static>,
@@ -485,11 +543,11 @@ impl World {
     }
 
     /// A condition must not wait: it may be asked on the stack of any thread, which would wait instead.
-    pub fn assert_may_wait(&self, core: CoreIndex) {
+    pub fn assert_may_wait(&self, core: &Core) {
         assert!(
             !self.in_condition.get(),
             "{} waits within the condition of another wait; conditions must not wait",
-            self.cores[core].processor
+            core.processor
         );
     }
 
@@ -500,14 +558,13 @@ impl World {
     #[inline(always)]
     pub fn wait_for_event(
         &self,
-        core: CoreIndex,
+        core: &Core,
         cause: Cause,
         why: &dyn fmt::Display,
         location: &'static Location<'static>,
         ready: &mut dyn FnMut() -> bool,
     ) {
-        let this = &self.cores[core];
-        if self.in_condition.get() || !this.ready.borrow().is_empty() {
+        if self.in_condition.get() || core.has_ready() {
             // Another thread gets the processor, so it must be known now when.
             self.wait_until(core, cause, why, location, ready);
             return;
@@ -518,7 +575,7 @@ impl World {
     /// Waits on a processor that runs no program, for which no deadlock is reported.
     pub fn wait_without_program(
         &self,
-        core: CoreIndex,
+        core: &Core,
         location: &'static Location<'static>,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
@@ -539,7 +596,7 @@ impl World {
     #[inline(always)]
     fn wait(
         &self,
-        core: CoreIndex,
+        core: &Core,
         cause: Cause,
         why: &dyn fmt::Display,
         location: &'static Location<'static>,
@@ -550,10 +607,10 @@ impl World {
             Self::unwind();
             return self.ask(ready);
         }
-        let this = &self.cores[core];
-        let Running { thread: me, number } = this.running();
-        let since_fs = self.now_fs.get().saturating_add(this.lag_fs.replace(0));
-        this.busy_until_fs.set(since_fs);
+        let who = core.running();
+        let CoreThread { thread: me, number } = who;
+        let since_fs = self.now_fs.get().saturating_add(core.lag_fs.replace(0));
+        core.busy_until_fs.set(since_fs);
         // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
         // while this call has neither returned nor unwound: `check` and `tell_late_errors` take the waiter out
         // before they make the thread ready, and nobody else continues it; if it unwinds, `Waits` does,
@@ -568,29 +625,29 @@ impl World {
         };
         // From here on, whatever unwinds: a trace may be written by code that panics.
         let waits = Waits {
-            waiting: &this.waiting,
+            threads: &core.threads,
             thread: me,
         };
-        this.waiting.borrow_mut().push(Waiter {
-            thread: me,
-            number,
+        let mut threads = core.threads.borrow_mut();
+        threads.waiting.push(Waiter {
+            who,
             why,
             ready: asked,
             location,
             since_fs,
             is_idle,
         });
-        this.running.set(None);
+        let has_ready = !threads.ready.is_empty();
+        drop(threads);
+        core.running.set(None);
         let mut observer = self.observer.borrow_mut();
         if is_idle {
-            observer.activity(since_fs, this.processor, Activity::Idle);
+            observer.activity(since_fs, core.processor, Activity::Idle);
         } else {
-            observer.waits(since_fs, this.processor, number, cause);
+            observer.waits(since_fs, core.processor, number, cause);
         }
         drop(observer);
-        if !this.ready.borrow().is_empty()
-            && let Some(next) = self.dispatch(core)
-        {
+        if has_ready && let Some(next) = self.dispatch(core) {
             self.queue.borrow_mut().push(since_fs, resume(next));
         }
         self.suspend(me);
@@ -600,11 +657,12 @@ impl World {
             return self.ask(ready);
         }
         debug_assert!(
-            !this
-                .waiting
+            !core
+                .threads
                 .borrow()
+                .waiting
                 .iter()
-                .any(|waiter| waiter.thread == me)
+                .any(|waiter| waiter.who.thread == me)
         );
         std::mem::forget(waits);
         if self.some_panicked.get() {
@@ -627,14 +685,13 @@ impl World {
     }
 
     /// Lets every other ready thread of an SPE run once; in a condition, which must not wait, none.
-    pub fn yield_now(&self, core: CoreIndex) {
+    pub fn yield_now(&self, core: &Core) {
         self.pass(core, self.costs.cycle_fs);
-        let this = &self.cores[core];
         if self.in_condition.get() || threads::is_cancelled() {
             return;
         }
-        let me = self.running(core);
-        if this.ready.borrow().is_empty() {
+        let me = core.running().thread;
+        if !core.has_ready() {
             // The library saves and restores the registers of a thread that comes back to itself. A program
             // that started no threads is not linked with the library.
             if self.threads.borrow()[me as usize].number > 0 {
@@ -642,8 +699,8 @@ impl World {
             }
             return;
         }
-        this.ready.borrow_mut().push_back(me);
-        this.running.set(None);
+        core.threads.borrow_mut().ready.push_back(me);
+        core.running.set(None);
         if let Some(next) = self.dispatch(core) {
             self.queue
                 .borrow_mut()
@@ -654,20 +711,19 @@ impl World {
 
     /// Makes a thread ready that has just been adopted and sleeps.
     pub fn make_ready(&self, thread: ThreadIndex) {
-        let core = self.core_of_thread(thread);
-        self.cores[core].ready.borrow_mut().push_back(thread);
+        let core = self.threads.borrow()[thread as usize].core;
+        self.core(core).threads.borrow_mut().ready.push_back(thread);
     }
 
     /// The running thread of a processor ends: the next one gets the processor.
-    pub fn end_thread(&self, core: CoreIndex) {
-        let this = &self.cores[core];
-        let Running { thread: me, number } = this.running();
+    pub fn end_thread(&self, core: &Core) {
+        let CoreThread { thread: me, number } = core.running();
         let now_fs = self.now_fs.get();
         self.observer
             .borrow_mut()
-            .thread_ended(now_fs, this.processor, number);
-        this.running.set(None);
-        this.loaded.set(None);
+            .thread_ended(now_fs, core.processor, number);
+        core.running.set(None);
+        core.loaded.set(None);
         self.free_places.borrow_mut().push(me);
         if let Some(next) = self.check(core) {
             self.queue.borrow_mut().push(now_fs, resume(next));
@@ -675,13 +731,12 @@ impl World {
     }
 
     /// The program of a processor has ended for good.
-    pub fn leave(&self, core: CoreIndex) {
-        let this = &self.cores[core];
-        this.running.set(None);
+    pub fn leave(&self, core: &Core) {
+        core.running.set(None);
         let now_fs = self.now_fs.get();
         self.observer
             .borrow_mut()
-            .activity(now_fs, this.processor, Activity::Idle);
+            .activity(now_fs, core.processor, Activity::Idle);
     }
 
     /// Asks a condition.
@@ -696,79 +751,68 @@ impl World {
     }
 
     /// Has the threads of a processor ask again what they wait for, at this time.
-    pub fn notify(&self, core: CoreIndex) {
-        if self.cores[core].waiting.borrow().is_empty() || threads::is_cancelled() {
+    pub fn notify(&self, core: &Core) {
+        if core.threads.borrow().waiting.is_empty() || threads::is_cancelled() {
             return;
         }
         self.check_at(self.now_fs.get(), core);
     }
 
     #[inline(never)]
-    fn check_at(&self, time_fs: u64, core: CoreIndex) {
+    fn check_at(&self, time_fs: u64, core: &Core) {
         let event = Event {
             kind: Kind::Check,
-            index: core as u32,
+            index: core.index as u32,
         };
         self.queue.borrow_mut().push(time_fs, event);
     }
 
     /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if one does.
     #[inline(never)]
-    pub fn check(&self, core: CoreIndex) -> Option<ThreadIndex> {
+    pub fn check(&self, core: &Core) -> Option<ThreadIndex> {
         self.ask_waiters(core)
     }
 
     /// [`check`](Self::check), for the event loop.
     #[inline(always)]
-    fn ask_waiters(&self, core: CoreIndex) -> Option<ThreadIndex> {
-        let this = &self.cores[core];
-        if this.busy_until_fs.get() > self.now_fs.get() {
-            self.check_at(this.busy_until_fs.get(), core);
+    fn ask_waiters(&self, core: &Core) -> Option<ThreadIndex> {
+        if core.busy_until_fs.get() > self.now_fs.get() {
+            self.check_at(core.busy_until_fs.get(), core);
             return None;
         }
         let mut place = 0;
         loop {
-            let waiter = this.waiting.borrow().get(place).copied();
-            let Some(Waiter {
-                thread,
-                number,
-                ready,
-                ..
-            }) = waiter
-            else {
+            let waiter = core.threads.borrow().waiting.get(place).copied();
+            let Some(Waiter { who, ready, .. }) = waiter else {
                 break;
             };
-            let lag_fs = this.lag_fs.get();
+            let lag_fs = core.lag_fs.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
             // condition; it asks nothing itself meanwhile, and no condition asks another one.
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.ask(unsafe { &mut *ready })));
             match is_ready {
                 Ok(false) => {
                     // The thread waits, and how often it was asked meanwhile takes nobody's time.
-                    this.lag_fs.set(lag_fs);
+                    core.lag_fs.set(lag_fs);
                     place += 1;
                     continue;
                 }
                 Ok(true) => {}
                 Err(panic) => {
-                    self.threads.borrow_mut()[thread as usize].panic = Some(panic);
+                    self.threads.borrow_mut()[who.thread as usize].panic = Some(panic);
                     self.some_panicked.set(true);
                 }
             }
-            let mut waiting = this.waiting.borrow_mut();
-            // The only one, mostly: `remove` would call `memmove`.
-            if place + 1 == waiting.len() {
-                waiting.truncate(place);
-            } else {
-                waiting.remove(place);
-            }
+            let mut threads = core.threads.borrow_mut();
+            let Threads { ready, waiting } = &mut *threads;
             // Most SPEs have one thread, which has nobody to queue behind.
-            let is_only = waiting.is_empty() && this.ready.borrow().is_empty();
-            if is_only && this.running.get().is_none() {
-                drop(waiting);
-                return self.give(this, thread, number);
+            let is_only = waiting.len() == 1 && ready.is_empty();
+            if is_only && core.running.get().is_none() {
+                waiting.clear();
+                drop(threads);
+                return self.give(core, who);
             }
-            this.ready.borrow_mut().push_back(thread);
+            threads.make_ready(place);
         }
         self.dispatch(core)
     }
@@ -776,31 +820,28 @@ impl World {
     /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once, and not
     /// after a switch.
     #[inline(never)]
-    fn dispatch(&self, core: CoreIndex) -> Option<ThreadIndex> {
-        let this = &self.cores[core];
-        if this.running.get().is_some() {
+    fn dispatch(&self, core: &Core) -> Option<ThreadIndex> {
+        if core.running.get().is_some() {
             return None;
         }
-        let next = this.ready.borrow_mut().pop_front()?;
-        let number = self.threads.borrow()[next as usize].number;
-        self.give(this, next, number)
+        let thread = core.threads.borrow_mut().ready.pop_front()?;
+        let number = self.threads.borrow()[thread as usize].number;
+        self.give(core, CoreThread { thread, number })
     }
 
     /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
     #[inline(always)]
-    fn give(&self, this: &Core, next: ThreadIndex, number: u32) -> Option<ThreadIndex> {
-        this.running.set(Some(Running {
-            thread: next,
-            number,
-        }));
-        let now_fs = self.now_fs.get().max(this.busy_until_fs.get());
+    fn give(&self, core: &Core, who: CoreThread) -> Option<ThreadIndex> {
+        core.running.set(Some(who));
+        let now_fs = self.now_fs.get().max(core.busy_until_fs.get());
         let mut observer = self.observer.borrow_mut();
-        observer.goes_on(now_fs, this.processor, number);
-        if this.loaded.replace(Some(next)) == Some(next) {
-            return Some(next);
-        }
+        observer.goes_on(now_fs, core.processor, who.number);
         drop(observer);
-        self.resume_at(now_fs + self.costs.switch_fs, next);
+        if core.loaded.get() == Some(who.thread) {
+            return Some(who.thread);
+        }
+        core.loaded.set(Some(who.thread));
+        self.resume_at(now_fs + self.costs.switch_fs, who.thread);
         None
     }
 
@@ -864,23 +905,28 @@ impl World {
             }
             self.events.set(self.events.get() + 1);
             let next = match event.kind {
-                Kind::Resume => Some(event.index),
-                Kind::Check | Kind::Word => {
-                    let core = match event.kind {
-                        Kind::Word => self.word_arrives(event.index),
-                        _ => event.index as usize,
-                    };
-                    self.ask_waiters(core)
-                }
-                Kind::Fabric => self.handle_fabric(event.index),
-                Kind::MfcRequest => self.send_requests(event.index as usize),
-                Kind::SendWord => {
-                    self.send_word(event.index);
-                    None
-                }
+                Kind::Word => self.ask_waiters(self.word_arrives(event.index)),
+                _ => self.handle(event),
             };
             if next.is_some() {
                 return next;
+            }
+        }
+    }
+
+    /// Handles an event. Returns the thread that goes on at once, if one does.
+    // Apart, so that what messages take stays small.
+    #[inline(never)]
+    fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
+        match kind {
+            Kind::Resume => Some(index),
+            Kind::Word => self.check(self.word_arrives(index)),
+            Kind::Check => self.check(self.core(index as usize)),
+            Kind::Fabric => self.handle_fabric(index),
+            Kind::MfcRequest => self.send_requests(index as usize),
+            Kind::SendWord => {
+                self.send_word(index);
+                None
             }
         }
     }
@@ -910,23 +956,22 @@ impl World {
     #[inline(never)]
     fn tell_late_errors(&self) -> bool {
         let mut has_told = false;
-        for (core, this) in self.cores.iter().enumerate() {
-            let waiting = this.waiting.borrow();
-            let place = waiting.iter().position(|waiter| !waiter.is_idle);
-            drop(waiting);
-            let Some(place) = place else { continue };
+        for core in &self.cores {
+            let mut threads = core.threads.borrow_mut();
+            let Some(place) = threads.waiting.iter().position(|waiter| !waiter.is_idle) else {
+                continue;
+            };
             let Some(error) = self.take_late_error(core) else {
                 continue;
             };
-            let thread = this.waiting.borrow_mut().remove(place).thread;
+            let thread = threads.make_ready(place);
             self.threads.borrow_mut()[thread as usize].panic = Some(error);
             self.some_panicked.set(true);
-            this.ready.borrow_mut().push_back(thread);
             has_told = true;
         }
-        for core in 0..self.cores.len() {
+        for core in &self.cores {
             if let Some(next) = self.dispatch(core) {
-                let time_fs = self.now_fs.get().max(self.cores[core].busy_until_fs.get());
+                let time_fs = self.now_fs.get().max(core.busy_until_fs.get());
                 self.queue.borrow_mut().push(time_fs, resume(next));
             }
         }
@@ -965,14 +1010,14 @@ impl World {
         let mut waits = Vec::new();
         // The PPE last, as it usually waits for the others.
         for core in self.cores[PPE + 1..].iter().chain([&self.cores[PPE]]) {
-            let mut waiting = core.waiting.borrow().clone();
-            waiting.sort_by_key(|waiter| waiter.thread);
+            let mut waiting = core.threads.borrow().waiting.clone();
+            waiting.sort_by_key(|waiter| waiter.who.thread);
             for waiter in waiting.iter().filter(|waiter| !waiter.is_idle) {
                 // SAFETY: the thread waits, so its call of `wait` still borrows this.
                 let why = unsafe { &*waiter.why };
                 let what = catch_unwind(AssertUnwindSafe(|| why.to_string()));
                 waits.push(Waiting {
-                    who: match waiter.number {
+                    who: match waiter.who.number {
                         0 => core.processor.to_string(),
                         number => format!("{}, thread {}", core.processor, number - 1),
                     },
@@ -1065,16 +1110,17 @@ fn resume(thread: ThreadIndex) -> Event {
 
 /// A thread waits as long as this lives.
 struct Waits<'a> {
-    waiting: &'a RefCell<Vec<Waiter>>,
+    threads: &'a RefCell<Threads>,
     thread: ThreadIndex,
 }
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
         // Only if it was cancelled: otherwise `check` has taken it out.
-        self.waiting
+        self.threads
             .borrow_mut()
-            .retain(|waiter| waiter.thread != self.thread);
+            .waiting
+            .retain(|waiter| waiter.who.thread != self.thread);
     }
 }
 

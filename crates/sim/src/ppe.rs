@@ -31,11 +31,11 @@ use cellworks_machine::{
     SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
-use crate::engine::{PPE, World, core_of};
+use crate::engine::{Core, PPE, World};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::observe::Cause;
 use crate::run::Run;
-use crate::words::{WORD_BYTES, node_of, register_write, signal};
+use crate::words::{WORD_BYTES, inbound_full, node_of, register_write, signal};
 use crate::{PpeAccess, SimSpe};
 
 /// Stores that write a command to the proxy queue of an MFC: its address in the local store, both halves of the effective
@@ -78,6 +78,10 @@ impl SimPpe {
         &self.run.world
     }
 
+    fn core(&self) -> &Core {
+        self.world().core(PPE)
+    }
+
     fn by_calls(&self) -> bool {
         self.run.ppe_access == PpeAccess::SystemCalls
     }
@@ -94,26 +98,27 @@ impl SimPpe {
         };
         let start_fs = self.world().costs.mmio_read_fs;
         self.world()
-            .transact(PPE, Cause::Other, start_fs, transaction);
+            .transact(self.core(), Cause::Other, start_fs, transaction);
     }
 
     /// The time of a store to a register.
     fn pay_for_store(&self, to: SpeId) {
         let start_fs = self.world().costs.mmio_write_fs;
-        self.world().transact(PPE, Cause::Other, start_fs, |token| {
-            register_write(node_of(PPE), to, token)
-        });
+        self.world()
+            .transact(self.core(), Cause::Other, start_fs, |token| {
+                register_write(node_of(PPE), to, token)
+            });
     }
 
     /// A store to a register, of a word that has its place there.
     fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call_fs: u64) {
         let world = self.world();
         if self.by_calls() {
-            world.pass(PPE, call_fs);
+            world.pass(self.core(), call_fs);
         } else {
             self.pay_for_store(to);
         }
-        let resumed = world.deliver(to, register, word);
+        let resumed = world.deliver(world.spe(to), register, word);
         world.resume_now(resumed);
     }
 
@@ -133,7 +138,8 @@ impl SimPpe {
     /// Takes the time of reading an outbound mailbox that holds a word.
     fn pay_for_reading(&self, from: SpeId) {
         if self.by_calls() {
-            self.world().pass(PPE, self.world().costs.mailbox_call_fs);
+            self.world()
+                .pass(self.core(), self.world().costs.mailbox_call_fs);
         } else {
             self.load(from);
             self.load(from);
@@ -144,7 +150,9 @@ impl SimPpe {
     /// issuing a command takes.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
-            true => self.world().pass(PPE, self.world().costs.mailbox_call_fs),
+            true => self
+                .world()
+                .pass(self.core(), self.world().costs.mailbox_call_fs),
             false => self.load(of),
         }
     }
@@ -167,7 +175,7 @@ impl SimPpe {
     pub(crate) fn wait_for_programs(&self, at: &'static Location<'static>) {
         let why = "the programs that it spawned to end";
         let world = self.world();
-        world.wait_until(PPE, Cause::Other, &why, at, &mut || {
+        world.wait_until(self.core(), Cause::Other, &why, at, &mut || {
             self.run.programs.get() == 0
         });
         world.panic_if_proxy_faulty();
@@ -180,16 +188,18 @@ impl SimPpe {
         at: &'static Location<'static>,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let came_true = self.world().wait_until(PPE, cause, why, at, &mut || {
-            let is_ready = ready();
-            if !is_ready {
-                self.send_owed();
-                // How often a condition looks in vain takes nobody's time.
-                let mut owed = self.owed.borrow_mut();
-                owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
-            }
-            is_ready
-        });
+        let came_true = self
+            .world()
+            .wait_until(self.core(), cause, why, at, &mut || {
+                let is_ready = ready();
+                if !is_ready {
+                    self.send_owed();
+                    // How often a condition looks in vain takes nobody's time.
+                    let mut owed = self.owed.borrow_mut();
+                    owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
+                }
+                is_ready
+            });
         for owed in self.owed.take() {
             match owed {
                 Owed::ReadOutbound(from) => self.pay_for_reading(from),
@@ -229,7 +239,7 @@ impl SimPpe {
                     true => call_fs,
                     false => world.costs.mmio_write_fs,
                 };
-                world.launch_word(PPE, to, register, word, start_fs);
+                world.launch_word(self.core(), world.spe(to), register, word, start_fs);
             }
         }
     }
@@ -239,7 +249,7 @@ impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         // A loop of waits for what is there already comes to an end.
-        self.world().compute(PPE, 1);
+        self.world().compute(self.core(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
 }
@@ -279,8 +289,8 @@ impl PpeCore for SimPpe {
     fn now(&self) -> Time {
         // A loop that only looks at the clock, or at whether programs have ended, comes to an end, and others run
         // meanwhile.
-        self.world().pass(PPE, self.world().costs.cycle_fs);
-        self.world().now_of(PPE)
+        self.world().pass(self.core(), self.world().costs.cycle_fs);
+        self.world().now_of(self.core())
     }
 
     fn are_spes_confined_to_local_store(&self) -> bool {
@@ -288,34 +298,31 @@ impl PpeCore for SimPpe {
     }
 
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
-        self.world().pass(PPE, self.world().costs.start_program_fs);
+        self.world()
+            .pass(self.core(), self.world().costs.start_program_fs);
         self.run.enqueue(at, program);
     }
 
     #[track_caller]
     fn notify(&self, to: Processor) {
-        self.world().compute(PPE, 1);
-        self.world().notify(match to {
-            Processor::Ppe => PPE,
-            Processor::Spe(spe) => {
-                self.world().assert_spe(spe);
-                core_of(spe)
-            }
-        });
+        self.world().compute(self.core(), 1);
+        self.world().notify(self.world().named(to));
     }
 
     #[track_caller]
     fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         let world = self.world();
-        world.assert_spe(to);
+        let receiver = world.spe(to);
         if !world.is_in_condition() {
             // A loop that tries until there is room comes to an end, also where only the call takes time.
             match self.by_calls() {
-                true => world.compute(PPE, 1),
+                true => world.compute(self.core(), 1),
                 false => self.load(to),
             }
         }
-        world.keep_room(to, word)?;
+        if !receiver.words.keep_room() {
+            return Err(inbound_full(to, word));
+        }
         let call_fs = world.costs.mailbox_call_fs;
         self.write(to, ProblemStateRegister::InMbox, word, call_fs);
         Ok(())
@@ -328,7 +335,7 @@ impl PpeCore for SimPpe {
             self.wait_at(Cause::Mailbox, &why, Location::caller(), &mut || {
                 let written = self.try_write_in_mbox(to, word).is_ok();
                 if !written {
-                    self.world().want_room(to, PPE);
+                    self.world().spe(to).words.want_room(PPE);
                 }
                 written
             });
@@ -338,44 +345,46 @@ impl PpeCore for SimPpe {
     #[track_caller]
     fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32> {
         let world = self.world();
-        world.assert_spe(from);
+        let sender = world.spe(from);
         if world.is_in_condition() {
-            let word = world.take_outbound(from, mailbox)?;
+            let word = world.take_outbound(sender, mailbox)?;
             self.owed.borrow_mut().push(Owed::ReadOutbound(from));
             return Some(word);
         }
         if self.by_calls() {
-            if world.has_outbound(from, mailbox) {
-                world.pass(PPE, world.costs.mailbox_call_fs);
+            if sender.words.has_outbound(mailbox) {
+                world.pass(self.core(), world.costs.mailbox_call_fs);
             } else {
-                world.pass(PPE, world.costs.cycle_fs);
+                world.pass(self.core(), world.costs.cycle_fs);
             }
         } else {
             self.load(from);
-            if !world.has_outbound(from, mailbox) {
+            if !sender.words.has_outbound(mailbox) {
                 return None;
             }
             self.load(from);
         }
-        world.take_outbound(from, mailbox)
+        world.take_outbound(sender, mailbox)
     }
 
     #[track_caller]
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        self.world().assert_spe(to);
+        self.world().spe(to);
         let call_fs = self.world().costs.signal_call_fs;
         self.write(to, signal(register), bits, call_fs);
     }
 
     #[track_caller]
     fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode) {
-        self.world().assert_spe(spe);
-        self.world().pass(PPE, self.world().costs.mmio_write_fs);
-        self.world().set_signal_mode(spe, register, mode);
+        let core = self.world().spe(spe);
+        self.world()
+            .pass(self.core(), self.world().costs.mmio_write_fs);
+        core.words.set_signal_mode(register, mode);
     }
 
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
-        self.world().pass(PPE, self.world().costs.ppe_atomic_fs);
+        self.world()
+            .pass(self.core(), self.world().costs.ppe_atomic_fs);
         if !ea.0.is_multiple_of(4) {
             return Err(AtomicError::Misaligned { ea });
         }
@@ -390,7 +399,7 @@ impl PpeCore for SimPpe {
     #[track_caller]
     fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
         let world = self.world();
-        world.assert_spe(spe);
+        world.spe(spe);
         let in_condition = world.is_in_condition();
         if !in_condition {
             self.pay_for_status(spe);
@@ -431,7 +440,7 @@ impl PpeCore for SimPpe {
     #[track_caller]
     fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
         let world = self.world();
-        world.assert_spe(spe);
+        world.spe(spe);
         if world.is_in_condition() {
             self.owed.borrow_mut().push(Owed::ProxyTags(spe));
         } else {

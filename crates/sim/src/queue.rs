@@ -40,14 +40,21 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
-        Self::Resume,
-        Self::Check,
-        Self::MfcRequest,
-        Self::Fabric,
-        Self::SendWord,
-        Self::Word,
-    ];
+    /// The kind with this number.
+    #[inline]
+    fn of(number: u64) -> Self {
+        let kinds = [
+            Self::Resume,
+            Self::Check,
+            Self::MfcRequest,
+            Self::Fabric,
+            Self::SendWord,
+        ];
+        kinds
+            .into_iter()
+            .find(|&kind| kind as u64 == number)
+            .unwrap_or(Self::Word)
+    }
 }
 
 /// An event without its time.
@@ -64,6 +71,8 @@ pub(crate) struct Queue {
     /// Events that were added in their order: the first is the earliest. Most delays are one of a few, so that what is
     /// added last is mostly due last, and goes in and out without a search.
     run: VecDeque<u128>,
+    /// What was added to it last.
+    run_last: u128,
     /// All others.
     heap: BinaryHeap<Reverse<u128>>,
     arrivals: u64,
@@ -75,6 +84,7 @@ impl Queue {
     pub fn new(seed: u64) -> Self {
         Self {
             run: VecDeque::with_capacity(1024),
+            run_last: 0,
             heap: BinaryHeap::with_capacity(1024),
             arrivals: 0,
             seed,
@@ -96,7 +106,8 @@ impl Queue {
             | u64::from(event.kind as u8) << INDEX_BITS
             | u64::from(event.index);
         let key = u128::from(time_fs) << 64 | u128::from(low);
-        if self.run.back().is_none_or(|&last| last < key) {
+        if self.run_last < key {
+            self.run_last = key;
             self.run.push_back(key);
         } else {
             self.push_to_heap(key);
@@ -119,7 +130,7 @@ impl Queue {
         };
         let low = key as u64;
         let event = Event {
-            kind: Kind::ALL[(low >> INDEX_BITS) as usize & ((1 << KIND_BITS) - 1)],
+            kind: Kind::of(low >> INDEX_BITS & ((1 << KIND_BITS) - 1)),
             index: low as u32 & ((1 << INDEX_BITS) - 1),
         };
         Some(((key >> 64) as u64, event))
@@ -139,6 +150,7 @@ impl Queue {
     /// Forgets all events.
     pub fn clear(&mut self) {
         self.run.clear();
+        self.run_last = 0;
         self.heap.clear();
     }
 
@@ -150,9 +162,9 @@ impl Queue {
     /// Whether the next event, if there is one, is in the run.
     #[inline]
     fn is_run_first(&self) -> bool {
-        match (self.run.front(), self.heap.peek()) {
-            (Some(run), Some(Reverse(heap))) => run < heap,
-            (_, heap) => heap.is_none(),
+        match self.heap.peek() {
+            Some(Reverse(heap)) => self.run.front().is_some_and(|run| run < heap),
+            None => true,
         }
     }
 }

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::Translation;
 use cellworks_machine::{
-    Cancelled, LocalStore, Outcome, Payload, Ppe, Processor, Program, RunError, SpeId, Timebase,
+    Cancelled, LocalStore, Outcome, Payload, Ppe, Processor, Program, RunEnd, RunError, SpeId,
+    Timebase,
 };
 use cellworks_threads as threads;
 
 use crate::atomic::AtomicCaches;
 use crate::costs::Costs;
-use crate::engine::{CoreIndex, Failure, PPE, World, core_of};
+use crate::engine::{Failure, PPE, World};
 use crate::fabric::Fabric;
 use crate::hazard::Hazards;
 use crate::mfc::MfcState;
@@ -45,7 +46,7 @@ impl Run {
     pub fn enqueue(&self, at: SpeId, program: Program<SimSpe>) {
         self.programs.set(self.programs.get() + 1);
         self.queues[at.index()].borrow_mut().push_back(program);
-        self.world.notify(core_of(at));
+        self.world.notify(self.world.spe(at));
     }
 
     fn next_program(&self, at: SpeId) -> Option<Program<SimSpe>> {
@@ -55,7 +56,7 @@ impl Run {
     /// Runs the programs that are spawned on one SPE: a cooperative thread of its own.
     fn serve(&self, sim: &Sim, id: SpeId) {
         let world = &self.world;
-        let core = core_of(id);
+        let core = world.spe(id);
         let me = world.adopt(core, 0);
         world.take_core(me);
         world.resume_now(Some(me));
@@ -97,7 +98,7 @@ impl Run {
         let mut is_quiet = || mfc.borrow().is_quiet();
         if self
             .world
-            .wait_without_program(core_of(id), at, &mut is_quiet)
+            .wait_without_program(self.world.spe(id), at, &mut is_quiet)
         {
             mfc.borrow_mut().renew();
         }
@@ -105,7 +106,7 @@ impl Run {
 
     fn execute(&self, spe: &SimSpe, id: SpeId, program: Program<SimSpe>) {
         let world = &self.world;
-        let core = core_of(id);
+        let core = world.spe(id);
         let outcome = program.outcome();
         let name = program.name();
         world
@@ -153,7 +154,7 @@ impl Run {
             });
         }
         self.programs.set(self.programs.get() - 1);
-        self.world.notify(PPE);
+        self.world.notify(self.world.core(PPE));
     }
 
     /// Drops the programs that never began.
@@ -181,7 +182,8 @@ impl Run {
     /// Tells the SPEs that no program will come.
     fn end(&self) {
         self.ended.set(true);
-        (PPE + 1..=self.queues.len()).for_each(|core: CoreIndex| self.world.notify(core));
+        let spes = self.world.topology.spes();
+        spes.for_each(|spe| self.world.notify(self.world.spe(spe)));
     }
 }
 
@@ -215,6 +217,7 @@ pub(crate) fn run<'env, R>(
     };
     let mut result = None;
     let mut was_cancelled = false;
+    let mut panic_before = None;
     // Who was cancelled, and why, is known without what this returns.
     let watching = watchdog::watch(&world.pulse);
     let _ = threads::run(&config, &*world, || {
@@ -224,7 +227,7 @@ pub(crate) fn run<'env, R>(
                 let server = scope.builder().name(spe.to_string());
                 drop(server.spawn(move || run.serve(sim, spe)));
             }
-            let me = world.adopt(PPE, 0);
+            let me = world.adopt(world.core(PPE), 0);
             world.take_core(me);
             // Each SPE comes as far as its first turn.
             threads::yield_now();
@@ -234,47 +237,35 @@ pub(crate) fn run<'env, R>(
                 value
             })));
             // Asked before others fail because the PPE did.
+            panic_before = run.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {
                 world.cancel_all();
             } else {
-                world.leave(PPE);
+                world.leave(world.core(PPE));
                 run.end();
             }
         });
     });
     drop(watching);
-    let first_panic = run.first_panic();
     run.drop_queued();
     sim.finish(&world);
-    if let Some(error) = first_panic {
-        return Err(error);
+    let main = result.expect("the main program was run");
+    RunEnd {
+        main_was_cancelled: main.as_ref().is_err_and(is_cancellation),
+        main,
+        was_cancelled,
+        panic_before,
+        panic_after: run.first_panic(),
+        cancelled_for: world.take_failure().map(|failure| match failure {
+            Failure::TimeLimit(programs) => RunError::TimeLimit {
+                limit: sim.options.limit,
+                programs,
+            },
+            Failure::Deadlock(waits) => RunError::Deadlock { waits },
+        }),
     }
-    let failure = world.take_failure();
-    match result.expect("the main program was run") {
-        Err(payload) if !is_cancellation(&payload) => {
-            return Err(RunError::Panic {
-                at: Processor::Ppe,
-                program: "the main program".to_owned(),
-                payload,
-            });
-        }
-        // Not this run was cancelled, but the one around it.
-        Err(payload) if !was_cancelled => resume_unwind(payload),
-        Ok(value) if failure.is_none() => return run.first_panic().map_or(Ok(value), Err),
-        _ => {}
-    }
-    if let Some(error) = run.first_panic() {
-        return Err(error);
-    }
-    Err(match failure {
-        Some(Failure::TimeLimit(programs)) => RunError::TimeLimit {
-            limit: sim.options.limit,
-            programs,
-        },
-        Some(Failure::Deadlock(waits)) => RunError::Deadlock { waits },
-        None => RunError::Deadlock { waits: Vec::new() },
-    })
+    .conclude()
 }
 
 fn world_of(sim: &Sim) -> World {
@@ -299,7 +290,6 @@ fn world_of(sim: &Sim) -> World {
         hazards,
         sim.options.seed,
         sim.limit_fs(),
-        spes.clone().map(|_| RefCell::default()).collect(),
         spes.clone().map(mfc).collect(),
         AtomicCaches::new(spes.len(), caches),
         Pulse::new(sim.topology.name(), spes.len()),

@@ -15,11 +15,11 @@ use cellworks_machine::{
 };
 use cellworks_threads as threads;
 
-use crate::engine::{CoreIndex, PPE, World, core_of};
+use crate::engine::{Core, World};
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
-use crate::words::signal;
+use crate::words::{inbound_full, signal};
 
 /// What `stage_out` puts into a local store, so that a program which reads what it has not written
 /// shows: not a number, as a float.
@@ -32,6 +32,7 @@ const QUADWORD_BYTES: usize = 16;
 pub struct SimSpe {
     id: SpeId,
     world: Rc<World>,
+    core: Rc<Core>,
     timebase: Timebase,
     local_store: LocalStore,
     mfc: SimMfc,
@@ -70,10 +71,12 @@ impl SimSpe {
         local_store: LocalStore,
     ) -> Self {
         let mfc = SimMfc::new(Rc::clone(&world), id, local_store.clone());
-        let now = world.now_of(core_of(id));
+        let core = Rc::clone(world.spe(id));
+        let now = world.now_of(&core);
         Self {
             id,
             world,
+            core,
             timebase,
             local_store,
             mfc,
@@ -89,8 +92,8 @@ impl SimSpe {
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
     }
 
-    fn core(&self) -> CoreIndex {
-        core_of(self.id)
+    fn core(&self) -> &Core {
+        &self.core
     }
 
     fn views(&self) -> &Zeroed {
@@ -114,12 +117,12 @@ impl SimSpe {
         cause: Cause,
         why: &dyn fmt::Display,
         is_there: bool,
-        take: impl Fn() -> Option<u32>,
+        take: impl Fn(&Self) -> Option<u32>,
     ) -> u32 {
         let (world, core, at) = (&self.world, self.core(), Location::caller());
         let mut found = None;
         let mut ready = || {
-            found = self.by_channel_in_condition(&take, Option::is_some);
+            found = self.by_channel_in_condition(|| take(self), Option::is_some);
             found.is_some()
         };
         if is_there {
@@ -177,32 +180,34 @@ impl SimSpe {
     #[inline]
     fn settle(&self) {
         let (world, core) = (&self.world, self.core());
-        if !world.is_in_condition() && world.lag_fs(core) > world.costs.channel_fs {
+        if !world.is_in_condition() && core.lag_fs() > world.costs.channel_fs {
             world.pass(core, 0);
         }
     }
 
-    /// Writes to an inbound mailbox, if it has room.
+    /// Writes to an inbound mailbox, if it has room, and says whether it had.
     #[inline(always)]
-    fn write_if_room(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+    fn write_if_room(&self, to: &Core, word: u32) -> bool {
         self.settle();
-        self.world.keep_room(to, word)?;
-        self.send(to, ProblemStateRegister::InMbox, word);
-        Ok(())
+        let has_room = to.words.keep_room();
+        if has_room {
+            self.send(to, ProblemStateRegister::InMbox, word);
+        }
+        has_room
     }
 
     /// Waits until an inbound mailbox has room, and writes to it. Apart, so that the usual case stays small.
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn write_when_room(&self, to: SpeId, word: u32) {
-        let why = format_args!("room in the inbound mailbox of {to}");
+    fn write_when_room(&self, to: &Core, word: u32) {
+        let why = format_args!("room in the inbound mailbox of {}", to.processor);
         let (core, at) = (self.core(), Location::caller());
         self.world
             .wait_until(core, Cause::Mailbox, &why, at, &mut || {
-                let written = self.write_if_room(to, word).is_ok();
+                let written = self.write_if_room(to, word);
                 if !written {
-                    self.world.want_room(to, core);
+                    to.words.want_room(core.index);
                 }
                 written
             });
@@ -216,9 +221,9 @@ impl SimSpe {
 
     /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
     #[inline(always)]
-    fn send(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
+    fn send(&self, to: &Core, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
-        if to == self.id && !world.is_in_condition() {
+        if to.index == core.index && !world.is_in_condition() {
             return self.send_to_itself(register, word);
         }
         world.add_lag(core, world.costs.issue_fs);
@@ -230,7 +235,7 @@ impl SimSpe {
     fn send_to_itself(&self, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
         world.pass(core, world.costs.issue_fs);
-        let resumed = world.deliver(self.id, register, word);
+        let resumed = world.deliver(core, register, word);
         world.resume_now(resumed);
     }
 
@@ -331,7 +336,7 @@ impl StartThread for Starter<'_, '_> {
 /// A thread of an SPE ends.
 struct EndOfThread<'a> {
     world: &'a World,
-    core: CoreIndex,
+    core: &'a Core,
     left: &'a Cell<usize>,
 }
 
@@ -473,62 +478,61 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     fn notify(&self, to: Processor) {
         self.world.compute(self.core(), 1);
-        self.world.notify(match to {
-            Processor::Ppe => PPE,
-            Processor::Spe(spe) => {
-                self.world.assert_spe(spe);
-                core_of(spe)
-            }
-        });
+        self.world.notify(self.world.named(to));
     }
 
     fn in_mbox_count(&self) -> usize {
-        self.by_channel(|| self.world.inbound_count(self.id), |_| false)
+        self.by_channel(|| self.core.words.inbound_count(), |_| false)
     }
 
     fn try_read_in_mbox(&self) -> Option<u32> {
-        self.by_channel(|| self.world.take_inbound(self.id), Option::is_some)
+        self.by_channel(|| self.world.take_inbound(&self.core), Option::is_some)
     }
 
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
-        let put = || self.world.put_outbound(self.id, mailbox, word);
+        let put = || match self.world.put_outbound(self.core(), mailbox, word) {
+            true => Ok(()),
+            false => Err(MailboxFull {
+                spe: self.id,
+                mailbox: mailbox.name(),
+                word,
+            }),
+        };
         self.by_channel(put, Result::is_ok)
     }
 
     #[track_caller]
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
-        self.world.assert_spe(to);
-        self.write_if_room(to, word)
-            .map_err(|full| self.refuse(full))
+        if self.write_if_room(self.world.spe(to), word) {
+            return Ok(());
+        }
+        Err(self.refuse(inbound_full(to, word)))
     }
 
     #[track_caller]
     fn write_in_mbox_of(&self, to: SpeId, word: u32) {
-        self.world.assert_spe(to);
-        if self.write_if_room(to, word).is_err() {
+        let to = self.world.spe(to);
+        if !self.write_if_room(to, word) {
             self.write_when_room(to, word);
         }
     }
 
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
-        self.by_channel(
-            || self.world.take_signal(self.id, register),
-            Option::is_some,
-        )
+        self.by_channel(|| self.core.words.take_signal(register), Option::is_some)
     }
 
     #[track_caller]
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        self.world.assert_spe(to);
+        let to = self.world.spe(to);
         self.settle();
         self.send(to, signal(register), bits);
     }
 
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
-        let is_there = self.world.inbound_count(self.id) > 0;
+        let is_there = self.core.words.inbound_count() > 0;
         let why = "a word in its inbound mailbox";
-        let take = || self.world.take_inbound(self.id);
+        let take = |spe: &Self| spe.world.take_inbound(spe.core());
         self.receive(Cause::Mailbox, &why, is_there, take)
     }
 
@@ -543,8 +547,8 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         let why = format_args!("a signal in its {register}");
-        let is_there = self.world.has_signal(self.id, register);
-        let take = || self.world.take_signal(self.id, register);
+        let is_there = self.core.words.has_signal(register);
+        let take = |spe: &Self| spe.core.words.take_signal(register);
         self.receive(Cause::Signal, &why, is_there, take)
     }
 

@@ -2,61 +2,144 @@
 //!
 //! A word that is sent to an inbound mailbox has a place there from the moment it leaves, so none is lost.
 
+use std::cell::{Cell, RefCell};
+
 use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxFull, Outbound};
 use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId};
 
-use crate::engine::{CoreIndex, Owner, PPE, ThreadIndex, World, core_of};
+use crate::engine::{Core, CoreIndex, Owner, PPE, ThreadIndex, World};
 use crate::fabric::{Access, Node, Place, Token, Transaction};
 use crate::queue::{Event, Kind};
 
 /// Bytes of a word.
 pub(crate) const WORD_BYTES: u32 = 4;
 
-/// The registers of one SPE.
+/// The registers of one SPE. Cells, so that a message need not borrow them.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     inbound: Inbound,
     /// Words on their way to the inbound mailbox.
-    coming: usize,
-    outbound: [Option<u32>; 2],
-    signals: [Option<u32>; 2],
-    modes: [SignalMode; 2],
-    /// Processors that wait for room in the inbound mailbox.
-    wanting_room: Vec<CoreIndex>,
-    /// MFCs whose queues hold a put to the inbound mailbox, which is full.
-    blocked: Vec<usize>,
+    coming: Cell<usize>,
+    outbound: [Cell<Option<u32>>; 2],
+    signals: [Cell<Option<u32>>; 2],
+    modes: [Cell<SignalMode>; 2],
+    /// Somebody waits for room in the inbound mailbox.
+    is_room_wanted: Cell<bool>,
+    /// Processors that do.
+    wanting_room: RefCell<Vec<CoreIndex>>,
+    /// MFCs whose queues hold a put to it.
+    blocked: RefCell<Vec<usize>>,
 }
 
 /// An inbound mailbox: a ring.
 #[derive(Debug, Default)]
 struct Inbound {
-    words: [u32; INBOUND_WORDS],
+    words: [Cell<u32>; INBOUND_WORDS],
     /// The place of the oldest word.
-    first: usize,
-    count: usize,
+    first: Cell<usize>,
+    count: Cell<usize>,
 }
 
 impl Inbound {
     /// Adds a word; there is room.
     #[inline]
-    fn push(&mut self, word: u32) {
-        self.words[(self.first + self.count) % INBOUND_WORDS] = word;
-        self.count += 1;
+    fn push(&self, word: u32) {
+        let (first, count) = (self.first.get(), self.count.get());
+        self.words[(first + count) % INBOUND_WORDS].set(word);
+        self.count.set(count + 1);
     }
 
     /// Takes the oldest word.
     #[inline]
-    fn pop(&mut self) -> Option<u32> {
-        self.count = self.count.checked_sub(1)?;
-        let word = self.words[self.first];
-        self.first = (self.first + 1) % INBOUND_WORDS;
-        Some(word)
+    fn pop(&self) -> Option<u32> {
+        let first = self.first.get();
+        self.count.set(self.count.get().checked_sub(1)?);
+        self.first.set((first + 1) % INBOUND_WORDS);
+        Some(self.words[first % INBOUND_WORDS].get())
     }
 }
 
 impl Words {
-    fn has_room(&self) -> bool {
-        self.inbound.count + self.coming < INBOUND_WORDS
+    /// Keeps a place in the inbound mailbox for a word that is about to be sent, and says whether there was one.
+    #[inline]
+    pub fn keep_room(&self) -> bool {
+        let coming = self.coming.get();
+        let has_room = self.inbound.count.get() + coming < INBOUND_WORDS;
+        if has_room {
+            self.coming.set(coming + 1);
+        }
+        has_room
+    }
+
+    /// A processor wants to be told when the inbound mailbox has room again.
+    pub fn want_room(&self, core: CoreIndex) {
+        add_once(&mut self.wanting_room.borrow_mut(), core);
+        self.is_room_wanted.set(true);
+    }
+
+    /// An MFC wants to be told when the inbound mailbox has room again.
+    pub fn block_until_room(&self, mfc: usize) {
+        add_once(&mut self.blocked.borrow_mut(), mfc);
+        self.is_room_wanted.set(true);
+    }
+
+    /// How many words the inbound mailbox holds.
+    #[inline]
+    pub fn inbound_count(&self) -> usize {
+        self.inbound.count.get()
+    }
+
+    /// Whether an outbound mailbox holds a word.
+    pub fn has_outbound(&self, mailbox: Outbound) -> bool {
+        self.outbound[mailbox.index()].get().is_some()
+    }
+
+    /// Whether a signal register holds a signal.
+    pub fn has_signal(&self, register: SignalRegister) -> bool {
+        self.signals[register.index()].get().is_some()
+    }
+
+    /// Takes what a signal register holds.
+    pub fn take_signal(&self, register: SignalRegister) -> Option<u32> {
+        self.signals[register.index()].take()
+    }
+
+    /// Chooses what a signal does to one that was not read yet.
+    pub fn set_signal_mode(&self, register: SignalRegister, mode: SignalMode) {
+        self.modes[register.index()].set(mode);
+    }
+
+    #[inline(always)]
+    fn put(&self, register: ProblemStateRegister, word: u32) {
+        match register {
+            ProblemStateRegister::InMbox => {
+                self.coming.set(self.coming.get() - 1);
+                self.inbound.push(word);
+            }
+            ProblemStateRegister::SigNotify1 => self.signal(SignalRegister::One, word),
+            ProblemStateRegister::SigNotify2 => self.signal(SignalRegister::Two, word),
+        }
+    }
+
+    fn signal(&self, register: SignalRegister, bits: u32) {
+        let unread = &self.signals[register.index()];
+        let mode = self.modes[register.index()].get();
+        unread.set(Some(mode.combine(unread.get(), bits)));
+    }
+}
+
+fn add_once(list: &mut Vec<usize>, one: usize) {
+    if !list.contains(&one) {
+        list.push(one);
+    }
+}
+
+/// A word that an inbound mailbox has no room for.
+pub(crate) fn inbound_full(of: SpeId, word: u32) -> MailboxFull {
+    MailboxFull {
+        spe: of,
+        mailbox: "inbound mailbox",
+        word,
     }
 }
 
@@ -64,31 +147,53 @@ impl Words {
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,
-    free: Vec<u32>,
+    /// The place of the next word: that of one that has arrived, which has the next in `next_free`, or a new one
+    /// at the end.
+    free: u32,
 }
 
 /// A word on its way.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
-    from: CoreIndex,
-    to: SpeId,
-    register: ProblemStateRegister,
+    from: u32,
+    to: u32,
     word: u32,
+    next_free: u32,
+    register: ProblemStateRegister,
 }
 
 impl Flights {
+    #[inline]
     fn begin(&mut self, flight: Flight) -> u32 {
-        if let Some(index) = self.free.pop() {
-            self.flights[index as usize] = flight;
-            return index;
+        let index = self.free;
+        if index as usize == self.flights.len() {
+            self.add_place();
         }
-        self.flights.push(flight);
-        self.flights.len() as u32 - 1
+        let place = &mut self.flights[index as usize];
+        self.free = place.next_free;
+        *place = flight;
+        index
     }
 
+    // Apart, so that what messages take stays small.
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self) {
+        self.flights.push(Flight {
+            from: 0,
+            to: 0,
+            word: 0,
+            next_free: self.free + 1,
+            register: ProblemStateRegister::InMbox,
+        });
+    }
+
+    #[inline]
     fn end(&mut self, index: u32) -> Flight {
-        self.free.push(index);
-        self.flights[index as usize]
+        let place = &mut self.flights[index as usize];
+        place.next_free = self.free;
+        self.free = index;
+        *place
     }
 }
 
@@ -121,66 +226,25 @@ pub(crate) fn register_write(requester: Node, to: SpeId, token: Token) -> Transa
 }
 
 impl World {
-    /// What belongs to an SPE, which must exist.
-    #[track_caller]
-    pub fn assert_spe(&self, spe: SpeId) {
-        assert!(
-            spe.index() < self.words.len(),
-            "{spe} was named, but {} has {} SPEs; use `topology().spes()`",
-            self.topology.name(),
-            self.words.len()
-        );
-    }
-
-    /// Keeps a place in an inbound mailbox for a word that is about to be sent.
-    #[inline(always)]
-    pub fn keep_room(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
-        let mut words = self.words[to.index()].borrow_mut();
-        if words.has_room() {
-            words.coming += 1;
-            return Ok(());
-        }
-        Err(MailboxFull {
-            spe: to,
-            mailbox: "inbound mailbox",
-            word,
-        })
-    }
-
-    /// A processor wants to be told when an inbound mailbox has room again.
-    pub fn want_room(&self, to: SpeId, core: CoreIndex) {
-        let mut words = self.words[to.index()].borrow_mut();
-        if !words.wanting_room.contains(&core) {
-            words.wanting_room.push(core);
-        }
-    }
-
-    /// An MFC wants to be told when an inbound mailbox has room again.
-    pub fn block_until_room(&self, to: SpeId, mfc: usize) {
-        let blocked = &mut self.words[to.index()].borrow_mut().blocked;
-        if !blocked.contains(&mfc) {
-            blocked.push(mfc);
-        }
-    }
-
-    /// An SPE sends a word, which leaves after `start_fs`.
+    /// A processor sends a word, which leaves after `start_fs`.
     #[inline(always)]
     pub fn launch_word(
         &self,
-        from: CoreIndex,
-        to: SpeId,
+        from: &Core,
+        to: &Core,
         register: ProblemStateRegister,
         word: u32,
         start_fs: u64,
     ) {
         // What was done before is not paid yet, see the module on the engine.
-        let now_fs = self.now_fs() + self.lag_fs(from);
-        let latency_fs = self.word_latency_fs[from * self.words.len() + to.index()];
+        let now_fs = self.now_fs() + from.lag_fs();
+        let latency_fs = from.word_latency_fs[to.index - 1];
         let flight = self.flights.borrow_mut().begin(Flight {
-            from,
-            to,
-            register,
+            from: from.index as u32,
+            to: to.index as u32,
             word,
+            next_free: 0,
+            register,
         });
         let (kind, after_fs) = match latency_fs {
             Some(latency_fs) => (Kind::Word, start_fs + latency_fs),
@@ -196,7 +260,9 @@ impl World {
     /// A word enters the fabric.
     pub fn send_word(&self, index: u32) {
         let Flight { from, to, .. } = self.flights.borrow().flights[index as usize];
-        let transaction = register_write(node_of(from), to, Owner::Word(index).token());
+        let to = SpeId::new(to as u16 - 1);
+        let from = node_of(from as CoreIndex);
+        let transaction = register_write(from, to, Owner::Word(index).token());
         let queue = &mut self.queue.borrow_mut();
         self.fabric
             .borrow_mut()
@@ -205,50 +271,30 @@ impl World {
 
     /// A word has arrived. Returns the processor whose threads may have waited for it.
     #[inline(always)]
-    pub fn word_arrives(&self, index: u32) -> CoreIndex {
+    pub fn word_arrives(&self, index: u32) -> &Core {
         let flight = self.flights.borrow_mut().end(index);
-        self.put_word(flight.to, flight.register, flight.word);
-        core_of(flight.to)
+        let to = self.core(flight.to as CoreIndex);
+        to.words.put(flight.register, flight.word);
+        to
     }
 
     /// A word is in its register. Returns the thread that goes on at once, if one does.
     pub fn deliver(
         &self,
-        to: SpeId,
+        to: &Core,
         register: ProblemStateRegister,
         word: u32,
     ) -> Option<ThreadIndex> {
-        self.put_word(to, register, word);
-        self.check(core_of(to))
-    }
-
-    #[inline(always)]
-    fn put_word(&self, to: SpeId, register: ProblemStateRegister, word: u32) {
-        let mut words = self.words[to.index()].borrow_mut();
-        match register {
-            ProblemStateRegister::InMbox => {
-                words.coming -= 1;
-                words.inbound.push(word);
-            }
-            ProblemStateRegister::SigNotify1 => words.signal(SignalRegister::One, word),
-            ProblemStateRegister::SigNotify2 => words.signal(SignalRegister::Two, word),
-        }
-    }
-
-    /// How many words an inbound mailbox holds.
-    pub fn inbound_count(&self, of: SpeId) -> usize {
-        self.words[of.index()].borrow().inbound.count
+        to.words.put(register, word);
+        self.check(to)
     }
 
     /// Takes the oldest word of an inbound mailbox, and tells those who wait for room.
     #[inline]
-    pub fn take_inbound(&self, of: SpeId) -> Option<u32> {
-        let mut words = self.words[of.index()].borrow_mut();
-        let word = words.inbound.pop()?;
-        let is_awaited = !(words.wanting_room.is_empty() && words.blocked.is_empty());
-        drop(words);
-        if is_awaited {
-            self.tell_of_room(of);
+    pub fn take_inbound(&self, of: &Core) -> Option<u32> {
+        let word = of.words.inbound.pop()?;
+        if of.words.is_room_wanted.get() {
+            self.tell_of_room(&of.words);
         }
         Some(word)
     }
@@ -257,61 +303,31 @@ impl World {
     /// come too late wait again, in the same order.
     #[cold]
     #[inline(never)]
-    fn tell_of_room(&self, of: SpeId) {
-        let mut words = self.words[of.index()].borrow_mut();
-        let wanting = std::mem::take(&mut words.wanting_room);
-        let blocked = std::mem::take(&mut words.blocked);
-        drop(words);
-        wanting.into_iter().for_each(|core| self.notify(core));
+    fn tell_of_room(&self, words: &Words) {
+        words.is_room_wanted.set(false);
+        let wanting = words.wanting_room.take();
+        let blocked = words.blocked.take();
+        wanting
+            .into_iter()
+            .for_each(|core| self.notify(self.core(core)));
         blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
     }
 
-    /// Puts a word into an outbound mailbox, for the PPE.
-    pub fn put_outbound(&self, of: SpeId, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
-        let place = &mut self.words[of.index()].borrow_mut().outbound[mailbox.index()];
-        if place.is_some() {
-            return Err(MailboxFull {
-                spe: of,
-                mailbox: mailbox.name(),
-                word,
-            });
+    /// Puts a word into an outbound mailbox, for the PPE, and says whether it was empty.
+    pub fn put_outbound(&self, of: &Core, mailbox: Outbound, word: u32) -> bool {
+        let place = &of.words.outbound[mailbox.index()];
+        if place.get().is_some() {
+            return false;
         }
-        *place = Some(word);
-        self.notify(PPE);
-        Ok(())
-    }
-
-    /// Whether an outbound mailbox holds a word.
-    pub fn has_outbound(&self, of: SpeId, mailbox: Outbound) -> bool {
-        self.words[of.index()].borrow().outbound[mailbox.index()].is_some()
+        place.set(Some(word));
+        self.notify(self.core(PPE));
+        true
     }
 
     /// Takes the word of an outbound mailbox, and tells its SPE.
-    pub fn take_outbound(&self, of: SpeId, mailbox: Outbound) -> Option<u32> {
-        let word = self.words[of.index()].borrow_mut().outbound[mailbox.index()].take()?;
-        self.notify(core_of(of));
+    pub fn take_outbound(&self, of: &Core, mailbox: Outbound) -> Option<u32> {
+        let word = of.words.outbound[mailbox.index()].take()?;
+        self.notify(of);
         Some(word)
-    }
-
-    /// Whether a signal register holds a signal.
-    pub fn has_signal(&self, of: SpeId, register: SignalRegister) -> bool {
-        self.words[of.index()].borrow().signals[register.index()].is_some()
-    }
-
-    /// Takes what a signal register holds.
-    pub fn take_signal(&self, of: SpeId, register: SignalRegister) -> Option<u32> {
-        self.words[of.index()].borrow_mut().signals[register.index()].take()
-    }
-
-    /// Chooses what a signal does to one that was not read yet.
-    pub fn set_signal_mode(&self, of: SpeId, register: SignalRegister, mode: SignalMode) {
-        self.words[of.index()].borrow_mut().modes[register.index()] = mode;
-    }
-}
-
-impl Words {
-    fn signal(&mut self, register: SignalRegister, bits: u32) {
-        let unread = &mut self.signals[register.index()];
-        *unread = Some(self.modes[register.index()].combine(*unread, bits));
     }
 }

@@ -16,6 +16,7 @@ on_every_machine![
     a_panic_that_nobody_joins_ends_the_run,
     a_panic_of_the_ppe_cancels_programs_that_wait,
     the_first_panic_wins_over_the_deadlock_that_it_causes,
+    a_panic_of_the_ppe_wins_over_those_that_it_causes,
     a_panic_of_a_thread_reaches_the_program,
     a_panicking_destructor_is_carried,
     a_result_whose_destructor_panics_is_carried,
@@ -111,6 +112,25 @@ fn the_first_panic_wins_over_the_deadlock_that_it_causes<M: Machine>(machine: &M
         error
             .to_string()
             .ends_with("on SPE 1: before the word was sent")
+    );
+}
+
+fn a_panic_of_the_ppe_wins_over_those_that_it_causes<M: Machine>(machine: &M) {
+    let error = machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(1), |spe: &M::Spe| {
+                spe.write_out_mbox(Outbound::Plain, 1);
+                let waits = catch_unwind(AssertUnwindSafe(|| spe.read_in_mbox()));
+                assert!(waits.is_ok(), "the PPE is gone");
+            }));
+            ppe.read_out_mbox(spe(1), Outbound::Plain);
+            panic!("before");
+        })
+        .map(|(): ()| ())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the main program panicked on the PPE: before"
     );
 }
 

@@ -15,6 +15,7 @@ on_every_machine![
     a_program_finds_what_the_ppe_has_brought,
     a_fenced_command_waits_for_its_tag_group,
     a_ninth_command_waits,
+    a_put_to_a_full_mailbox_needs_no_question_to_go_on,
     tag_groups_of_the_spu_are_others,
     the_end_of_a_program_leaves_the_queue_alone,
     what_the_proxy_queue_does_not_take_is_refused,
@@ -154,6 +155,24 @@ fn a_ninth_command_waits<M: Machine>(machine: &M) {
             ppe.wait_all_proxy(spe(0), TAG.mask());
             assert_eq!((region.load_u32(140), region.load_u32(268)), (4, 4));
             assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
+        })
+        .unwrap();
+}
+
+fn a_put_to_a_full_mailbox_needs_no_question_to_go_on<M: Machine>(machine: &M) {
+    let region = region(machine, 512);
+    machine
+        .run(|ppe| {
+            block(ppe, &region);
+            ppe.issue_proxy(spe(0), RawCommand::putf(DATA, region.at(128), 16, TAG))
+                .unwrap();
+            // Meanwhile the PPE waits for something else.
+            let reader = ppe.spawn(spe(1), |this: &M::Spe| {
+                [(); 5].map(|()| this.read_in_mbox())
+            });
+            assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
+            ppe.wait_all_proxy(spe(0), TAG.mask());
+            assert_eq!(region.load_u32(140), 4);
         })
         .unwrap();
 }

@@ -12,9 +12,10 @@ use cellworks_machine::mfc::{
 use cellworks_machine::{LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
 
+use super::requests::request;
 use super::{Issuer, LINE, MfcState, Task, Work};
 use crate::atomic::{Held, LineNumber};
-use crate::engine::{World, core_of};
+use crate::engine::{Core, World};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::observe::Cause;
 
@@ -34,8 +35,8 @@ impl SimMfc {
         }
     }
 
-    fn core(&self) -> usize {
-        core_of(self.spe)
+    fn core(&self) -> &Core {
+        self.world.spe(self.spe)
     }
 
     fn state(&self) -> std::cell::RefMut<'_, MfcState> {
@@ -117,14 +118,9 @@ impl SimMfc {
     }
 
     fn lock_transaction(&self, access: Access, target: Node, place: Place, bytes: u32) {
-        let requester = Node::Spe(self.spe.index() as u16);
         let transaction = |token| Transaction {
-            requester,
-            target,
-            place,
-            access,
-            bytes,
             token,
+            ..request(self.spe, target, place, access, bytes)
         };
         self.world.transact(
             self.core(),
@@ -156,7 +152,7 @@ impl Mfc for SimMfc {
         if mfc.free_entries() == 0 {
             return Err(TryIssueError::Full);
         }
-        let spes = world.words.len();
+        let spes = world.spe_count();
         let is_list = matches!(command, Command::ListTransfer(_));
         if !is_list {
             mfc.check_addresses(&command, spes)?;
@@ -213,7 +209,7 @@ impl Mfc for SimMfc {
             let place = mfc.stalled.iter().position(|(list, _)| list.entry == entry);
             let place = place.expect("a stalled list has a cursor");
             let (stalled, cursor) = mfc.stalled.swap_remove(place);
-            if let Err(fault) = mfc.check_list(cursor, world.words.len()) {
+            if let Err(fault) = mfc.check_list(cursor, world.spe_count()) {
                 outcome = outcome.and(Err(fault));
                 mfc.spu.queue.complete(entry);
                 world.forget_command(&mfc, stalled.id, false, &[]);

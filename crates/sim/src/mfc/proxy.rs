@@ -19,7 +19,7 @@ impl World {
     /// Puts a command that was checked into the proxy queue of an MFC. Takes no time.
     pub fn issue_proxy(&self, spe: SpeId, command: &Command) -> Result<(), TryIssueError> {
         let mut mfc = self.mfcs[spe.index()].borrow_mut();
-        mfc.check_addresses(command, self.words.len())?;
+        mfc.check_addresses(command, self.spe_count())?;
         let entry = match mfc.proxy.queue.push(*command) {
             Ok(entry) => entry,
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
@@ -50,7 +50,7 @@ impl World {
     /// Tells the PPE what nobody can be told of as an error: the call that found it did not cause it.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
-            && let Some(error) = self.take_late_error(PPE)
+            && let Some(error) = self.take_late_error(self.core(PPE))
         {
             // Like a panic, but it is the machine that speaks, and at a place that says nothing.
             resume_unwind(error);

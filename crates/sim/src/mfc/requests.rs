@@ -4,14 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, MfcFault, Operation};
-use cellworks_machine::{Payload, ProblemStateRegister, SpeId};
+use cellworks_machine::{Payload, ProblemStateRegister, Processor, SpeId};
 
 use super::watch::is_watched;
 use super::{Effect, Issuer, LINE, Line, MfcState, Move, Site, Stalled, Task, Work};
-use crate::engine::{CoreIndex, Owner, PPE, ThreadIndex, World, core_of};
+use crate::engine::{Core, Owner, PPE, ThreadIndex, World};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::queue::{Event, Kind};
-use crate::words::register_write;
+use crate::words::WORD_BYTES;
 
 /// What a look for something to send has found.
 enum Sent {
@@ -71,13 +71,13 @@ impl World {
     }
 
     /// Takes what a queue would tell the processor that fills it when it asks next. The PPE fills one of each MFC.
-    pub fn take_late_error(&self, core: CoreIndex) -> Option<Payload> {
-        match core {
-            PPE => {
+    pub fn take_late_error(&self, core: &Core) -> Option<Payload> {
+        match core.processor {
+            Processor::Ppe => {
                 let mut mfcs = self.mfcs.iter();
                 mfcs.find_map(|mfc| mfc.borrow_mut().proxy.late.take())
             }
-            core => self.mfcs[core - 1].borrow_mut().spu.late.take(),
+            Processor::Spe(spe) => self.mfcs[spe.index()].borrow_mut().spu.late.take(),
         }
     }
 
@@ -188,14 +188,9 @@ impl World {
         mfc: &mut MfcState,
         place: usize,
     ) -> Result<Option<(Transaction, Effect)>, MfcFault> {
-        let requester = Node::Spe(mfc.spe.index() as u16);
-        let to_memory = |module, address, access, bytes| Transaction {
-            requester,
-            target: module,
-            place: Place::Memory { address },
-            access,
-            bytes,
-            token: Owner::Thread(0).token(),
+        let spe = mfc.spe;
+        let to_memory = |module, address, access, bytes| {
+            request(spe, module, Place::Memory { address }, access, bytes)
         };
         let Work {
             id,
@@ -322,9 +317,7 @@ impl World {
             ea,
             ..
         } = *part;
-        let requester = Node::Spe(mfc.spe.index() as u16);
-        let token = Owner::Thread(0).token();
-        let access = access_of(direction);
+        let copy = |target, place| request(mfc.spe, target, place, access_of(direction), bytes);
         let effect = Effect::Copy {
             operation,
             direction,
@@ -332,38 +325,12 @@ impl World {
             ea,
             bytes,
         };
-        let request = match mfc.site(operation, direction, ea, bytes, self.words.len())? {
-            Site::Memory(target) => {
-                let place = Place::Memory { address: ea };
-                (
-                    Transaction {
-                        requester,
-                        target,
-                        place,
-                        access,
-                        bytes,
-                        token,
-                    },
-                    effect,
-                )
-            }
-            Site::LocalStore(target) => {
-                let place = Place::LocalStore;
-                (
-                    Transaction {
-                        requester,
-                        target,
-                        place,
-                        access,
-                        bytes,
-                        token,
-                    },
-                    effect,
-                )
-            }
+        let request = match mfc.site(operation, direction, ea, bytes, self.spe_count())? {
+            Site::Memory(target) => (copy(target, Place::Memory { address: ea }), effect),
+            Site::LocalStore(target) => (copy(target, Place::LocalStore), effect),
             Site::Register(to, register) => {
-                if register == ProblemStateRegister::InMbox && self.keep_room(to, 0).is_err() {
-                    self.block_until_room(to, mfc.spe.index());
+                if register == ProblemStateRegister::InMbox && !self.spe(to).words.keep_room() {
+                    self.spe(to).words.block_until_room(mfc.spe.index());
                     // It tries again whenever there is room, which another may take first.
                     if !std::mem::replace(&mut part.met_full_mailbox, true) {
                         let from = issuer.processor(mfc.spe);
@@ -374,10 +341,9 @@ impl World {
                     *is_blocked = true;
                     return Ok(None);
                 }
-                (
-                    register_write(requester, to, token),
-                    Effect::Word { to, register, lsa },
-                )
+                let target = Node::Spe(to.index() as u16);
+                let write = request(mfc.spe, target, Place::Register, Access::Write, WORD_BYTES);
+                (write, Effect::Word { to, register, lsa })
             }
         };
         part.lsa += bytes;
@@ -451,7 +417,8 @@ impl World {
         self.finish_if_complete(&mut mfc, place);
         self.pump(&mut mfc);
         drop(mfc);
-        let resumed = delivered.and_then(|(to, register, word)| self.deliver(to, register, word));
+        let resumed =
+            delivered.and_then(|(to, register, word)| self.deliver(self.spe(to), register, word));
         match (resumed, self.check_if_finished(spe)) {
             (Some(resumed), Some(later)) => {
                 let event = Event {
@@ -468,13 +435,17 @@ impl World {
     /// Asks what the SPE's threads wait for, if a command has ended since this was last asked.
     fn check_if_finished(&self, spe: usize) -> Option<ThreadIndex> {
         let finished = self.finished[spe].replace(false);
-        if finished { self.check(spe + 1) } else { None }
+        if finished {
+            self.check(self.core(spe + 1))
+        } else {
+            None
+        }
     }
 
     /// Has the SPE's threads look, if a command has ended since they last did.
     pub(super) fn tell_if_finished(&self, spe: SpeId) {
         if self.finished[spe.index()].replace(false) {
-            self.notify(core_of(spe));
+            self.notify(self.spe(spe));
         }
     }
 
@@ -520,7 +491,7 @@ impl World {
         let work = mfc.work.remove(place);
         match work.issuer {
             Issuer::Spu => self.finished[mfc.spe.index()].set(true),
-            Issuer::Ppe => self.notify(PPE),
+            Issuer::Ppe => self.notify(self.core(PPE)),
         }
         let mut given_back = Vec::new();
         match (work.entry, work.task) {
@@ -562,6 +533,24 @@ impl World {
             .borrow_mut()
             .queue_depth(now_fs, mfc.spe, work.issuer, depth);
         self.start_commands(mfc);
+    }
+}
+
+/// A request of an MFC, which gets its token when it is sent.
+pub(super) fn request(
+    of: SpeId,
+    target: Node,
+    place: Place,
+    access: Access,
+    bytes: u32,
+) -> Transaction {
+    Transaction {
+        requester: Node::Spe(of.index() as u16),
+        target,
+        place,
+        access,
+        bytes,
+        token: Owner::Thread(0).token(),
     }
 }
 
