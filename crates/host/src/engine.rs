@@ -92,10 +92,16 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(self.drain()?)
     }
 
+    /// Whether commands wait for room in a mailbox.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        !self.unsent.borrow().is_empty()
+    }
+
     /// Performs what can be performed now of what waited for room in a mailbox.
     #[track_caller]
     pub(crate) fn advance(&self) {
-        if !self.unsent.borrow().is_empty() {
+        if self.has_unsent() {
             self.drain_or_panic();
         }
     }

@@ -41,6 +41,18 @@ impl HostMfc {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
+    /// Whether commands wait for room in a mailbox: then whoever waits has to [`advance`](Self::advance) them.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.engine.has_unsent()
+    }
+
+    /// Lets commands go on: on a Cell they need nobody to ask for them.
+    #[track_caller]
+    pub(crate) fn advance(&self) {
+        self.engine.advance();
+    }
+
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         let command = command.check(self.engine.local_store.bytes() as u32)?;
         let Command::Atomic(atomic) = command else {

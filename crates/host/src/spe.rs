@@ -239,6 +239,12 @@ impl StartThread for Starter<'_, '_> {
 impl Wait for HostSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        if self.mfc.has_unsent() {
+            return self.worker.wait_until(why, &mut || {
+                self.mfc.advance();
+                ready()
+            });
+        }
         self.worker.wait_until(why, ready)
     }
 }
@@ -261,6 +267,12 @@ impl Wake for HostSpe {
         deadline: Time,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
+        if self.mfc.has_unsent() {
+            return self.worker.wait_until_deadline(why, deadline, &mut || {
+                self.mfc.advance();
+                ready()
+            });
+        }
         self.worker.wait_until_deadline(why, deadline, ready)
     }
 }

@@ -515,7 +515,7 @@ impl World {
     /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).
     pub fn wait_until_deadline(
         &self,
-        core: CoreIndex,
+        core: &Core,
         why: &dyn fmt::Display,
         location: &'static Location<'static>,
         deadline_fs: u64,
@@ -536,10 +536,10 @@ impl World {
     }
 
     /// The calling thread, for others to wake.
-    pub fn sleeper(&self, core: CoreIndex) -> Sleeper {
-        let thread = self.running(core) as usize;
+    pub fn sleeper(&self, core: &Core) -> Sleeper {
+        let thread = core.running().thread as usize;
         // SAFETY: the number of a thread is only compared.
-        unsafe { Sleeper::new(self.cores[core].processor, (thread, 0)) }
+        unsafe { Sleeper::new(core.processor, (thread, 0)) }
     }
 
     /// A condition must not wait: it may be asked on the stack of any thread, which would wait instead.
@@ -733,7 +733,8 @@ impl World {
     /// The program of a processor has ended for good.
     pub fn leave(&self, core: &Core) {
         core.running.set(None);
-        let now_fs = self.now_fs.get();
+        // After a deadlock, the last event may be before what the program has computed then.
+        let now_fs = self.now_fs.get().max(core.busy_until_fs.get());
         self.observer
             .borrow_mut()
             .activity(now_fs, core.processor, Activity::Idle);

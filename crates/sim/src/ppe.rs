@@ -256,7 +256,7 @@ impl Wait for SimPpe {
 
 impl Wake for SimPpe {
     fn sleeper(&self) -> Sleeper {
-        self.world().sleeper(PPE)
+        self.world().sleeper(self.core())
     }
 
     fn wake(&self, sleeper: Sleeper) {
@@ -273,9 +273,9 @@ impl Wake for SimPpe {
         let at = Location::caller();
         let deadline_fs = deadline.as_femtoseconds();
         let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
-        self.world().compute(PPE, 1);
+        self.world().compute(self.core(), 1);
         self.world()
-            .wait_until_deadline(PPE, why, at, deadline_fs, ready)
+            .wait_until_deadline(self.core(), why, at, deadline_fs, ready)
     }
 }
 

@@ -7,12 +7,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::mfc::{ListElement, LsAddr, RawCommand, Tag};
-use cellworks::machine::{Machine, Mfc, ModuleId, RunError, SignalRegister, Spe, Wait, Waiting};
+use cellworks::machine::{
+    Cycles, Machine, Mfc, ModuleId, RunError, SignalRegister, Spe, Wait, Waiting,
+};
 
 use crate::{on_every_machine, spe};
 
 on_every_machine![
     a_panic_comes_out_of_join,
+    a_program_that_computed_before_it_waits_for_ever_is_reported,
     a_panic_that_nobody_joins_ends_the_run,
     a_panic_of_the_ppe_cancels_programs_that_wait,
     the_first_panic_wins_over_the_deadlock_that_it_causes,
@@ -54,6 +57,23 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
         .iter()
         .map(|(who, what)| ((*who).to_owned(), (*what).to_owned()))
         .collect()
+}
+
+fn a_program_that_computed_before_it_waits_for_ever_is_reported<M: Machine>(machine: &M) {
+    // The condition computes, too, so the program waits from a time on that no event has reached.
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(1), |spe: &M::Spe| {
+            spe.wait_until(&"what never comes", &mut || {
+                spe.compute(Cycles(1_000));
+                false
+            });
+        }));
+    });
+    let waits = deadlock(result);
+    assert_eq!(
+        waits[0],
+        ("SPE 1".to_owned(), "what never comes".to_owned())
+    );
 }
 
 fn a_panic_comes_out_of_join<M: Machine>(machine: &M) {

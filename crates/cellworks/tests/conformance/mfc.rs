@@ -23,6 +23,7 @@ on_every_machine![
     local_stores_are_reached_by_dma,
     mailboxes_and_signals_are_reached_by_dma,
     a_put_to_a_full_mailbox_waits_in_the_queue,
+    a_put_to_a_full_mailbox_goes_on_while_its_program_waits_for_something_else,
     a_list_to_a_full_mailbox_loses_no_word,
     the_next_program_meets_nothing_of_the_last,
     storage_control_zeroes_whole_lines,
@@ -404,6 +405,33 @@ fn a_put_to_a_full_mailbox_waits_in_the_queue<M: Machine>(machine: &M) {
             });
             assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
             sender.join().unwrap();
+        })
+        .unwrap();
+}
+
+fn a_put_to_a_full_mailbox_goes_on_while_its_program_waits_for_something_else<M: Machine>(
+    machine: &M,
+) {
+    machine
+        .run(|ppe| {
+            for word in 0..4 {
+                ppe.write_in_mbox(spe(1), word);
+            }
+            let sender = ppe.spawn(spe(0), |this: &M::Spe| {
+                let word = LsAddr(0x100c);
+                this.local_store().write_word(word, 4);
+                let in_mbox = ProblemStateRegister::InMbox.of(spe(1));
+                let put = RawCommand::put(word, in_mbox, 4, TAG);
+                this.mfc().issue(put).unwrap();
+                this.write_out_mbox(cellworks::machine::mailbox::Outbound::Plain, 0);
+                this.read_in_mbox()
+            });
+            ppe.read_out_mbox(spe(0), cellworks::machine::mailbox::Outbound::Plain);
+            drop(ppe.spawn(spe(1), |this: &M::Spe| {
+                let words = [(); 5].map(|()| this.read_in_mbox());
+                this.write_in_mbox_of(spe(0), words.iter().sum());
+            }));
+            assert_eq!(sender.join().unwrap(), 1 + 2 + 3 + 4);
         })
         .unwrap();
 }
