@@ -398,9 +398,8 @@ unsafe impl Spe for HostSpe {
             return unsafe { self.hold_copy(memory, bytes, align, fetch, what, at) };
         }
         if fetch {
-            let others = threads::ready_threads();
-            if bytes <= LINE_BYTES && others >= LINES_AT_ONCE / 2 {
-                self.lines.want(memory, others);
+            if bytes <= LINE_BYTES && threads::ready_threads() >= LEAST_OTHERS {
+                self.lines.want(memory);
             } else {
                 prefetch(memory, bytes.min(PREFETCH_BYTES));
             }
@@ -440,11 +439,13 @@ unsafe impl Spe for HostSpe {
     }
 }
 
-/// Lines that are to be prefetched together.
+/// Lines that are wanted, to be prefetched together.
 ///
 /// A prefetch whose page is not in the TLB keeps the processor from retiring what comes after it until the page tables
-/// have been walked. What it begins meanwhile is what finds room in its queues: a few switches of threads, with all their
-/// stores, or many prefetches in a row.
+/// have been walked. What it can begin meanwhile is what its queues have room for: the prefetches of three or four
+/// switches of threads, with all the stores between them, or those of a whole row. Measured on a Zen 4 in a virtual machine,
+/// 1 GiB in pages of 4 KiB, 32 threads: 2.7 times as long as a pipeline by hand without this, 1.7 times with it. Where
+/// the TLB has all pages, it costs a tenth.
 struct Lines {
     wanted: [Cell<*const u8>; LINES_AT_ONCE],
     count: Cell<usize>,
@@ -452,6 +453,9 @@ struct Lines {
 
 const LINES_AT_ONCE: usize = 16;
 const LINE_BYTES: usize = 64;
+
+/// With fewer other threads ready, the first of them would come back too soon after its line was asked for at last.
+const LEAST_OTHERS: usize = LINES_AT_ONCE + LINES_AT_ONCE / 2;
 
 impl Lines {
     fn new() -> Self {
@@ -461,18 +465,15 @@ impl Lines {
         }
     }
 
+    /// Has a line prefetched soon: when there are enough of them. If the other threads turn to something else, that is
+    /// never, and whoever waits for it waits for the memory.
     #[inline(always)]
-    fn want(&self, line: NonNull<u8>, others: usize) {
+    fn want(&self, line: NonNull<u8>) {
         let count = self.count.get() % LINES_AT_ONCE;
         self.wanted[count].set(line.as_ptr());
         self.count.set(count + 1);
-        let enough = match others < 3 * LINES_AT_ONCE / 2 {
-            true => LINES_AT_ONCE / 2,
-            false => LINES_AT_ONCE,
-        };
-        if count + 1 >= enough {
-            self.count.set(0);
-            for line in &self.wanted[..=count] {
+        if count + 1 == LINES_AT_ONCE {
+            for line in &self.wanted {
                 prefetch_line(line.get());
             }
         }
