@@ -444,8 +444,8 @@ unsafe impl Spe for HostSpe {
 /// A prefetch whose page is not in the TLB keeps the processor from retiring what comes after it until the page tables
 /// have been walked. What it can begin meanwhile is what its queues have room for: the prefetches of three or four
 /// switches of threads, with all the stores between them, or those of a whole row. Measured on a Zen 4 in a virtual machine,
-/// 1 GiB in pages of 4 KiB, 32 threads: 2.7 times as long as a pipeline by hand without this, 1.7 times with it. Where
-/// the TLB has all pages, it costs a tenth.
+/// 1 GiB in pages of 4 KiB, 32 threads: 2 to 3.6 times as long as a pipeline by hand without this, 1.7 to 2 times with it.
+/// Where the TLB has all pages, it costs a tenth. See `docs/performance.md`.
 struct Lines {
     wanted: [Cell<*const u8>; LINES_AT_ONCE],
     count: Cell<usize>,
