@@ -30,7 +30,7 @@ fn main() {
     println!("1 passed, 0 failed");
 }
 
-/// The deep thread has the smaller stack: with the default one it would come back.
+/// Deep enough for the chosen stack in every profile. That it was this one, and not one of the default size, the report says.
 fn overflow() {
     let host = Host::builder()
         .spes(1)
