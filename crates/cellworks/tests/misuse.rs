@@ -1,7 +1,8 @@
-//! What must not compile: using buffers while they are in flight, or after they are gone.
+//! What must not compile: using buffers while they are in flight, or after they are gone, and taking programs and
+//! threads to where they do not belong.
 
 #[test]
-fn misuse_of_staged_buffers_does_not_compile() {
+fn misuse_does_not_compile() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/misuse/*.rs");
 }

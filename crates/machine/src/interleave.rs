@@ -11,7 +11,7 @@
 //! A piece of work is ordinary sequential code that stages what it reads and waits for it. How many pieces are in
 //! flight decides how much of the latency is hidden: too few leave the core waiting, too many push each
 //! other's data out of the cache, and none are needed where data is near. So the number can be found by measuring: the
-//! first inputs are worked on with 1, 2, 4 ... threads until more of them gain nothing, and now and then the choice is
+//! first inputs are worked on with 1, 2, 4 ... 64 threads, the fastest of which go on, and now and then the choice is
 //! looked at again, because caches fill and inputs change.
 
 use std::any::Any;
@@ -106,15 +106,19 @@ impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
             body,
             sink: RefCell::new(sink),
             late: RefCell::default(),
+            some_are_late: Cell::new(false),
             taken: Cell::new(0),
-            left: Cell::new(0),
-            mark: Cell::new(0),
-            marked: Cell::new([None; 2]),
+            stop: Cell::new(0),
+            end: Cell::new(0),
+            trial: Cell::new(None),
             is_exhausted: Cell::new(false),
             failed: Cell::new(None),
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| match in_flight {
-            InFlight::Fixed(threads) => flow.work(threads.max(1), usize::MAX),
+            InFlight::Fixed(threads) => {
+                let threads = threads.max(1);
+                flow.work(threads, usize::MAX).map(|()| threads)
+            }
             InFlight::Automatic => flow.work_at_the_best(),
         }));
         let in_flight = match (outcome, flow.failed.get()) {
@@ -179,21 +183,35 @@ struct Flow<'a, S, I, R, F, K> {
     sink: RefCell<K>,
     /// Results that came while `sink` was busy: it may wait for something.
     late: RefCell<VecDeque<(usize, R)>>,
+    some_are_late: Cell<bool>,
     /// How many inputs were taken.
     taken: Cell<usize>,
-    /// How many may still be taken in this batch.
-    left: Cell<usize>,
-    /// The time is taken when so many are left, or none.
-    mark: Cell<usize>,
-    /// When it was, and when none was left.
-    marked: Cell<[Option<Time>; 2]>,
+    /// No more are taken without a look at the fields below: one comparison for each input says whether there is
+    /// anything to do but to take it.
+    stop: Cell<usize>,
+    /// How many will have been taken when this batch is complete.
+    end: Cell<usize>,
+    /// When the time is taken, if it is.
+    trial: Cell<Option<Trial>>,
     is_exhausted: Cell<bool>,
     /// The input at which the body panicked first.
     failed: Cell<Option<usize>>,
 }
 
+/// When the time is taken, in numbers of inputs that have been taken, and what it was.
+#[derive(Clone, Copy)]
+struct Trial {
+    from: usize,
+    to: usize,
+    begin: Option<Time>,
+    end: Option<Time>,
+}
+
 /// The numbers of threads that are tried.
 const WIDTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// The place of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
+const USUAL_WIDTH: usize = 5;
 
 /// Inputs of a trial, at least; with many threads, so many for each.
 const TRIAL_INPUTS: usize = 256;
@@ -216,15 +234,29 @@ where
     F: Fn(I::Item) -> R,
     K: FnMut(usize, R),
 {
-    /// Works on up to `inputs` inputs with so many threads, and returns how many they were.
-    fn work(&self, threads: usize, inputs: usize) -> Result<usize, InterleaveError> {
-        self.left.set(inputs);
-        if threads == 1 {
-            self.take_turns();
-        } else {
-            self.spe.threads(threads, |_| self.take_turns())?;
+    /// Works on up to `inputs` inputs with so many threads.
+    fn work(&self, threads: usize, inputs: usize) -> Result<(), InterleaveError> {
+        self.work_on_batch(threads, inputs, None)
+    }
+
+    fn work_on_batch(
+        &self,
+        threads: usize,
+        inputs: usize,
+        trial: Option<Trial>,
+    ) -> Result<(), InterleaveError> {
+        self.trial.set(trial);
+        if self.is_done() {
+            return Ok(());
         }
-        Ok(threads)
+        let end = self.taken.get().saturating_add(inputs);
+        self.end.set(end);
+        self.stop.set(trial.map_or(end, |trial| trial.from));
+        match threads {
+            1 => self.take_turns(true),
+            _ => self.spe.threads(threads, |_| self.take_turns(false))?,
+        }
+        Ok(())
     }
 
     /// Works on all inputs, with as many threads as turn out to be the fastest.
@@ -232,11 +264,9 @@ where
         let mut best = 0;
         let mut best_fs = u128::MAX;
         let mut widest = 0;
+        // All of them: a few threads may be slower than one, which the processor itself overlaps with what comes next, and
+        // more of them faster than both.
         for (width, &threads) in WIDTHS.iter().enumerate() {
-            // Twice without a gain is enough.
-            if width > best + 2 {
-                break;
-            }
             match self.least_time_fs(threads) {
                 Ok(Some(time_fs)) => {
                     widest = width;
@@ -260,7 +290,9 @@ where
                 before.saturating_sub(1),
                 before,
                 (before + 1).min(widest),
+                USUAL_WIDTH.min(widest),
             ];
+            near.sort_unstable();
             near.dedup();
             for width in near {
                 let Some(time_fs) = self.least_time_fs(WIDTHS[width])? else {
@@ -285,46 +317,88 @@ where
     /// What an input takes with so many threads, or `None` if there were too few left to say.
     fn least_time_fs(&self, threads: usize) -> Result<Option<u128>, InterleaveError> {
         let inputs = TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD);
-        // From when the first thread comes back for another input: until then nobody has waited for anybody.
-        let timed = inputs - threads;
         let mut least_fs = None;
         for _ in 0..TRIALS {
-            self.mark.set(timed);
-            self.marked.set([None; 2]);
-            let worked = self.work(threads, inputs);
-            self.mark.set(0);
-            worked?;
-            let [Some(begin), Some(end)] = self.marked.get() else {
+            let taken = self.taken.get();
+            let trial = Trial {
+                // When the first thread comes back for another input: until then nobody has waited for anybody.
+                from: taken + threads,
+                to: taken + inputs - 1,
+                begin: None,
+                end: None,
+            };
+            self.work_on_batch(threads, inputs, Some(trial))?;
+            let Some(Trial {
+                from,
+                to,
+                begin: Some(begin),
+                end: Some(end),
+            }) = self.trial.get()
+            else {
                 return Ok(None);
             };
-            let time_fs = end.since(begin).as_femtoseconds() / timed as u128;
+            let time_fs = end.since(begin).as_femtoseconds() / (to - from) as u128;
+
             least_fs = Some(least_fs.map_or(time_fs, |least: u128| least.min(time_fs)));
         }
         Ok(least_fs)
     }
 
-    /// Works on inputs until there are no more, or no more in this batch.
-    fn take_turns(&self) {
+    /// Works on inputs until there are no more, or no more in this batch. Other threads do the same, unless it
+    /// `is_alone`: then it has the iterator and the sink for itself, and knows without looking where it is.
+    ///
+    /// Both ways are one loop, because the compiler inlines `body`, whatever its size, if it is called in one place. A
+    /// call would cost more than the loop itself, and its return, after a switch of threads, a misprediction.
+    fn take_turns(&self, is_alone: bool) {
+        let mut own = is_alone.then(|| (self.inputs.borrow_mut(), self.sink.borrow_mut()));
+        let mut place = Place {
+            flow: self,
+            index: self.taken.get(),
+        };
+        let mut stop = 0;
         loop {
-            let mut failing = Failing {
-                failed: &self.failed,
-                index: self.taken.get(),
+            let input = match &mut own {
+                Some((inputs, _)) => {
+                    if place.index >= stop {
+                        self.taken.set(place.index);
+                        if !self.may_go_on() {
+                            break;
+                        }
+                        stop = self.stop.get();
+                    }
+                    let Some(input) = inputs.next() else {
+                        self.is_exhausted.set(true);
+                        break;
+                    };
+                    input
+                }
+                None => {
+                    place.index = self.taken.get();
+                    let Some((index, input)) = self.take() else {
+                        break;
+                    };
+                    place.index = index;
+                    input
+                }
             };
-            let Some((index, input)) = self.take() else {
-                std::mem::forget(failing);
-                return;
-            };
-            failing.index = index;
             let result = (self.body)(input);
-            self.deliver(index, result);
-            std::mem::forget(failing);
+            match &mut own {
+                Some((_, sink)) => {
+                    sink(place.index, result);
+                    place.index += 1;
+                }
+                None => self.deliver(place.index, result),
+            }
         }
+        if is_alone {
+            self.taken.set(place.index);
+        }
+        std::mem::forget(place);
     }
 
     #[inline]
     fn take(&self) -> Option<(usize, I::Item)> {
-        let left = self.left.get();
-        if left == 0 || self.is_done() {
+        if self.taken.get() >= self.stop.get() && !self.may_go_on() {
             return None;
         }
         let Ok(mut inputs) = self.inputs.try_borrow_mut() else {
@@ -332,14 +406,10 @@ where
         };
         let Some(input) = inputs.next() else {
             self.is_exhausted.set(true);
+            self.stop.set(0);
             return None;
         };
         drop(inputs);
-        self.left.set(left - 1);
-        let mark = self.mark.get();
-        if mark != 0 && (left == mark || left == 1) {
-            self.take_the_time(left);
-        }
         Some((self.taken.replace(self.taken.get() + 1), input))
     }
 
@@ -354,15 +424,25 @@ where
         self.take()
     }
 
+    /// Does what there is to be done at a stop, and says whether another input may be taken.
     #[cold]
     #[inline(never)]
-    fn take_the_time(&self, left: usize) {
-        let [begin, _] = self.marked.get();
-        let now = Some(self.spe.now());
-        self.marked.set(match left {
-            1 => [begin, now],
-            _ => [now, None],
-        });
+    fn may_go_on(&self) -> bool {
+        let taken = self.taken.get();
+        if self.is_done() || taken >= self.end.get() {
+            return false;
+        }
+        if let Some(mut trial) = self.trial.get() {
+            if taken == trial.from {
+                trial.begin = Some(self.spe.now());
+                self.stop.set(trial.to);
+            } else if taken == trial.to {
+                trial.end = Some(self.spe.now());
+                self.stop.set(self.end.get());
+            }
+            self.trial.set(Some(trial));
+        }
+        true
     }
 
     #[inline]
@@ -370,12 +450,19 @@ where
         match self.sink.try_borrow_mut() {
             Ok(mut sink) => {
                 sink(index, result);
-                if !self.late.borrow().is_empty() {
+                if self.some_are_late.get() {
                     self.deliver_late(&mut sink);
                 }
             }
-            Err(_) => self.late.borrow_mut().push_back((index, result)),
+            Err(_) => self.keep(index, result),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep(&self, index: usize, result: R) {
+        self.late.borrow_mut().push_back((index, result));
+        self.some_are_late.set(true);
     }
 
     #[cold]
@@ -383,9 +470,10 @@ where
     fn deliver_late(&self, sink: &mut K) {
         loop {
             let next = self.late.borrow_mut().pop_front();
-            let Some((index, result)) = next else { return };
+            let Some((index, result)) = next else { break };
             sink(index, result);
         }
+        self.some_are_late.set(false);
     }
 }
 
@@ -394,13 +482,16 @@ fn is_gain(time_fs: u128, over_fs: u128) -> bool {
 }
 
 /// Work is being done on an input; if this is dropped, it has panicked.
-struct Failing<'a> {
-    failed: &'a Cell<Option<usize>>,
+struct Place<'a, 'b, S, I, R, F, K> {
+    flow: &'a Flow<'b, S, I, R, F, K>,
     index: usize,
 }
 
-impl Drop for Failing<'_> {
+impl<S, I, R, F, K> Drop for Place<'_, '_, S, I, R, F, K> {
     fn drop(&mut self) {
-        self.failed.set(self.failed.get().or(Some(self.index)));
+        let failed = &self.flow.failed;
+        failed.set(failed.get().or(Some(self.index)));
+        // Nobody is to take another one.
+        self.flow.stop.set(0);
     }
 }

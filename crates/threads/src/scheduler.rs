@@ -122,11 +122,12 @@ impl Idle for NoOutside {
 
 /// The part of a core that every switch touches.
 pub(crate) struct Scheduler {
-    /// `mask + 1` places, a power of two and at least the number of live threads; `head` and `tail` count on for ever.
+    /// `mask + 1` places, a power of two and at least the number of live threads. The `ready` ones from `head` on, which
+    /// counts on for ever, hold threads.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,
-    tail: Cell<usize>,
+    ready: Cell<usize>,
     /// The running thread; null outside of `run`.
     current: Cell<*const Block>,
     mode: Cell<u8>,
@@ -152,7 +153,7 @@ thread_local! {
             ring: Cell::new(ptr::null()),
             mask: Cell::new(0),
             head: Cell::new(0),
-            tail: Cell::new(0),
+            ready: Cell::new(0),
             current: Cell::new(ptr::null()),
             mode: Cell::new(0),
             others_unwinding: Cell::new(false),
@@ -285,7 +286,7 @@ impl Scheduler {
         self.ring.set(ring.as_ptr());
         self.mask.set(ring.len() - 1);
         self.head.set(0);
-        self.tail.set(0);
+        self.ready.set(0);
         self.mode.set(0);
         self.others_unwinding.set(false);
         self.pool.set(ptr::null());
@@ -302,7 +303,7 @@ impl Scheduler {
         self.live.remove(main);
         self.live_count.set(0);
         main.set_name(None);
-        self.head.set(self.tail.get());
+        self.ready.set(0);
         self.next_serial.set(self.first_serial.get());
         self.current.set(ptr::null());
         self.core.set(ptr::null());
@@ -344,39 +345,51 @@ impl Scheduler {
     /// Whether a thread is ready.
     #[inline(always)]
     fn has_ready(&self) -> bool {
-        self.head.get() != self.tail.get()
+        self.ready.get() != 0
     }
 
     #[inline(always)]
     fn push_ready(&self, context: Context) {
-        let tail = self.tail.get();
+        let ready = self.ready.get();
         // SAFETY: a place of the ring.
-        unsafe { (*self.place(tail)).set(context) };
-        self.tail.set(tail.wrapping_add(1));
+        unsafe { (*self.place(self.head.get().wrapping_add(ready))).set(context) };
+        self.ready.set(ready + 1);
     }
 
-    /// Takes the first ready thread; there is one.
+    /// The first ready thread; there is one.
     #[inline(always)]
-    fn pop_ready(&self) -> Context {
+    fn first_ready(&self) -> Context {
         let head = self.head.get();
         // SAFETY: places of the ring, all initialised.
-        let (next, ahead) = unsafe {
+        let (first, ahead) = unsafe {
             (
                 (*self.place(head)).get(),
                 (*self.place(head.wrapping_add(PREFETCH_AHEAD))).get(),
             )
         };
         arch::prefetch(ahead);
-        self.head.set(head.wrapping_add(1));
-        next
+        first
+    }
+
+    /// Takes the first ready thread; there is one.
+    #[inline(always)]
+    fn pop_ready(&self) -> Context {
+        let first = self.first_ready();
+        self.head.set(self.head.get().wrapping_add(1));
+        self.ready.set(self.ready.get() - 1);
+        first
     }
 
     /// Lets all ready threads run before the caller goes on. There is at least one.
+    ///
+    /// As many are ready afterwards as before, so there is one index to move. Stores are what a yield must be sparing
+    /// with: where every one comes with a cache miss, those of the next few yields share the processor's store queue.
     #[inline(always)]
     fn go_round(&self) {
-        let next = self.pop_ready();
-        let tail = self.tail.get();
-        self.tail.set(tail.wrapping_add(1));
+        let next = self.first_ready();
+        let head = self.head.get();
+        self.head.set(head.wrapping_add(1));
+        let tail = head.wrapping_add(self.ready.get());
         let me = self.current.get();
         // SAFETY: the place at the tail is free, as the ring has room for all threads. `next` was in the ready queue,
         // which holds each suspended thread at most once: it was pushed by a yield, a wake-up or at its creation, and
@@ -500,9 +513,9 @@ impl Scheduler {
             return f();
         }
         self.mode.set(self.mode.get() | FROZEN);
-        let head = self.head.replace(self.tail.get());
+        let ready = self.ready.replace(0);
         let result = f();
-        self.head.set(head);
+        self.ready.set(ready);
         self.mode.set(self.mode.get() & !FROZEN);
         let (mut woken, _) = self.core().woken.take_both();
         if self.is_cancelled() {
@@ -655,7 +668,7 @@ impl Scheduler {
             ready += 1;
         }
         self.head.set(0);
-        self.tail.set(ready);
+        self.ready.set(ready);
         self.mask.set(larger.len() - 1);
         self.ring.set(larger.as_ptr());
         self.core().ring.replace(larger);
@@ -1053,6 +1066,12 @@ pub fn current() -> Thread {
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_ready)
+}
+
+/// How many other threads of this core want to run.
+#[inline(always)]
+pub fn ready_threads() -> usize {
+    with(|s| s.ready.get())
 }
 
 /// Cancels all threads of this core; does nothing if that has been done, or outside of [`run`].

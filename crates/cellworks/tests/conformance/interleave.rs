@@ -16,6 +16,7 @@ on_every_machine![
     nothing_comes_of_nothing,
     a_sink_may_wait,
     inputs_may_be_waited_for,
+    inputs_are_not_asked_for_after_their_end,
     a_panic_names_its_input,
     a_panic_of_one_alone_names_its_input,
     stacks_that_do_not_fit_are_an_error,
@@ -122,8 +123,33 @@ fn staged_data_is_followed<M: Machine>(machine: &M) {
             })
         };
         let plain = |start: usize| (0..3).fold(start, |at, _| next[at] as usize);
-        let found = spe.interleave(8, 0..500, follow).collect().unwrap();
-        assert!(found.into_iter().eq((0..500).map(plain)));
+        // One takes no turns, and with many a host prefetches several lines together.
+        for in_flight in [1, 8, 40] {
+            let found = spe.interleave(in_flight, 0..500, follow).collect().unwrap();
+            assert!(found.into_iter().eq((0..500).map(plain)), "{in_flight}");
+        }
+    });
+}
+
+fn inputs_are_not_asked_for_after_their_end<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        for in_flight in [1.into(), 4.into(), InFlight::Automatic] {
+            for count in [0, 3, 300, 10_000] {
+                let (mut next, mut has_ended) = (0, false);
+                let inputs = std::iter::from_fn(|| {
+                    assert!(!has_ended, "asked for an input after the end");
+                    next += 1;
+                    has_ended = next > count;
+                    (!has_ended).then_some(next)
+                });
+                let mut sum = 0;
+                let done = spe
+                    .interleave(in_flight, inputs, |input| input)
+                    .as_completed(|_, input| sum += input)
+                    .unwrap();
+                assert_eq!((done.inputs, sum), (count, count * (count + 1) / 2));
+            }
+        }
     });
 }
 

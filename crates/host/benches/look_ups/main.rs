@@ -99,6 +99,24 @@ fn plain<const L: usize>(table: &[u64], probes: usize) -> u64 {
     sum
 }
 
+/// The plain loop, one look-up after the other: the compiler works on none together with another one in the registers for
+/// vectors, as it cannot where each may let other threads run.
+fn one_by_one<const L: usize>(table: &[u64], probes: usize) -> u64 {
+    let mask = table.len() - 1;
+    let mut sum = 0_u64;
+    for probe in 0..probes {
+        let key = key(probe);
+        let mut at = key as usize & mask;
+        let mut word = 0;
+        for _ in 0..L {
+            word = table[at];
+            at = follow(black_box(word), key, mask);
+        }
+        sum = sum.wrapping_add(word);
+    }
+    sum
+}
+
 fn interleaved<const L: usize>(
     spe: &HostSpe,
     table: &[u64],
@@ -119,6 +137,10 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
     let table = table.words();
     let methods: Vec<Method<'_>> = vec![
         ("plain loop", Box::new(|probes| plain::<L>(table, probes))),
+        (
+            "plain loop, one by one",
+            Box::new(|probes| one_by_one::<L>(table, probes)),
+        ),
         (
             "group prefetching",
             Box::new(|probes| by_hand::group::<L>(table, probes)),

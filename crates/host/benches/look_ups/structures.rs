@@ -51,8 +51,8 @@ pub fn measure(spe: &HostSpe, bytes: usize) {
     three(
         spe,
         tree.levels,
-        &|probe| tree.find(&Plainly, memory.words(), probe),
-        &|probe| tree.find(&Staging(spe), memory.words(), probe),
+        |probe| tree.find(&Plainly, memory.words(), probe),
+        |probe| tree.find(&Staging(spe), memory.words(), probe),
     );
 
     println!(
@@ -63,8 +63,8 @@ pub fn measure(spe: &HostSpe, bytes: usize) {
     three(
         spe,
         8,
-        &|probe| walk(&Plainly, memory.words(), probe),
-        &|probe| walk(&Staging(spe), memory.words(), probe),
+        |probe| walk(&Plainly, memory.words(), probe),
+        |probe| walk(&Staging(spe), memory.words(), probe),
     );
 
     let join = Join::build(memory.words_mut());
@@ -75,8 +75,8 @@ pub fn measure(spe: &HostSpe, bytes: usize) {
     three(
         spe,
         1,
-        &|probe| join.probe(&Plainly, memory.words(), probe),
-        &|probe| join.probe(&Staging(spe), memory.words(), probe),
+        |probe| join.probe(&Plainly, memory.words(), probe),
+        |probe| join.probe(&Staging(spe), memory.words(), probe),
     );
 }
 
@@ -84,12 +84,12 @@ pub fn measure(spe: &HostSpe, bytes: usize) {
 fn three(
     spe: &HostSpe,
     misses: usize,
-    plainly: &dyn Fn(usize) -> u64,
-    staging: &dyn Fn(usize) -> u64,
+    plainly: impl Fn(usize) -> u64,
+    staging: impl Fn(usize) -> u64,
 ) {
     let interleave = |in_flight: InFlight, probes: usize| {
         let mut sum = 0_u64;
-        spe.interleave(in_flight, 0..probes, staging)
+        spe.interleave(in_flight, 0..probes, &staging)
             .as_completed(|_, word| sum = sum.wrapping_add(word))
             .expect("a host needs no room for stacks");
         sum

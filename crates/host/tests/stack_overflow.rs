@@ -1,0 +1,62 @@
+//! A cooperative thread that overflows a stack of a chosen size is named, with the size, and the process ends.
+//!
+//! The program runs in a child process. The test has no harness, whose threads would print to the same standard error.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use cellworks_host::Host;
+use cellworks_machine::{Machine, Spe, SpeId};
+
+const STACK_BYTES: usize = 96 << 10;
+
+fn main() {
+    if std::env::args().nth(1).as_deref() == Some("overflow") {
+        overflow();
+        return;
+    }
+    let this = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(this)
+        .arg("overflow")
+        .output()
+        .expect("the child can be run");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{error}");
+    assert_eq!(
+        error,
+        "cellworks: thread 'SPE 0, thread 1' overflowed its stack of 98304 bytes; \
+         give it more with Config::stack_bytes or Builder::stack_bytes\n"
+    );
+    println!("1 passed, 0 failed");
+}
+
+/// Deep enough for the chosen stack in every profile. That it was this one, and not one of the default size, the report says.
+fn overflow() {
+    let host = Host::builder()
+        .spes(1)
+        .build()
+        .expect("this computer is a host");
+    let run = host.run(|ppe| {
+        let program = |spe: &cellworks_host::HostSpe| {
+            spe.thread_scope(|scope| {
+                let shallow = scope.spawn(|_| recurse(1)).expect("room for a stack");
+                let deep = scope
+                    .builder()
+                    .stack_bytes(STACK_BYTES)
+                    .spawn(|_| recurse(STACK_BYTES / FRAME_BYTES))
+                    .expect("room for a stack");
+                (shallow.join().is_ok(), deep.join().is_ok())
+            })
+        };
+        ppe.spawn(SpeId::new(0), program).join().is_ok()
+    });
+    println!("{run:?}");
+}
+
+const FRAME_BYTES: usize = 512;
+
+fn recurse(depth: usize) -> usize {
+    let frame = std::hint::black_box([depth; FRAME_BYTES / size_of::<usize>()]);
+    let below = if frame[0] > 0 { recurse(depth - 1) } else { 0 };
+    below + std::hint::black_box(frame)[0]
+}
