@@ -642,6 +642,21 @@ impl World {
             }
             return;
         }
+        self.go_behind_others(core, me);
+    }
+
+    /// As [`yield_now`](Self::yield_now), but without a switch if no other thread is ready.
+    pub fn yield_ready(&self, core: CoreIndex) {
+        self.pass(core, self.costs.cycle_fs);
+        let has_others = !self.cores[core].ready.borrow().is_empty();
+        if has_others && !self.in_condition.get() && !threads::is_cancelled() {
+            self.go_behind_others(core, self.running(core));
+        }
+    }
+
+    /// Gives an SPE to the next ready thread, of which there is one. The running one goes on after those that are ready now.
+    fn go_behind_others(&self, core: CoreIndex, me: ThreadIndex) {
+        let this = &self.cores[core];
         this.ready.borrow_mut().push_back(me);
         this.running.set(None);
         if let Some(next) = self.dispatch(core) {
