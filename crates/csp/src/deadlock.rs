@@ -52,17 +52,19 @@ impl Deadlock {
                 .collect(),
             at: entry.at,
         };
-        let numbers = cycle(&known);
+        let by_name = |number: &u32| known.entries[number].process.clone();
+        let mut numbers = cycle(&known);
+        // In an order that does not depend on which of them started first.
+        let first = (0..numbers.len()).min_by_key(|index| by_name(&numbers[*index]));
+        numbers.rotate_left(first.unwrap_or(0));
         let cycle = numbers
             .iter()
             .map(|number| stuck(&known, &known.entries[number]))
             .collect();
         known.entries.retain(|number, _| !numbers.contains(number));
-        let others = known
-            .entries
-            .values()
-            .map(|entry| stuck(&known, entry))
-            .collect();
+        let others = known.entries.values().map(|entry| stuck(&known, entry));
+        let mut others = Vec::from_iter(others);
+        others.sort_by(|a, b| a.process.cmp(&b.process));
         Self {
             cycle,
             others,

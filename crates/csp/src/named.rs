@@ -194,9 +194,10 @@ impl<P: Place> Process<'_, P> {
             return Err(self.failed(error));
         }
         let channel = Arc::clone(&writer.channel);
-        if let Err(id) = channel.id.set(id) {
+        let has = *channel.id.get_or_init(|| id);
+        if has != id {
             drop(registry);
-            panic!("the channel {id} was to be created again, with another id");
+            panic!("the channel {has} was to be created again, as the channel {id}");
         }
         let named = Named {
             creator: self.number(),

@@ -479,9 +479,14 @@ impl World {
 
     /// The calling thread, for others to wake.
     pub fn sleeper(&self, core: CoreIndex) -> Sleeper {
-        let thread = self.running(core) as usize;
+        let this = &self.cores[core];
+        // Who unwinds after the run was cancelled has no processor, and is not woken.
+        let thread = this
+            .running
+            .get()
+            .map_or(usize::MAX, |running| running.thread as usize);
         // SAFETY: the number of a thread is only compared.
-        unsafe { Sleeper::new(self.cores[core].processor, (thread, 0)) }
+        unsafe { Sleeper::new(this.processor, (thread, 0)) }
     }
 
     /// A condition must not wait: it may be asked on the stack of any thread, which would wait instead.

@@ -1,6 +1,9 @@
 //! What channels and networks promise, each written once and run on every machine.
 
 mod channels;
+mod failures;
+mod named;
+mod processes;
 
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
