@@ -10,12 +10,10 @@
 //! ```
 
 use cellworks::csp::processes::{add, delta, parallel_delta, prefix, tail};
-use cellworks::machine::Span;
 use cellworks::prelude::*;
 use cellworks::sim::Description;
 
-/// The first `count` Fibonacci numbers, and the time that a machine takes for one of them.
-fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<(Vec<u64>, Span), NetworkError> {
+fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, NetworkError> {
     let channel = |name: &str| Channel::new().named(name).one_to_one::<u64>();
     let (sum, to_prefix_1) = channel("sum");
     let (from_prefix_1, to_prefix_0) = channel("behind prefix 1");
@@ -46,24 +44,17 @@ fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<(Vec<u64>, Span), 
         add(process, as_they_are, without_first, sum)
     });
     network.run_with(machine, |process| {
-        let begin = process.now();
         let numbers = Vec::from_iter((0..count).map_while(|_| results.read(process).ok()));
-        let took = process.now().since(begin).as_femtoseconds();
         // It spreads, and all processes end.
         results.poison(process);
-        (numbers, Span::from_femtoseconds(took / count as u128))
+        numbers
     })
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = Host::builder().spes(3).build()?;
-    let (numbers, took) = fibonacci(&host, 20)?;
-    println!("{numbers:?}");
-    println!("this computer: {took} each");
-
+    println!("this computer: {:?}", fibonacci(&host, 16)?);
     let blade = Sim::new(Description::load("qs22")?);
-    let (simulated, took) = fibonacci(&blade, 20)?;
-    assert_eq!(simulated, numbers);
-    println!("an IBM QS22:   {took} each");
+    println!("an IBM QS22:   {:?}", fibonacci(&blade, 16)?);
     Ok(())
 }

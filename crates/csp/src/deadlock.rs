@@ -73,17 +73,27 @@ impl Deadlock {
     }
 }
 
-/// An operation, and why nobody did what it waited for, if nobody could.
+/// An operation, and why nobody did what it waited for, as far as is known.
 fn described(known: &Known, operation: &Operation) -> String {
     let what = &operation.what;
-    let nobody = match operation.wants {
-        Some(end) if known.partners(operation).is_empty() => match end.side {
-            Side::Writer => ", which no process has written to",
-            Side::Reader => ", which no process has read",
-        },
-        _ => "",
+    let Some(end) = operation
+        .wants
+        .filter(|end| !known.holders.contains_key(end))
+    else {
+        return what.clone();
     };
-    format!("{what}{nobody}")
+    match (operation.last_user, end.side) {
+        (None, Side::Writer) => format!("{what} (which no process has written to)"),
+        (None, Side::Reader) => format!("{what} (which no process has read)"),
+        (Some(user), side) if known.ended.contains(&user) => {
+            let users = match side {
+                Side::Writer => "writers",
+                Side::Reader => "readers",
+            };
+            format!("{what} (whose {users} have ended, but somebody still holds an end for one)")
+        }
+        _ => what.clone(),
+    }
 }
 
 /// Processes, by their numbers, of which each waits for the next one, and the last one for the first.

@@ -10,7 +10,7 @@
 //! ```
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::{fmt, iter};
 
 use cellworks_machine::{Machine, Payload, Ppe, Processor, RunError, Spe, SpeId, StackError};
@@ -138,7 +138,9 @@ fn run_process<P: Place, R>(
 ) -> R {
     let process = Process::new(place, name, shared);
     let _ending = Ending(&process);
-    body(&process)
+    let result = body(&process);
+    shared.waits.ended(process.number());
+    result
 }
 
 /// What an SPE's program unwinds with when one of its processes has panicked, which is known by then.
@@ -158,15 +160,6 @@ fn run_on_spe<S: Spe>(spe: &S, name: &str, body: ProcessBody<'_, S>, shared: &Sh
             });
             resume_unwind(Box::new(ProcessPanicked));
         }
-    }
-}
-
-/// Says, when it is dropped, that the main process unwound.
-struct MainUnwound<'a>(&'a Shared);
-
-impl Drop for MainUnwound<'_> {
-    fn drop(&mut self) {
-        self.0.fail(Failure::MainUnwound);
     }
 }
 
@@ -257,6 +250,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Panics
     ///
     /// If a process was placed on an SPE that the machine does not have.
+    #[track_caller]
     pub fn run(self, machine: &M) -> Result<(), NetworkError> {
         self.run_with(machine, |_| ())
     }
@@ -266,11 +260,25 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
+    #[track_caller]
     pub fn run_with<R>(
         self,
         machine: &M,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<R, NetworkError> {
+        let topology = machine.topology();
+        let spes = topology.spes().len();
+        for (at, _) in &self.groups {
+            assert!(
+                at.index() < spes,
+                "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
+                topology.name()
+            );
+        }
         let shared = Shared::default();
         let state = &shared;
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
@@ -292,12 +300,9 @@ impl<'env, M: Machine> Network<'env, M> {
                 }));
             }
             let place = PpePlace(ppe.core());
-            let unwound = MainUnwound(state);
-            let result = run_process(&place, MAIN, main, state);
-            std::mem::forget(unwound);
-            result
+            run_process(&place, MAIN, main, state)
         });
-        NetworkError::of(result, &shared)
+        NetworkError::of(result, &shared, Location::caller())
     }
 }
 
@@ -329,7 +334,7 @@ pub enum NetworkError {
         /// What the machine says.
         source: StackError,
     },
-    /// A process panicked, as the first one if several did.
+    /// A process panicked: the first that did on an SPE, else the main one, which is likely to panic because of others.
     #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
     Panic {
         /// The process.
@@ -345,7 +350,12 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    fn of<R>(result: Result<R, RunError>, shared: &Shared) -> Result<R, Self> {
+    /// What the network that `caller` has run failed with, if it did.
+    fn of<R>(
+        result: Result<R, RunError>,
+        shared: &Shared,
+        caller: &'static Location<'static>,
+    ) -> Result<R, Self> {
         match (result, shared.take_failure()) {
             (
                 Err(RunError::Panic {
@@ -353,7 +363,7 @@ impl NetworkError {
                     payload,
                     ..
                 }),
-                None | Some(Failure::MainUnwound),
+                None,
             ) => Err(Self::Panic {
                 process: MAIN.to_owned(),
                 at: Processor::Ppe,
@@ -388,7 +398,8 @@ impl NetworkError {
             }),
             (Err(RunError::Deadlock { mut waits }), _) => {
                 // That the network waits for its processes is no news.
-                waits.retain(|wait| wait.location.file() != file!());
+                let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
+                waits.retain(|wait| !is_own(wait.location));
                 Err(Self::Deadlock(Deadlock::of(shared.waits.take(), waits)))
             }
             (Err(other), _) => Err(Self::Run(other)),

@@ -33,8 +33,6 @@ pub(crate) enum Failure {
         at: SpeId,
         payload: Payload,
     },
-    /// The main process unwound, by its own panic or because it was cancelled.
-    MainUnwound,
 }
 
 impl Shared {

@@ -1,6 +1,6 @@
 //! Who waits for what, for the report of a deadlock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,6 +19,8 @@ pub(crate) struct Known {
     pub entries: BTreeMap<u32, Entry>,
     /// Who had which ends when they were cancelled.
     pub holders: BTreeMap<Held, Vec<u32>>,
+    /// Who had ended before.
+    pub ended: BTreeSet<u32>,
 }
 
 /// One process that waits.
@@ -77,6 +79,11 @@ impl Waits {
     /// The process goes on.
     pub(crate) fn forget(&self, number: u32) {
         self.known().entries.remove(&number);
+    }
+
+    /// The process has ended.
+    pub(crate) fn ended(&self, number: u32) {
+        self.known().ended.insert(number);
     }
 
     /// The process was cancelled, with these ends.

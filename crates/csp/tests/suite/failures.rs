@@ -18,6 +18,7 @@ on_every_machine![
     local_channels_are_in_cycles,
     the_main_process_is_in_a_cycle,
     an_end_that_nobody_uses_is_waited_for,
+    an_end_is_left_over,
     a_channel_is_never_created,
     an_end_that_nobody_took_is_waited_for,
     a_process_waits_for_something_else,
@@ -28,7 +29,7 @@ on_every_machine![
     a_panic_names_its_process,
     a_panic_ends_the_others,
     a_panic_of_one_of_several_processes_names_it,
-    the_first_panic_counts,
+    a_panic_comes_before_that_of_the_main_process,
     a_panic_of_the_main_process_names_it,
     a_payload_goes_on,
 ];
@@ -237,7 +238,7 @@ fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
     let text = report(&deadlock);
     assert!(
         text.contains(
-            "the process `alternating` waits to write to the channel `unused`, which no process has read, \
+            "the process `alternating` waits to write to the channel `unused` (which no process has read), \
              or to read the channel `b` at failures.rs"
         ),
         "{text}"
@@ -320,10 +321,28 @@ fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
     assert!(
         text.starts_with(
             "deadlock: every process waits, and nobody is left who could go on\n  \
-             the process `reader` waits to read the channel `a`, which no process has written to at failures.rs"
+             the process `reader` waits to read the channel `a` (which no process has written to) at failures.rs"
         ),
         "{text}"
     );
+}
+
+fn an_end_is_left_over<M: Machine>(machine: &M) {
+    let (results, mut at_results) = Channel::new().named("results").any_to_one::<u8>();
+    let mut network = Network::new();
+    for worker in 0..2 {
+        let mut results = results.clone();
+        network.process(format!("worker {worker}"), spe(worker), move |process| {
+            Ok(results.write(process, 1)?)
+        });
+    }
+    // `results` should have been dropped.
+    let result = network.run_with(machine, |process| while at_results.read(process).is_ok() {});
+    let text = result.unwrap_err().to_string();
+    let expected = "the process `main` waits to read the channel `results` (whose writers have ended, but somebody still \
+                    holds an end for one) at ";
+    assert!(text.contains(expected), "{text}");
+    drop(results);
 }
 
 fn a_channel_is_never_created<M: Machine>(machine: &M) {
@@ -354,7 +373,7 @@ fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
     let text = report(&deadlock(machine, network));
     assert!(
         text.contains(
-            "the process `reader` waits to read the channel 7, `numbers`, which no process has written to at failures.rs"
+            "the process `reader` waits to read the channel 7, `numbers` (which no process has written to) at failures.rs"
         ),
         "{text}"
     );
@@ -547,7 +566,7 @@ fn a_panic_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
     assert_eq!(panic_of(machine, network, || ()), "guilty, SPE 1: a test");
 }
 
-fn the_first_panic_counts<M: Machine>(machine: &M) {
+fn a_panic_comes_before_that_of_the_main_process<M: Machine>(machine: &M) {
     let mut network = Network::new();
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("first", spe(1), move |process| {
@@ -645,4 +664,12 @@ fn small_stacks_fit() {
         });
         assert_eq!(count.unwrap(), 80);
     }
+}
+
+#[test]
+#[should_panic(expected = "a process was placed on SPE 4, but ")]
+fn a_process_needs_an_spe() {
+    let mut network = Network::new();
+    network.process("lost", spe(4), |_| Ok(()));
+    let _ = network.run(&crate::host());
 }
