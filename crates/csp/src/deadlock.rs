@@ -152,7 +152,8 @@ impl fmt::Display for Deadlock {
         for stuck in &self.cycle {
             write!(f, "\n  {stuck}")?;
         }
-        if !self.cycle.is_empty() && !(self.others.is_empty() && self.outside.is_empty()) {
+        let has_more = !(self.others.is_empty() && self.outside.is_empty());
+        if has_more && !self.cycle.is_empty() {
             f.write_str("\nbesides,")?;
         }
         for stuck in &self.others {

@@ -187,12 +187,15 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
+/// Tells of each guard of an alternation what it waits for.
+pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
+
 /// What a process waits for.
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
     Write(&'a dyn Link),
     /// One of the guards of an alternation.
-    Alternation(&'a dyn Fn(&mut dyn FnMut(Waiting<'_>))),
+    Alternation(&'a EachGuard<'a>),
     /// A channel with this name to be created.
     Creation(&'a dyn fmt::Display),
 }
