@@ -90,7 +90,7 @@ fn described(known: &Known, operation: &Operation) -> String {
                 Side::Writer => "writers",
                 Side::Reader => "readers",
             };
-            format!("{what} (whose {users} have ended, but somebody still holds an end for one)")
+            format!("{what} (whose {users} have ended, but an end for another was not dropped)")
         }
         _ => what.clone(),
     }

@@ -15,7 +15,7 @@ pub trait Ends {
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
 }
 
-/// An end to read from: a [`Reader`], for one process or several, shared or local.
+/// An end to read from: a [`Reader`], for one process or several, shared or local; or one that is borrowed.
 pub trait Input<T: Item>: Ends {
     /// See [`Reader::read`].
     ///
@@ -31,7 +31,7 @@ pub trait Input<T: Item>: Ends {
         T: 'a;
 }
 
-/// An end to write to: a [`Writer`], for one process or several, shared or local.
+/// An end to write to: a [`Writer`], for one process or several, shared or local; or one that is borrowed.
 pub trait Output<T: Item>: Ends {
     /// See [`Writer::write`].
     ///
@@ -74,6 +74,36 @@ impl<T: Item, E, R: Reach> Output<T> for Writer<T, E, R> {
         T: 'a,
     {
         alternation.write(self)
+    }
+}
+
+impl<T: Item, I: Input<T>> Input<T> for &mut I {
+    #[track_caller]
+    #[inline]
+    fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
+        (**self).read(process)
+    }
+
+    fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> ReadGuard<T>
+    where
+        T: 'a,
+    {
+        (**self).list(alternation)
+    }
+}
+
+impl<T: Item, O: Output<T>> Output<T> for &mut O {
+    #[track_caller]
+    #[inline]
+    fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
+        (**self).write(process, item)
+    }
+
+    fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> WriteGuard<T>
+    where
+        T: 'a,
+    {
+        (**self).list(alternation)
     }
 }
 

@@ -139,7 +139,7 @@ impl<P: Place> Process<'_, P> {
     ///
     /// An end that one process may have belongs to the first that takes it. Of an end that several may have, each that takes
     /// it gets one of its own, and one stays with the network until this process has ended: so the channel does not close
-    /// while others are still to come.
+    /// while others are still to come. After that it closes as others do, and who comes later finds it closed.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, Reader, Writer};

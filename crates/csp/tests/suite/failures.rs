@@ -17,6 +17,7 @@ on_every_machine![
     a_process_waits_for_itself,
     local_channels_are_in_cycles,
     the_main_process_is_in_a_cycle,
+    a_main_process_that_unwraps_is_in_the_deadlock,
     an_end_that_nobody_uses_is_waited_for,
     an_end_is_left_over,
     a_channel_is_never_created,
@@ -313,6 +314,26 @@ fn the_main_process_is_in_a_cycle<M: Machine>(machine: &M) {
     );
 }
 
+/// When the others are cancelled their channels are closed, which must not be an answer to the main process.
+fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
+    for _ in 0..20 {
+        let (a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+        let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
+        let mut network = Network::new();
+        network.process("other", spe(0), move |process| {
+            let _a = a;
+            at_never.read(process).map(drop)
+        });
+        let result = network.run_with(machine, |process| at_a.read(process).unwrap());
+        let text = result.unwrap_err().to_string();
+        assert!(text.starts_with("deadlock: "), "{text}");
+        assert!(
+            text.contains("the process `main` waits to read the channel `a` at "),
+            "{text}"
+        );
+    }
+}
+
 fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
     let (_writer, mut reader) = Channel::new().named("a").one_to_one::<u8>();
     let mut network = Network::new();
@@ -339,8 +360,8 @@ fn an_end_is_left_over<M: Machine>(machine: &M) {
     // `results` should have been dropped.
     let result = network.run_with(machine, |process| while at_results.read(process).is_ok() {});
     let text = result.unwrap_err().to_string();
-    let expected = "the process `main` waits to read the channel `results` (whose writers have ended, but somebody still \
-                    holds an end for one) at ";
+    let expected = "the process `main` waits to read the channel `results` (whose writers have ended, but an end for \
+                    another was not dropped) at ";
     assert!(text.contains(expected), "{text}");
     drop(results);
 }

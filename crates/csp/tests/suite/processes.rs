@@ -28,6 +28,7 @@ on_every_machine![
     closing_runs_down_a_pipeline_after_what_was_written,
     spreading_poison_closes_when_the_body_ends_otherwise,
     ends_in_lists_are_poisoned,
+    borrowed_ends_are_left_open,
     who_yields_lets_the_others_compute,
 ];
 
@@ -421,6 +422,25 @@ fn ends_in_lists_are_poisoned<M: Machine>(machine: &M) {
         ended.collect::<Vec<_>>()
     });
     assert_eq!(ended.unwrap(), [Err(Ended::Poisoned); 3]);
+}
+
+fn borrowed_ends_are_left_open<M: Machine>(machine: &M) {
+    let (mut numbers, input) = Channel::new().one_to_one::<u32>();
+    let (mut output, mut results) = Channel::new().one_to_one::<u32>();
+    let mut network = Network::new();
+    network.process("twice", spe(0), move |process| {
+        let ended = processes::successor(process, input, &mut output);
+        assert_eq!(ended, Err(Ended::Closed));
+        // The input was dropped, the output was not.
+        Ok(output.write(process, 0)?)
+    });
+    let read = network.run_with(machine, move |process| {
+        numbers.write(process, 1).unwrap();
+        let first = results.read(process);
+        drop(numbers);
+        (first, results.read(process))
+    });
+    assert_eq!(read.unwrap(), (Ok(2), Ok(0)));
 }
 
 fn computing_processes_take_turns<M: Machine>(machine: &M, is_yielding: bool) -> Vec<usize> {
