@@ -351,7 +351,7 @@ fn what_cancelled_programs_do_is_no_answer_to_the_ppe<M: Machine>(machine: &M) {
             ppe.wait_until(&"an answer", &mut || answer.load(Ordering::Acquire) == 1);
             unreachable!("the run was cancelled");
         });
-        let waits = deadlock(result.map(|()| ()));
+        let waits = deadlock(result);
         assert!(waits.contains(&("the PPE".to_owned(), "an answer".to_owned())));
     }
 }

@@ -697,3 +697,15 @@ fn a_process_needs_an_spe() {
     network.process("lost", spe(4), |_| Ok(()));
     let _ = network.run(&crate::host());
 }
+
+#[test]
+fn a_deadlock_is_the_same_under_every_schedule() {
+    for seed in 1..=100 {
+        let machine = crate::qs22_with_seed(seed);
+        two_readers_wait_for_each_other(&machine);
+        a_cycle_of_four_is_named_in_order(&machine);
+        who_waits_for_the_cycle_is_named_apart(&machine);
+        an_end_is_left_over(&machine);
+        a_panic_ends_the_others(&machine);
+    }
+}

@@ -338,3 +338,14 @@ fn a_channel_has_one_id() {
     });
     result.unwrap_or_else(|error| error.resume()).unwrap();
 }
+
+#[test]
+fn creation_may_come_whenever_it_does() {
+    for seed in 1..=100 {
+        let machine = crate::qs22_with_seed(seed);
+        operations_wait_for_creation(&machine);
+        several_readers_and_writers_take_ends(&machine);
+        a_channel_for_several_stays_open_while_its_creator_runs(&machine);
+        who_comes_late_finds_a_closed_channel(&machine);
+    }
+}

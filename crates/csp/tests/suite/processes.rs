@@ -487,3 +487,13 @@ fn who_yields_lets_the_others_compute<M: Machine>(machine: &M) {
         [0, 0, 0, 1, 1, 1]
     );
 }
+
+#[test]
+fn the_schedule_makes_no_difference() {
+    for seed in 1..=100 {
+        let machine = crate::qs22_with_seed(seed);
+        tail_and_add_give_the_sums_of_neighbours(&machine);
+        a_mux_passes_on_all_and_ends_when_all_are_closed(&machine);
+        poison_spreads_around_a_ring(&machine);
+    }
+}
