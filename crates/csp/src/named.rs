@@ -169,6 +169,15 @@ impl<P: Place> Process<'_, P> {
     /// # assert_eq!(greetings(&host), ["hello from SPE 0", "hello from SPE 1"]);
     /// ```
     ///
+    /// A local channel stays with the processes of one SPE, and has no id:
+    ///
+    /// ```compile_fail,E0308
+    /// # use cellworks_csp::{Channel, NamedError, Place, Process};
+    /// # fn create(process: &Process<impl Place>) -> Result<(), NamedError> {
+    /// process.create(7, Channel::local().one_to_one::<u32>())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`NamedError`] if the id exists; the channel is dropped then.
@@ -253,9 +262,8 @@ impl<P: Place> Process<'_, P> {
         self.wait_for_creation(id);
         let mut registry = self.shared().names.registry();
         let Some(named) = registry.created.get_mut(&id) else {
-            let error = self.mistake(id, by, None, Mistake::NotCreated);
-            drop(registry);
-            return Err(self.failed(error));
+            // The run has failed by now, and not because of this.
+            return Err(self.mistake(id, by, None, Mistake::NotCreated));
         };
         let taken = match Arc::clone(&named.channel).downcast::<Whole<T, Spin>>() {
             Ok(channel) => {
