@@ -208,6 +208,9 @@ impl<M: Machine> Default for Network<'_, M> {
 
 impl<'env, M: Machine> Network<'env, M> {
     /// A network without processes.
+    ///
+    /// On which machine it runs is known from [`run`](Self::run). Where a process uses its [`place`](Process::place) the
+    /// compiler has to know before: `Network::<M>::new()`.
     pub fn new() -> Self {
         Self {
             groups: Vec::new(),
@@ -320,8 +323,8 @@ pub enum NetworkError {
     Named(NamedError),
     /// The stacks of the processes of an SPE do not fit into its local store. None of them has run.
     #[error(
-        "{} cannot run its {processes} processes side by side, as there is room for the stacks of {fit} of them only, and \
-         not for that of `{process}`: place some elsewhere, or give them smaller stacks by `process_with_stack` ({source})",
+        "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
+         that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
         .source.spe()
     )]
     NoRoom {
