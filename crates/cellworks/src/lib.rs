@@ -33,8 +33,10 @@
 //! | [`host`] | this computer as a machine |
 //! | [`sim`] | simulated machines: PS3, QS20, QS22 and your own |
 //! | [`threads`] | cooperative threads of one core |
+//! | [`csp`] | channels, alternation, poison, and networks of processes |
 //! | [`stats`] | what a machine's primitives cost |
 
+pub use cellworks_csp as csp;
 pub use cellworks_host as host;
 pub use cellworks_host::Host;
 pub use cellworks_machine as machine;
@@ -45,6 +47,9 @@ pub use cellworks_threads as threads;
 
 /// What most programs need.
 pub mod prelude {
+    pub use cellworks_csp::{
+        Alternation, Channel, Ended, Item, Network, NetworkError, Place, Process, Reader, Writer,
+    };
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;
     pub use cellworks_machine::{

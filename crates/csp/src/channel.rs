@@ -3,10 +3,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::core::{Core, Side};
 use crate::end::{Ended, Unsent};
+use crate::held;
 use crate::item::Item;
 use crate::lock::{Lock, Spin, Turns};
 use crate::pending;
@@ -20,6 +21,11 @@ pub struct One(());
 /// An end that several processes may have: it is `Clone`.
 #[derive(Clone, Copy, Debug)]
 pub struct Any(());
+
+/// How many processes may have an end: [`One`] or [`Any`].
+pub trait Kind: sealed::Kind {}
+impl Kind for One {}
+impl Kind for Any {}
 
 /// Processes of any processors may use the channel.
 #[derive(Clone, Copy, Debug)]
@@ -35,9 +41,18 @@ impl Reach for Shared {}
 impl Reach for Local {}
 
 mod sealed {
+    pub trait Kind {
+        const IS_FOR_SEVERAL: bool;
+    }
     pub trait Reach {
         type Lock: crate::lock::Lock;
     }
+}
+impl sealed::Kind for One {
+    const IS_FOR_SEVERAL: bool = false;
+}
+impl sealed::Kind for Any {
+    const IS_FOR_SEVERAL: bool = true;
 }
 impl sealed::Reach for Shared {
     type Lock = Spin;
@@ -136,6 +151,7 @@ impl<R: Reach> Channel<R> {
     fn ends<T: Item, W, D>(self) -> (Writer<T, W, R>, Reader<T, D, R>) {
         let shared = Arc::new(Whole {
             core: Core::new(self.capacity),
+            id: OnceLock::new(),
             name: self.name,
             made_at: self.made_at,
         });
@@ -154,16 +170,24 @@ impl<R: Reach> Channel<R> {
 /// A channel, with what reports say of it.
 pub(crate) struct Whole<T, L> {
     pub(crate) core: Core<T, L>,
+    /// What processes look it up by, if it was [created](Process::create) in a network.
+    pub(crate) id: OnceLock<u64>,
     name: Option<String>,
     made_at: &'static Location<'static>,
 }
 
 impl<T, L: Lock> Link for Whole<T, L> {
     fn name(&self) -> String {
-        match &self.name {
-            Some(name) => format!("the channel `{name}`"),
-            None => format!("the channel made at {}", self.made_at),
+        match (self.id.get(), &self.name) {
+            (Some(id), Some(name)) => format!("the channel {id}, `{name}`"),
+            (Some(id), None) => format!("the channel {id}"),
+            (None, Some(name)) => format!("the channel `{name}`"),
+            (None, None) => format!("the channel made at {}", self.made_at),
         }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     fn last_users(&self) -> (Option<u32>, Option<u32>) {
@@ -172,7 +196,7 @@ impl<T, L: Lock> Link for Whole<T, L> {
     }
 }
 
-type LockOf<R> = <R as sealed::Reach>::Lock;
+pub(crate) type LockOf<R> = <R as sealed::Reach>::Lock;
 
 /// The end of a channel that items are written to.
 ///
@@ -256,18 +280,26 @@ macro_rules! end {
             }
         }
 
-        impl<T, R: Reach> Clone for $end<T, Any, R> {
-            fn clone(&self) -> Self {
-                self.channel.core.add_end($side);
+        impl<T, E, R: Reach> $end<T, E, R> {
+            /// One more end of a channel. Whether there may be one is for the caller to know.
+            pub(crate) fn one_more(channel: Arc<Whole<T, LockOf<R>>>) -> Self {
+                channel.core.add_end($side);
                 Self {
-                    channel: Arc::clone(&self.channel),
+                    channel,
                     kind: PhantomData,
                 }
             }
         }
 
+        impl<T, R: Reach> Clone for $end<T, Any, R> {
+            fn clone(&self) -> Self {
+                Self::one_more(Arc::clone(&self.channel))
+            }
+        }
+
         impl<T, E, R: Reach> Drop for $end<T, E, R> {
             fn drop(&mut self) {
+                held::dropped(&*self.channel, $side);
                 pending::wake_later(self.channel.core.drop_end($side));
             }
         }

@@ -74,7 +74,7 @@ pub(crate) enum Read<T> {
 }
 
 /// One of the two sides of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     Reader,
     Writer,
@@ -310,7 +310,7 @@ impl<T> State<T> {
 }
 
 impl Side {
-    fn other(self) -> Self {
+    pub(crate) fn other(self) -> Self {
         match self {
             Self::Reader => Self::Writer,
             Self::Writer => Self::Reader,

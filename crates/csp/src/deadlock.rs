@@ -1,12 +1,12 @@
 //! The report of a deadlock: the cycle of waits.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
 
 use cellworks_machine::Waiting;
 
-use crate::waits::{Entry, Waits};
+use crate::core::Side;
+use crate::waits::{Entry, Known, Operation};
 
 /// A process that waited when nobody could go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,60 +32,101 @@ pub struct Deadlock {
 }
 
 impl Deadlock {
-    /// What is known when a run has ended in a deadlock.
-    pub(crate) fn of(waits: &Waits, outside: Vec<Waiting>) -> Self {
-        let mut entries = waits.take();
+    /// What `known` says of a run that has ended in a deadlock, in which `outside` waited as far as the machine knows.
+    pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
         let outside = outside
             .into_iter()
-            .filter(|wait| !entries.values().any(|entry| entry.at == wait.location))
+            .filter(|wait| {
+                !known
+                    .entries
+                    .values()
+                    .any(|entry| entry.at == wait.location)
+            })
             .collect();
-        let cycle = cycle(&entries);
-        let cycle = cycle
-            .into_iter()
-            .filter_map(|number| entries.remove(&number))
-            .map(Stuck::from)
+        let stuck = |known: &Known, entry: &Entry| Stuck {
+            process: entry.process.clone(),
+            operations: entry
+                .operations
+                .iter()
+                .map(|o| described(known, o))
+                .collect(),
+            at: entry.at,
+        };
+        let by_name = |number: &u32| known.entries[number].process.clone();
+        let mut numbers = cycle(&known);
+        // In an order that does not depend on which of them started first.
+        let first = (0..numbers.len()).min_by_key(|index| by_name(&numbers[*index]));
+        numbers.rotate_left(first.unwrap_or(0));
+        let cycle = numbers
+            .iter()
+            .map(|number| stuck(&known, &known.entries[number]))
             .collect();
+        known.entries.retain(|number, _| !numbers.contains(number));
+        let others = known.entries.values().map(|entry| stuck(&known, entry));
+        let mut others = Vec::from_iter(others);
+        others.sort_by(|a, b| a.process.cmp(&b.process));
         Self {
             cycle,
-            others: entries.into_values().map(Stuck::from).collect(),
+            others,
             outside,
         }
     }
 }
 
-impl From<Entry> for Stuck {
-    fn from(entry: Entry) -> Self {
-        let operations = entry.operations.into_iter();
-        Self {
-            process: entry.process,
-            operations: operations.map(|operation| operation.what).collect(),
-            at: entry.at,
+/// An operation, and why nobody did what it waited for, as far as is known.
+fn described(known: &Known, operation: &Operation) -> String {
+    let what = &operation.what;
+    let Some(end) = operation
+        .wants
+        .filter(|end| !known.holders.contains_key(end))
+    else {
+        return what.clone();
+    };
+    match (operation.last_user, end.side) {
+        (None, Side::Writer) => format!("{what} (which no process has written to)"),
+        (None, Side::Reader) => format!("{what} (which no process has read)"),
+        (Some(user), side) if known.ended.contains(&user) => {
+            let users = match side {
+                Side::Writer => "writers",
+                Side::Reader => "readers",
+            };
+            format!("{what} (whose {users} have ended, but an end for another was not dropped)")
         }
+        _ => what.clone(),
     }
 }
 
-/// Processes, by their numbers, of which each waits for the next one.
-fn cycle(entries: &BTreeMap<u32, Entry>) -> Vec<u32> {
-    let next = |number: u32| {
-        let operations = entries.get(&number)?.operations.iter();
-        operations
-            .filter_map(|operation| operation.partner)
-            .find(|partner| entries.contains_key(partner))
-    };
-    for start in entries.keys() {
-        let mut path = vec![*start];
-        while let Some(number) = path.last().copied().and_then(next) {
-            if number == *start {
-                return path;
+/// Processes, by their numbers, of which each waits for the next one, and the last one for the first.
+fn cycle(known: &Known) -> Vec<u32> {
+    // The search goes through who waits for whom, depth first. Who was left without finding a cycle is in none.
+    let mut left = Vec::new();
+    let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
+    for start in known.entries.keys() {
+        path.push((*start, partners(known, *start)));
+        while let Some((_, next)) = path.last_mut() {
+            match next.pop() {
+                Some(next) => {
+                    if let Some(first) = path.iter().position(|(number, _)| *number == next) {
+                        return path[first..].iter().map(|(number, _)| *number).collect();
+                    }
+                    if !left.contains(&next) {
+                        path.push((next, partners(known, next)));
+                    }
+                }
+                None => left.extend(path.pop().map(|(number, _)| number)),
             }
-            if path.contains(&number) {
-                // A cycle without `start`: it is found from one of its own.
-                break;
-            }
-            path.push(number);
         }
     }
     Vec::new()
+}
+
+/// Those that could let a process go on, and wait themselves; the last one is to be tried first.
+fn partners(known: &Known, number: u32) -> Vec<u32> {
+    let operations = known.entries[&number].operations.iter().rev();
+    operations
+        .flat_map(|operation| known.partners(operation))
+        .filter(|partner| known.entries.contains_key(partner))
+        .collect()
 }
 
 impl fmt::Display for Stuck {
@@ -102,17 +143,17 @@ impl fmt::Display for Stuck {
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("deadlock: ")?;
-        if self.cycle.is_empty() {
-            f.write_str("every process waits, and nobody is left who could go on")?;
-        } else {
-            f.write_str(
-                "each of these processes waits for the next one, and the last one for the first",
-            )?;
-        }
+        f.write_str(match self.cycle.len() {
+            0 => "every process waits, and nobody is left who could go on",
+            1 => "this process waits for itself",
+            2 => "these two processes wait for each other",
+            _ => "each of these processes waits for the next one, and the last one for the first",
+        })?;
         for stuck in &self.cycle {
             write!(f, "\n  {stuck}")?;
         }
-        if !self.cycle.is_empty() && !(self.others.is_empty() && self.outside.is_empty()) {
+        let has_more = !(self.others.is_empty() && self.outside.is_empty());
+        if has_more && !self.cycle.is_empty() {
             f.write_str("\nbesides,")?;
         }
         for stuck in &self.others {

@@ -1,5 +1,7 @@
 //! What channels carry.
 
+use cellworks_machine::{Span, Time};
+
 /// What can be written to a channel: it moves, and belongs to the reader afterwards.
 ///
 /// ```
@@ -39,6 +41,8 @@ plain!(
     isize,
     f32,
     f64,
+    Time,
+    Span,
     &'static str
 );
 

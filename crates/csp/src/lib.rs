@@ -12,7 +12,10 @@
 //! - [`Channel`] makes channels, of which the [ends](Writer) say in their types how many processes may have them, and
 //!   whether they may leave their SPE.
 //! - [`Alternation`] waits for one of several channels, to read or to write.
+//! - [`Process::create`], [`Process::reader`] and [`Process::writer`] pass ends through the network, by an id.
 //! - [`Writer::poison`], [`Writer::close`] and dropping an end take a network down; no item is lost by it.
+//!   [`Process::spread_poison`] passes poison on.
+//! - [`processes`] are the standard ones, of which networks are put together.
 //! - [`Network`] places processes on SPEs and runs them; a deadlock is an error that names who waits for whom.
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
@@ -22,24 +25,31 @@ mod channel;
 mod core;
 mod deadlock;
 mod end;
+mod ends;
+mod held;
 mod item;
 mod lock;
+mod named;
 mod network;
 mod parcel;
 mod party;
 mod pending;
 mod place;
 mod process;
+pub mod processes;
+mod shared;
 mod sync;
 mod transport;
 mod waits;
 mod waker;
 
 pub use alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
-pub use channel::{Any, Channel, Local, One, Reach, Reader, Shared, Writer};
+pub use channel::{Any, Channel, Kind, Local, One, Reach, Reader, Shared, Writer};
 pub use deadlock::{Deadlock, Stuck};
 pub use end::{Ended, Unsent};
+pub use ends::{Ends, Input, Output};
 pub use item::Item;
+pub use named::{Mistake, NamedError};
 pub use network::{Group, Network, NetworkError};
 pub use place::{Place, PpePlace};
 pub use process::Process;

@@ -9,17 +9,20 @@
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::{fmt, iter};
 
-use cellworks_machine::{Machine, Ppe, RunError, Spe, SpeId, StackError};
+use cellworks_machine::{Machine, Payload, Ppe, Processor, RunError, Spe, SpeId, StackError};
 
 use crate::deadlock::Deadlock;
 use crate::end::Ended;
+use crate::held;
+use crate::named::NamedError;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
+use crate::shared::{Failure, Shared};
 use crate::transport::Transport;
-use crate::waits::Waits;
 
 /// The processes of one SPE, before they start.
 ///
@@ -69,67 +72,95 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 
     /// Runs the processes as cooperative threads, or the only one as the program itself.
-    fn run(self, spe: &S, shared: &State) -> Result<(), StackError> {
+    fn run(self, spe: &S, shared: &Shared) {
         let mut processes = self.processes;
         let alone = processes.len() == 1 && processes[0].stack_bytes.is_none();
         if let Some(only) = processes.pop_if(|_| alone) {
-            end_of(run_process(spe, only.name, only.body, shared));
-            return Ok(());
+            run_on_spe(spe, &only.name, only.body, shared);
+            return;
         }
+        let count = processes.len();
+        let has_room = Cell::new(true);
+        let has_room = &has_room;
         spe.thread_scope(|scope| {
-            for NewProcess {
-                name,
-                stack_bytes,
-                body,
-            } in processes
-            {
+            for (index, process) in processes.into_iter().enumerate() {
+                let NewProcess {
+                    name,
+                    stack_bytes,
+                    body,
+                } = process;
                 let mut thread = scope.builder();
                 if let Some(bytes) = stack_bytes {
                     thread = thread.stack_bytes(bytes);
                 }
-                thread.spawn(move |_| end_of(run_process(spe, name, body, shared)))?;
+                let run_it = {
+                    let name = name.clone();
+                    // All of them, or none.
+                    move |_| has_room.get().then(|| run_on_spe(spe, &name, body, shared))
+                };
+                if let Err(source) = thread.spawn(run_it) {
+                    has_room.set(false);
+                    shared.fail(Failure::NoRoom {
+                        process: name,
+                        processes: count,
+                        fit: index,
+                        source,
+                    });
+                    return;
+                }
             }
-            Ok(())
-        })
+        });
     }
 }
 
-/// What the processes of a network share.
-#[derive(Default)]
-struct State {
-    processes: AtomicU32,
-    waits: Waits,
-    /// Why a group could not start.
-    no_room: Mutex<Option<StackError>>,
-}
+/// Done when a process has ended, however it did.
+struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
-impl State {
-    fn number(&self) -> u32 {
-        self.processes.fetch_add(1, Ordering::Relaxed)
-    }
-}
-
-/// Who waited for what was dropped with a process goes on, also if the process panicked.
-struct WakesOthers<'a, 'b, P: Place>(&'a Process<'b, P>);
-
-impl<P: Place> Drop for WakesOthers<'_, '_, P> {
+impl<P: Place> Drop for Ending<'_, '_, P> {
     fn drop(&mut self) {
-        self.0.wake_those_of_dropped_ends();
+        let process = self.0;
+        let shared = process.shared();
+        let held = held::take();
+        if !held.is_empty() {
+            shared.waits.had(process.number(), held);
+        }
+        shared.names.creator_ended(process.number());
+        // Those who waited for what it dropped go on, also if it panicked.
+        process.wake_those_of_dropped_ends();
     }
 }
-
-/// That a process ended because a channel did is how networks are taken down.
-fn end_of(_: Result<(), Ended>) {}
 
 fn run_process<P: Place, R>(
     place: &P,
-    name: String,
+    name: &str,
     body: impl FnOnce(&Process<'_, P>) -> R,
-    shared: &State,
+    shared: &Shared,
 ) -> R {
-    let process = Process::new(place, &name, shared.number(), &shared.waits);
-    let _wakes = WakesOthers(&process);
-    body(&process)
+    let process = Process::new(place, name, shared);
+    let _ending = Ending(&process);
+    let result = body(&process);
+    shared.waits.ended(process.number());
+    result
+}
+
+/// What an SPE's program unwinds with when one of its processes has panicked, which is known by then.
+struct ProcessPanicked;
+
+fn run_on_spe<S: Spe>(spe: &S, name: &str, body: ProcessBody<'_, S>, shared: &Shared) {
+    let ended = catch_unwind(AssertUnwindSafe(|| run_process(spe, name, body, shared)));
+    match ended {
+        // That it ended because a channel did is how networks are taken down.
+        Ok(Ok(()) | Err(Ended::Closed | Ended::Poisoned)) => {}
+        Err(payload) if spe.is_cancelled() => resume_unwind(payload),
+        Err(payload) => {
+            shared.fail(Failure::Panic {
+                process: name.to_owned(),
+                at: spe.id(),
+                payload,
+            });
+            resume_unwind(Box::new(ProcessPanicked));
+        }
+    }
 }
 
 /// Processes on the SPEs of a machine, and their channels.
@@ -177,6 +208,9 @@ impl<M: Machine> Default for Network<'_, M> {
 
 impl<'env, M: Machine> Network<'env, M> {
     /// A network without processes.
+    ///
+    /// On which machine it runs is known from [`run`](Self::run). Where a process uses its [`place`](Process::place) the
+    /// compiler has to know before: `Network::<M>::new()`.
     pub fn new() -> Self {
         Self {
             groups: Vec::new(),
@@ -212,12 +246,14 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Errors
     ///
-    /// [`NetworkError`] if processes wait for each other for ever, one panicked, or the local store of an SPE has no room
-    /// for the stacks of its processes.
+    /// [`NetworkError`] if processes wait for each other for ever, one panicked or misused a named channel, or the local
+    /// store of an SPE has no room for the stacks of its processes. When one of them fails, its ends are dropped, so that
+    /// the others end as their channels do.
     ///
     /// # Panics
     ///
     /// If a process was placed on an SPE that the machine does not have.
+    #[track_caller]
     pub fn run(self, machine: &M) -> Result<(), NetworkError> {
         self.run_with(machine, |_| ())
     }
@@ -227,12 +263,26 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
+    #[track_caller]
     pub fn run_with<R>(
         self,
         machine: &M,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<R, NetworkError> {
-        let shared = State::default();
+        let topology = machine.topology();
+        let spes = topology.spes().len();
+        for (at, _) in &self.groups {
+            assert!(
+                at.index() < spes,
+                "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
+                topology.name()
+            );
+        }
+        let shared = Shared::default();
         let state = &shared;
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
             // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
@@ -240,10 +290,8 @@ impl<'env, M: Machine> Network<'env, M> {
             groups.sort_by_key(|(at, _)| *at);
             let mut groups = groups.into_iter().peekable();
             while let Some((at, first)) = groups.next() {
-                let mut bodies = vec![first];
-                while let Some((_, body)) = groups.next_if(|(other, _)| *other == at) {
-                    bodies.push(body);
-                }
+                let others = iter::from_fn(|| groups.next_if(|(other, _)| *other == at));
+                let bodies = Vec::from_iter(iter::once(first).chain(others.map(|(_, body)| body)));
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
                     let mut group = Group {
                         processes: Vec::new(),
@@ -251,39 +299,140 @@ impl<'env, M: Machine> Network<'env, M> {
                     for body in bodies {
                         body(&mut group);
                     }
-                    if let Err(error) = group.run(spe, state) {
-                        let mut no_room = state.no_room.lock();
-                        let no_room = no_room.as_mut().unwrap_or_else(|e| e.get_mut());
-                        no_room.get_or_insert(error);
-                    }
+                    group.run(spe, state);
                 }));
             }
             let place = PpePlace(ppe.core());
-            run_process(&place, "main".to_owned(), main, state)
+            run_process(&place, MAIN, main, state)
         });
-        let no_room = shared.no_room.into_inner();
-        if let Some(error) = no_room.unwrap_or_else(PoisonError::into_inner) {
-            return Err(NetworkError::NoRoom(error));
-        }
-        result.map_err(|error| match error {
-            RunError::Deadlock { waits } => {
-                NetworkError::Deadlock(Deadlock::of(&shared.waits, waits))
-            }
-            other => NetworkError::Run(other),
-        })
+        NetworkError::of(result, &shared, Location::caller())
     }
 }
 
+/// What reports call the process on the PPE.
+const MAIN: &str = "main";
+
 /// A network did not end as it should.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
     #[error(transparent)]
     Deadlock(Deadlock),
-    /// The stacks of the processes of an SPE do not fit into its local store.
+    /// A process misused a named channel: the first that did, whatever it made of the error.
     #[error(transparent)]
-    NoRoom(StackError),
-    /// A process panicked, or the run was ended.
+    Named(NamedError),
+    /// The stacks of the processes of an SPE do not fit into its local store. None of them has run.
+    #[error(
+        "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
+         that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
+        .source.spe()
+    )]
+    NoRoom {
+        /// The first process that has no room.
+        process: String,
+        /// How many processes the SPE was to run.
+        processes: usize,
+        /// How many of them would have fitted.
+        fit: usize,
+        /// What the machine says.
+        source: StackError,
+    },
+    /// A process panicked: the first that did on an SPE, else the main one, which is likely to panic because of others.
+    #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
+    Panic {
+        /// The process.
+        process: String,
+        /// Where it ran.
+        at: Processor,
+        /// What the panic carried.
+        payload: Payload,
+    },
+    /// The machine ended the run.
     #[error(transparent)]
     Run(RunError),
+}
+
+impl NetworkError {
+    /// What the network that `caller` has run failed with, if it did.
+    fn of<R>(
+        result: Result<R, RunError>,
+        shared: &Shared,
+        caller: &'static Location<'static>,
+    ) -> Result<R, Self> {
+        match (result, shared.take_failure()) {
+            (
+                Err(RunError::Panic {
+                    at: Processor::Ppe,
+                    payload,
+                    ..
+                }),
+                None,
+            ) => Err(Self::Panic {
+                process: MAIN.to_owned(),
+                at: Processor::Ppe,
+                payload,
+            }),
+            (
+                _,
+                Some(Failure::Panic {
+                    process,
+                    at,
+                    payload,
+                }),
+            ) => Err(Self::Panic {
+                process,
+                at: Processor::Spe(at),
+                payload,
+            }),
+            (_, Some(Failure::Named(error))) => Err(Self::Named(error)),
+            (
+                _,
+                Some(Failure::NoRoom {
+                    process,
+                    processes,
+                    fit,
+                    source,
+                }),
+            ) => Err(Self::NoRoom {
+                process,
+                processes,
+                fit,
+                source,
+            }),
+            (Err(RunError::Deadlock { mut waits }), _) => {
+                // That the network waits for its processes is no news.
+                let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
+                waits.retain(|wait| !is_own(wait.location));
+                Err(Self::Deadlock(Deadlock::of(shared.waits.take(), waits)))
+            }
+            (Err(other), _) => Err(Self::Run(other)),
+            (Ok(result), _) => Ok(result),
+        }
+    }
+
+    /// Goes on with the panic of a process, if it was one, as if it had happened here; else panics with the error's text.
+    ///
+    /// # Panics
+    ///
+    /// Always: that is what it is for.
+    pub fn resume(self) -> ! {
+        match self {
+            Self::Panic { payload, .. } => resume_unwind(payload),
+            Self::Run(error) => error.resume(),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+impl fmt::Debug for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text of a panic, where it has one.
+fn text_of(payload: &Payload) -> &str {
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    let text = owned.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("(a payload that is not text)")
 }

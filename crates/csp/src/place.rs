@@ -14,6 +14,9 @@ pub trait Place: Wake {
 
     /// Lets the other processes of this processor run once.
     fn yield_now(&self);
+
+    /// As [`yield_now`](Self::yield_now), if one of them could run; otherwise it costs a look.
+    fn yield_ready(&self);
 }
 
 impl<S: Spe> Place for S {
@@ -28,6 +31,11 @@ impl<S: Spe> Place for S {
     #[inline]
     fn yield_now(&self) {
         Spe::yield_now(self);
+    }
+
+    #[inline]
+    fn yield_ready(&self) {
+        Spe::yield_ready(self);
     }
 }
 
@@ -72,5 +80,9 @@ impl<C: PpeCore> Place for PpePlace<'_, C> {
 
     fn yield_now(&self) {
         self.0.now();
+    }
+
+    fn yield_ready(&self) {
+        self.yield_now();
     }
 }

@@ -6,10 +6,12 @@ use std::panic::Location;
 
 use cellworks_machine::Time;
 
+use crate::held;
 use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
 use crate::pending;
 use crate::place::Place;
+use crate::shared::Shared;
 use crate::waits::Waits;
 use crate::waker::{Waker, Woken};
 
@@ -21,16 +23,16 @@ pub struct Process<'a, P: Place> {
     place: &'a P,
     name: &'a str,
     number: u32,
-    waits: &'a Waits,
+    shared: &'a Shared,
 }
 
 impl<'a, P: Place> Process<'a, P> {
-    pub(crate) fn new(place: &'a P, name: &'a str, number: u32, waits: &'a Waits) -> Self {
+    pub(crate) fn new(place: &'a P, name: &'a str, shared: &'a Shared) -> Self {
         Self {
             place,
             name,
-            number,
-            waits,
+            number: shared.next_number(),
+            shared,
         }
     }
 
@@ -52,6 +54,44 @@ impl<'a, P: Place> Process<'a, P> {
     /// Lets the other processes of this processor run once.
     pub fn yield_now(&self) {
         self.place.yield_now();
+    }
+
+    /// Lets the other processes of this processor run once, if one of them could; otherwise it costs a look, and on a
+    /// Cell no switch. For loops that compute for long and do not communicate (section 2.2.7).
+    ///
+    /// ```
+    /// use cellworks_csp::{Ended, Input, Output, Place, Process};
+    ///
+    /// fn logistic_map(
+    ///     process: &Process<impl Place>,
+    ///     mut starts: impl Input<f64>,
+    ///     mut results: impl Output<f64>,
+    /// ) -> Result<(), Ended> {
+    ///     loop {
+    ///         let mut x = starts.read(process)?;
+    ///         for _ in 0..1_000 {
+    ///             (0..1_000).for_each(|_| x = 3.7 * x * (1.0 - x));
+    ///             process.yield_ready();
+    ///         }
+    ///         results.write(process, x)?;
+    ///     }
+    /// }
+    /// ```
+    pub fn yield_ready(&self) {
+        self.place.yield_ready();
+    }
+
+    /// Waits until a time, counted as [`now`](Self::now) does. The other processes of this processor run meanwhile, and
+    /// the network is in no deadlock.
+    #[track_caller]
+    pub fn sleep_until(&self, time: Time) {
+        let why = "its time to come";
+        self.place.wait_until_deadline(&why, time, &mut || false);
+    }
+
+    /// What the processes of its network share.
+    pub(crate) fn shared(&self) -> &'a Shared {
+        self.shared
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -111,7 +151,9 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline]
     pub(crate) fn wait_until(&self, why: &Waiting<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
         let why = self.described(why);
+        let cancelled = held::Cancelled;
         let is_ready = self.place.wait_until(&why, ready);
+        std::mem::forget(cancelled);
         why.forget();
         is_ready
     }
@@ -125,7 +167,9 @@ impl<'a, P: Place> Process<'a, P> {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let why = self.described(why);
+        let cancelled = held::Cancelled;
         let is_ready = self.place.wait_until_deadline(&why, deadline, ready);
+        std::mem::forget(cancelled);
         why.forget();
         is_ready
     }
@@ -135,7 +179,7 @@ impl<'a, P: Place> Process<'a, P> {
         Described {
             name: self.name,
             number: self.number,
-            waits: self.waits,
+            waits: &self.shared.waits,
             why,
             at: Location::caller(),
             is_taken_down: Cell::new(false),
@@ -143,12 +187,15 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
+/// Tells of each guard of an alternation what it waits for.
+pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
+
 /// What a process waits for.
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
     Write(&'a dyn Link),
     /// One of the guards of an alternation.
-    Alternation(&'a dyn Fn(&mut dyn FnMut(Waiting<'_>))),
+    Alternation(&'a EachGuard<'a>),
     /// A channel with this name to be created.
     Creation(&'a dyn fmt::Display),
 }
@@ -156,6 +203,8 @@ pub(crate) enum Waiting<'a> {
 /// A channel, for reports.
 pub(crate) trait Link {
     fn name(&self) -> String;
+    /// What tells it from other channels.
+    fn address(&self) -> usize;
     /// The processes that used its ends last, by their numbers: reader and writer.
     fn last_users(&self) -> (Option<u32>, Option<u32>);
 }

@@ -1,14 +1,27 @@
 //! Who waits for what, for the report of a deadlock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::core::Side;
+use crate::held::Held;
 use crate::process::{Link, Waiting};
 
-/// What the processes of a network were last known to wait for, by their numbers.
+/// What the processes of a network were last known to wait for.
 #[derive(Debug, Default)]
-pub(crate) struct Waits(Mutex<BTreeMap<u32, Entry>>);
+pub(crate) struct Waits(Mutex<Known>);
+
+/// What is known when a run has ended in a deadlock.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Who waited, by their numbers.
+    pub entries: BTreeMap<u32, Entry>,
+    /// Who had which ends when they were cancelled.
+    pub holders: BTreeMap<Held, Vec<u32>>,
+    /// Who had ended before.
+    pub ended: BTreeSet<u32>,
+}
 
 /// One process that waits.
 #[derive(Clone, Debug)]
@@ -23,12 +36,26 @@ pub(crate) struct Entry {
 pub(crate) struct Operation {
     /// Such as "to read the channel `a`".
     pub what: String,
-    /// The process that used the other end last, which would have to act.
-    pub partner: Option<u32>,
+    /// The end that somebody else would have to use, unless it waits for a channel to be created.
+    pub wants: Option<Held>,
+    /// The process that used that end last.
+    pub last_user: Option<u32>,
+}
+
+impl Known {
+    /// The processes that could do what an operation waits for.
+    pub(crate) fn partners(&self, operation: &Operation) -> Vec<u32> {
+        let holders = operation.wants.and_then(|end| self.holders.get(&end));
+        match holders {
+            Some(holders) => holders.clone(),
+            // Held by nobody who was cancelled: borrowed from outside the network, perhaps.
+            None => Vec::from_iter(operation.last_user),
+        }
+    }
 }
 
 impl Waits {
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<u32, Entry>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -46,35 +73,59 @@ impl Waits {
             operations,
             at,
         };
-        self.entries().insert(number, entry);
+        self.known().entries.insert(number, entry);
     }
 
     /// The process goes on.
     pub(crate) fn forget(&self, number: u32) {
-        self.entries().remove(&number);
+        self.known().entries.remove(&number);
     }
 
-    pub(crate) fn take(&self) -> BTreeMap<u32, Entry> {
-        std::mem::take(&mut self.entries())
+    /// The process has ended.
+    pub(crate) fn ended(&self, number: u32) {
+        self.known().ended.insert(number);
+    }
+
+    /// The process was cancelled, with these ends.
+    pub(crate) fn had(&self, number: u32, ends: Vec<Held>) {
+        let mut known = self.known();
+        for end in ends {
+            known.holders.entry(end).or_default().push(number);
+        }
+    }
+
+    pub(crate) fn take(&self) -> Known {
+        std::mem::take(&mut self.known())
     }
 }
 
 fn collect(why: &Waiting<'_>, operations: &mut Vec<Operation>) {
-    let operation = |doing: &str, channel: &dyn Link, partner| Operation {
-        what: format!("to {doing} {}", channel.name()),
-        partner,
-    };
     match why {
-        Waiting::Read(channel) => {
-            operations.push(operation("read", *channel, channel.last_users().1));
-        }
-        Waiting::Write(channel) => {
-            operations.push(operation("write to", *channel, channel.last_users().0));
-        }
+        Waiting::Read(channel) => operations.push(operation(*channel, Side::Reader)),
+        Waiting::Write(channel) => operations.push(operation(*channel, Side::Writer)),
         Waiting::Alternation(guards) => guards(&mut |guard| collect(&guard, operations)),
         Waiting::Creation(name) => operations.push(Operation {
             what: format!("for the channel {name} to be created"),
-            partner: None,
+            wants: None,
+            last_user: None,
         }),
+    }
+}
+
+fn operation(channel: &dyn Link, side: Side) -> Operation {
+    let (last_reader, last_writer) = channel.last_users();
+    let name = channel.name();
+    let (what, last_user) = match side {
+        Side::Reader => (format!("to read {name}"), last_writer),
+        Side::Writer => (format!("to write to {name}"), last_reader),
+    };
+    let wants = Held {
+        channel: channel.address(),
+        side: side.other(),
+    };
+    Operation {
+        what,
+        wants: Some(wants),
+        last_user,
     }
 }

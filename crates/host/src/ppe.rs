@@ -111,14 +111,16 @@ impl HostPpe {
             ready()
         };
         loop {
-            if ready() {
-                return true;
-            }
+            // Before the look: programs that were cancelled may make it come true by what they drop, and the main program
+            // would go on as if all were well.
             if run.is_cancelled() {
                 if cellworks_threads::is_unwinding() {
-                    return false;
+                    return ready();
                 }
                 resume_unwind(Box::new(Cancelled));
+            }
+            if ready() {
+                return true;
             }
             let left = deadline.map(|deadline| deadline.since(run.now()));
             if left.is_some_and(|left| left == Span::default()) {

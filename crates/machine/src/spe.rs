@@ -84,6 +84,14 @@ pub unsafe trait Spe: Wake + Sized + 'static {
     /// standard error, once in a run, of a program that has not called anything for ten seconds.
     fn yield_now(&self);
 
+    /// As [`yield_now`](Self::yield_now), for loops that compute: if no other thread of this SPE is ready it costs a look
+    /// and no switch.
+    ///
+    /// A thread that yields alone on a Cell is saved and restored by the library as every other; asking first spares that.
+    fn yield_ready(&self) {
+        self.yield_now();
+    }
+
     /// For [`thread_scope`](Self::thread_scope): runs `main`, which may start cooperative threads with what it is
     /// handed, and returns when all of them have ended.
     ///

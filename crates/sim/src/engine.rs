@@ -537,7 +537,11 @@ impl World {
 
     /// The calling thread, for others to wake.
     pub fn sleeper(&self, core: &Core) -> Sleeper {
-        let thread = core.running().thread as usize;
+        // Who unwinds after the run was cancelled has no processor, and is not woken.
+        let thread = core
+            .running
+            .get()
+            .map_or(usize::MAX, |running| running.thread as usize);
         // SAFETY: the number of a thread is only compared.
         unsafe { Sleeper::new(core.processor, (thread, 0)) }
     }
@@ -699,6 +703,20 @@ impl World {
             }
             return;
         }
+        self.go_behind_others(core, me);
+    }
+
+    /// As [`yield_now`](Self::yield_now), but without a switch if no other thread is ready.
+    pub fn yield_ready(&self, core: &Core) {
+        self.pass(core, self.costs.cycle_fs);
+        let has_others = !core.threads.borrow().ready.is_empty();
+        if has_others && !self.in_condition.get() && !threads::is_cancelled() {
+            self.go_behind_others(core, core.running().thread);
+        }
+    }
+
+    /// Gives an SPE to the next ready thread, of which there is one. The running one goes on after those that are ready now.
+    fn go_behind_others(&self, core: &Core, me: ThreadIndex) {
         core.threads.borrow_mut().ready.push_back(me);
         core.running.set(None);
         if let Some(next) = self.dispatch(core) {

@@ -396,6 +396,10 @@ unsafe impl Spe for SimSpe {
         self.world.yield_now(self.core());
     }
 
+    fn yield_ready(&self) {
+        self.world.yield_ready(self.core());
+    }
+
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, core) = (&*self.world, self.core());
         // Before there are threads that nobody would wait for.

@@ -93,6 +93,23 @@ fn a_thread_that_yields_alone_pays_a_switch_to_itself() {
 }
 
 #[test]
+fn a_thread_that_is_alone_and_yields_if_others_are_ready_pays_no_switch() {
+    let mut description = qs20();
+    description.spu.switch_cycles.value = 180;
+    let took = on_spe(&Sim::new(description), |spe| {
+        let took = Cell::new(Span::default());
+        spe.threads(1, |_| {
+            let start = spe.now();
+            (0..10).for_each(|_| spe.yield_ready());
+            took.set(spe.now().since(start));
+        })
+        .unwrap();
+        took.get()
+    });
+    assert_eq!(cycles(took), 10 + LOOK_CYCLES);
+}
+
+#[test]
 fn the_decrementer_ticks_at_the_timebase() {
     let mut description = qs20();
     description.clock.timebase_hz.value = 14_318_000;
@@ -121,6 +138,7 @@ fn every_primitive_takes_at_least_a_cycle() {
     on_spe(&Sim::new(qs20()), |spe| {
         let other = SpeId::new(1);
         takes_time(spe, "yield_now", &|| spe.yield_now());
+        takes_time(spe, "yield_ready", &|| spe.yield_ready());
         takes_time(spe, "in_mbox_count", &|| {
             spe.in_mbox_count();
         });

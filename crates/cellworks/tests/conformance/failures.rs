@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::mfc::{ListElement, LsAddr, RawCommand, Tag};
 use cellworks::machine::{
-    Cycles, Machine, Mfc, ModuleId, RunError, SignalRegister, Spe, Wait, Waiting,
+    Cycles, Machine, Mfc, ModuleId, Processor, RunError, SignalRegister, Spe, Wait, Waiting,
 };
 
 use crate::{on_every_machine, spe};
@@ -36,6 +36,7 @@ on_every_machine![
     who_catches_the_cancellation_is_cancelled_again,
     programs_that_never_began_are_dropped,
     a_program_that_yields_for_ever_is_cancelled_with_the_run,
+    what_cancelled_programs_do_is_no_answer_to_the_ppe,
 ];
 
 /// Runs what must end in a deadlock, and gives the report, with locations checked and left out.
@@ -364,6 +365,33 @@ fn a_dead_peer_is_a_deadlock<M: Machine>(machine: &M) {
     });
     let expected = [("the PPE", "room in the inbound mailbox of SPE 1")];
     assert_eq!(deadlock(result), pairs(&expected));
+}
+
+/// Does what the PPE waits for, but only when it is cancelled.
+struct AnswersLate<'a, S: Spe>(&'a S, &'a AtomicU32);
+
+impl<S: Spe> Drop for AnswersLate<'_, S> {
+    fn drop(&mut self) {
+        self.1.store(1, Ordering::Release);
+        self.0.notify(Processor::Ppe);
+    }
+}
+
+fn what_cancelled_programs_do_is_no_answer_to_the_ppe<M: Machine>(machine: &M) {
+    for _ in 0..20 {
+        let answer = AtomicU32::new(0);
+        let result = machine.run(|ppe| {
+            let answer = &answer;
+            drop(ppe.spawn(spe(0), move |spe: &M::Spe| {
+                let _answers = AnswersLate(spe, answer);
+                spe.read_in_mbox();
+            }));
+            ppe.wait_until(&"an answer", &mut || answer.load(Ordering::Acquire) == 1);
+            unreachable!("the run was cancelled");
+        });
+        let waits = deadlock(result);
+        assert!(waits.contains(&("the PPE".to_owned(), "an answer".to_owned())));
+    }
 }
 
 fn a_thread_that_waits_is_named<M: Machine>(machine: &M) {

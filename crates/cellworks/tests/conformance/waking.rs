@@ -17,6 +17,9 @@ on_every_machine![
     what_comes_before_the_deadline_is_seen,
     the_ppe_waits_until_a_deadline,
     who_waits_until_a_deadline_is_no_part_of_a_deadlock,
+    a_destructor_of_a_cancelled_program_can_be_woken,
+    a_computing_thread_lets_those_go_on_that_are_ready,
+    a_thread_without_others_yields_to_nobody,
 ];
 
 const MOMENT: Span = Span::from_femtoseconds(2_000_000_000_000);
@@ -196,4 +199,74 @@ fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: Machine>(machine: &M) 
         })
         .unwrap_err();
     assert!(matches!(error, RunError::Deadlock { .. }), "{error}");
+}
+
+/// Says whom to wake and wakes it, when it is dropped.
+struct WakesItself<'a, S: Spe>(&'a S);
+
+impl<S: Spe> Drop for WakesItself<'_, S> {
+    fn drop(&mut self) {
+        self.0.wake(self.0.sleeper());
+    }
+}
+
+fn a_destructor_of_a_cancelled_program_can_be_woken<M: Machine>(machine: &M) {
+    let result = machine.run(|ppe| {
+        let program = |spe: &M::Spe| {
+            let _wakes = WakesItself(spe);
+            spe.read_in_mbox();
+        };
+        ppe.spawn(spe(0), program).join().unwrap();
+    });
+    assert!(matches!(result, Err(RunError::Deadlock { .. })));
+}
+
+fn a_computing_thread_lets_those_go_on_that_are_ready<M: Machine>(machine: &M) {
+    let program = |spe: &M::Spe| {
+        let log = Cell::new(Vec::new());
+        spe.threads(2, |thread| {
+            for _ in 0..3 {
+                let mut all = log.take();
+                all.push(thread.0);
+                log.set(all);
+                spe.yield_ready();
+            }
+        })
+        .unwrap();
+        log.take()
+    };
+    let log = machine
+        .run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
+        .unwrap();
+    assert_eq!(log, [0, 1, 0, 1, 0, 1]);
+}
+
+fn a_thread_without_others_yields_to_nobody<M: Machine>(machine: &M) {
+    let waits = AtomicBool::new(true);
+    machine
+        .run(|ppe| {
+            let waits = &waits;
+            let computes = move |spe: &M::Spe| {
+                // Others of its SPE that wait are not ready, and other SPEs go on.
+                let done = Cell::new(false);
+                spe.threads(2, |thread| {
+                    if thread.0 == 0 {
+                        spe.wait_until(&"thread 1", &mut || done.get());
+                    } else {
+                        while waits.load(Ordering::Acquire) {
+                            spe.yield_ready();
+                        }
+                        done.set(true);
+                        spe.notify(cellworks::machine::Processor::Spe(spe.id()));
+                    }
+                })
+                .unwrap();
+            };
+            drop(ppe.spawn(spe(0), computes));
+            drop(ppe.spawn(spe(1), move |spe: &M::Spe| {
+                spe.compute(Cycles(1_000));
+                waits.store(false, Ordering::Release);
+            }));
+        })
+        .unwrap();
 }

@@ -1,6 +1,9 @@
 //! What channels and networks promise, each written once and run on every machine.
 
 mod channels;
+mod failures;
+mod named;
+mod processes;
 
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
@@ -19,11 +22,16 @@ fn strict_host() -> Host {
 
 /// A QS22, simulated, with two SPEs of each Cell.
 fn qs22() -> Sim {
+    qs22_with_seed(0)
+}
+
+/// With events of the same instant in another order for each seed.
+fn qs22_with_seed(seed: u64) -> Sim {
     let mut description = Description::built_in("qs22").unwrap();
     for cell in &mut description.cells {
         cell.spes.truncate(SPES / 2);
     }
-    Sim::new(description)
+    Sim::builder(description).seed(seed).build()
 }
 
 /// Runs each case, a function generic over the machine, on every machine.

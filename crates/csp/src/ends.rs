@@ -1,0 +1,200 @@
+//! Ends of channels of every kind, for processes that do not care which.
+
+use crate::alternation::{Alternation, ReadGuard, WriteGuard};
+use crate::channel::{Reach, Reader, Writer};
+use crate::end::{Ended, Unsent};
+use crate::item::Item;
+use crate::place::Place;
+use crate::process::Process;
+
+/// Ends of channels, one or several, that are poisoned together.
+///
+/// Tuples, arrays and vectors of ends are ends too.
+pub trait Ends {
+    /// Poisons them all. What their buffers hold is dropped; [`Reader::poison`] returns it.
+    fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
+}
+
+/// An end to read from: a [`Reader`], for one process or several, shared or local; or one that is borrowed.
+pub trait Input<T: Item>: Ends {
+    /// See [`Reader::read`].
+    ///
+    /// # Errors
+    ///
+    /// [`Ended`] if the channel has ended.
+    #[track_caller]
+    fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended>;
+
+    /// See [`Alternation::read`].
+    fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> ReadGuard<T>
+    where
+        T: 'a;
+}
+
+/// An end to write to: a [`Writer`], for one process or several, shared or local; or one that is borrowed.
+pub trait Output<T: Item>: Ends {
+    /// See [`Writer::write`].
+    ///
+    /// # Errors
+    ///
+    /// [`Unsent`] gives the item back if the channel has ended.
+    #[track_caller]
+    fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>>;
+
+    /// See [`Alternation::write`].
+    fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> WriteGuard<T>
+    where
+        T: 'a;
+}
+
+impl<T: Item, E, R: Reach> Input<T> for Reader<T, E, R> {
+    #[track_caller]
+    #[inline]
+    fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
+        Reader::read(self, process)
+    }
+
+    fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> ReadGuard<T>
+    where
+        T: 'a,
+    {
+        alternation.read(self)
+    }
+}
+
+impl<T: Item, E, R: Reach> Output<T> for Writer<T, E, R> {
+    #[track_caller]
+    #[inline]
+    fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
+        Writer::write(self, process, item)
+    }
+
+    fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> WriteGuard<T>
+    where
+        T: 'a,
+    {
+        alternation.write(self)
+    }
+}
+
+impl<T: Item, I: Input<T>> Input<T> for &mut I {
+    #[track_caller]
+    #[inline]
+    fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
+        (**self).read(process)
+    }
+
+    fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> ReadGuard<T>
+    where
+        T: 'a,
+    {
+        (**self).list(alternation)
+    }
+}
+
+impl<T: Item, O: Output<T>> Output<T> for &mut O {
+    #[track_caller]
+    #[inline]
+    fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
+        (**self).write(process, item)
+    }
+
+    fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> WriteGuard<T>
+    where
+        T: 'a,
+    {
+        (**self).list(alternation)
+    }
+}
+
+impl<T: Item, E, R: Reach> Ends for Reader<T, E, R> {
+    fn poison_all<P: Place>(&mut self, process: &Process<'_, P>) {
+        drop(self.poison(process));
+    }
+}
+
+impl<T: Item, E, R: Reach> Ends for Writer<T, E, R> {
+    fn poison_all<P: Place>(&mut self, process: &Process<'_, P>) {
+        drop(self.poison(process));
+    }
+}
+
+impl<E: Ends + ?Sized> Ends for &mut E {
+    fn poison_all<P: Place>(&mut self, process: &Process<'_, P>) {
+        (**self).poison_all(process);
+    }
+}
+
+impl<E: Ends> Ends for [E] {
+    fn poison_all<P: Place>(&mut self, process: &Process<'_, P>) {
+        self.iter_mut().for_each(|end| end.poison_all(process));
+    }
+}
+
+impl<E: Ends, const N: usize> Ends for [E; N] {
+    fn poison_all<P: Place>(&mut self, process: &Process<'_, P>) {
+        self.as_mut_slice().poison_all(process);
+    }
+}
+
+impl<E: Ends> Ends for Vec<E> {
+    fn poison_all<P: Place>(&mut self, process: &Process<'_, P>) {
+        self.as_mut_slice().poison_all(process);
+    }
+}
+
+macro_rules! tuples {
+    ($($end:ident)*) => {
+        impl<$($end: Ends),*> Ends for ($($end,)*) {
+            fn poison_all<P: Place>(&mut self, process: &Process<'_, P>) {
+                #[allow(non_snake_case, reason = "a variable for each type")]
+                let ($($end,)*) = self;
+                $($end.poison_all(process);)*
+            }
+        }
+    };
+}
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+
+impl<P: Place> Process<'_, P> {
+    /// Runs `body` with `ends`, and poisons them all if it ends because a channel was [poisoned](Ended::Poisoned); so
+    /// poison spreads through a network of such processes. If it ends otherwise they are dropped, as any ends are, which
+    /// closes the channels where they are the last.
+    ///
+    /// What the buffers of the channels hold when they are poisoned is dropped.
+    ///
+    /// ```
+    /// use cellworks_csp::{Ended, Place, Process, Reader, Writer};
+    ///
+    /// fn halves(
+    ///     process: &Process<impl Place>,
+    ///     numbers: Reader<u64>,
+    ///     results: Writer<u64>,
+    /// ) -> Result<(), Ended> {
+    ///     process.spread_poison((numbers, results), |(numbers, results)| {
+    ///         loop {
+    ///             let number = numbers.read(process)?;
+    ///             results.write(process, number / 2)?;
+    ///         }
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What `body` returned.
+    pub fn spread_poison<E: Ends, R>(
+        &self,
+        mut ends: E,
+        body: impl FnOnce(&mut E) -> Result<R, Ended>,
+    ) -> Result<R, Ended> {
+        let result = body(&mut ends);
+        if matches!(result, Err(Ended::Poisoned)) {
+            ends.poison_all(self);
+        }
+        result
+    }
+}

@@ -1,0 +1,46 @@
+//! Which ends the processes of a run had that ended in a deadlock.
+//!
+//! Nothing tells which process has an end that it never used: ends move into processes as other values do. But a deadlock
+//! cancels them all, and while a process unwinds, its ends are dropped on its stack. So what is dropped between the call that
+//! was cancelled and the end of the process was the process's.
+
+use std::cell::{Cell, RefCell};
+
+use crate::core::Side;
+use crate::process::Link;
+
+/// An end, or several of one side, of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Held {
+    pub channel: usize,
+    pub side: Side,
+}
+
+thread_local! {
+    static UNWINDS: Cell<bool> = const { Cell::new(false) };
+    static DROPPED: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Says, when it is dropped, that the call was cancelled in whose frame it is; who returns forgets it.
+pub(crate) struct Cancelled;
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        UNWINDS.set(true);
+    }
+}
+
+/// An end is dropped.
+pub(crate) fn dropped(channel: &dyn Link, side: Side) {
+    if UNWINDS.get() {
+        let channel = channel.address();
+        DROPPED.with_borrow_mut(|dropped| dropped.push(Held { channel, side }));
+    }
+}
+
+/// A process has ended: what it dropped since it was cancelled, if it was. Processes of one OS thread are unwound one after
+/// the other.
+pub(crate) fn take() -> Vec<Held> {
+    UNWINDS.set(false);
+    DROPPED.take()
+}

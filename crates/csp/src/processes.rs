@@ -1,0 +1,543 @@
+//! The standard processes, of which networks are put together.
+//!
+//! ```text
+//!   prefix      ─► [first] ─►        identity    ─► [   ] ─►        delta,           ─►┬─►
+//!   tail        ─► [ -1  ] ─►        successor   ─► [ +1] ─►        parallel_delta     └─►
+//!
+//!   combine,    ─►┬─ [ f ] ─►        mux         ─►┬─►              tee              ─►┬─►
+//!   add         ─►┘                              ─►┘                                   └╌► as long as somebody reads
+//! ```
+//!
+//! Each runs on any processor and with ends of any kind, and goes on until one of its channels ends. If that was poisoned it
+//! [poisons](Process::spread_poison) all others, else it drops them, which closes them; what it held at that time is dropped.
+//!
+//! The first four are Listing 1 of the paper, [`add`] is Listing 2. The numbers from 0 on, as a ring of three of them:
+//!
+//! ```
+//! use cellworks_csp::{Channel, Ended, Network, processes};
+//! use cellworks_machine::{Machine, SpeId};
+//!
+//! fn numbers<M: Machine>(machine: &M, count: usize) -> Vec<u64> {
+//!     let (to_delta, at_delta) = Channel::new().one_to_one();
+//!     let (to_successor, at_successor) = Channel::new().one_to_one();
+//!     let (to_prefix, at_prefix) = Channel::new().one_to_one();
+//!     let (to_main, mut at_main) = Channel::new().one_to_one();
+//!     let mut network = Network::new();
+//!     network.process("prefix", SpeId::new(0), move |process| {
+//!         processes::prefix(process, 0, at_prefix, to_delta)
+//!     });
+//!     network.process("delta", SpeId::new(0), move |process| {
+//!         processes::delta(process, at_delta, to_main, to_successor)
+//!     });
+//!     network.process("successor", SpeId::new(0), move |process| {
+//!         processes::successor(process, at_successor, to_prefix)
+//!     });
+//!     let numbers = network.run_with(machine, |process| {
+//!         let numbers = (0..count).map(|_| at_main.read(process)).collect::<Result<_, Ended>>();
+//!         at_main.poison(process);
+//!         numbers
+//!     });
+//!     numbers.unwrap().unwrap()
+//! }
+//! # assert_eq!(numbers(&cellworks_host::Host::new().unwrap(), 4), [0, 1, 2, 3]);
+//! ```
+
+use std::ops::Add;
+
+use cellworks_machine::{Span, Time};
+
+use crate::alternation::Alternation;
+use crate::end::Ended;
+use crate::ends::{Input, Output};
+use crate::item::Item;
+use crate::place::Place;
+use crate::process::Process;
+
+/// Passes items on (the paper's `delta1`).
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut writer, input) = Channel::new().one_to_one();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// network.process("identity", SpeId::new(0), move |process| {
+///     processes::identity(process, input, output)
+/// });
+/// network.run_with(&host, move |process| {
+///     writer.write(process, "an item").unwrap();
+///     assert_eq!(reader.read(process), Ok("an item"));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn identity<T: Item>(
+    process: &Process<'_, impl Place>,
+    input: impl Input<T>,
+    output: impl Output<T>,
+) -> Result<(), Ended> {
+    map(process, input, output, |item| item)
+}
+
+/// Writes `function` of each item.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut writer, input) = Channel::new().one_to_one();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// network.process("square", SpeId::new(0), move |process| {
+///     processes::map(process, input, output, |number: u64| number * number)
+/// });
+/// network.run_with(&host, move |process| {
+///     writer.write(process, 12).unwrap();
+///     assert_eq!(reader.read(process), Ok(144));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn map<T: Item, U: Item>(
+    process: &Process<'_, impl Place>,
+    input: impl Input<T>,
+    output: impl Output<U>,
+    mut function: impl FnMut(T) -> U,
+) -> Result<(), Ended> {
+    process.spread_poison((input, output), |(input, output)| {
+        loop {
+            let item = input.read(process)?;
+            output.write(process, function(item))?;
+        }
+    })
+}
+
+/// Writes `first`, and then passes items on.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut writer, input) = Channel::new().one_to_one();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// network.process("prefix", SpeId::new(0), move |process| {
+///     processes::prefix(process, 0, input, output)
+/// });
+/// network.run_with(&host, move |process| {
+///     assert_eq!(reader.read(process), Ok(0));
+///     writer.write(process, 1).unwrap();
+///     assert_eq!(reader.read(process), Ok(1));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn prefix<T: Item>(
+    process: &Process<'_, impl Place>,
+    first: T,
+    input: impl Input<T>,
+    output: impl Output<T>,
+) -> Result<(), Ended> {
+    process.spread_poison((input, output), |(input, output)| {
+        output.write(process, first)?;
+        loop {
+            let item = input.read(process)?;
+            output.write(process, item)?;
+        }
+    })
+}
+
+/// Drops the first item, and passes the others on.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut writer, input) = Channel::new().one_to_one();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// network.process("tail", SpeId::new(0), move |process| {
+///     processes::tail(process, input, output)
+/// });
+/// network.run_with(&host, move |process| {
+///     writer.write(process, 0).unwrap();
+///     writer.write(process, 1).unwrap();
+///     assert_eq!(reader.read(process), Ok(1));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn tail<T: Item>(
+    process: &Process<'_, impl Place>,
+    input: impl Input<T>,
+    output: impl Output<T>,
+) -> Result<(), Ended> {
+    process.spread_poison((input, output), |(input, output)| {
+        drop(input.read(process)?);
+        loop {
+            let item = input.read(process)?;
+            output.write(process, item)?;
+        }
+    })
+}
+
+/// Writes each number plus one.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut writer, input) = Channel::new().one_to_one();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// network.process("successor", SpeId::new(0), move |process| {
+///     processes::successor(process, input, output)
+/// });
+/// network.run_with(&host, move |process| {
+///     writer.write(process, 41_u32).unwrap();
+///     assert_eq!(reader.read(process), Ok(42));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn successor<T: Item + Add<Output = T> + From<u8>>(
+    process: &Process<'_, impl Place>,
+    input: impl Input<T>,
+    output: impl Output<T>,
+) -> Result<(), Ended> {
+    map(process, input, output, |number| number + T::from(1))
+}
+
+/// Writes each item to both outputs, to `first` first (the paper's `delta2`).
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut writer, input) = Channel::new().one_to_one();
+/// let (first, mut one) = Channel::new().one_to_one();
+/// let (second, mut other) = Channel::new().one_to_one();
+/// network.process("delta", SpeId::new(0), move |process| {
+///     processes::delta(process, input, first, second)
+/// });
+/// network.run_with(&host, move |process| {
+///     writer.write(process, 'a').unwrap();
+///     assert_eq!((one.read(process), other.read(process)), (Ok('a'), Ok('a')));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn delta<T: Item + Clone>(
+    process: &Process<'_, impl Place>,
+    input: impl Input<T>,
+    first: impl Output<T>,
+    second: impl Output<T>,
+) -> Result<(), Ended> {
+    process.spread_poison((input, first, second), |(input, first, second)| {
+        loop {
+            let item = input.read(process)?;
+            first.write(process, item.clone())?;
+            second.write(process, item)?;
+        }
+    })
+}
+
+/// Writes each item to both outputs, in whichever order they are read.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut writer, input) = Channel::new().one_to_one();
+/// let (first, mut one) = Channel::new().one_to_one();
+/// let (second, mut other) = Channel::new().one_to_one();
+/// network.process("delta", SpeId::new(0), move |process| {
+///     processes::parallel_delta(process, input, first, second)
+/// });
+/// network.run_with(&host, move |process| {
+///     writer.write(process, 'a').unwrap();
+///     // With `delta` this would wait for ever: the other one has to be read first.
+///     assert_eq!((other.read(process), one.read(process)), (Ok('a'), Ok('a')));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn parallel_delta<T: Item + Clone>(
+    process: &Process<'_, impl Place>,
+    input: impl Input<T>,
+    first: impl Output<T>,
+    second: impl Output<T>,
+) -> Result<(), Ended> {
+    process.spread_poison((input, first, second), |(input, first, second)| {
+        let mut either = Alternation::fair();
+        let (first, second) = (first.list(&mut either), second.list(&mut either));
+        loop {
+            let item = input.read(process)?;
+            either.offer(process, &first, item.clone());
+            either.offer(process, &second, item);
+            either.select(process)?;
+            either.select(process)?;
+        }
+    })
+}
+
+/// Reads an item of each input, in whichever order they come, and writes `function` of the two.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut counts, left) = Channel::new().one_to_one::<u32>();
+/// let (mut words, right) = Channel::new().one_to_one::<&str>();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// network.process("repeat", SpeId::new(0), move |process| {
+///     processes::combine(process, left, right, output, |count, word| word.repeat(count as usize))
+/// });
+/// network.run_with(&host, move |process| {
+///     words.write(process, "ab").unwrap();
+///     counts.write(process, 3).unwrap();
+///     assert_eq!(reader.read(process), Ok("ababab".to_owned()));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn combine<A: Item, B: Item, T: Item>(
+    process: &Process<'_, impl Place>,
+    left: impl Input<A>,
+    right: impl Input<B>,
+    output: impl Output<T>,
+    mut function: impl FnMut(A, B) -> T,
+) -> Result<(), Ended> {
+    process.spread_poison((left, right, output), |(left, right, output)| {
+        // As in Listing 2.
+        let mut either = Alternation::priority();
+        let (left, right) = (left.list(&mut either), right.list(&mut either));
+        loop {
+            let is_left = either.select(process)? == left;
+            either.when(&left, !is_left);
+            either.when(&right, is_left);
+            either.select(process)?;
+            either.when(&left, true);
+            either.when(&right, true);
+            let (a, b) = (either.take(process, &left), either.take(process, &right));
+            output.write(process, function(a, b))?;
+        }
+    })
+}
+
+/// Reads a number of each input, in whichever order they come, and writes their sum (Listing 2 of the paper).
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut some, left) = Channel::new().one_to_one();
+/// let (mut others, right) = Channel::new().one_to_one();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// network.process("add", SpeId::new(0), move |process| {
+///     processes::add(process, left, right, output)
+/// });
+/// network.run_with(&host, move |process| {
+///     others.write(process, 40_u64).unwrap();
+///     some.write(process, 2).unwrap();
+///     assert_eq!(reader.read(process), Ok(42));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn add<T: Item + Add<Output = T>>(
+    process: &Process<'_, impl Place>,
+    left: impl Input<T>,
+    right: impl Input<T>,
+    output: impl Output<T>,
+) -> Result<(), Ended> {
+    combine(process, left, right, output, T::add)
+}
+
+/// Passes items on, and writes a copy of each to `side`, for as long as that does not end: for an observer that may go.
+///
+/// It waits until the observer has read; with a [buffer](crate::Channel::buffered) it need not.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut writer, input) = Channel::new().one_to_one();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// let (side, mut observer) = Channel::new().buffered(4).one_to_one();
+/// network.process("tee", SpeId::new(0), move |process| {
+///     processes::tee(process, input, output, side)
+/// });
+/// network.run_with(&host, move |process| {
+///     writer.write(process, 1).unwrap();
+///     assert_eq!((reader.read(process), observer.read(process)), (Ok(1), Ok(1)));
+///     drop(observer);
+///     writer.write(process, 2).unwrap();
+///     assert_eq!(reader.read(process), Ok(2));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How the input or the output ended: always.
+pub fn tee<T: Item + Clone>(
+    process: &Process<'_, impl Place>,
+    input: impl Input<T>,
+    output: impl Output<T>,
+    side: impl Output<T>,
+) -> Result<(), Ended> {
+    process.spread_poison((input, output, side), |(input, output, side)| {
+        let mut is_observed = true;
+        loop {
+            let item = input.read(process)?;
+            let copy = is_observed.then(|| item.clone());
+            output.write(process, item)?;
+            if let Some(copy) = copy {
+                is_observed = side.write(process, copy).is_ok();
+            }
+        }
+    })
+}
+
+/// Passes on the items of all inputs, fairly: an item waits for one of each other input at most.
+///
+/// An input that is closed is left out; the process ends when all are, or when one is poisoned.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Ended, Network, processes};
+/// # use cellworks_machine::SpeId;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (mut some, left) = Channel::new().buffered(2).one_to_one();
+/// let (mut others, right) = Channel::new().buffered(2).one_to_one();
+/// let (output, mut reader) = Channel::new().one_to_one();
+/// network.process("mux", SpeId::new(0), move |process| {
+///     processes::mux(process, vec![left, right], output)
+/// });
+/// network.run_with(&host, move |process| {
+///     some.write(process, 1).unwrap();
+///     drop(some);
+///     assert_eq!(reader.read(process), Ok(1));
+///     others.write(process, 2).unwrap();
+///     drop(others);
+///     assert_eq!(reader.read(process), Ok(2));
+///     assert_eq!(reader.read(process), Err(Ended::Closed));
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Errors
+///
+/// How a channel ended: always.
+pub fn mux<T: Item, I: Input<T>>(
+    process: &Process<'_, impl Place>,
+    inputs: Vec<I>,
+    output: impl Output<T>,
+) -> Result<(), Ended> {
+    process.spread_poison((inputs, output), |(inputs, output)| {
+        let mut any = Alternation::fair();
+        let guards: Vec<_> = inputs
+            .iter_mut()
+            .map(|input| input.list(&mut any))
+            .collect();
+        let mut open = guards.len();
+        while open > 0 {
+            match any.select(process) {
+                Ok(chosen) => {
+                    let item = any.take(process, &guards[chosen.index()]);
+                    output.write(process, item)?;
+                }
+                Err(error) if error.ended == Ended::Closed => {
+                    any.when(&guards[error.guard.index()], false);
+                    open -= 1;
+                }
+                Err(error) => return Err(error.ended),
+            }
+        }
+        Err(Ended::Closed)
+    })
+}
+
+/// Writes the time every `period`, counted from when it started. A time at which it still waited for its reader is left
+/// out.
+///
+/// It finds out that nobody reads any more when it writes next, so it may outlive its reader by a period. A network with a
+/// timer that waits for its time is not in a deadlock.
+///
+/// ```
+/// # use cellworks_csp::{Channel, Network, processes};
+/// # use cellworks_machine::{Span, SpeId, Time};
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # let mut network = Network::new();
+/// let (output, mut ticks) = Channel::new().one_to_one::<Time>();
+/// let period = Span::from_nanoseconds(1_000);
+/// network.process("timer", SpeId::new(0), move |process| {
+///     processes::timer(process, period, output)
+/// });
+/// network.run_with(&host, move |process| {
+///     let first = ticks.read(process).unwrap();
+///     let second = ticks.read(process).unwrap();
+///     assert!(second > first);
+/// })
+/// # .unwrap();
+/// ```
+///
+/// # Panics
+///
+/// If `period` is zero.
+///
+/// # Errors
+///
+/// How the channel ended: always.
+pub fn timer(
+    process: &Process<'_, impl Place>,
+    period: Span,
+    output: impl Output<Time>,
+) -> Result<(), Ended> {
+    assert!(
+        period > Span::default(),
+        "a timer needs a period, and was given none"
+    );
+    process.spread_poison(output, |output| {
+        let (start, period) = (process.now(), period.as_femtoseconds());
+        loop {
+            let periods = process.now().since(start).as_femtoseconds() / period;
+            process.sleep_until(start + Span::from_femtoseconds((periods + 1) * period));
+            output.write(process, process.now())?;
+        }
+    })
+}

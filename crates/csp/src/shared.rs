@@ -1,0 +1,54 @@
+//! What the processes of a network share.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use cellworks_machine::{Payload, SpeId, StackError};
+
+use crate::named::{NamedError, Names};
+use crate::waits::Waits;
+
+#[derive(Default)]
+pub(crate) struct Shared {
+    processes: AtomicU32,
+    pub waits: Waits,
+    pub names: Names,
+    failure: Mutex<Option<Failure>>,
+}
+
+/// What went wrong first.
+pub(crate) enum Failure {
+    /// The stack of a process found no room: the group did not start.
+    NoRoom {
+        process: String,
+        processes: usize,
+        fit: usize,
+        source: StackError,
+    },
+    /// A named channel was misused.
+    Named(NamedError),
+    /// A process on an SPE panicked.
+    Panic {
+        process: String,
+        at: SpeId,
+        payload: Payload,
+    },
+}
+
+impl Shared {
+    /// The number of the next process that starts.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.processes.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Something went wrong. Only what does so first is remembered, as the rest may follow from it.
+    pub(crate) fn fail(&self, failure: Failure) {
+        let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(failure);
+    }
+
+    pub(crate) fn take_failure(&self) -> Option<Failure> {
+        let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take()
+    }
+}

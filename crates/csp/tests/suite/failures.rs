@@ -1,0 +1,710 @@
+//! How networks fail: deadlocks are reported, and nothing else is; panics and full local stores name the process.
+
+use cellworks_csp::{
+    Alternation, Channel, Deadlock, Ended, Network, NetworkError, Reader, Writer, processes,
+};
+use cellworks_machine::{Cycles, Machine, Processor, Span, Spe};
+
+use crate::{on_every_machine, spe};
+
+on_every_machine![
+    two_readers_wait_for_each_other,
+    two_writers_wait_for_each_other,
+    a_cycle_of_four_is_named_in_order,
+    who_waits_for_the_cycle_is_named_apart,
+    alternations_wait_for_each_other,
+    a_cycle_goes_through_one_of_several_guards,
+    a_process_waits_for_itself,
+    local_channels_are_in_cycles,
+    the_main_process_is_in_a_cycle,
+    a_main_process_that_unwraps_is_in_the_deadlock,
+    an_end_that_nobody_uses_is_waited_for,
+    an_end_is_left_over,
+    a_channel_is_never_created,
+    an_end_that_nobody_took_is_waited_for,
+    a_process_waits_for_something_else,
+    destructors_of_cancelled_processes_do_not_wait,
+    a_slow_network_is_no_deadlock,
+    a_time_out_is_no_deadlock,
+    a_timer_is_no_deadlock,
+    a_panic_names_its_process,
+    a_panic_ends_the_others,
+    a_panic_of_one_of_several_processes_names_it,
+    a_panic_comes_before_that_of_the_main_process,
+    a_panic_of_the_main_process_names_it,
+    a_payload_goes_on,
+];
+
+/// The deadlock in which a network ends.
+fn deadlock<M: Machine>(machine: &M, network: Network<'_, M>) -> Deadlock {
+    match network.run(machine) {
+        Err(NetworkError::Deadlock(deadlock)) => deadlock,
+        other => panic!("a deadlock is an error, not {other:?}"),
+    }
+}
+
+/// The report of a deadlock, without the numbers of lines in this file.
+fn report(deadlock: &Deadlock) -> String {
+    let text = deadlock.to_string();
+    let mut parts = text.split("failures.rs:");
+    let mut short = parts.next().unwrap().to_owned();
+    for part in parts {
+        short += "failures.rs";
+        short += part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+    }
+    short.replace("crates/csp/tests/suite/", "")
+}
+
+fn two_readers_wait_for_each_other<M: Machine>(machine: &M) {
+    let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+    let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
+    let mut network = Network::new();
+    // Neither has ever written.
+    let line = line!() + 2;
+    network.process("left", spe(0), move |process| {
+        at_b.read(process)?;
+        Ok(a.write(process, 1)?)
+    });
+    network.process("right", spe(1), move |process| {
+        at_a.read(process)?;
+        Ok(b.write(process, 1)?)
+    });
+    let deadlock = deadlock(machine, network);
+    let text = report(&deadlock);
+    assert!(
+        text.starts_with(
+            "deadlock: these two processes wait for each other\n  \
+             the process `left` waits to read the channel `b` at failures.rs\n  \
+             the process `right` waits to read the channel `a` at failures.rs"
+        ),
+        "{text}"
+    );
+    assert!(deadlock.outside.is_empty(), "{text}");
+    let left = &deadlock.cycle[0];
+    assert_eq!((left.process.as_str(), left.at.line()), ("left", line));
+    assert_eq!(left.operations, ["to read the channel `b`"]);
+    assert!(deadlock.others.is_empty(), "{text}");
+}
+
+fn two_writers_wait_for_each_other<M: Machine>(machine: &M) {
+    let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+    let (mut b, mut at_b) = Channel::new().buffered(2).named("b").one_to_one::<u8>();
+    let mut network = Network::new();
+    network.process("left", spe(0), move |process| {
+        a.write(process, 1)?;
+        at_b.read(process).map(drop)
+    });
+    network.process("right", spe(0), move |process| {
+        (0..3).try_for_each(|item| b.write(process, item))?;
+        at_a.read(process).map(drop)
+    });
+    let text = report(&deadlock(machine, network));
+    assert!(
+        text.starts_with(
+            "deadlock: these two processes wait for each other\n  \
+             the process `left` waits to write to the channel `a` at failures.rs\n  \
+             the process `right` waits to write to the channel `b` at failures.rs"
+        ),
+        "{text}"
+    );
+}
+
+/// Four processes, of which each reads before it writes to the next one; `others` look on.
+fn ring<M: Machine>(network: &mut Network<'_, M>) {
+    let (writers, mut readers): (Vec<_>, Vec<_>) = (0..4)
+        .map(|index| Channel::new().named(format!("{index}")).one_to_one::<u8>())
+        .unzip();
+    // The writer to channel 0 reads channel 1, and so on.
+    readers.rotate_left(1);
+    for (index, (writer, reader)) in writers.into_iter().zip(readers).enumerate() {
+        network.process(format!("writer of {index}"), spe(index as u16), |process| {
+            processes::identity(process, reader, writer)
+        });
+    }
+}
+
+fn a_cycle_of_four_is_named_in_order<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    ring(&mut network);
+    let deadlock = deadlock(machine, network);
+    let mut names: Vec<_> = deadlock
+        .cycle
+        .iter()
+        .map(|stuck| stuck.process.as_str())
+        .collect();
+    let first = names.iter().position(|name| *name == "writer of 0");
+    names.rotate_left(first.unwrap());
+    assert_eq!(
+        names,
+        ["writer of 0", "writer of 1", "writer of 2", "writer of 3"]
+    );
+    let text = report(&deadlock);
+    assert!(
+        text.starts_with(
+            "deadlock: each of these processes waits for the next one, and the last one for the first\n"
+        ),
+        "{text}"
+    );
+    // The call that waits is that of the standard process.
+    assert!(
+        text.contains("waits to read the channel `1` at crates/csp/src/processes.rs:"),
+        "{text}"
+    );
+}
+
+fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
+    let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+    let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
+    let (mut c, mut at_c) = Channel::new().named("c").one_to_one::<u8>();
+    let mut network = Network::new();
+    // The first by its number, perhaps: a search for a cycle that began here must find the one further on.
+    network.process("bystander", spe(0), move |process| {
+        at_c.read(process).map(drop)
+    });
+    network.process("left", spe(1), move |process| {
+        let item = at_b.read(process)?;
+        c.write(process, item)?;
+        Ok(a.write(process, item)?)
+    });
+    network.process("right", spe(2), move |process| {
+        at_a.read(process)?;
+        Ok(b.write(process, 1)?)
+    });
+    let text = report(&deadlock(machine, network));
+    assert!(
+        text.starts_with("deadlock: these two processes wait for each other\n  the process `"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "\nbesides,\n  the process `bystander` waits to read the channel `c` at failures.rs"
+        ),
+        "{text}"
+    );
+}
+
+fn alternations_wait_for_each_other<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (a, at_a) = Channel::new().named("a").one_to_one::<u8>();
+    let (b, at_b) = Channel::new().named("b").one_to_one::<u8>();
+    // Both read; nobody offers anything.
+    let side = |mut reader: Reader<u8>, mut writer: Writer<u8>| {
+        move |process: &cellworks_csp::Process<'_, M::Spe>| {
+            let mut either = Alternation::fair();
+            let _read = either.read(&mut reader);
+            let _write = either.write(&mut writer);
+            either.select(process)?;
+            Ok(())
+        }
+    };
+    network.process("left", spe(0), side(at_b, a));
+    network.process("right", spe(1), side(at_a, b));
+    let text = report(&deadlock(machine, network));
+    assert!(
+        text.starts_with(
+            "deadlock: these two processes wait for each other\n  \
+             the process `left` waits to read the channel `b` at failures.rs\n  \
+             the process `right` waits to read the channel `a` at failures.rs"
+        ),
+        "{text}"
+    );
+}
+
+fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
+    let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+    let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
+    let (mut unused, mut at_unused) = Channel::new().named("unused").one_to_one::<u8>();
+    let mut network = Network::new();
+    network.process("alternating", spe(0), move |process| {
+        let mut either = Alternation::priority();
+        let offered = either.write(&mut unused);
+        either.offer(process, &offered, 1);
+        either.read(&mut at_b);
+        either.select(process)?;
+        Ok(a.write(process, 1)?)
+    });
+    network.process("plain", spe(1), move |process| {
+        at_a.read(process)?;
+        Ok(b.write(process, 1)?)
+    });
+    let result = network.run_with(machine, |process| {
+        // Holds an end that it does not use, while it waits for the others.
+        let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
+        let _ = at_never.read(process);
+        at_unused.read(process)
+    });
+    let Err(NetworkError::Deadlock(deadlock)) = result else {
+        panic!("a deadlock is an error");
+    };
+    let text = report(&deadlock);
+    assert!(
+        text.contains(
+            "the process `alternating` waits to write to the channel `unused` (which no process has read), \
+             or to read the channel `b` at failures.rs"
+        ),
+        "{text}"
+    );
+}
+
+fn a_process_waits_for_itself<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    network.process("lonely", spe(3), |process| {
+        let (mut writer, _reader) = Channel::new().one_to_one::<u8>();
+        Ok(writer.write(process, 1)?)
+    });
+    let text = report(&deadlock(machine, network));
+    assert!(
+        text.starts_with(
+            "deadlock: this process waits for itself\n  \
+             the process `lonely` waits to write to the channel made at failures.rs at failures.rs"
+        ),
+        "{text}"
+    );
+}
+
+fn local_channels_are_in_cycles<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    network.group(spe(1), |group| {
+        let (mut a, mut at_a) = Channel::local().named("a").one_to_one::<u8>();
+        let (mut b, mut at_b) = Channel::local().named("b").one_to_one::<u8>();
+        group.process("left", move |process| {
+            at_b.read(process)?;
+            Ok(a.write(process, 1)?)
+        });
+        group.process("right", move |process| {
+            at_a.read(process)?;
+            Ok(b.write(process, 1)?)
+        });
+    });
+    let deadlock = deadlock(machine, network);
+    assert_eq!(deadlock.cycle.len(), 2, "{deadlock}");
+    assert!(deadlock.outside.is_empty(), "{deadlock}");
+}
+
+fn the_main_process_is_in_a_cycle<M: Machine>(machine: &M) {
+    let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+    let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
+    let mut network = Network::new();
+    network.process("other", spe(0), move |process| {
+        at_a.read(process)?;
+        Ok(b.write(process, 1)?)
+    });
+    let result = network.run_with(machine, move |process| {
+        at_b.read(process)?;
+        Ok::<_, Ended>(a.write(process, 1)?)
+    });
+    let Err(NetworkError::Deadlock(deadlock)) = result else {
+        panic!("a deadlock is an error");
+    };
+    let text = report(&deadlock);
+    let mut names: Vec<_> = deadlock
+        .cycle
+        .iter()
+        .map(|stuck| stuck.process.as_str())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["main", "other"], "{text}");
+    assert!(
+        text.contains("the process `main` waits to read the channel `b` at failures.rs"),
+        "{text}"
+    );
+    assert!(
+        deadlock.others.is_empty() && deadlock.outside.is_empty(),
+        "{text}"
+    );
+}
+
+/// When the others are cancelled their channels are closed, which must not be an answer to the main process.
+fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
+    for _ in 0..20 {
+        let (a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+        let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
+        let mut network = Network::new();
+        network.process("other", spe(0), move |process| {
+            let _a = a;
+            at_never.read(process).map(drop)
+        });
+        let result = network.run_with(machine, |process| at_a.read(process).unwrap());
+        let text = result.unwrap_err().to_string();
+        assert!(text.starts_with("deadlock: "), "{text}");
+        assert!(
+            text.contains("the process `main` waits to read the channel `a` at "),
+            "{text}"
+        );
+    }
+}
+
+fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
+    let (_writer, mut reader) = Channel::new().named("a").one_to_one::<u8>();
+    let mut network = Network::new();
+    network.process("reader", spe(0), |process| reader.read(process).map(drop));
+    let text = report(&deadlock(machine, network));
+    assert!(
+        text.starts_with(
+            "deadlock: every process waits, and nobody is left who could go on\n  \
+             the process `reader` waits to read the channel `a` (which no process has written to) at failures.rs"
+        ),
+        "{text}"
+    );
+}
+
+fn an_end_is_left_over<M: Machine>(machine: &M) {
+    let (results, mut at_results) = Channel::new().named("results").any_to_one::<u8>();
+    let mut network = Network::new();
+    for worker in 0..2 {
+        let mut results = results.clone();
+        network.process(format!("worker {worker}"), spe(worker), move |process| {
+            Ok(results.write(process, 1)?)
+        });
+    }
+    // `results` should have been dropped.
+    let result = network.run_with(machine, |process| while at_results.read(process).is_ok() {});
+    let text = result.unwrap_err().to_string();
+    let expected = "the process `main` waits to read the channel `results` (whose writers have ended, but an end for \
+                    another was not dropped) at ";
+    assert!(text.contains(expected), "{text}");
+    drop(results);
+}
+
+fn a_channel_is_never_created<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    network.process("reader", spe(0), |process| {
+        process
+            .reader::<u8, cellworks_csp::One>(7)?
+            .read(process)
+            .map(drop)
+    });
+    let text = report(&deadlock(machine, network));
+    assert!(
+        text.starts_with(
+            "deadlock: every process waits, and nobody is left who could go on\n  \
+             the process `reader` waits for the channel 7 to be created at failures.rs"
+        ),
+        "{text}"
+    );
+}
+
+fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    network.process("reader", spe(0), |process| {
+        process.create(7, Channel::new().named("numbers").one_to_one::<u8>())?;
+        let mut reader: Reader<u8> = process.reader(7)?;
+        reader.read(process).map(drop)
+    });
+    let text = report(&deadlock(machine, network));
+    assert!(
+        text.contains(
+            "the process `reader` waits to read the channel 7, `numbers` (which no process has written to) at failures.rs"
+        ),
+        "{text}"
+    );
+}
+
+fn a_process_waits_for_something_else<M: Machine>(machine: &M) {
+    let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+    let mut network = Network::<M>::new();
+    network.process("mailbox", spe(0), move |process| {
+        process.place().read_in_mbox();
+        Ok(a.write(process, 1)?)
+    });
+    network.process("reader", spe(1), move |process| {
+        at_a.read(process).map(drop)
+    });
+    let deadlock = deadlock(machine, network);
+    let text = report(&deadlock);
+    assert!(
+        text.contains("the process `reader` waits to read the channel `a`"),
+        "{text}"
+    );
+    assert!(
+        text.contains("SPE 0 waits for a word in its inbound mailbox at failures.rs"),
+        "{text}"
+    );
+}
+
+/// Uses a channel when it is dropped, as a process may that says farewell.
+struct Farewell<'a, 'b, P: cellworks_csp::Place>(
+    &'a cellworks_csp::Process<'b, P>,
+    Writer<u8>,
+    Reader<u8>,
+);
+
+impl<P: cellworks_csp::Place> Drop for Farewell<'_, '_, P> {
+    fn drop(&mut self) {
+        assert_eq!(self.1.write(self.0, 1).unwrap_err().item, 1);
+        assert_eq!(self.2.read(self.0), Err(Ended::Closed));
+        let error = self.0.reader::<u8, cellworks_csp::One>(1).unwrap_err();
+        assert_eq!(error.mistake(), &cellworks_csp::Mistake::NotCreated);
+    }
+}
+
+fn destructors_of_cancelled_processes_do_not_wait<M: Machine>(machine: &M) {
+    let (farewells, _at_farewells) = Channel::new().one_to_one::<u8>();
+    let (_answer, answers) = Channel::new().one_to_one::<u8>();
+    let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
+    let mut network = Network::new();
+    network.process("polite", spe(0), move |process| {
+        let _farewell = Farewell(process, farewells, answers);
+        at_never.read(process).map(drop)
+    });
+    let text = report(&deadlock(machine, network));
+    let expected = "the process `polite` waits to read the channel `never` (which no process has written to) at failures.rs";
+    assert!(text.contains(expected), "{text}");
+}
+
+fn a_slow_network_is_no_deadlock<M: Machine>(machine: &M) {
+    let (mut results, mut at_results) = Channel::new().one_to_one();
+    let (mut requests, mut at_requests) = Channel::new().one_to_one::<u64>();
+    let mut network = Network::<M>::new();
+    network.process("slow", spe(0), move |process| {
+        let steps = at_requests.read(process)?;
+        let mut sum = 0_u64;
+        for step in 0..steps {
+            process.place().compute(Cycles(10_000_000));
+            sum = std::hint::black_box(sum ^ (0..100_000).fold(step, |x, y| x.rotate_left(1) ^ y));
+            if step % 100 == 0 {
+                process.yield_ready();
+            }
+        }
+        Ok(results.write(process, sum)?)
+    });
+    // Everybody else waits, for longer than anything spins.
+    let sum = network.run_with(machine, |process| {
+        requests.write(process, 500)?;
+        at_results.read(process)
+    });
+    sum.unwrap().unwrap();
+}
+
+const LONG: Span = Span::from_nanoseconds(30_000_000);
+
+fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
+    let (mut a, mut at_a) = Channel::new().one_to_one::<u8>();
+    let mut network = Network::new();
+    network.process("patient", spe(0), move |process| {
+        at_a.read(process).map(drop)
+    });
+    let (_never, mut at_never) = Channel::new().one_to_one::<u8>();
+    let chosen = network.run_with(machine, move |process| {
+        let mut either = Alternation::fair();
+        let read = either.read(&mut at_never);
+        let chosen = either.select_until(process, process.now() + LONG);
+        let is_none = chosen.unwrap().is_none();
+        // And without a guard.
+        either.when(&read, false);
+        let until = process.now() + LONG;
+        assert!(either.select_until(process, until).unwrap().is_none());
+        assert!(process.now() >= until);
+        a.write(process, 1).unwrap();
+        is_none
+    });
+    assert!(chosen.unwrap());
+}
+
+fn a_timer_is_no_deadlock<M: Machine>(machine: &M) {
+    let (ticks, mut at_ticks) = Channel::new().one_to_one();
+    let (mut a, mut at_a) = Channel::new().one_to_one::<u8>();
+    let mut network = Network::new();
+    network.process("timer", spe(0), |process| {
+        processes::timer(process, LONG, ticks)
+    });
+    network.process("ticked", spe(1), move |process| {
+        at_ticks.read(process)?;
+        at_ticks.poison(process);
+        Ok(a.write(process, 1)?)
+    });
+    let read = network.run_with(machine, |process| at_a.read(process));
+    assert_eq!(read.unwrap(), Ok(1));
+}
+
+/// What a network says in which a process panicked.
+fn panic_of<M: Machine, R>(
+    machine: &M,
+    network: Network<'_, M>,
+    main: impl FnOnce() -> R,
+) -> String {
+    let result = network.run_with(machine, |_| main());
+    let Err(NetworkError::Panic {
+        process,
+        at,
+        payload,
+    }) = result.map(drop)
+    else {
+        panic!("a panic is an error");
+    };
+    let text = payload.downcast_ref::<&str>().unwrap();
+    format!("{process}, {at}: {text}")
+}
+
+fn a_panic_names_its_process<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    network.process("innocent", spe(0), |_| Ok(()));
+    network.process("guilty", spe(2), |_| panic!("a test"));
+    let error = network.run(machine).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the process `guilty` panicked on SPE 2: a test"
+    );
+    assert_eq!(format!("{error:?}"), error.to_string());
+}
+
+fn a_panic_ends_the_others<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (writer, mut reader) = Channel::new().one_to_one::<u32>();
+    let (output, mut results) = Channel::new().one_to_one::<u32>();
+    network.process("guilty", spe(0), move |process| {
+        let mut writer = writer;
+        writer.write(process, 1)?;
+        panic!("a test");
+    });
+    network.process("identity", spe(1), move |process| {
+        let mut output = output;
+        loop {
+            let item = reader.read(process)?;
+            output.write(process, item)?;
+        }
+    });
+    let result = network.run_with(machine, |process| {
+        let read = (results.read(process), results.read(process));
+        assert_eq!(read, (Ok(1), Err(Ended::Closed)));
+    });
+    let error = result.unwrap_err().to_string();
+    assert_eq!(error, "the process `guilty` panicked on SPE 0: a test");
+}
+
+fn a_panic_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
+    network.process("waiting", spe(1), move |process| {
+        at_a.read(process).map(drop)
+    });
+    network.process("guilty", spe(1), move |process| {
+        let _end = &mut a;
+        process.yield_now();
+        panic!("a test")
+    });
+    network.process("innocent", spe(1), |_| Ok(()));
+    assert_eq!(panic_of(machine, network, || ()), "guilty, SPE 1: a test");
+}
+
+fn a_panic_comes_before_that_of_the_main_process<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (writer, mut reader) = Channel::new().one_to_one::<u32>();
+    network.process("first", spe(1), move |process| {
+        let _end = writer;
+        process.yield_now();
+        panic!("the reason")
+    });
+    let result = network.run_with(machine, |process| reader.read(process).unwrap());
+    let error = result.unwrap_err().to_string();
+    assert_eq!(error, "the process `first` panicked on SPE 1: the reason");
+}
+
+fn a_panic_of_the_main_process_names_it<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (_writer, mut reader) = Channel::new().one_to_one::<u32>();
+    network.process("waiting", spe(1), move |process| {
+        reader.read(process).map(drop)
+    });
+    let result = network.run_with(machine, |_| panic!("a {}", "test"));
+    let error: NetworkError = result.unwrap_err();
+    assert!(matches!(
+        &error,
+        NetworkError::Panic {
+            at: Processor::Ppe,
+            ..
+        }
+    ));
+    assert_eq!(
+        error.to_string(),
+        "the process `main` panicked on the PPE: a test"
+    );
+}
+
+fn a_payload_goes_on<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    network.process("guilty", spe(0), |_| std::panic::panic_any(42_u32));
+    let error = network.run(machine).unwrap_err();
+    assert!(error.to_string().ends_with("(a payload that is not text)"));
+    let resumed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| error.resume()));
+    assert_eq!(resumed.unwrap_err().downcast_ref(), Some(&42_u32));
+}
+
+/// 80 stacks of 4 KB, in a local store of 256 KB.
+fn check_no_room<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (writer, mut reader) = Channel::new().any_to_one::<usize>();
+    for index in 0..80 {
+        let mut writer = writer.clone();
+        network.process(format!("number {index}"), spe(2), move |process| {
+            Ok(writer.write(process, index)?)
+        });
+    }
+    drop(writer);
+    let mut ran = None;
+    let result = network.run_with(machine, |process| ran = reader.read(process).ok());
+    assert_eq!(ran, None, "all processes of an SPE run, or none");
+    let error = result.unwrap_err();
+    let NetworkError::NoRoom { fit, processes, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!((10..70).contains(fit) && *processes == 80, "{error}");
+    let expected = format!(
+        "SPE 2 cannot run its 80 processes side by side: its local store has room for the stacks of {fit}, and not for that \
+         of `number {fit}`; place some elsewhere, or give them smaller stacks by `process_with_stack`"
+    );
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn stacks_need_local_store_on_a_strict_host() {
+    check_no_room(&crate::strict_host());
+}
+
+#[test]
+fn stacks_need_local_store_on_a_qs22() {
+    check_no_room(&crate::qs22());
+}
+
+fn check_small_stacks<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (writer, mut reader) = Channel::new().any_to_one::<usize>();
+    network.group(spe(0), move |group| {
+        for index in 0..80 {
+            let mut writer = writer.clone();
+            group.process_with_stack(format!("number {index}"), 1_024, move |process| {
+                Ok(writer.write(process, index)?)
+            });
+        }
+    });
+    let count = network.run_with(machine, |process| {
+        std::iter::from_fn(|| reader.read(process).ok()).count()
+    });
+    assert_eq!(count.unwrap(), 80);
+}
+
+#[test]
+fn small_stacks_fit() {
+    check_small_stacks(&crate::strict_host());
+    check_small_stacks(&crate::qs22());
+}
+
+#[test]
+#[should_panic(expected = "a process was placed on SPE 4, but ")]
+fn a_process_needs_an_spe() {
+    let mut network = Network::new();
+    network.process("lost", spe(4), |_| Ok(()));
+    let _ = network.run(&crate::host());
+}
+
+#[test]
+fn a_deadlock_is_the_same_under_every_schedule() {
+    for seed in 1..=100 {
+        let machine = crate::qs22_with_seed(seed);
+        two_readers_wait_for_each_other(&machine);
+        a_cycle_of_four_is_named_in_order(&machine);
+        who_waits_for_the_cycle_is_named_apart(&machine);
+        an_end_is_left_over(&machine);
+        a_panic_ends_the_others(&machine);
+    }
+}
