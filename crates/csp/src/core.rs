@@ -28,6 +28,7 @@ use crate::sync::{Arc, AtomicU32, Ordering};
 use crate::waker::{Waker, Woken};
 
 /// A channel.
+#[repr(C, align(64))]
 pub(crate) struct Core<T, L> {
     lock: L,
     state: UnsafeCell<State<T>>,
@@ -40,21 +41,24 @@ unsafe impl<T: Send, L: Sync> Sync for Core<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for Core<T, L> {}
 
-/// What the lock protects.
+/// What the lock protects. What changes all the time comes first, as two processors hand it to each other.
+#[repr(C)]
 pub(crate) struct State<T> {
+    /// A rendezvous without guards that has not ended: nothing has to be looked at but who waits.
+    is_plain: bool,
     ended: Option<Ended>,
+    /// The processes that used the channel last, by their numbers, for the report of a deadlock.
+    pub(crate) last_reader: Option<u32>,
+    pub(crate) last_writer: Option<u32>,
+    readers: Queue<T>,
+    writers: Queue<T>,
     /// How many items it takes before somebody has to read one.
     capacity: usize,
     buffer: VecDeque<Parcel<T>>,
-    readers: Queue<T>,
-    writers: Queue<T>,
     read_guards: Vec<Arc<Guard<T>>>,
     write_guards: Vec<Arc<Guard<T>>>,
     reader_ends: usize,
     writer_ends: usize,
-    /// The processes that used the channel last, by their numbers, for the report of a deadlock.
-    pub(crate) last_reader: Option<u32>,
-    pub(crate) last_writer: Option<u32>,
 }
 
 /// What a writer meets.
@@ -136,6 +140,7 @@ impl<T> Queue<T> {
     /// # Safety
     ///
     /// The node is idle, and stays where it is until it is removed or served.
+    #[inline(always)]
     unsafe fn push(&mut self, node: &Node<T>, waker: Waker, parcel: Option<Parcel<T>>) {
         node.outcome.store(WAITS, Ordering::Relaxed);
         // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects; nodes
@@ -155,6 +160,7 @@ impl<T> Queue<T> {
     /// # Safety
     ///
     /// The node is in this queue.
+    #[inline(always)]
     unsafe fn remove(&mut self, node: &Node<T>) {
         // SAFETY: as in `push`.
         unsafe {
@@ -172,7 +178,7 @@ impl<T> Queue<T> {
 
     /// Takes the process that has waited longest, and serves it: `exchange` gives it an item or takes its own, and then it
     /// goes on. Returns whom to wake.
-    #[inline]
+    #[inline(always)]
     fn serve<R>(
         &mut self,
         outcome: u32,
@@ -192,6 +198,7 @@ impl<T> Queue<T> {
         Some((result, waker))
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         self.first.is_null()
     }
@@ -202,6 +209,7 @@ fn parcel_of<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
 }
 
 impl<T> State<T> {
+    #[inline(always)]
     fn mark_ready(guards: &[Arc<Guard<T>>], woken: &mut Woken) {
         for waker in guards.iter().filter_map(|guard| guard.mark_ready()) {
             woken.add(waker);
@@ -209,7 +217,7 @@ impl<T> State<T> {
     }
 
     /// A writer, or an alternation that writes and is active, brings an item.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&mut self, mut parcel: Parcel<T>) -> Written<T> {
         if let Some(ended) = self.ended {
             return Written::Ended(parcel, ended);
@@ -235,7 +243,7 @@ impl<T> State<T> {
     }
 
     /// A reader, or an alternation that reads and is active, wants an item.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&mut self) -> Read<T> {
         if let Some(parcel) = self.buffer.pop_front() {
             let mut woken = Woken::Nobody;
@@ -256,8 +264,70 @@ impl<T> State<T> {
         }
     }
 
+    /// A process writes, whatever the channel is like, or begins to wait at `node`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Queue::push`].
+    #[inline(never)]
+    unsafe fn write_or_wait<P: Place>(
+        &mut self,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+        parcel: &mut Option<Parcel<T>>,
+        ended: &mut Option<Ended>,
+    ) -> Woken {
+        let brought = parcel.take().expect("a step is performed once");
+        match self.write(brought) {
+            Written::Done(woken) => woken,
+            Written::Ended(back, why) => {
+                *parcel = Some(back);
+                *ended = Some(why);
+                Woken::Nobody
+            }
+            Written::Nobody(back) => {
+                // SAFETY: the caller's promise.
+                unsafe { self.writers.push(node, process.waker(), Some(back)) };
+                let mut woken = Woken::Nobody;
+                Self::mark_ready(&self.read_guards, &mut woken);
+                woken
+            }
+        }
+    }
+
+    /// A process reads, whatever the channel is like, or begins to wait at `node`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Queue::push`].
+    #[inline(never)]
+    unsafe fn read_or_wait<P: Place>(
+        &mut self,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+        found: &mut Option<Result<Parcel<T>, Ended>>,
+    ) -> Woken {
+        match self.read() {
+            Read::Done(parcel, woken) => {
+                *found = Some(Ok(parcel));
+                woken
+            }
+            Read::Ended(ended) => {
+                *found = Some(Err(ended));
+                Woken::Nobody
+            }
+            Read::Nobody => {
+                // SAFETY: the caller's promise.
+                unsafe { self.readers.push(node, process.waker(), None) };
+                let mut woken = Woken::Nobody;
+                Self::mark_ready(&self.write_guards, &mut woken);
+                woken
+            }
+        }
+    }
+
     /// The item of somebody who waits to write.
-    #[inline]
+    #[inline(always)]
     fn take_from_writer(&mut self) -> Option<(Parcel<T>, Waker)> {
         if let Some(served) = self.writers.serve(SERVED, parcel_of) {
             return Some(served);
@@ -272,6 +342,7 @@ impl<T> State<T> {
             return woken;
         }
         self.ended = Some(ended);
+        self.note_whether_plain();
         let outcome = match ended {
             Ended::Poisoned => POISONED,
             Ended::Closed => CLOSED,
@@ -285,6 +356,11 @@ impl<T> State<T> {
             Self::mark_ready(guards, &mut woken);
         }
         woken
+    }
+
+    fn note_whether_plain(&mut self) {
+        let has_guards = !self.read_guards.is_empty() || !self.write_guards.is_empty();
+        self.is_plain = self.capacity == 0 && !has_guards && self.ended.is_none();
     }
 
     fn queue(&mut self, side: Side) -> &mut Queue<T> {
@@ -330,6 +406,7 @@ impl<T, L: Lock> Drop for Locked<'_, T, L> {
 
 impl<T, L: Lock> std::ops::Deref for Locked<'_, T, L> {
     type Target = State<T>;
+    #[inline]
     fn deref(&self) -> &State<T> {
         // SAFETY: this has the lock.
         unsafe { &*self.0.state.get() }
@@ -369,7 +446,7 @@ impl<T, L: Lock> Drop for InFrame<'_, T, L> {
 impl<T, L: Lock> InFrame<'_, T, L> {
     /// Waits until somebody has served the process. Returns the item that it has then.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     fn wait<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -400,6 +477,7 @@ impl<T, L: Lock> Core<T, L> {
         Self {
             lock: L::default(),
             state: UnsafeCell::new(State {
+                is_plain: capacity == 0,
                 ended: None,
                 capacity,
                 buffer: VecDeque::new(),
@@ -436,25 +514,17 @@ impl<T, L: Lock> Core<T, L> {
         process.perform(&mut || {
             let mut state = self.lock();
             state.last_writer = Some(process.number());
-            let brought = parcel.take().expect("a step is performed once");
-            match state.write(brought) {
-                Written::Done(woken) => woken,
-                Written::Ended(back, why) => {
-                    parcel = Some(back);
-                    ended = Some(why);
-                    Woken::Nobody
+            if state.is_plain {
+                let give = |place: &mut Option<Parcel<T>>| *place = parcel.take();
+                if let Some(((), waker)) = state.readers.serve(SERVED, give) {
+                    return Woken::One(waker);
                 }
-                Written::Nobody(back) => {
-                    // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                    unsafe {
-                        let waker = process.waker();
-                        state.writers.push(&frame.node, waker, Some(back));
-                    }
-                    let mut woken = Woken::Nobody;
-                    State::mark_ready(&state.read_guards, &mut woken);
-                    woken
-                }
+                // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
+                unsafe { state.writers.push(&frame.node, process.waker(), parcel.take()) };
+                return Woken::Nobody;
             }
+            // SAFETY: as above.
+            unsafe { state.write_or_wait(&frame.node, process, &mut parcel, &mut ended) }
         });
         if let Some(ended) = ended {
             return Err((parcel.expect("it was given back"), ended));
@@ -481,23 +551,17 @@ impl<T, L: Lock> Core<T, L> {
         process.perform(&mut || {
             let mut state = self.lock();
             state.last_reader = Some(process.number());
-            match state.read() {
-                Read::Done(parcel, woken) => {
+            if state.is_plain {
+                if let Some((parcel, waker)) = state.writers.serve(SERVED, parcel_of) {
                     found = Some(Ok(parcel));
-                    woken
+                    return Woken::One(waker);
                 }
-                Read::Ended(ended) => {
-                    found = Some(Err(ended));
-                    Woken::Nobody
-                }
-                Read::Nobody => {
-                    // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                    unsafe { state.readers.push(&frame.node, process.waker(), None) };
-                    let mut woken = Woken::Nobody;
-                    State::mark_ready(&state.write_guards, &mut woken);
-                    woken
-                }
+                // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
+                unsafe { state.readers.push(&frame.node, process.waker(), None) };
+                return Woken::Nobody;
             }
+            // SAFETY: as above.
+            unsafe { state.read_or_wait(&frame.node, process, &mut found) }
         });
         if let Some(found) = found {
             return found;
@@ -551,6 +615,7 @@ impl<T, L: Lock> Core<T, L> {
             guard.oppose();
         }
         state.guards(side).push(Arc::clone(guard));
+        state.note_whether_plain();
     }
 
     pub(crate) fn remove_guard(&self, side: Side, guard: &Arc<Guard<T>>) {
@@ -558,6 +623,7 @@ impl<T, L: Lock> Core<T, L> {
         state
             .guards(side)
             .retain(|other| !Arc::ptr_eq(other, guard));
+        state.note_whether_plain();
     }
 
     /// For an alternation that is about to wait with a guard at this channel: if one on the other side waits too, one of

@@ -237,21 +237,23 @@ impl StartThread for Starter<'_, '_> {
 }
 
 impl Wait for HostSpe {
+    // Each return after a switch of stacks is predicted wrongly: the fewer calls, the better.
     #[track_caller]
+    #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.worker.wait_until(why, ready)
     }
 }
 
 impl Wake for HostSpe {
-    #[inline]
+    #[inline(always)]
     fn sleeper(&self) -> Sleeper {
         self.worker.sleeper(self.id)
     }
 
-    #[inline]
+    #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
-        self.worker.wake(sleeper);
+        self.worker.wake(self.id, sleeper);
     }
 
     #[track_caller]
