@@ -23,7 +23,9 @@ use crate::lock::Lock;
 use crate::parcel::Parcel;
 use crate::party::Guard;
 use crate::place::Place;
+use crate::pending;
 use crate::process::{Process, Waiting};
+use crate::ring::{Buffer, Ring};
 use crate::sync::{Arc, AtomicU32, Ordering};
 use crate::waker::{Waker, Woken};
 
@@ -32,6 +34,8 @@ use crate::waker::{Waker, Woken};
 pub(crate) struct Core<T, L> {
     lock: L,
     state: UnsafeCell<State<T>>,
+    /// The buffer of a channel with one writer and one reader, which they use without the lock.
+    ring: Option<Arc<Ring<T>>>,
 }
 
 // SAFETY: the state is accessed under the lock alone, which is `Sync` only if it keeps others out. Items, and pointers to
@@ -54,7 +58,7 @@ pub(crate) struct State<T> {
     writers: Queue<T>,
     /// How many items it takes before somebody has to read one.
     capacity: usize,
-    buffer: VecDeque<Parcel<T>>,
+    buffer: Buffer<T>,
     read_guards: Vec<Arc<Guard<T>>>,
     write_guards: Vec<Arc<Guard<T>>>,
     reader_ends: usize,
@@ -247,7 +251,11 @@ impl<T> State<T> {
     pub(crate) fn read(&mut self) -> Read<T> {
         if let Some(parcel) = self.buffer.pop_front() {
             let mut woken = Woken::Nobody;
-            if let Some((next, waker)) = self.take_from_writer() {
+            // Before the writer goes on, who may then use a ring without the lock.
+            let accept = |next: &mut _| self.buffer.push_back(parcel_of(next));
+            if let Some(((), waker)) = self.writers.serve(SERVED, accept) {
+                woken.add(waker);
+            } else if let Some((next, waker)) = self.write_guards.iter().find_map(|g| g.take()) {
                 self.buffer.push_back(next);
                 woken.add(waker);
             } else if self.ended.is_none() {
@@ -264,7 +272,8 @@ impl<T> State<T> {
         }
     }
 
-    /// A process writes, whatever the channel is like, or begins to wait at `node`.
+    /// A process writes, whatever the channel is like, or begins to wait at `node`. If the channel has ended, the item is
+    /// given back.
     ///
     /// # Safety
     ///
@@ -274,23 +283,24 @@ impl<T> State<T> {
         &mut self,
         node: &Node<T>,
         process: &Process<'_, P>,
-        parcel: &mut Option<Parcel<T>>,
-        ended: &mut Option<Ended>,
-    ) -> Woken {
-        let brought = parcel.take().expect("a step is performed once");
-        match self.write(brought) {
-            Written::Done(woken) => woken,
-            Written::Ended(back, why) => {
-                *parcel = Some(back);
-                *ended = Some(why);
-                Woken::Nobody
-            }
+        parcel: Parcel<T>,
+    ) -> (Woken, Option<(Parcel<T>, Ended)>) {
+        if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
+            ring.register(Side::Writer, user);
+        }
+        let written = match self.write(parcel) {
+            Written::Nobody(back) if self.exclude(Side::Reader) => self.write(back),
+            written => written,
+        };
+        match written {
+            Written::Done(woken) => (woken, None),
+            Written::Ended(back, ended) => (Woken::Nobody, Some((back, ended))),
             Written::Nobody(back) => {
                 // SAFETY: the caller's promise.
                 unsafe { self.writers.push(node, process.waker(), Some(back)) };
                 let mut woken = Woken::Nobody;
                 Self::mark_ready(&self.read_guards, &mut woken);
-                woken
+                (woken, None)
             }
         }
     }
@@ -305,23 +315,23 @@ impl<T> State<T> {
         &mut self,
         node: &Node<T>,
         process: &Process<'_, P>,
-        found: &mut Option<Result<Parcel<T>, Ended>>,
-    ) -> Woken {
-        match self.read() {
-            Read::Done(parcel, woken) => {
-                *found = Some(Ok(parcel));
-                woken
-            }
-            Read::Ended(ended) => {
-                *found = Some(Err(ended));
-                Woken::Nobody
-            }
+    ) -> (Woken, Option<Result<Parcel<T>, Ended>>) {
+        if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
+            ring.register(Side::Reader, user);
+        }
+        let read = match self.read() {
+            Read::Nobody if self.exclude(Side::Writer) => self.read(),
+            read => read,
+        };
+        match read {
+            Read::Done(parcel, woken) => (woken, Some(Ok(parcel))),
+            Read::Ended(ended) => (Woken::Nobody, Some(Err(ended))),
             Read::Nobody => {
                 // SAFETY: the caller's promise.
                 unsafe { self.readers.push(node, process.waker(), None) };
                 let mut woken = Woken::Nobody;
                 Self::mark_ready(&self.write_guards, &mut woken);
-                woken
+                (woken, None)
             }
         }
     }
@@ -341,6 +351,8 @@ impl<T> State<T> {
         if self.ended == Some(Ended::Poisoned) {
             return woken;
         }
+        self.exclude(Side::Reader);
+        self.exclude(Side::Writer);
         self.ended = Some(ended);
         self.note_whether_plain();
         let outcome = match ended {
@@ -356,6 +368,24 @@ impl<T> State<T> {
             Self::mark_ready(guards, &mut woken);
         }
         woken
+    }
+
+    /// Lets the sides use a ring without the lock, unless they have to serve or hear of somebody.
+    fn let_in(&self) {
+        if let Some(ring) = self.buffer.ring()
+            && self.ended.is_none()
+        {
+            ring.let_in(
+                self.readers.is_empty() && self.read_guards.is_empty(),
+                self.writers.is_empty() && self.write_guards.is_empty(),
+            );
+        }
+    }
+
+    /// Has a side take the lock, if it could do without until now.
+    fn exclude(&self, side: Side) -> bool {
+        let ring = self.buffer.ring();
+        ring.inspect(|ring| ring.exclude(side, pending::os_thread())).is_some()
     }
 
     fn note_whether_plain(&mut self) {
@@ -386,7 +416,7 @@ impl<T> State<T> {
 }
 
 impl Side {
-    fn other(self) -> Self {
+    pub(crate) fn other(self) -> Self {
         match self {
             Self::Reader => Self::Writer,
             Self::Writer => Self::Reader,
@@ -400,6 +430,9 @@ pub(crate) struct Locked<'a, T, L: Lock>(&'a Core<T, L>);
 impl<T, L: Lock> Drop for Locked<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
+        if !self.is_plain {
+            self.let_in();
+        }
         self.0.lock.unlock();
     }
 }
@@ -473,14 +506,20 @@ impl<T, L: Lock> InFrame<'_, T, L> {
 }
 
 impl<T, L: Lock> Core<T, L> {
-    pub(crate) fn new(capacity: usize) -> Self {
+    /// `is_one_to_one` if there is never more than one end of a side.
+    pub(crate) fn new(capacity: usize, is_one_to_one: bool) -> Self {
+        let ring = is_one_to_one.then(|| Ring::new(capacity)).flatten();
+        let ring = ring.map(Arc::new);
         Self {
             lock: L::default(),
             state: UnsafeCell::new(State {
                 is_plain: capacity == 0,
                 ended: None,
                 capacity,
-                buffer: VecDeque::new(),
+                buffer: match &ring {
+                    Some(ring) => Buffer::Ring(Arc::clone(ring)),
+                    None => Buffer::Queue(VecDeque::new()),
+                },
                 readers: Queue::EMPTY,
                 writers: Queue::EMPTY,
                 read_guards: Vec::new(),
@@ -490,7 +529,14 @@ impl<T, L: Lock> Core<T, L> {
                 last_reader: None,
                 last_writer: None,
             }),
+            ring,
         }
+    }
+
+    /// See [`Ring`]; `None` for other channels.
+    #[inline(always)]
+    pub(crate) fn ring(&self) -> Option<&Ring<T>> {
+        self.ring.as_deref()
     }
 
     #[inline]
@@ -509,7 +555,7 @@ impl<T, L: Lock> Core<T, L> {
         why: &Waiting<'_>,
     ) -> Result<(), (Parcel<T>, Ended)> {
         let mut parcel = Some(parcel);
-        let mut ended = None;
+        let mut refused = None;
         let frame = self.frame(Side::Writer);
         process.perform(&mut || {
             let mut state = self.lock();
@@ -523,11 +569,14 @@ impl<T, L: Lock> Core<T, L> {
                 unsafe { state.writers.push(&frame.node, process.waker(), parcel.take()) };
                 return Woken::Nobody;
             }
+            let brought = parcel.take().expect("a step is performed once");
             // SAFETY: as above.
-            unsafe { state.write_or_wait(&frame.node, process, &mut parcel, &mut ended) }
+            let (woken, given_back) = unsafe { state.write_or_wait(&frame.node, process, brought) };
+            refused = given_back;
+            woken
         });
-        if let Some(ended) = ended {
-            return Err((parcel.expect("it was given back"), ended));
+        if let Some(refused) = refused {
+            return Err(refused);
         }
         if frame.node.outcome.load(Ordering::Relaxed) == IDLE {
             return Ok(());
@@ -561,7 +610,9 @@ impl<T, L: Lock> Core<T, L> {
                 return Woken::Nobody;
             }
             // SAFETY: as above.
-            unsafe { state.read_or_wait(&frame.node, process, &mut found) }
+            let (woken, what) = unsafe { state.read_or_wait(&frame.node, process) };
+            found = what;
+            woken
         });
         if let Some(found) = found {
             return found;
@@ -584,7 +635,8 @@ impl<T, L: Lock> Core<T, L> {
         let mut state = self.lock();
         let woken = state.end(ended);
         let unread = match ended {
-            Ended::Poisoned => std::mem::take(&mut state.buffer),
+            // Both sides are excluded.
+            Ended::Poisoned => std::iter::from_fn(|| state.buffer.pop_front()).collect(),
             Ended::Closed => VecDeque::new(),
         };
         (woken, unread)
@@ -609,6 +661,7 @@ impl<T, L: Lock> Core<T, L> {
     /// Has an alternation know when the channel may be ready for it.
     pub(crate) fn add_guard(&self, side: Side, guard: &Arc<Guard<T>>) {
         let mut state = self.lock();
+        state.exclude(side.other());
         let opposite = state.guards(side.other());
         for other in opposite.iter() {
             other.oppose();

@@ -30,13 +30,14 @@ mod party;
 mod pending;
 mod place;
 mod process;
+mod ring;
 mod sync;
 mod transport;
 mod waits;
 mod waker;
 
 pub use alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
-pub use channel::{Any, Channel, Local, One, Reach, Reader, Shared, Writer};
+pub use channel::{Any, Channel, Local, One, Reach, Reader, Shared, Unwritten, Writer};
 pub use deadlock::{Deadlock, Stuck};
 pub use end::{Ended, Unsent};
 pub use item::Item;

@@ -31,3 +31,9 @@ pub(crate) fn take() -> Vec<Waker> {
     ANY.set(false);
     WAKERS.take()
 }
+
+/// A number that no other OS thread has as long as this one lives; not 0.
+#[inline(always)]
+pub(crate) fn os_thread() -> usize {
+    ANY.with(|any| std::ptr::from_ref(any).addr())
+}

@@ -10,6 +10,7 @@ use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
 use crate::pending;
 use crate::place::Place;
+use crate::ring::User;
 use crate::waits::Waits;
 use crate::waker::{Waker, Woken};
 
@@ -64,6 +65,15 @@ impl<'a, P: Place> Process<'a, P> {
             sleeper: self.place.sleeper(),
             process: self.number,
         }
+    }
+
+    /// Who it is, if it may use the buffers of channels without their locks: where all processors share memory.
+    #[inline(always)]
+    pub(crate) fn user(&self) -> Option<User> {
+        Some(User {
+            thread: pending::os_thread(),
+            process: self.number,
+        })
     }
 
     /// Performs a step of the protocol, and wakes whom it gave a reason to go on.

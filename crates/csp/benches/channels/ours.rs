@@ -40,9 +40,16 @@ fn write_numbers<E, R: Reach>(
     process: &Process<'_, impl Place>,
     writer: &mut Writer<u64, E, R>,
     messages: usize,
-    _batch: usize,
+    batch: usize,
 ) -> std::result::Result<(), Ended> {
-    (0..messages as u64).try_for_each(|number| Ok(writer.write(process, number)?))
+    let numbers = 0..messages as u64;
+    if batch > 1 {
+        return Ok(writer.write_all(process, numbers)?);
+    }
+    for number in numbers {
+        writer.write(process, number)?;
+    }
+    Ok(())
 }
 
 /// Reads some items, and then as many as are measured.
@@ -50,15 +57,25 @@ fn time_reads<T: Item, E, R: Reach>(
     process: &Process<'_, impl Place>,
     reader: &mut Reader<T, E, R>,
     messages: usize,
-    _batch: usize,
+    batch: usize,
 ) -> std::result::Result<Duration, Ended> {
-    for _ in 0..messages / 10 {
-        reader.read(process)?;
-    }
+    let mut items = Vec::with_capacity(batch);
+    let mut read = |messages: usize| {
+        let mut left = messages;
+        while left > 0 {
+            if batch > 1 {
+                left -= reader.read_up_to(process, batch.min(left), &mut items)?;
+                items.drain(..).for_each(|item| drop(std::hint::black_box(item)));
+            } else {
+                drop(std::hint::black_box(reader.read(process)?));
+                left -= 1;
+            }
+        }
+        Ok::<_, Ended>(())
+    };
+    read(messages / 10)?;
     let start = Instant::now();
-    for _ in 0..messages {
-        reader.read(process)?;
-    }
+    read(messages)?;
     Ok(start.elapsed())
 }
 
