@@ -22,8 +22,8 @@ use crate::end::Ended;
 use crate::lock::Lock;
 use crate::parcel::Parcel;
 use crate::party::Guard;
-use crate::place::Place;
 use crate::pending;
+use crate::place::Place;
 use crate::process::{Process, Waiting};
 use crate::ring::{Buffer, Ring};
 use crate::sync::{Arc, AtomicU32, Ordering};
@@ -231,7 +231,9 @@ impl<T> State<T> {
             let ((), waker) = served.expect("the queue is not empty");
             return Written::Done(Woken::One(waker));
         }
-        for guard in &self.read_guards {
+        // An alternation that has been told of what is in the buffer may not have looked yet: no item overtakes another.
+        let is_next = self.read_guards.is_empty() || self.buffer.len() == 0;
+        for guard in self.read_guards.iter().filter(|_| is_next) {
             parcel = match guard.give(parcel) {
                 Ok(waker) => return Written::Done(Woken::One(waker)),
                 Err(parcel) => parcel,
@@ -385,7 +387,8 @@ impl<T> State<T> {
     /// Has a side take the lock, if it could do without until now.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.buffer.ring();
-        ring.inspect(|ring| ring.exclude(side, pending::os_thread())).is_some()
+        ring.inspect(|ring| ring.exclude(side, pending::os_thread()))
+            .is_some()
     }
 
     fn note_whether_plain(&mut self) {
@@ -566,7 +569,11 @@ impl<T, L: Lock> Core<T, L> {
                     return Woken::One(waker);
                 }
                 // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                unsafe { state.writers.push(&frame.node, process.waker(), parcel.take()) };
+                unsafe {
+                    state
+                        .writers
+                        .push(&frame.node, process.waker(), parcel.take())
+                };
                 return Woken::Nobody;
             }
             let brought = parcel.take().expect("a step is performed once");

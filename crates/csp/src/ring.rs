@@ -115,7 +115,9 @@ impl<T> Ring<T> {
         let slots = capacity.checked_next_power_of_two()?;
         let bytes = slots.checked_mul(size_of::<Slot<Parcel<T>>>())?;
         (capacity > 0 && bytes <= MOST_BYTES).then(|| Self {
-            slots: (0..slots).map(|_| Slot::new(MaybeUninit::uninit())).collect(),
+            slots: (0..slots)
+                .map(|_| Slot::new(MaybeUninit::uninit()))
+                .collect(),
             capacity,
             writer: End::new(),
             reader: End::new(),
@@ -186,8 +188,11 @@ impl<T> Ring<T> {
             return Err(parcel);
         }
         // SAFETY: the writer is busy and was let in, and there is room: nobody else accesses this slot.
-        self.slot(written).with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel)) });
-        self.writer.count.store(written.wrapping_add(1), Ordering::Release);
+        self.slot(written)
+            .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel)) });
+        self.writer
+            .count
+            .store(written.wrapping_add(1), Ordering::Release);
         Ok(())
     }
 
@@ -199,7 +204,9 @@ impl<T> Ring<T> {
         let written = self.writer.count.load(Ordering::Relaxed);
         let mut room = self.room(written);
         if room < parcels.len() {
-            self.writer.others.set(self.reader.count.load(Ordering::Acquire));
+            self.writer
+                .others
+                .set(self.reader.count.load(Ordering::Acquire));
             room = self.room(written);
         }
         let put = room.min(parcels.len());
@@ -208,7 +215,9 @@ impl<T> Ring<T> {
             // SAFETY: as in `put`.
             slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel)) });
         }
-        self.writer.count.store(written.wrapping_add(put), Ordering::Release);
+        self.writer
+            .count
+            .store(written.wrapping_add(put), Ordering::Release);
     }
 
     /// Takes an item, if there is one and the reader need not take the lock.
@@ -220,21 +229,32 @@ impl<T> Ring<T> {
             return None;
         }
         // SAFETY: the reader is busy and was let in, and there is an item: nobody else accesses this slot, which is read once.
-        let parcel = self.slot(read).with_mut(|slot| unsafe { slot.read().assume_init() });
-        self.reader.count.store(read.wrapping_add(1), Ordering::Release);
+        let parcel = self
+            .slot(read)
+            .with_mut(|slot| unsafe { slot.read().assume_init() });
+        self.reader
+            .count
+            .store(read.wrapping_add(1), Ordering::Release);
         Some(parcel)
     }
 
     /// Takes up to `most` items, unless the reader has to take the lock. Hands each to `take`, which must not unwind.
     #[inline(always)]
-    pub(crate) fn take_many(&self, user: User, most: usize, mut take: impl FnMut(Parcel<T>)) -> usize {
+    pub(crate) fn take_many(
+        &self,
+        user: User,
+        most: usize,
+        mut take: impl FnMut(Parcel<T>),
+    ) -> usize {
         let Some(_busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
         };
         let read = self.reader.count.load(Ordering::Relaxed);
         let mut items = self.items(read);
         if items < most {
-            self.reader.others.set(self.writer.count.load(Ordering::Acquire));
+            self.reader
+                .others
+                .set(self.writer.count.load(Ordering::Acquire));
             items = self.items(read);
         }
         let taken = items.min(most);
@@ -243,7 +263,9 @@ impl<T> Ring<T> {
             // SAFETY: as in `take`.
             take(slot.with_mut(|slot| unsafe { slot.read().assume_init() }));
         }
-        self.reader.count.store(read.wrapping_add(taken), Ordering::Release);
+        self.reader
+            .count
+            .store(read.wrapping_add(taken), Ordering::Release);
         taken
     }
 
@@ -273,7 +295,11 @@ impl<T> Ring<T> {
     /// How many items there are, at some moment.
     pub(crate) fn len(&self) -> usize {
         let read = self.reader.count.load(Ordering::Acquire);
-        self.writer.count.load(Ordering::Acquire).wrapping_sub(read).min(self.capacity)
+        self.writer
+            .count
+            .load(Ordering::Acquire)
+            .wrapping_sub(read)
+            .min(self.capacity)
     }
 
     // What follows is for whoever has the channel's lock.
@@ -322,7 +348,8 @@ impl<T> Drop for Ring<T> {
         let written = self.writer.count.load(Ordering::Acquire);
         while read != written {
             // SAFETY: between the counts there are items, and nobody else is left.
-            self.slot(read).with_mut(|slot| unsafe { (*slot).assume_init_drop() });
+            self.slot(read)
+                .with_mut(|slot| unsafe { (*slot).assume_init_drop() });
             read = read.wrapping_add(1);
         }
     }
@@ -359,7 +386,9 @@ impl<T> Buffer<T> {
                 let slot = ring.slot(written);
                 // SAFETY: there is room, and the writer is the caller, or waits.
                 slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel)) });
-                ring.writer.count.store(written.wrapping_add(1), Ordering::Release);
+                ring.writer
+                    .count
+                    .store(written.wrapping_add(1), Ordering::Release);
             }
         }
     }
@@ -374,10 +403,242 @@ impl<T> Buffer<T> {
                     return None;
                 }
                 // SAFETY: there is an item, and the reader is the caller, or excluded.
-                let parcel = ring.slot(read).with_mut(|slot| unsafe { slot.read().assume_init() });
-                ring.reader.count.store(read.wrapping_add(1), Ordering::Release);
+                let parcel = ring
+                    .slot(read)
+                    .with_mut(|slot| unsafe { slot.read().assume_init() });
+                ring.reader
+                    .count
+                    .store(read.wrapping_add(1), Ordering::Release);
                 Some(parcel)
             }
         }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::sync::Mutex;
+    use loom::thread;
+
+    use super::*;
+    use crate::parcel::Origin;
+
+    const WRITER: User = User {
+        thread: 1,
+        process: 1,
+    };
+    const READER: User = User {
+        thread: 2,
+        process: 2,
+    };
+
+    /// A ring, with what a channel has under its lock: whether it was poisoned, and whether the reader waits.
+    struct Model {
+        ring: Arc<Ring<u32>>,
+        locked: Mutex<Locked>,
+        served: AtomicBool,
+    }
+
+    struct Locked {
+        buffer: Buffer<u32>,
+        is_poisoned: bool,
+        reader_waits: bool,
+        writer_waits: Option<u32>,
+    }
+
+    fn parcel(item: u32) -> Parcel<u32> {
+        let origin = Origin::default();
+        Parcel { item, origin }
+    }
+
+    impl Model {
+        fn new(capacity: usize) -> Arc<Self> {
+            let ring = Arc::new(Ring::new(capacity).unwrap());
+            ring.register(Side::Writer, WRITER);
+            ring.register(Side::Reader, READER);
+            let locked = Locked {
+                buffer: Buffer::Ring(Arc::clone(&ring)),
+                is_poisoned: false,
+                reader_waits: false,
+                writer_waits: None,
+            };
+            Arc::new(Self {
+                ring,
+                locked: Mutex::new(locked),
+                served: AtomicBool::new(false),
+            })
+        }
+
+        fn unlock(&self, locked: &Locked) {
+            if !locked.is_poisoned {
+                let writer_waits = locked.writer_waits.is_some();
+                self.ring.let_in(!locked.reader_waits, !writer_waits);
+            }
+        }
+
+        /// Says whether the item was accepted. Nobody waits for room.
+        fn write(&self, item: u32) -> bool {
+            let Err(back) = self.ring.put(WRITER, parcel(item)) else {
+                return true;
+            };
+            let mut locked = self.locked.lock().unwrap();
+            if locked.is_poisoned {
+                return false;
+            }
+            locked.buffer.push_back(back);
+            if std::mem::take(&mut locked.reader_waits) {
+                self.served.store(true, Ordering::Release);
+            }
+            self.unlock(&locked);
+            true
+        }
+
+        /// Waits until there is an item, or the channel is poisoned.
+        fn read(&self) -> Option<u32> {
+            if let Some(parcel) = self.ring.take(READER) {
+                return Some(parcel.item);
+            }
+            loop {
+                let mut locked = self.locked.lock().unwrap();
+                if locked.is_poisoned {
+                    return None;
+                }
+                let mut found = locked.buffer.pop_front();
+                if found.is_none() {
+                    self.ring.exclude(Side::Writer, READER.thread);
+                    found = locked.buffer.pop_front();
+                }
+                if let Some(parcel) = found {
+                    if let Some(next) = locked.writer_waits.take() {
+                        // Before the writer goes on.
+                        locked.buffer.push_back(super::models::parcel(next));
+                        self.served.store(true, Ordering::Release);
+                    }
+                    self.unlock(&locked);
+                    return Some(parcel.item);
+                }
+                locked.reader_waits = true;
+                drop(locked);
+                while !self.served.load(Ordering::Acquire) {
+                    thread::yield_now();
+                }
+                self.served.store(false, Ordering::Relaxed);
+            }
+        }
+
+        fn poison(&self, thread: usize) -> Vec<u32> {
+            let mut locked = self.locked.lock().unwrap();
+            self.ring.exclude(Side::Writer, thread);
+            self.ring.exclude(Side::Reader, thread);
+            locked.is_poisoned = true;
+            if std::mem::take(&mut locked.reader_waits) {
+                self.served.store(true, Ordering::Release);
+            }
+            std::iter::from_fn(|| locked.buffer.pop_front())
+                .map(|parcel| parcel.item)
+                .collect()
+        }
+    }
+
+    /// Most schedules differ by what they interrupt at most three times.
+    fn check(model: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(model);
+    }
+
+    #[test]
+    fn a_reader_that_waits_hears_of_every_item() {
+        check(|| {
+            let model = Model::new(2);
+            let writer = {
+                let model = Arc::clone(&model);
+                thread::spawn(move || (1..=2).for_each(|item| assert!(model.write(item))))
+            };
+            assert_eq!([model.read(), model.read()], [Some(1), Some(2)]);
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn items_are_read_or_given_to_a_reader_that_poisons_or_back_to_the_writer() {
+        check(|| {
+            let model = Model::new(2);
+            let writer = {
+                let model = Arc::clone(&model);
+                thread::spawn(move || {
+                    (1..=2)
+                        .filter(|item| !model.write(*item))
+                        .collect::<Vec<_>>()
+                })
+            };
+            let mut items = Vec::from_iter(model.read());
+            items.extend(model.poison(READER.thread));
+            items.extend(writer.join().unwrap());
+            assert_eq!(items, [1, 2]);
+        });
+    }
+
+    #[test]
+    fn items_are_read_or_given_to_a_writer_that_poisons() {
+        check(|| {
+            let model = Model::new(2);
+            let reader = {
+                let model = Arc::clone(&model);
+                thread::spawn(move || std::iter::from_fn(|| model.read()).collect::<Vec<_>>())
+            };
+            assert!(model.write(1) && model.write(2));
+            let unread = model.poison(WRITER.thread);
+            let mut items = reader.join().unwrap();
+            items.extend(unread);
+            assert_eq!(items, [1, 2]);
+        });
+    }
+
+    #[test]
+    fn what_a_writer_waits_with_is_put_before_what_it_writes_next() {
+        check(|| {
+            let model = Model::new(1);
+            let writer = {
+                let model = Arc::clone(&model);
+                thread::spawn(move || {
+                    assert!(model.write(1));
+                    if let Err(back) = model.ring.put(WRITER, parcel(2)) {
+                        let mut locked = model.locked.lock().unwrap();
+                        model.ring.exclude(Side::Reader, WRITER.thread);
+                        if locked.buffer.len() == 0 {
+                            locked.buffer.push_back(back);
+                            model.unlock(&locked);
+                        } else {
+                            locked.writer_waits = Some(back.item);
+                            drop(locked);
+                            while !model.served.load(Ordering::Acquire) {
+                                thread::yield_now();
+                            }
+                        }
+                    }
+                })
+            };
+            // The reader does not wait, as this model has one place for who was served.
+            let mut items = Vec::new();
+            while items.len() < 2 {
+                let mut next = model.ring.take(READER);
+                if next.is_none() {
+                    let mut locked = model.locked.lock().unwrap();
+                    next = locked.buffer.pop_front();
+                    if next.is_some()
+                        && let Some(waiting) = locked.writer_waits.take()
+                    {
+                        locked.buffer.push_back(parcel(waiting));
+                        model.served.store(true, Ordering::Release);
+                    }
+                    model.unlock(&locked);
+                }
+                items.extend(next.map(|parcel| parcel.item));
+                thread::yield_now();
+            }
+            assert_eq!(items, [1, 2]);
+            writer.join().unwrap();
+        });
     }
 }

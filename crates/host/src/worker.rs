@@ -19,13 +19,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
-use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 use crate::layout::WorkerLayout;
 use crate::parking::{Parking, Woken};
 use crate::pin::Pinned;
 use crate::run::{PPE_SEAT, Run};
 use crate::spe::HostSpe;
+use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
+use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 
 /// How long to spin before the OS thread sleeps: about what being woken costs, so that no wait
 /// takes more than twice what it would with hindsight.

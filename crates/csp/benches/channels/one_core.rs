@@ -2,10 +2,10 @@
 
 use cellworks_csp::Channel;
 
+use crate::cpus;
 use crate::ours;
 use crate::peers::{self, tasks};
 use crate::table::{compare, system};
-use crate::cpus;
 
 /// Messages of systems that take some ten nanoseconds for one, and of those that take microseconds.
 const MESSAGES: usize = 1_000_000;

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use cellworks_csp::{Alternation, Channel, Ended, Item, Network, Place, Process, Reach, Reader, Writer};
+use cellworks_csp::{
+    Alternation, Channel, Ended, Item, Network, Place, Process, Reach, Reader, Writer,
+};
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
 
@@ -33,7 +35,9 @@ impl Result {
 }
 
 fn ran(network: Network<'_, Host>, host: &Host) {
-    network.run(host).expect("nobody waits for ever, nobody panics");
+    network
+        .run(host)
+        .expect("nobody waits for ever, nobody panics");
 }
 
 fn write_numbers<E, R: Reach>(
@@ -65,7 +69,9 @@ fn time_reads<T: Item, E, R: Reach>(
         while left > 0 {
             if batch > 1 {
                 left -= reader.read_up_to(process, batch.min(left), &mut items)?;
-                items.drain(..).for_each(|item| drop(std::hint::black_box(item)));
+                items
+                    .drain(..)
+                    .for_each(|item| drop(std::hint::black_box(item)));
             } else {
                 drop(std::hint::black_box(reader.read(process)?));
                 left -= 1;
@@ -187,7 +193,13 @@ pub fn ping_pong<T: Item + Sync + Clone>(
         let (back, mut here) = Channel::new().one_to_one::<T>();
         let result = &result;
         network.process("ping", spe(2 * pair % spes), move |process| {
-            let (_, mut item) = ping(process, &mut forth, &mut here, item.clone(), round_trips / 10)?;
+            let (_, mut item) = ping(
+                process,
+                &mut forth,
+                &mut here,
+                item.clone(),
+                round_trips / 10,
+            )?;
             if pause.is_zero() {
                 let (time, _) = ping(process, &mut forth, &mut here, item, round_trips)?;
                 result.set(time, 2 * round_trips * pairs);
@@ -305,27 +317,35 @@ pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 
     let mut network = Network::new();
     let started = Instant::now();
     for (index, mut writer) in of_writers.into_iter().enumerate() {
-        network.process(format!("writer {index}"), spe(index % spes), move |process| {
-            (0..messages as u64 / 2).try_for_each(|number| Ok(writer.write(process, number)?))
-        });
+        network.process(
+            format!("writer {index}"),
+            spe(index % spes),
+            move |process| {
+                (0..messages as u64 / 2).try_for_each(|number| Ok(writer.write(process, number)?))
+            },
+        );
     }
     for index in 0..readers {
         let mut ends = ends.clone();
-        network.process(format!("reader {index}"), spe(index % spes), move |process| {
-            let mut alternation = Alternation::fair();
-            let guards: Vec<_> = ends.iter_mut().map(|end| alternation.read(end)).collect();
-            let mut open = guards.len();
-            while open > 0 {
-                match alternation.select(process) {
-                    Ok(chosen) => drop(alternation.take(process, &guards[chosen.index()])),
-                    Err(ended) => {
-                        alternation.when(&guards[ended.guard.index()], false);
-                        open -= 1;
+        network.process(
+            format!("reader {index}"),
+            spe(index % spes),
+            move |process| {
+                let mut alternation = Alternation::fair();
+                let guards: Vec<_> = ends.iter_mut().map(|end| alternation.read(end)).collect();
+                let mut open = guards.len();
+                while open > 0 {
+                    match alternation.select(process) {
+                        Ok(chosen) => drop(alternation.take(process, &guards[chosen.index()])),
+                        Err(ended) => {
+                            alternation.when(&guards[ended.guard.index()], false);
+                            open -= 1;
+                        }
                     }
                 }
-            }
-            Ok(())
-        });
+                Ok(())
+            },
+        );
     }
     drop(ends);
     ran(network, host);
@@ -341,9 +361,11 @@ pub fn idle(host: &Host, processes: usize) -> f64 {
     for index in 0..processes {
         let (writer, mut reader) = Channel::new().one_to_one::<u64>();
         writers.push(writer);
-        network.process(format!("reader {index}"), spe(index % spes), move |process| {
-            reader.read(process).map(drop)
-        });
+        network.process(
+            format!("reader {index}"),
+            spe(index % spes),
+            move |process| reader.read(process).map(drop),
+        );
     }
     let used = network.run_with(host, |_| {
         // They fall asleep.

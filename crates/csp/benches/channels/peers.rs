@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use crate::cpus;
 
 /// The ends of a channel.
-pub type Ends<T> = (Box<dyn FnMut(T) -> bool + Send>, Box<dyn FnMut() -> Option<T> + Send>);
+pub type Ends<T> = (
+    Box<dyn FnMut(T) -> bool + Send>,
+    Box<dyn FnMut() -> Option<T> + Send>,
+);
 
 /// Makes channels of a capacity, 0 for a rendezvous.
 pub type Make<T> = fn(usize) -> Ends<T>;
@@ -196,7 +199,10 @@ pub fn stream_rtrb_chunks(capacity: usize, at: [usize; 2], messages: usize, batc
         move |count| {
             let mut numbers = 0..count as u64;
             while !numbers.is_empty() {
-                let room = writer.slots().min(batch).min(numbers.end as usize - numbers.start as usize);
+                let room = writer
+                    .slots()
+                    .min(batch)
+                    .min(numbers.end as usize - numbers.start as usize);
                 match writer.write_chunk_uninit(room) {
                     Ok(chunk) if room > 0 => drop(chunk.fill_from_iter(&mut numbers)),
                     _ => relax(at),
@@ -210,7 +216,9 @@ pub fn stream_rtrb_chunks(capacity: usize, at: [usize; 2], messages: usize, batc
                 match reader.read_chunk(there) {
                     Ok(chunk) if there > 0 => {
                         left -= there;
-                        chunk.into_iter().for_each(|number| drop(std::hint::black_box(number)));
+                        chunk
+                            .into_iter()
+                            .for_each(|number| drop(std::hint::black_box(number)));
                     }
                     _ => relax(at),
                 }
@@ -253,7 +261,9 @@ pub fn select_crossbeam(channels: usize, messages: usize) -> f64 {
             scope.spawn(move || while sender.send(1_u64).is_ok() {});
         }
         let mut select = crossbeam_channel::Select::new();
-        receivers.iter().for_each(|receiver| drop(select.recv(receiver)));
+        receivers
+            .iter()
+            .for_each(|receiver| drop(select.recv(receiver)));
         let mut take = |messages| {
             for _ in 0..messages {
                 let chosen = select.select();
@@ -278,7 +288,9 @@ pub fn selecting_readers_crossbeam(readers: usize, messages: usize) -> f64 {
         for _ in 0..2 {
             let (sender, receiver) = crossbeam_channel::bounded(0);
             receivers.push(receiver);
-            scope.spawn(move || (0..messages as u64 / 2).for_each(|n| sender.send(n).expect("readers")));
+            scope.spawn(move || {
+                (0..messages as u64 / 2).for_each(|n| sender.send(n).expect("readers"))
+            });
         }
         for _ in 0..readers {
             let receivers = receivers.clone();
@@ -286,7 +298,8 @@ pub fn selecting_readers_crossbeam(readers: usize, messages: usize) -> f64 {
                 let mut open = vec![0, 1];
                 while !open.is_empty() {
                     let mut select = crossbeam_channel::Select::new();
-                    open.iter().for_each(|&index| drop(select.recv(&receivers[index])));
+                    open.iter()
+                        .for_each(|&index| drop(select.recv(&receivers[index])));
                     let chosen = select.select();
                     let at = chosen.index();
                     if chosen.recv(&receivers[open[at]]).is_err() {

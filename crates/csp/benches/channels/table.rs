@@ -18,7 +18,10 @@ pub fn system<'a>(name: impl Into<String>, measure: impl FnMut() -> f64 + 'a) ->
 /// Measures all systems in turn, and prints their table. Does nothing if the command line asks for other tables.
 pub fn compare(title: &str, mut systems: Vec<System<'_>>) {
     // Cargo adds `--bench`.
-    let words: Vec<String> = std::env::args().skip(1).filter(|w| w != "--bench").collect();
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|w| w != "--bench")
+        .collect();
     if !words.is_empty() && !words.iter().any(|word| title.contains(word)) {
         return;
     }

@@ -20,7 +20,10 @@ const PAUSE: Duration = Duration::from_micros(300);
 pub fn cpus_of(host: &impl Machine) -> Option<[usize; 2]> {
     let cpus = [0, 1].map(|spe| {
         let place = host.topology().place_of(SpeId::new(spe));
-        place.trim_start_matches("CPU ").parse().expect("a place of a host is a CPU")
+        place
+            .trim_start_matches("CPU ")
+            .parse()
+            .expect("a place of a host is a CPU")
     });
     (cpus[0] != cpus[1]).then_some(cpus)
 }
@@ -63,8 +66,12 @@ pub fn run(_: &[usize]) {
     compare(
         "Ping-pong between two SPEs, one way",
         vec![
-            system("a line, handed over with a load and a store", || line(at, ROUND_TRIPS)),
-            system("**cellworks**", || ours::ping_pong(host, 1, &1_u64, ROUND_TRIPS, zero)),
+            system("a line, handed over with a load and a store", || {
+                line(at, ROUND_TRIPS)
+            }),
+            system("**cellworks**", || {
+                ours::ping_pong(host, 1, &1_u64, ROUND_TRIPS, zero)
+            }),
             system("kanal", || peer(peers::kanal)),
             system("flume", || peer(peers::flume)),
             system("crossbeam", || peer(peers::crossbeam)),
@@ -82,7 +89,10 @@ pub fn run(_: &[usize]) {
             system("crossbeam", || peer(peers::crossbeam)),
         ],
     );
-    let (small, large) = (vec![0_u8; 64].into_boxed_slice(), vec![0_u8; 1 << 20].into_boxed_slice());
+    let (small, large) = (
+        vec![0_u8; 64].into_boxed_slice(),
+        vec![0_u8; 1 << 20].into_boxed_slice(),
+    );
     compare(
         "An item between two SPEs, one way",
         vec![

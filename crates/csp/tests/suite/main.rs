@@ -1,6 +1,7 @@
 //! What channels and networks promise, each written once and run on every machine.
 
 mod channels;
+mod streams;
 
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
