@@ -206,7 +206,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     ///
     /// [`Unsent`] gives the item back if the channel has ended.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
         let mut parcel = process.pack(item);
         if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
@@ -224,7 +224,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     }
 
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     fn write_slowly<P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -277,7 +277,9 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
                         continue;
                     }
                 }
-                let first = batch.pop_front().expect("it is not empty");
+                let Some(first) = batch.pop_front() else {
+                    break;
+                };
                 if let Err(Unsent { item, ended }) = self.write_slowly(process, first) {
                     let mut unwritten = vec![item];
                     unwritten.extend(batch.into_iter().map(|parcel| process.take_back(parcel)));
@@ -296,7 +298,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// [`Ended`] if the channel has ended. If it was [closed](Ended::Closed), what it had accepted is read first.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
             loop {

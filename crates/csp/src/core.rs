@@ -274,6 +274,12 @@ impl<T> State<T> {
         }
     }
 
+    /// Whether a reader may find something, if only that the channel has ended.
+    pub(crate) fn may_be_read(&self) -> bool {
+        let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
+        has_writers || self.buffer.len() > 0 || self.ended.is_some()
+    }
+
     /// A process writes, whatever the channel is like, or begins to wait at `node`. If the channel has ended, the item is
     /// given back.
     ///
@@ -549,8 +555,9 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     /// Writes an item: returns when a reader has it, or the buffer.
+    // One call deep: each return after a switch of stacks is predicted wrongly.
     #[track_caller]
-    #[inline]
+    #[inline(never)]
     pub(crate) fn write<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -595,8 +602,9 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     /// Reads an item: returns when there is one.
+    // One call deep: each return after a switch of stacks is predicted wrongly.
     #[track_caller]
-    #[inline]
+    #[inline(never)]
     pub(crate) fn read<P: Place>(
         &self,
         process: &Process<'_, P>,

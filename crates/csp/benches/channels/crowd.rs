@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::table::{compare, system};
 use crate::{cpus, ours, peers};
 
-const ROUND_TRIPS: usize = 50_000;
-const MESSAGES: usize = 100_000;
+const ROUND_TRIPS: usize = 10_000;
+const MESSAGES: usize = 40_000;
 
 pub fn run(cpus: &[usize]) {
     let host = &ours::host(2);

@@ -7,9 +7,10 @@ use crate::ours;
 use crate::peers::{self, tasks};
 use crate::table::{compare, system};
 
-/// Messages of systems that take some ten nanoseconds for one, and of those that take microseconds.
-const MESSAGES: usize = 1_000_000;
-const SLOW_MESSAGES: usize = 20_000;
+/// Messages of systems that take some ten nanoseconds for one, and of those that take microseconds. Few, so that most
+/// measurements are shorter than a time slice, and what else runs on the computer shows in the maximum only.
+const MESSAGES: usize = 100_000;
+const SLOW_MESSAGES: usize = 4_000;
 
 pub fn run(cpus: &[usize]) {
     let one = *cpus.last().expect("a process may use a CPU");
@@ -25,13 +26,13 @@ pub fn run(cpus: &[usize]) {
                 ours::comms_time(host, Channel::new, MESSAGES / 4)
             }),
             system("async-unsync (1 slot) and tokio, tasks", || {
-                tasks::comms_time(tasks::AsyncUnsync, MESSAGES / 40)
+                tasks::comms_time(tasks::AsyncUnsync, MESSAGES / 16)
             }),
             system("kanal async and tokio, tasks", || {
-                tasks::comms_time(tasks::Kanal, MESSAGES / 40)
+                tasks::comms_time(tasks::Kanal, MESSAGES / 16)
             }),
             system("tokio mpsc (1 slot), tasks", || {
-                tasks::comms_time(tasks::Tokio, MESSAGES / 40)
+                tasks::comms_time(tasks::Tokio, MESSAGES / 16)
             }),
             system("kanal, threads", || {
                 peers::comms_time(peers::kanal, SLOW_MESSAGES / 4)
@@ -56,13 +57,13 @@ pub fn run(cpus: &[usize]) {
                 ours::ping_pong_on_one_spe(host, Channel::new, MESSAGES / 2)
             }),
             system("async-unsync (1 slot) and tokio, tasks", || {
-                tasks::ping_pong(tasks::AsyncUnsync, MESSAGES / 20)
+                tasks::ping_pong(tasks::AsyncUnsync, MESSAGES / 8)
             }),
             system("kanal async and tokio, tasks", || {
-                tasks::ping_pong(tasks::Kanal, MESSAGES / 20)
+                tasks::ping_pong(tasks::Kanal, MESSAGES / 8)
             }),
             system("tokio mpsc (1 slot), tasks", || {
-                tasks::ping_pong(tasks::Tokio, MESSAGES / 20)
+                tasks::ping_pong(tasks::Tokio, MESSAGES / 8)
             }),
             system("kanal, threads", || threads(peers::kanal)),
             system("flume, threads", || threads(peers::flume)),

@@ -69,11 +69,11 @@ fn time_reads<T: Item, E, R: Reach>(
         while left > 0 {
             if batch > 1 {
                 left -= reader.read_up_to(process, batch.min(left), &mut items)?;
-                items
-                    .drain(..)
-                    .for_each(|item| drop(std::hint::black_box(item)));
+                for item in items.drain(..) {
+                    std::hint::black_box(item);
+                }
             } else {
-                drop(std::hint::black_box(reader.read(process)?));
+                std::hint::black_box(reader.read(process)?);
                 left -= 1;
             }
         }
@@ -336,7 +336,9 @@ pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 
                 let mut open = guards.len();
                 while open > 0 {
                     match alternation.select(process) {
-                        Ok(chosen) => drop(alternation.take(process, &guards[chosen.index()])),
+                        Ok(chosen) => {
+                            alternation.take(process, &guards[chosen.index()]);
+                        }
                         Err(ended) => {
                             alternation.when(&guards[ended.guard.index()], false);
                             open -= 1;

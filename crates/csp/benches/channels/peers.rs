@@ -69,9 +69,14 @@ pub fn comms_time(make: Make<u64>, loops: usize) -> f64 {
             }
         });
         let consumer = scope.spawn(move || {
-            (0..loops / 10).for_each(|_| drop(at_consumer()));
+            let mut take = |messages: usize| {
+                for _ in 0..messages {
+                    at_consumer();
+                }
+            };
+            take(loops / 10);
             let start = Instant::now();
-            (0..loops).for_each(|_| drop(at_consumer()));
+            take(loops);
             ns(start.elapsed(), 4 * loops)
         });
         consumer.join().expect("no panic")
@@ -154,8 +159,16 @@ pub fn stream_of(make: Make<u64>, capacity: usize, at: [usize; 2], messages: usi
     stream(
         at,
         messages,
-        move |count| (0..count as u64).for_each(|number| drop(writer(number))),
-        move |count| (0..count).for_each(|_| drop(reader())),
+        move |count| {
+            for number in 0..count as u64 {
+                writer(number);
+            }
+        },
+        move |count| {
+            for _ in 0..count {
+                std::hint::black_box(reader());
+            }
+        },
     )
 }
 
@@ -216,9 +229,9 @@ pub fn stream_rtrb_chunks(capacity: usize, at: [usize; 2], messages: usize, batc
                 match reader.read_chunk(there) {
                     Ok(chunk) if there > 0 => {
                         left -= there;
-                        chunk
-                            .into_iter()
-                            .for_each(|number| drop(std::hint::black_box(number)));
+                        for number in chunk {
+                            std::hint::black_box(number);
+                        }
                     }
                     _ => relax(at),
                 }
@@ -261,9 +274,9 @@ pub fn select_crossbeam(channels: usize, messages: usize) -> f64 {
             scope.spawn(move || while sender.send(1_u64).is_ok() {});
         }
         let mut select = crossbeam_channel::Select::new();
-        receivers
-            .iter()
-            .for_each(|receiver| drop(select.recv(receiver)));
+        for receiver in &receivers {
+            select.recv(receiver);
+        }
         let mut take = |messages| {
             for _ in 0..messages {
                 let chosen = select.select();
@@ -298,8 +311,9 @@ pub fn selecting_readers_crossbeam(readers: usize, messages: usize) -> f64 {
                 let mut open = vec![0, 1];
                 while !open.is_empty() {
                     let mut select = crossbeam_channel::Select::new();
-                    open.iter()
-                        .for_each(|&index| drop(select.recv(&receivers[index])));
+                    for &index in &open {
+                        select.recv(&receivers[index]);
+                    }
                     let chosen = select.select();
                     let at = chosen.index();
                     if chosen.recv(&receivers[open[at]]).is_err() {

@@ -9,7 +9,7 @@ use crate::{cpus, two_cores};
 
 const CAPACITY: usize = 1024;
 const BATCH: usize = 64;
-const MESSAGES: usize = 1_000_000;
+const MESSAGES: usize = 300_000;
 
 fn peers<'a>(at: [usize; 2]) -> Vec<System<'a>> {
     let general = move |make| peers::stream_of(make, CAPACITY, at, MESSAGES / 10);

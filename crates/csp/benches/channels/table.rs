@@ -1,6 +1,6 @@
 //! Measuring systems in turn, and the tables of that.
 
-const REPETITIONS: usize = 11;
+const REPETITIONS: usize = 15;
 
 /// One system: its name, and a measurement that returns nanoseconds for each operation.
 pub struct System<'a> {

@@ -10,8 +10,8 @@ use crate::peers;
 use crate::table::{compare, system};
 use crate::{cpus, ours};
 
-const ROUND_TRIPS: usize = 50_000;
-const SLEEPY_ROUND_TRIPS: usize = 100;
+const ROUND_TRIPS: usize = 10_000;
+const SLEEPY_ROUND_TRIPS: usize = 50;
 
 /// Long enough that everybody who waits has fallen asleep.
 const PAUSE: Duration = Duration::from_micros(300);
@@ -62,7 +62,7 @@ pub fn run(_: &[usize]) {
         return;
     };
     let zero = Duration::ZERO;
-    let peer = |make| peers::ping_pong(make, at, &1_u64, ROUND_TRIPS / 5, zero);
+    let peer = |make| peers::ping_pong(make, at, &1_u64, ROUND_TRIPS / 4, zero);
     compare(
         "Ping-pong between two SPEs, one way",
         vec![
