@@ -30,8 +30,11 @@ use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, Slot, spin};
 /// Larger buffers are not worth having all their memory at once.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side looks for the other one, on another OS thread, before it takes the lock to wait.
-const LOOKS: u32 = 64;
+/// How often a side looks for the other one, on another OS thread, before it takes the lock to wait. Pauses between looks
+/// double up to the longest: who looks without a pause takes the line with the count away from the other side for each
+/// single item.
+const LOOKS: u32 = 10;
+const LONGEST_PAUSE_LOG2: u32 = 4;
 
 /// Who uses a side: an OS thread, and a process there. 0 and 0 is nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +56,9 @@ pub(crate) struct Ring<T> {
 
 /// What one side changes all the time.
 struct End {
+    /// How many items it has written or read, all in all. The other side looks at it, so it has a line of its own.
+    count: CachePadded<AtomicUsize>,
     is_busy: AtomicBool,
-    /// How many items it has written or read, all in all.
-    count: AtomicUsize,
     /// The count of the other side, when it was last looked at. Only for the side itself.
     others: Cell<usize>,
 }
@@ -76,8 +79,8 @@ unsafe impl<T: Send> Send for Ring<T> {}
 impl End {
     fn new() -> CachePadded<Self> {
         CachePadded::new(Self {
+            count: CachePadded::new(AtomicUsize::new(0)),
             is_busy: AtomicBool::new(false),
-            count: AtomicUsize::new(0),
             others: Cell::new(0),
         })
     }
@@ -279,7 +282,8 @@ impl<T> Ring<T> {
         if thread == 0 || thread == user.thread || !gate.is_of(user) {
             return false;
         }
-        for _ in 0..LOOKS {
+        for look in 0..LOOKS {
+            (0..1 << look.min(LONGEST_PAUSE_LOG2)).for_each(|_| spin());
             if gate.takes_lock.load(Ordering::Relaxed) {
                 return false;
             }
@@ -287,7 +291,6 @@ impl<T> Ring<T> {
             if side == Side::Reader && items > 0 || side == Side::Writer && items < self.capacity {
                 return true;
             }
-            spin();
         }
         false
     }
