@@ -30,11 +30,8 @@ use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, Slot, spin};
 /// Larger buffers are not worth having all their memory at once.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side looks for the other one, on another OS thread, before it takes the lock to wait. Pauses between looks
-/// double up to the longest: who looks without a pause takes the line with the count away from the other side for each
-/// single item.
-const LOOKS: u32 = 10;
-const LONGEST_PAUSE_LOG2: u32 = 4;
+/// How often a side looks for the other one, on another OS thread, before it takes the lock to wait.
+const LOOKS: u32 = 64;
 
 /// Who uses a side: an OS thread, and a process there. 0 and 0 is nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,8 +279,7 @@ impl<T> Ring<T> {
         if thread == 0 || thread == user.thread || !gate.is_of(user) {
             return false;
         }
-        for look in 0..LOOKS {
-            (0..1 << look.min(LONGEST_PAUSE_LOG2)).for_each(|_| spin());
+        for _ in 0..LOOKS {
             if gate.takes_lock.load(Ordering::Relaxed) {
                 return false;
             }
@@ -291,6 +287,7 @@ impl<T> Ring<T> {
             if side == Side::Reader && items > 0 || side == Side::Writer && items < self.capacity {
                 return true;
             }
+            spin();
         }
         false
     }
