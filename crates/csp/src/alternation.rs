@@ -161,7 +161,7 @@ enum Attempt {
 
 /// A guard with its channel.
 trait Listed {
-    /// Carries the guard out, if its channel is ready.
+    /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, takes down that it is not.
     fn attempt(&self, process: u32) -> Attempt;
     /// See [`Core::meets`](crate::core::Core::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -189,21 +189,29 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 match state.read() {
                     Read::Done(read, woken) => {
                         *parcel = Some(read);
+                        if !state.may_be_read() {
+                            self.guard.clear_ready();
+                        }
                         Attempt::Done(woken)
                     }
-                    Read::Nobody => Attempt::Nothing,
+                    Read::Nobody => {
+                        self.guard.clear_ready();
+                        Attempt::Nothing
+                    }
                     Read::Ended(ended) => Attempt::Ended(ended),
                 }
             }
             Side::Writer => {
                 state.last_writer = Some(process);
                 let Some(offered) = parcel.take() else {
+                    self.guard.clear_ready();
                     return Attempt::Nothing;
                 };
                 match state.write(offered) {
                     Written::Done(woken) => Attempt::Done(woken),
                     Written::Nobody(back) => {
                         *parcel = Some(back);
+                        self.guard.clear_ready();
                         Attempt::Nothing
                     }
                     Written::Ended(back, ended) => {
@@ -534,20 +542,13 @@ impl<'a> Alternation<'a> {
         let mut result = None;
         process.perform(&mut || {
             while let Some(index) = self.candidate() {
-                let word = &self.ready[index / 64];
-                let bit = 1 << (index % 64);
-                // Before the look, so that what becomes ready after it is not forgotten.
-                word.fetch_and(!bit, Ordering::SeqCst);
                 match self.guards[index].attempt(process.number()) {
                     Attempt::Done(woken) => {
-                        // More may be there.
-                        word.fetch_or(bit, Ordering::Relaxed);
                         result = Some(Ok(index));
                         return woken;
                     }
                     Attempt::Nothing => {}
                     Attempt::Ended(ended) => {
-                        word.fetch_or(bit, Ordering::Relaxed);
                         result = Some(Err((index, ended)));
                         return Woken::Nobody;
                     }

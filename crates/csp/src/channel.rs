@@ -1,5 +1,6 @@
 //! Channels and their ends.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -10,6 +11,7 @@ use crate::end::{Ended, Unsent};
 use crate::held;
 use crate::item::Item;
 use crate::lock::{Lock, Spin, Turns};
+use crate::parcel::Parcel;
 use crate::pending;
 use crate::place::Place;
 use crate::process::{Link, Process, Waiting};
@@ -130,27 +132,27 @@ impl<R: Reach> Channel<R> {
 
     /// One process writes, one reads.
     pub fn one_to_one<T: Item>(self) -> (Writer<T, One, R>, Reader<T, One, R>) {
-        self.ends()
+        self.ends(true)
     }
 
     /// One process writes, several read: each item goes to one of them.
     pub fn one_to_any<T: Item>(self) -> (Writer<T, One, R>, Reader<T, Any, R>) {
-        self.ends()
+        self.ends(false)
     }
 
     /// Several processes write, one reads.
     pub fn any_to_one<T: Item>(self) -> (Writer<T, Any, R>, Reader<T, One, R>) {
-        self.ends()
+        self.ends(false)
     }
 
     /// Several processes write, several read: each item goes to one of them.
     pub fn any_to_any<T: Item>(self) -> (Writer<T, Any, R>, Reader<T, Any, R>) {
-        self.ends()
+        self.ends(false)
     }
 
-    fn ends<T: Item, W, D>(self) -> (Writer<T, W, R>, Reader<T, D, R>) {
+    fn ends<T: Item, W, D>(self, is_one_to_one: bool) -> (Writer<T, W, R>, Reader<T, D, R>) {
         let shared = Arc::new(Whole {
-            core: Core::new(self.capacity),
+            core: Core::new(self.capacity, is_one_to_one),
             id: OnceLock::new(),
             name: self.name,
             made_at: self.made_at,
@@ -198,6 +200,12 @@ impl<T, L: Lock> Link for Whole<T, L> {
 
 pub(crate) type LockOf<R> = <R as sealed::Reach>::Lock;
 
+/// How many items are taken at a time from what is to be written.
+const BATCH_ITEMS: usize = 64;
+
+/// What [`Writer::write_all`] gives back: what was not written yet.
+pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
+
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last one closes the channel.
@@ -222,9 +230,30 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     ///
     /// [`Unsent`] gives the item back if the channel has ended.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
-        let parcel = process.pack(item);
+        let mut parcel = process.pack(item);
+        if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
+            loop {
+                parcel = match ring.put(user, parcel) {
+                    Ok(()) => return Ok(()),
+                    Err(back) => back,
+                };
+                if !ring.is_worth_another_try(Side::Writer, user) {
+                    break;
+                }
+            }
+        }
+        self.write_slowly(process, parcel)
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    fn write_slowly<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        parcel: Parcel<T>,
+    ) -> Result<(), Unsent<T>> {
         let why = Waiting::Write(&*self.channel);
         match self.channel.core.write(process, parcel, &why) {
             Ok(()) => Ok(()),
@@ -232,6 +261,56 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
                 item: process.take_back(parcel),
                 ended,
             }),
+        }
+    }
+
+    /// Writes items one after the other, as [`write`](Self::write) does, but puts as many at a time into a
+    /// [buffer](crate::Channel::buffered) as there is room for, if the channel has one writer and one reader: some
+    /// nanoseconds less for each.
+    ///
+    /// ```
+    /// # use cellworks_csp::{Ended, Place, Process, Writer};
+    /// fn squares(process: &Process<impl Place>, mut output: Writer<u64>) -> Result<(), Ended> {
+    ///     output.write_all(process, (0..1000).map(|number| number * number))?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Unsent`] gives back what was not written, as an iterator, if the channel has ended.
+    #[track_caller]
+    pub fn write_all<P: Place, I: IntoIterator<Item = T>>(
+        &mut self,
+        process: &Process<'_, P>,
+        items: I,
+    ) -> Result<(), Unsent<Unwritten<T, I::IntoIter>>> {
+        let mut items = items.into_iter();
+        let mut batch = VecDeque::with_capacity(items.size_hint().0.min(BATCH_ITEMS));
+        loop {
+            // The caller's iterator may do anything, so it is not asked in the middle of a step.
+            let more = items.by_ref().take(BATCH_ITEMS);
+            batch.extend(more.map(|item| process.pack(item)));
+            if batch.is_empty() {
+                return Ok(());
+            }
+            while !batch.is_empty() {
+                if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
+                    ring.put_many(user, &mut batch);
+                    if batch.is_empty() || ring.is_worth_another_try(Side::Writer, user) {
+                        continue;
+                    }
+                }
+                let Some(first) = batch.pop_front() else {
+                    break;
+                };
+                if let Err(Unsent { item, ended }) = self.write_slowly(process, first) {
+                    let mut unwritten = vec![item];
+                    unwritten.extend(batch.into_iter().map(|parcel| process.take_back(parcel)));
+                    let item = unwritten.into_iter().chain(items);
+                    return Err(Unsent { item, ended });
+                }
+            }
         }
     }
 }
@@ -243,11 +322,69 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// [`Ended`] if the channel has ended. If it was [closed](Ended::Closed), what it had accepted is read first.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
+        if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
+            loop {
+                if let Some(parcel) = ring.take(user) {
+                    return Ok(process.fetch(parcel));
+                }
+                if !ring.is_worth_another_try(Side::Reader, user) {
+                    break;
+                }
+            }
+        }
         let why = Waiting::Read(&*self.channel);
         let parcel = self.channel.core.read(process, &why)?;
         Ok(process.fetch(parcel))
+    }
+
+    /// Reads at least one item and up to `most`, and appends them to `items`: waits until there is one, as
+    /// [`read`](Self::read) does, and takes what is in the [buffer](crate::Channel::buffered) with it, if the channel has one
+    /// writer and one reader; from other channels it takes one. Returns how many; 0 only if `most` is 0.
+    ///
+    /// ```
+    /// # use cellworks_csp::{Ended, Place, Process, Reader};
+    /// fn sum(process: &Process<impl Place>, mut input: Reader<u64>) -> u64 {
+    ///     let (mut sum, mut batch) = (0, Vec::new());
+    ///     while input.read_up_to(process, 64, &mut batch).is_ok() {
+    ///         sum += batch.drain(..).sum::<u64>();
+    ///     }
+    ///     sum
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read); `items` is as it was then.
+    #[track_caller]
+    pub fn read_up_to<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        most: usize,
+        items: &mut Vec<T>,
+    ) -> Result<usize, Ended> {
+        let mut read = 0;
+        if most > 0 && self.channel.core.ring().is_none() {
+            items.push(self.read(process)?);
+            return Ok(1);
+        }
+        while read < most {
+            if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
+                // Room now, as nothing may panic in the middle of a step.
+                items.reserve((most - read).min(ring.len()));
+                let room = items.capacity() - items.len();
+                read += ring.take_many(user, room.min(most - read), |parcel| {
+                    items.push(process.fetch(parcel));
+                });
+                if read > 0 {
+                    break;
+                }
+            }
+            items.push(self.read(process)?);
+            read += 1;
+        }
+        Ok(read)
     }
 }
 

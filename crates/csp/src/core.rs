@@ -22,15 +22,20 @@ use crate::end::Ended;
 use crate::lock::Lock;
 use crate::parcel::Parcel;
 use crate::party::Guard;
+use crate::pending;
 use crate::place::Place;
 use crate::process::{Process, Waiting};
+use crate::ring::{Buffer, Ring};
 use crate::sync::{Arc, AtomicU32, Ordering};
 use crate::waker::{Waker, Woken};
 
 /// A channel.
+#[repr(C, align(64))]
 pub(crate) struct Core<T, L> {
     lock: L,
     state: UnsafeCell<State<T>>,
+    /// The buffer of a channel with one writer and one reader, which they use without the lock.
+    ring: Option<Arc<Ring<T>>>,
 }
 
 // SAFETY: the state is accessed under the lock alone, which is `Sync` only if it keeps others out. Items, and pointers to
@@ -40,21 +45,24 @@ unsafe impl<T: Send, L: Sync> Sync for Core<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for Core<T, L> {}
 
-/// What the lock protects.
+/// What the lock protects. What changes all the time comes first, as two processors hand it to each other.
+#[repr(C)]
 pub(crate) struct State<T> {
+    /// A rendezvous without guards that has not ended: nothing has to be looked at but who waits.
+    is_plain: bool,
     ended: Option<Ended>,
-    /// How many items it takes before somebody has to read one.
-    capacity: usize,
-    buffer: VecDeque<Parcel<T>>,
+    /// The processes that used the channel last, by their numbers, for the report of a deadlock.
+    pub(crate) last_reader: Option<u32>,
+    pub(crate) last_writer: Option<u32>,
     readers: Queue<T>,
     writers: Queue<T>,
+    /// How many items it takes before somebody has to read one.
+    capacity: usize,
+    buffer: Buffer<T>,
     read_guards: Vec<Arc<Guard<T>>>,
     write_guards: Vec<Arc<Guard<T>>>,
     reader_ends: usize,
     writer_ends: usize,
-    /// The processes that used the channel last, by their numbers, for the report of a deadlock.
-    pub(crate) last_reader: Option<u32>,
-    pub(crate) last_writer: Option<u32>,
 }
 
 /// What a writer meets.
@@ -136,6 +144,7 @@ impl<T> Queue<T> {
     /// # Safety
     ///
     /// The node is idle, and stays where it is until it is removed or served.
+    #[inline(always)]
     unsafe fn push(&mut self, node: &Node<T>, waker: Waker, parcel: Option<Parcel<T>>) {
         node.outcome.store(WAITS, Ordering::Relaxed);
         // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects; nodes
@@ -155,6 +164,7 @@ impl<T> Queue<T> {
     /// # Safety
     ///
     /// The node is in this queue.
+    #[inline(always)]
     unsafe fn remove(&mut self, node: &Node<T>) {
         // SAFETY: as in `push`.
         unsafe {
@@ -172,7 +182,7 @@ impl<T> Queue<T> {
 
     /// Takes the process that has waited longest, and serves it: `exchange` gives it an item or takes its own, and then it
     /// goes on. Returns whom to wake.
-    #[inline]
+    #[inline(always)]
     fn serve<R>(
         &mut self,
         outcome: u32,
@@ -192,6 +202,7 @@ impl<T> Queue<T> {
         Some((result, waker))
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         self.first.is_null()
     }
@@ -202,6 +213,7 @@ fn parcel_of<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
 }
 
 impl<T> State<T> {
+    #[inline(always)]
     fn mark_ready(guards: &[Arc<Guard<T>>], woken: &mut Woken) {
         for waker in guards.iter().filter_map(|guard| guard.mark_ready()) {
             woken.add(waker);
@@ -209,7 +221,7 @@ impl<T> State<T> {
     }
 
     /// A writer, or an alternation that writes and is active, brings an item.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&mut self, mut parcel: Parcel<T>) -> Written<T> {
         if let Some(ended) = self.ended {
             return Written::Ended(parcel, ended);
@@ -219,7 +231,9 @@ impl<T> State<T> {
             let ((), waker) = served.expect("the queue is not empty");
             return Written::Done(Woken::One(waker));
         }
-        for guard in &self.read_guards {
+        // An alternation that has been told of what is in the buffer may not have looked yet: no item overtakes another.
+        let is_next = self.read_guards.is_empty() || self.buffer.len() == 0;
+        for guard in self.read_guards.iter().filter(|_| is_next) {
             parcel = match guard.give(parcel) {
                 Ok(waker) => return Written::Done(Woken::One(waker)),
                 Err(parcel) => parcel,
@@ -235,11 +249,15 @@ impl<T> State<T> {
     }
 
     /// A reader, or an alternation that reads and is active, wants an item.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&mut self) -> Read<T> {
         if let Some(parcel) = self.buffer.pop_front() {
             let mut woken = Woken::Nobody;
-            if let Some((next, waker)) = self.take_from_writer() {
+            // Before the writer goes on, who may then use a ring without the lock.
+            let accept = |next: &mut _| self.buffer.push_back(parcel_of(next));
+            if let Some(((), waker)) = self.writers.serve(SERVED, accept) {
+                woken.add(waker);
+            } else if let Some((next, waker)) = self.write_guards.iter().find_map(|g| g.take()) {
                 self.buffer.push_back(next);
                 woken.add(waker);
             } else if self.ended.is_none() {
@@ -256,8 +274,78 @@ impl<T> State<T> {
         }
     }
 
+    /// Whether a reader may find something, if only that the channel has ended.
+    pub(crate) fn may_be_read(&self) -> bool {
+        let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
+        has_writers || self.buffer.len() > 0 || self.ended.is_some()
+    }
+
+    /// A process writes, whatever the channel is like, or begins to wait at `node`. If the channel has ended, the item is
+    /// given back.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Queue::push`].
+    #[inline(never)]
+    unsafe fn write_or_wait<P: Place>(
+        &mut self,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+        parcel: Parcel<T>,
+    ) -> (Woken, Option<(Parcel<T>, Ended)>) {
+        if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
+            ring.register(Side::Writer, user);
+        }
+        let written = match self.write(parcel) {
+            Written::Nobody(back) if self.exclude(Side::Reader) => self.write(back),
+            written => written,
+        };
+        match written {
+            Written::Done(woken) => (woken, None),
+            Written::Ended(back, ended) => (Woken::Nobody, Some((back, ended))),
+            Written::Nobody(back) => {
+                // SAFETY: the caller's promise.
+                unsafe { self.writers.push(node, process.waker(), Some(back)) };
+                let mut woken = Woken::Nobody;
+                Self::mark_ready(&self.read_guards, &mut woken);
+                (woken, None)
+            }
+        }
+    }
+
+    /// A process reads, whatever the channel is like, or begins to wait at `node`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Queue::push`].
+    #[inline(never)]
+    unsafe fn read_or_wait<P: Place>(
+        &mut self,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+    ) -> (Woken, Option<Result<Parcel<T>, Ended>>) {
+        if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
+            ring.register(Side::Reader, user);
+        }
+        let read = match self.read() {
+            Read::Nobody if self.exclude(Side::Writer) => self.read(),
+            read => read,
+        };
+        match read {
+            Read::Done(parcel, woken) => (woken, Some(Ok(parcel))),
+            Read::Ended(ended) => (Woken::Nobody, Some(Err(ended))),
+            Read::Nobody => {
+                // SAFETY: the caller's promise.
+                unsafe { self.readers.push(node, process.waker(), None) };
+                let mut woken = Woken::Nobody;
+                Self::mark_ready(&self.write_guards, &mut woken);
+                (woken, None)
+            }
+        }
+    }
+
     /// The item of somebody who waits to write.
-    #[inline]
+    #[inline(always)]
     fn take_from_writer(&mut self) -> Option<(Parcel<T>, Waker)> {
         if let Some(served) = self.writers.serve(SERVED, parcel_of) {
             return Some(served);
@@ -271,7 +359,10 @@ impl<T> State<T> {
         if self.ended == Some(Ended::Poisoned) {
             return woken;
         }
+        self.exclude(Side::Reader);
+        self.exclude(Side::Writer);
         self.ended = Some(ended);
+        self.note_whether_plain();
         let outcome = match ended {
             Ended::Poisoned => POISONED,
             Ended::Closed => CLOSED,
@@ -285,6 +376,30 @@ impl<T> State<T> {
             Self::mark_ready(guards, &mut woken);
         }
         woken
+    }
+
+    /// Lets the sides use a ring without the lock, unless they have to serve or hear of somebody.
+    fn let_in(&self) {
+        if let Some(ring) = self.buffer.ring()
+            && self.ended.is_none()
+        {
+            ring.let_in(
+                self.readers.is_empty() && self.read_guards.is_empty(),
+                self.writers.is_empty() && self.write_guards.is_empty(),
+            );
+        }
+    }
+
+    /// Has a side take the lock, if it could do without until now.
+    fn exclude(&self, side: Side) -> bool {
+        let ring = self.buffer.ring();
+        ring.inspect(|ring| ring.exclude(side, pending::os_thread()))
+            .is_some()
+    }
+
+    fn note_whether_plain(&mut self) {
+        let has_guards = !self.read_guards.is_empty() || !self.write_guards.is_empty();
+        self.is_plain = self.capacity == 0 && !has_guards && self.ended.is_none();
     }
 
     fn queue(&mut self, side: Side) -> &mut Queue<T> {
@@ -324,12 +439,16 @@ pub(crate) struct Locked<'a, T, L: Lock>(&'a Core<T, L>);
 impl<T, L: Lock> Drop for Locked<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
+        if !self.is_plain {
+            self.let_in();
+        }
         self.0.lock.unlock();
     }
 }
 
 impl<T, L: Lock> std::ops::Deref for Locked<'_, T, L> {
     type Target = State<T>;
+    #[inline]
     fn deref(&self) -> &State<T> {
         // SAFETY: this has the lock.
         unsafe { &*self.0.state.get() }
@@ -369,7 +488,7 @@ impl<T, L: Lock> Drop for InFrame<'_, T, L> {
 impl<T, L: Lock> InFrame<'_, T, L> {
     /// Waits until somebody has served the process. Returns the item that it has then.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     fn wait<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -396,13 +515,20 @@ impl<T, L: Lock> InFrame<'_, T, L> {
 }
 
 impl<T, L: Lock> Core<T, L> {
-    pub(crate) fn new(capacity: usize) -> Self {
+    /// `is_one_to_one` if there is never more than one end of a side.
+    pub(crate) fn new(capacity: usize, is_one_to_one: bool) -> Self {
+        let ring = is_one_to_one.then(|| Ring::new(capacity)).flatten();
+        let ring = ring.map(Arc::new);
         Self {
             lock: L::default(),
             state: UnsafeCell::new(State {
+                is_plain: capacity == 0,
                 ended: None,
                 capacity,
-                buffer: VecDeque::new(),
+                buffer: match &ring {
+                    Some(ring) => Buffer::Ring(Arc::clone(ring)),
+                    None => Buffer::Queue(VecDeque::new()),
+                },
                 readers: Queue::EMPTY,
                 writers: Queue::EMPTY,
                 read_guards: Vec::new(),
@@ -412,7 +538,14 @@ impl<T, L: Lock> Core<T, L> {
                 last_reader: None,
                 last_writer: None,
             }),
+            ring,
         }
+    }
+
+    /// See [`Ring`]; `None` for other channels.
+    #[inline(always)]
+    pub(crate) fn ring(&self) -> Option<&Ring<T>> {
+        self.ring.as_deref()
     }
 
     #[inline]
@@ -422,8 +555,9 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     /// Writes an item: returns when a reader has it, or the buffer.
+    // One call deep: each return after a switch of stacks is predicted wrongly.
     #[track_caller]
-    #[inline]
+    #[inline(never)]
     pub(crate) fn write<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -431,33 +565,32 @@ impl<T, L: Lock> Core<T, L> {
         why: &Waiting<'_>,
     ) -> Result<(), (Parcel<T>, Ended)> {
         let mut parcel = Some(parcel);
-        let mut ended = None;
+        let mut refused = None;
         let frame = self.frame(Side::Writer);
         process.perform(&mut || {
             let mut state = self.lock();
             state.last_writer = Some(process.number());
-            let brought = parcel.take().expect("a step is performed once");
-            match state.write(brought) {
-                Written::Done(woken) => woken,
-                Written::Ended(back, why) => {
-                    parcel = Some(back);
-                    ended = Some(why);
-                    Woken::Nobody
+            if state.is_plain {
+                let give = |place: &mut Option<Parcel<T>>| *place = parcel.take();
+                if let Some(((), waker)) = state.readers.serve(SERVED, give) {
+                    return Woken::One(waker);
                 }
-                Written::Nobody(back) => {
-                    // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                    unsafe {
-                        let waker = process.waker();
-                        state.writers.push(&frame.node, waker, Some(back));
-                    }
-                    let mut woken = Woken::Nobody;
-                    State::mark_ready(&state.read_guards, &mut woken);
-                    woken
-                }
+                // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
+                unsafe {
+                    state
+                        .writers
+                        .push(&frame.node, process.waker(), parcel.take())
+                };
+                return Woken::Nobody;
             }
+            let brought = parcel.take().expect("a step is performed once");
+            // SAFETY: as above.
+            let (woken, given_back) = unsafe { state.write_or_wait(&frame.node, process, brought) };
+            refused = given_back;
+            woken
         });
-        if let Some(ended) = ended {
-            return Err((parcel.expect("it was given back"), ended));
+        if let Some(refused) = refused {
+            return Err(refused);
         }
         if frame.node.outcome.load(Ordering::Relaxed) == IDLE {
             return Ok(());
@@ -469,8 +602,9 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     /// Reads an item: returns when there is one.
+    // One call deep: each return after a switch of stacks is predicted wrongly.
     #[track_caller]
-    #[inline]
+    #[inline(never)]
     pub(crate) fn read<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -481,23 +615,19 @@ impl<T, L: Lock> Core<T, L> {
         process.perform(&mut || {
             let mut state = self.lock();
             state.last_reader = Some(process.number());
-            match state.read() {
-                Read::Done(parcel, woken) => {
+            if state.is_plain {
+                if let Some((parcel, waker)) = state.writers.serve(SERVED, parcel_of) {
                     found = Some(Ok(parcel));
-                    woken
+                    return Woken::One(waker);
                 }
-                Read::Ended(ended) => {
-                    found = Some(Err(ended));
-                    Woken::Nobody
-                }
-                Read::Nobody => {
-                    // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                    unsafe { state.readers.push(&frame.node, process.waker(), None) };
-                    let mut woken = Woken::Nobody;
-                    State::mark_ready(&state.write_guards, &mut woken);
-                    woken
-                }
+                // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
+                unsafe { state.readers.push(&frame.node, process.waker(), None) };
+                return Woken::Nobody;
             }
+            // SAFETY: as above.
+            let (woken, what) = unsafe { state.read_or_wait(&frame.node, process) };
+            found = what;
+            woken
         });
         if let Some(found) = found {
             return found;
@@ -520,7 +650,8 @@ impl<T, L: Lock> Core<T, L> {
         let mut state = self.lock();
         let woken = state.end(ended);
         let unread = match ended {
-            Ended::Poisoned => std::mem::take(&mut state.buffer),
+            // Both sides are excluded.
+            Ended::Poisoned => std::iter::from_fn(|| state.buffer.pop_front()).collect(),
             Ended::Closed => VecDeque::new(),
         };
         (woken, unread)
@@ -545,12 +676,14 @@ impl<T, L: Lock> Core<T, L> {
     /// Has an alternation know when the channel may be ready for it.
     pub(crate) fn add_guard(&self, side: Side, guard: &Arc<Guard<T>>) {
         let mut state = self.lock();
+        state.exclude(side.other());
         let opposite = state.guards(side.other());
         for other in opposite.iter() {
             other.oppose();
             guard.oppose();
         }
         state.guards(side).push(Arc::clone(guard));
+        state.note_whether_plain();
     }
 
     pub(crate) fn remove_guard(&self, side: Side, guard: &Arc<Guard<T>>) {
@@ -558,6 +691,7 @@ impl<T, L: Lock> Core<T, L> {
         state
             .guards(side)
             .retain(|other| !Arc::ptr_eq(other, guard));
+        state.note_whether_plain();
     }
 
     /// For an alternation that is about to wait with a guard at this channel: if one on the other side waits too, one of

@@ -37,6 +37,7 @@ mod pending;
 mod place;
 mod process;
 pub mod processes;
+mod ring;
 mod shared;
 mod sync;
 mod transport;
@@ -44,7 +45,7 @@ mod waits;
 mod waker;
 
 pub use alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
-pub use channel::{Any, Channel, Kind, Local, One, Reach, Reader, Shared, Writer};
+pub use channel::{Any, Channel, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer};
 pub use deadlock::{Deadlock, Stuck};
 pub use end::{Ended, Unsent};
 pub use ends::{Ends, Input, Output};

@@ -201,9 +201,17 @@ impl<T> Guard<T> {
 
     /// Says that the guard may be ready, so that the alternation looks. Returns whom to wake for it.
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        self.ready.fetch_or(self.bit, Ordering::SeqCst);
+        // The bit changes under the channel's lock.
+        if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
+            self.ready.fetch_or(self.bit, Ordering::SeqCst);
+        }
         let wait = self.party.present_wait()?;
         Some(self.party.take(wait)?.end(0, POKED))
+    }
+
+    /// Says, under the channel's lock, that nothing is there: whoever changes that has the lock, and marks the guard again.
+    pub(crate) fn clear_ready(&self) {
+        self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
 
     /// The wait in which this guard can be claimed.

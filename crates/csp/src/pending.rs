@@ -20,11 +20,20 @@ pub(crate) fn wake_later(woken: Woken) {
     });
 }
 
+/// Whether there are any.
+#[inline(always)]
+pub(crate) fn any() -> bool {
+    ANY.get()
+}
+
 /// Takes those that are to be woken.
-#[inline]
-pub(crate) fn take() -> Option<Vec<Waker>> {
-    ANY.get().then(|| {
-        ANY.set(false);
-        WAKERS.take()
-    })
+pub(crate) fn take() -> Vec<Waker> {
+    ANY.set(false);
+    WAKERS.take()
+}
+
+/// A number that no other OS thread has as long as this one lives; not 0.
+#[inline(always)]
+pub(crate) fn os_thread() -> usize {
+    ANY.with(|any| std::ptr::from_ref(any).addr())
 }

@@ -11,6 +11,7 @@ use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
 use crate::pending;
 use crate::place::Place;
+use crate::ring::User;
 use crate::shared::Shared;
 use crate::waits::Waits;
 use crate::waker::{Waker, Woken};
@@ -98,7 +99,7 @@ impl<'a, P: Place> Process<'a, P> {
         self.number
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn waker(&self) -> Waker {
         Waker {
             sleeper: self.place.sleeper(),
@@ -106,8 +107,17 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
+    /// Who it is, if it may use the buffers of channels without their locks: where all processors share memory.
+    #[inline(always)]
+    pub(crate) fn user(&self) -> Option<User> {
+        Some(User {
+            thread: pending::os_thread(),
+            process: self.number,
+        })
+    }
+
     /// Performs a step of the protocol, and wakes whom it gave a reason to go on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn perform(&self, step: &mut impl FnMut() -> Woken) {
         let woken = step();
         self.wake(woken);
@@ -115,9 +125,17 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// See [`pending`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wake_those_of_dropped_ends(&self) {
-        for waker in pending::take().into_iter().flatten() {
+        if pending::any() {
+            self.wake_all(pending::take());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_all(&self, wakers: Vec<Waker>) {
+        for waker in wakers {
             self.place.wake(waker.sleeper);
         }
     }
@@ -141,14 +159,18 @@ impl<'a, P: Place> Process<'a, P> {
         parcel.item
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wake(&self, woken: Woken) {
-        woken.for_each(|waker| self.place.wake(waker.sleeper));
+        match woken {
+            Woken::Nobody => {}
+            Woken::One(waker) => self.place.wake(waker.sleeper),
+            Woken::Several(wakers) => self.wake_all(wakers),
+        }
     }
 
     /// Waits until `ready` says true. False only in a destructor while the run is being cancelled.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wait_until(&self, why: &Waiting<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
         let why = self.described(why);
         let cancelled = held::Cancelled;
@@ -175,6 +197,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     #[track_caller]
+    #[inline(always)]
     fn described<'b>(&'b self, why: &'b Waiting<'b>) -> Described<'b> {
         Described {
             name: self.name,

@@ -21,7 +21,7 @@ pub(crate) enum Woken {
 }
 
 impl Woken {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, waker: Waker) {
         *self = match std::mem::take(self) {
             Self::Nobody => Self::One(waker),
@@ -33,7 +33,7 @@ impl Woken {
         };
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn for_each(self, mut wake: impl FnMut(Waker)) {
         match self {
             Self::Nobody => {}

@@ -123,7 +123,6 @@ impl Parking {
 
     /// Sleeps until somebody notifies this seat, but no longer than `time`. Meanwhile it counts as running, for it will go
     /// on by itself.
-    #[cfg(not(loom))]
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {

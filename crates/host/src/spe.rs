@@ -243,7 +243,9 @@ impl StartThread for Starter<'_, '_> {
 }
 
 impl Wait for HostSpe {
+    // Each return after a switch of stacks is predicted wrongly: the fewer calls, the better.
     #[track_caller]
+    #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         if self.mfc.has_unsent() {
             return self.worker.wait_until(why, &mut || {
@@ -256,14 +258,14 @@ impl Wait for HostSpe {
 }
 
 impl Wake for HostSpe {
-    #[inline]
+    #[inline(always)]
     fn sleeper(&self) -> Sleeper {
         self.worker.sleeper(self.id)
     }
 
-    #[inline]
+    #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
-        self.worker.wake(sleeper);
+        self.worker.wake(self.id, sleeper);
     }
 
     #[track_caller]

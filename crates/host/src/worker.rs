@@ -1,7 +1,7 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
-//! A thread that waits for something from outside joins the worker's `waiters` and parks. When no
-//! thread of the worker is ready, [`Idle::idle`] lets all waiters look again, in three stages:
+//! A thread that waits for something from outside parks. When no thread of the worker is ready, [`Idle::idle`] lets all
+//! that are parked look again, in three stages:
 //!
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, one last look ──► asleep
@@ -10,23 +10,22 @@
 //! ```
 //!
 //! So what others do to an SPE need not know its threads: it changes a word and notifies the
-//! worker. While other threads of the worker run, waiters get a look now and then.
+//! worker. While other threads of the worker run, waiters get a look now and then. A thread of the same worker that
+//! knows whom it gives something wakes that one alone.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
-use cellworks_threads::{self as threads, Idle, Thread, Verdict};
-use slab::Slab;
 
 use crate::layout::WorkerLayout;
 use crate::parking::{Parking, Woken};
 use crate::pin::Pinned;
 use crate::run::{PPE_SEAT, Run};
 use crate::spe::HostSpe;
+use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
+use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 
 /// How long to spin before the OS thread sleeps: about what being woken costs, so that no wait
 /// takes more than twice what it would with hindsight.
@@ -40,6 +39,10 @@ const LOOKS_BEFORE_PARK: u32 = 64;
 
 /// Yields between two looks of the waiters.
 const YIELDS_PER_LOOK: u32 = 16;
+
+/// Waits between two looks of the waiters. Threads that wait for each other may keep a worker busy for ever, and a look
+/// wakes all who wait: it should cost little in so many waits.
+const WAITS_PER_LOOK: u32 = 256;
 
 /// What a thread that serves an SPE waits for when it has no program; not reported.
 const NO_PROGRAM: &str = "a program to be spawned on its SPE";
@@ -97,14 +100,13 @@ impl Spin {
 pub(crate) struct Worker {
     pub(crate) run: Arc<Run>,
     seat: usize,
-    /// The threads that wait for something from outside.
-    waiters: RefCell<Slab<Thread>>,
     /// The earliest time until which one of them waits.
     deadline: Cell<Option<Time>>,
     /// Prepared to sleep.
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
+    waits: Cell<u32>,
 }
 
 impl Worker {
@@ -119,11 +121,11 @@ impl Worker {
         let worker = Rc::new(Self {
             run,
             seat,
-            waiters: RefCell::default(),
             deadline: Cell::new(None),
             prepared: Cell::new(false),
             spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
             yields: Cell::new(0),
+            waits: Cell::new(0),
         });
         let served = threads::run(&config, &*worker, || {
             threads::scope(|scope| {
@@ -164,38 +166,43 @@ impl Worker {
 
     /// Lets a thread wait for something from outside, until the next look or until it is woken.
     #[track_caller]
+    #[inline(always)]
     fn sleep(&self, why: &dyn fmt::Display) {
-        let waiter = self.waiters.borrow_mut().insert(threads::current());
-        let _asleep = Asleep {
-            waiters: &self.waiters,
-            waiter,
-        };
+        let waits = self.waits.get().wrapping_add(1);
+        self.waits.set(waits);
+        if waits.is_multiple_of(WAITS_PER_LOOK) {
+            self.look_outside();
+        }
         threads::park(why);
     }
 
-    /// Lets all waiters look.
-    fn release(&self) {
-        for (_, waiter) in &*self.waiters.borrow() {
-            waiter.unpark();
+    /// Lets all waiters look, and obeys if the run was cancelled.
+    #[cold]
+    #[inline(never)]
+    fn look_outside(&self) {
+        threads::unpark_all();
+        if self.run.is_cancelled() {
+            self.cancel();
         }
     }
 
     /// The calling thread, a cooperative thread of this worker.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sleeper(&self, id: SpeId) -> Sleeper {
         // SAFETY: the numbers come from `into_raw`.
         unsafe { Sleeper::new(Processor::Spe(id), threads::current().into_raw()) }
     }
 
-    /// See [`Wake::wake`](cellworks_machine::Wake::wake).
-    #[inline]
-    pub(crate) fn wake(&self, sleeper: Sleeper) {
-        let seat = self.run.seat_of(sleeper.processor());
-        if seat == self.seat {
+    /// See [`Wake::wake`](cellworks_machine::Wake::wake), of a thread of SPE `id`.
+    #[inline(always)]
+    pub(crate) fn wake(&self, id: SpeId, sleeper: Sleeper) {
+        // Short cut for what is looked up otherwise.
+        let is_of_same_spe = sleeper.processor() == Processor::Spe(id);
+        if is_of_same_spe || self.run.seat_of(sleeper.processor()) == self.seat {
             // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name a thread.
             unsafe { Thread::from_raw(sleeper.thread()) }.unpark();
         } else {
-            self.run.parking.notify(seat);
+            self.run.notify(sleeper.processor());
         }
     }
 
@@ -227,6 +234,7 @@ impl Worker {
     }
 
     /// Somebody found what it waited for.
+    #[inline]
     fn progress(&self) {
         self.spin.reset();
         if self.prepared.replace(false) {
@@ -239,10 +247,7 @@ impl Worker {
         let yields = self.yields.get().wrapping_add(1);
         self.yields.set(yields);
         if yields.is_multiple_of(YIELDS_PER_LOOK) {
-            self.release();
-            if self.run.is_cancelled() {
-                self.cancel();
-            }
+            self.look_outside();
             if !threads::others_ready() && self.spin.is_crowded(&self.run.parking) {
                 std::thread::yield_now();
             }
@@ -266,58 +271,61 @@ impl Worker {
     }
 }
 
-/// A thread is one of the waiters as long as this lives.
-struct Asleep<'a> {
-    waiters: &'a RefCell<Slab<Thread>>,
-    waiter: usize,
-}
-
-impl Drop for Asleep<'_> {
-    fn drop(&mut self) {
-        self.waiters.borrow_mut().remove(self.waiter);
-    }
-}
-
 /// A thread looks whether it may go on. If the look panics the worker goes on all the same: whoever
 /// looked in vain before must be asked again.
 struct Look<'a>(&'a Worker);
 
 impl Drop for Look<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.0.progress();
     }
 }
 
-impl Wait for Worker {
-    #[track_caller]
-    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        let mut is_ready = || {
-            let look = Look(self);
-            let is_ready = ready();
-            if !is_ready {
-                std::mem::forget(look);
-            }
-            is_ready
-        };
-        if !self.spin.is_crowded(&self.run.parking) {
-            for _ in 0..LOOKS_BEFORE_PARK {
-                if is_ready() {
-                    return true;
-                }
-                if threads::others_ready() {
-                    break;
-                }
-                std::hint::spin_loop();
-            }
+impl Worker {
+    /// Asks a thread's condition.
+    #[inline(always)]
+    fn look(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        let look = Look(self);
+        let is_ready = ready();
+        if !is_ready {
+            std::mem::forget(look);
         }
-        loop {
-            if is_ready() {
+        is_ready
+    }
+
+    /// Waits actively for a moment, while no other thread of the worker wants to run.
+    #[inline(never)]
+    fn look_again(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        if self.spin.is_crowded(&self.run.parking) {
+            return false;
+        }
+        for _ in 1..LOOKS_BEFORE_PARK {
+            std::hint::spin_loop();
+            if self.look(ready) {
                 return true;
             }
+            if threads::others_ready() {
+                break;
+            }
+        }
+        false
+    }
+}
+
+impl Wait for Worker {
+    #[track_caller]
+    #[inline(always)]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        if self.look(ready) || !threads::others_ready() && self.look_again(ready) {
+            return true;
+        }
+        loop {
             self.sleep(why);
-            if threads::is_cancelled() {
-                // Only a thread that unwinds gets here: its destructor is not kept waiting.
-                return is_ready();
+            let is_ready = self.look(ready);
+            // If it is cancelled, only a thread that unwinds gets here: its destructor is not kept waiting.
+            if is_ready || threads::is_cancelled() {
+                return is_ready;
             }
         }
     }
@@ -345,7 +353,7 @@ impl Idle for Worker {
             // Before anybody looks again: what others do while they unwind is no answer to a wait.
             self.cancel();
         }
-        self.release();
+        threads::unpark_all();
         Verdict::Continue
     }
 }

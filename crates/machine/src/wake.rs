@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Processor, Time, Wait};
+use crate::{Processor, SpeId, Time, Wait};
 
 /// Waiting for others who know whom they wake.
 pub trait Wake: Wait {
@@ -35,9 +35,13 @@ pub trait Wake: Wait {
 /// It may be kept for longer than the thread lives, and be sent anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
-    processor: Processor,
     thread: (usize, u64),
+    /// The number of its SPE, or [`PPE`]. One word, as whoever wakes others copies it again and again.
+    processor: u32,
 }
+
+/// No SPE has this number.
+const PPE: u32 = u32::MAX;
 
 impl Sleeper {
     /// A thread of a processor: for machines to make.
@@ -45,16 +49,26 @@ impl Sleeper {
     /// # Safety
     ///
     /// `thread` is what the machine needs to be told in order to find the thread; only the machine knows what makes it valid.
+    #[inline]
     pub unsafe fn new(processor: Processor, thread: (usize, u64)) -> Self {
-        Self { processor, thread }
+        let processor = match processor {
+            Processor::Ppe => PPE,
+            Processor::Spe(spe) => spe.index() as u32,
+        };
+        Self { thread, processor }
     }
 
     /// Where the thread runs.
+    #[inline]
     pub fn processor(self) -> Processor {
-        self.processor
+        match self.processor {
+            PPE => Processor::Ppe,
+            spe => Processor::Spe(SpeId::new(spe as u16)),
+        }
     }
 
     /// What [`new`](Self::new) was given: for machines.
+    #[inline]
     pub fn thread(self) -> (usize, u64) {
         self.thread
     }

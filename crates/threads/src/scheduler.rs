@@ -478,7 +478,7 @@ impl Scheduler {
     }
 
     /// Makes a thread that waits ready.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wake(&self, block: &Block) {
         block.state.set(State::Ready);
         if self.mode.get() == 0 {
@@ -597,6 +597,24 @@ impl Scheduler {
         }
         me.state.set(State::Ready);
         me.why.set(None);
+    }
+
+    /// Parks the running thread and continues the first that is ready: there is one, and the core is not cancelled.
+    #[inline(always)]
+    fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
+        // SAFETY: as in `wait`.
+        let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
+        me.why.set(Some(NonNull::from(why)));
+        me.at.set(at);
+        me.state.set(State::Parked);
+        self.note_unwinding();
+        // SAFETY: as in `go_round`: it came out of the ready queue.
+        unsafe { self.switch(&me.context, self.pop_ready()) };
+        self.current.set(me);
+        me.state.set(State::Ready);
+        me.why.set(None);
+        self.unwind_if_cancelled();
+        me.token.set(false);
     }
 
     /// Parks the running thread and continues one that is parked; the core is not cancelled.
@@ -926,15 +944,27 @@ fn yield_slowly(s: &Scheduler) {
 ///
 /// Unwinds with [`Cancelled`] if the core has been cancelled. Panics outside of [`run`] and inside of [`Idle::idle`].
 #[track_caller]
+#[inline(always)]
 pub fn park(why: &dyn Display) {
     let at = Location::caller();
-    with(|s| {
-        let me = s.current();
-        if !me.token.replace(false) {
-            wait_cancellably(s, State::Parked, why, at);
-            me.token.set(false);
-        }
-    });
+    // Not the rest within `with`, which is no longer inlined then.
+    // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
+    let s = unsafe { &*with(ptr::from_ref) };
+    let me = s.current();
+    if me.token.replace(false) {
+        return;
+    }
+    if s.mode.get() == 0 && s.has_ready() {
+        s.give_way(me, why, at);
+    } else {
+        park_slowly(s, me, why, at);
+    }
+}
+
+#[inline(never)]
+fn park_slowly(s: &Scheduler, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
+    wait_cancellably(s, State::Parked, why, at);
+    me.token.set(false);
 }
 
 /// Ends the [`park`] of `next`, parks the running thread, and continues `next` at once, before threads that are ready.
@@ -998,7 +1028,7 @@ pub struct Thread {
 
 impl Thread {
     /// Ends the thread's [`park`], or its next one if it is not parked. Nothing happens if it has ended.
-    #[inline]
+    #[inline(always)]
     pub fn unpark(self) {
         with(|s| {
             if !s.is_of_this_run(self) {
@@ -1044,6 +1074,16 @@ impl fmt::Debug for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Thread").field(&self.serial).finish()
     }
+}
+
+/// Ends the [`park`] of every thread of this core that is parked, in the order in which they were created.
+///
+/// For something outside that may concern any of them: each looks whether it does, and parks again if not.
+pub fn unpark_all() {
+    with(|s| {
+        let parked = |block: &&Block| block.state.get() == State::Parked;
+        s.live.iter().filter(parked).for_each(|block| s.wake(block));
+    });
 }
 
 /// The running thread.

@@ -4,6 +4,7 @@ mod channels;
 mod failures;
 mod named;
 mod processes;
+mod streams;
 
 use cellworks_host::Host;
 use cellworks_machine::SpeId;

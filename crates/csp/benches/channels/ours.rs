@@ -1,0 +1,382 @@
+//! The programs, of our channels. Each returns nanoseconds for each message.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use cellworks_csp::{
+    Alternation, Channel, Ended, Item, Network, Place, Process, Reach, Reader, Writer,
+};
+use cellworks_host::Host;
+use cellworks_machine::SpeId;
+
+/// A host with so many SPEs on the CPUs that this process may use now.
+pub fn host(spes: usize) -> Host {
+    let host = Host::builder().spes(spes).build();
+    host.unwrap_or_else(|error| panic!("no host with {spes} SPEs: {error}"))
+}
+
+fn spe(index: usize) -> SpeId {
+    SpeId::new(index as u16)
+}
+
+/// The result of a measurement, which one of the processes makes.
+#[derive(Default)]
+struct Result(AtomicU64);
+
+impl Result {
+    fn set(&self, time: Duration, messages: usize) {
+        let ns = time.as_nanos() as f64 / messages as f64;
+        self.0.store(ns.to_bits(), Ordering::Relaxed);
+    }
+
+    fn get(self) -> f64 {
+        f64::from_bits(self.0.into_inner())
+    }
+}
+
+fn ran(network: Network<'_, Host>, host: &Host) {
+    network
+        .run(host)
+        .expect("nobody waits for ever, nobody panics");
+}
+
+fn write_numbers<E, R: Reach>(
+    process: &Process<'_, impl Place>,
+    writer: &mut Writer<u64, E, R>,
+    messages: usize,
+    batch: usize,
+) -> std::result::Result<(), Ended> {
+    let numbers = 0..messages as u64;
+    if batch > 1 {
+        return Ok(writer.write_all(process, numbers)?);
+    }
+    for number in numbers {
+        writer.write(process, number)?;
+    }
+    Ok(())
+}
+
+/// Reads some items, and then as many as are measured.
+fn time_reads<T: Item, E, R: Reach>(
+    process: &Process<'_, impl Place>,
+    reader: &mut Reader<T, E, R>,
+    messages: usize,
+    batch: usize,
+) -> std::result::Result<Duration, Ended> {
+    let mut items = Vec::with_capacity(batch);
+    let mut read = |messages: usize| {
+        let mut left = messages;
+        while left > 0 {
+            if batch > 1 {
+                left -= reader.read_up_to(process, batch.min(left), &mut items)?;
+                for item in items.drain(..) {
+                    std::hint::black_box(item);
+                }
+            } else {
+                std::hint::black_box(reader.read(process)?);
+                left -= 1;
+            }
+        }
+        Ok::<_, Ended>(())
+    };
+    read(messages / 10)?;
+    let start = Instant::now();
+    read(messages)?;
+    Ok(start.elapsed())
+}
+
+/// CommsTime on one SPE: prefix, delta, successor and a consumer.
+pub fn comms_time<R: Reach>(
+    host: &Host,
+    channel: impl Fn() -> Channel<R> + Sync,
+    loops: usize,
+) -> f64 {
+    let result = Result::default();
+    let mut network = Network::new();
+    network.group(spe(0), |group| {
+        let (mut to_delta, mut at_delta) = channel().one_to_one::<u64>();
+        let (mut to_successor, mut at_successor) = channel().one_to_one::<u64>();
+        let (mut to_prefix, mut at_prefix) = channel().one_to_one::<u64>();
+        let (mut to_consumer, mut at_consumer) = channel().one_to_one::<u64>();
+        group.process("prefix", move |process| {
+            to_delta.write(process, 0)?;
+            loop {
+                to_delta.write(process, at_prefix.read(process)?)?;
+            }
+        });
+        group.process("delta", move |process| {
+            loop {
+                let number = at_delta.read(process)?;
+                to_successor.write(process, number)?;
+                to_consumer.write(process, number)?;
+            }
+        });
+        group.process("successor", move |process| {
+            loop {
+                to_prefix.write(process, at_successor.read(process)? + 1)?;
+            }
+        });
+        let result = &result;
+        group.process("consumer", move |process| {
+            result.set(time_reads(process, &mut at_consumer, loops, 1)?, 4 * loops);
+            Ok(())
+        });
+    });
+    ran(network, host);
+    result.get()
+}
+
+fn echo<T: Item, R: Reach>(
+    process: &Process<'_, impl Place>,
+    mut reader: Reader<T, cellworks_csp::One, R>,
+    mut writer: Writer<T, cellworks_csp::One, R>,
+) -> std::result::Result<(), Ended> {
+    loop {
+        let item = reader.read(process)?;
+        writer.write(process, item)?;
+    }
+}
+
+fn ping<T: Item, R: Reach>(
+    process: &Process<'_, impl Place>,
+    writer: &mut Writer<T, cellworks_csp::One, R>,
+    reader: &mut Reader<T, cellworks_csp::One, R>,
+    mut item: T,
+    round_trips: usize,
+) -> std::result::Result<(Duration, T), Ended> {
+    let start = Instant::now();
+    for _ in 0..round_trips {
+        writer.write(process, item)?;
+        item = reader.read(process)?;
+    }
+    Ok((start.elapsed(), item))
+}
+
+/// An item goes back and forth between two processes of one SPE.
+pub fn ping_pong_on_one_spe<R: Reach>(
+    host: &Host,
+    channel: impl Fn() -> Channel<R> + Sync,
+    round_trips: usize,
+) -> f64 {
+    let result = Result::default();
+    let mut network = Network::new();
+    network.group(spe(0), |group| {
+        let (mut forth, there) = channel().one_to_one::<u64>();
+        let (back, mut here) = channel().one_to_one::<u64>();
+        group.process("echo", move |process| echo(process, there, back));
+        let result = &result;
+        group.process("ping", move |process| {
+            ping(process, &mut forth, &mut here, 1, round_trips / 10)?;
+            let (time, _) = ping(process, &mut forth, &mut here, 1, round_trips)?;
+            result.set(time, 2 * round_trips);
+            Ok(())
+        });
+    });
+    ran(network, host);
+    result.get()
+}
+
+/// An item goes back and forth between pairs of SPEs, all at the same time. With a pause before each message the
+/// other side has fallen asleep.
+pub fn ping_pong<T: Item + Sync + Clone>(
+    host: &Host,
+    pairs: usize,
+    item: &T,
+    round_trips: usize,
+    pause: Duration,
+) -> f64 {
+    let result = Result::default();
+    let spes = cellworks_machine::Machine::topology(host).spes().len();
+    let mut network = Network::new();
+    for pair in 0..pairs {
+        let (mut forth, there) = Channel::new().one_to_one::<T>();
+        let (back, mut here) = Channel::new().one_to_one::<T>();
+        let result = &result;
+        network.process("ping", spe(2 * pair % spes), move |process| {
+            let (_, mut item) = ping(
+                process,
+                &mut forth,
+                &mut here,
+                item.clone(),
+                round_trips / 10,
+            )?;
+            if pause.is_zero() {
+                let (time, _) = ping(process, &mut forth, &mut here, item, round_trips)?;
+                result.set(time, 2 * round_trips * pairs);
+                return Ok(());
+            }
+            let mut all = Duration::ZERO;
+            for _ in 0..round_trips {
+                let until = Instant::now() + pause;
+                while Instant::now() < until {
+                    std::hint::spin_loop();
+                }
+                let time;
+                (time, item) = ping(process, &mut forth, &mut here, item, 1)?;
+                all += time;
+            }
+            result.set(all, 2 * round_trips);
+            Ok(())
+        });
+        network.process("echo", spe((2 * pair + 1) % spes), move |process| {
+            echo(process, there, back)
+        });
+    }
+    ran(network, host);
+    result.get()
+}
+
+/// A stream of numbers through a buffer, from one SPE to another or to itself.
+pub fn stream(host: &Host, channel: Channel, at: [usize; 2], messages: usize, batch: usize) -> f64 {
+    let result = Result::default();
+    let (mut writer, mut reader) = channel.one_to_one::<u64>();
+    let mut network = Network::new();
+    network.process("writer", spe(at[0]), move |process| {
+        write_numbers(process, &mut writer, messages + messages / 10, batch)
+    });
+    let result_of = &result;
+    network.process("reader", spe(at[1]), move |process| {
+        result_of.set(time_reads(process, &mut reader, messages, batch)?, messages);
+        Ok(())
+    });
+    ran(network, host);
+    result.get()
+}
+
+/// The same through a channel of one SPE.
+pub fn stream_on_one_spe(host: &Host, capacity: usize, messages: usize, batch: usize) -> f64 {
+    let result = Result::default();
+    let mut network = Network::new();
+    network.group(spe(0), |group| {
+        let (mut writer, mut reader) = Channel::local().buffered(capacity).one_to_one::<u64>();
+        group.process("writer", move |process| {
+            write_numbers(process, &mut writer, messages + messages / 10, batch)
+        });
+        let result = &result;
+        group.process("reader", move |process| {
+            result.set(time_reads(process, &mut reader, messages, batch)?, messages);
+            Ok(())
+        });
+    });
+    ran(network, host);
+    result.get()
+}
+
+/// A process alternates over so many rendezvous channels, each with a writer of its own, all on one SPE.
+pub fn alternation<R: Reach>(
+    host: &Host,
+    channel: impl Fn() -> Channel<R> + Sync,
+    channels: usize,
+    messages: usize,
+) -> f64 {
+    let result = Result::default();
+    let mut network = Network::new();
+    network.group(spe(0), |group| {
+        let mut readers = Vec::new();
+        for index in 0..channels {
+            let (mut writer, reader) = channel().one_to_one::<u64>();
+            readers.push(reader);
+            group.process(format!("writer {index}"), move |process| {
+                loop {
+                    writer.write(process, 1)?;
+                }
+            });
+        }
+        let result = &result;
+        group.process("reader", move |process| {
+            let mut alternation = Alternation::fair();
+            let guards: Vec<_> = readers.iter_mut().map(|r| alternation.read(r)).collect();
+            let mut take = |messages| {
+                for _ in 0..messages {
+                    let chosen = alternation.select(process)?;
+                    alternation.take(process, &guards[chosen.index()]);
+                }
+                Ok::<_, Ended>(())
+            };
+            take(messages / 10)?;
+            let start = Instant::now();
+            take(messages)?;
+            result.set(start.elapsed(), messages);
+            Ok(())
+        });
+    });
+    ran(network, host);
+    result.get()
+}
+
+/// So many processes alternate over the same two channels, on all SPEs.
+pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 {
+    let result = Result::default();
+    let spes = cellworks_machine::Machine::topology(host).spes().len();
+    let (mut ends, mut of_writers) = (Vec::new(), Vec::new());
+    for _ in 0..2 {
+        let (writer, reader) = Channel::new().one_to_any::<u64>();
+        of_writers.push(writer);
+        ends.push(reader);
+    }
+    let mut network = Network::new();
+    let started = Instant::now();
+    for (index, mut writer) in of_writers.into_iter().enumerate() {
+        network.process(
+            format!("writer {index}"),
+            spe(index % spes),
+            move |process| {
+                (0..messages as u64 / 2).try_for_each(|number| Ok(writer.write(process, number)?))
+            },
+        );
+    }
+    for index in 0..readers {
+        let mut ends = ends.clone();
+        network.process(
+            format!("reader {index}"),
+            spe(index % spes),
+            move |process| {
+                let mut alternation = Alternation::fair();
+                let guards: Vec<_> = ends.iter_mut().map(|end| alternation.read(end)).collect();
+                let mut open = guards.len();
+                while open > 0 {
+                    match alternation.select(process) {
+                        Ok(chosen) => {
+                            alternation.take(process, &guards[chosen.index()]);
+                        }
+                        Err(ended) => {
+                            alternation.when(&guards[ended.guard.index()], false);
+                            open -= 1;
+                        }
+                    }
+                }
+                Ok(())
+            },
+        );
+    }
+    drop(ends);
+    ran(network, host);
+    result.set(started.elapsed(), messages);
+    result.get()
+}
+
+/// The CPU time that so many processes take which wait, in nanoseconds for each second.
+pub fn idle(host: &Host, processes: usize) -> f64 {
+    let spes = cellworks_machine::Machine::topology(host).spes().len();
+    let mut network = Network::new();
+    let mut writers = Vec::new();
+    for index in 0..processes {
+        let (writer, mut reader) = Channel::new().one_to_one::<u64>();
+        writers.push(writer);
+        network.process(
+            format!("reader {index}"),
+            spe(index % spes),
+            move |process| reader.read(process).map(drop),
+        );
+    }
+    let used = network.run_with(host, |_| {
+        // They fall asleep.
+        std::thread::sleep(Duration::from_millis(100));
+        let before = crate::cpus::time_used_ns();
+        std::thread::sleep(Duration::from_secs(1));
+        let used = crate::cpus::time_used_ns() - before;
+        drop(writers);
+        used
+    });
+    used.expect("the readers end when their channels do")
+}
