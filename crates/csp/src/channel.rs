@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::core::{Core, Side};
 use crate::end::{Ended, Unsent};
@@ -12,6 +13,7 @@ use crate::lock::{Lock, Spin, Turns};
 use crate::pending;
 use crate::place::Place;
 use crate::process::{Link, Process, Waiting};
+use crate::transport::Key;
 
 /// An end that one process has: it is not `Clone`.
 #[derive(Clone, Copy, Debug)]
@@ -115,27 +117,31 @@ impl<R: Reach> Channel<R> {
 
     /// One process writes, one reads.
     pub fn one_to_one<T: Item>(self) -> (Writer<T, One, R>, Reader<T, One, R>) {
-        self.ends()
+        self.ends(true)
     }
 
     /// One process writes, several read: each item goes to one of them.
     pub fn one_to_any<T: Item>(self) -> (Writer<T, One, R>, Reader<T, Any, R>) {
-        self.ends()
+        self.ends(false)
     }
 
     /// Several processes write, one reads.
     pub fn any_to_one<T: Item>(self) -> (Writer<T, Any, R>, Reader<T, One, R>) {
-        self.ends()
+        self.ends(false)
     }
 
     /// Several processes write, several read: each item goes to one of them.
     pub fn any_to_any<T: Item>(self) -> (Writer<T, Any, R>, Reader<T, Any, R>) {
-        self.ends()
+        self.ends(false)
     }
 
-    fn ends<T: Item, W, D>(self) -> (Writer<T, W, R>, Reader<T, D, R>) {
+    fn ends<T: Item, W, D>(self, is_one_to_one: bool) -> (Writer<T, W, R>, Reader<T, D, R>) {
         let shared = Arc::new(Whole {
             core: Core::new(self.capacity),
+            key: Key {
+                id: CHANNELS.fetch_add(1, Ordering::Relaxed),
+                is_one_to_one,
+            },
             name: self.name,
             made_at: self.made_at,
         });
@@ -151,9 +157,13 @@ impl<R: Reach> Channel<R> {
     }
 }
 
-/// A channel, with what reports say of it.
+/// How many channels were ever made.
+static CHANNELS: AtomicU64 = AtomicU64::new(0);
+
+/// A channel, with what reports say of it, and transports.
 pub(crate) struct Whole<T, L> {
     pub(crate) core: Core<T, L>,
+    key: Key,
     name: Option<String>,
     made_at: &'static Location<'static>,
 }
@@ -169,6 +179,10 @@ impl<T, L: Lock> Link for Whole<T, L> {
     fn last_users(&self) -> (Option<u32>, Option<u32>) {
         let state = self.core.lock();
         (state.last_reader, state.last_writer)
+    }
+
+    fn key(&self) -> Option<Key> {
+        L::IS_SHARED.then_some(self.key)
     }
 }
 
@@ -200,12 +214,12 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     #[track_caller]
     #[inline]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
-        let parcel = process.pack(item);
+        let parcel = process.pack(item, &*self.channel);
         let why = Waiting::Write(&*self.channel);
         match self.channel.core.write(process, parcel, &why) {
             Ok(()) => Ok(()),
             Err((parcel, ended)) => Err(Unsent {
-                item: process.take_back(parcel),
+                item: process.take_back(parcel, &*self.channel),
                 ended,
             }),
         }
@@ -223,7 +237,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         let why = Waiting::Read(&*self.channel);
         let parcel = self.channel.core.read(process, &why)?;
-        Ok(process.fetch(parcel))
+        Ok(process.fetch(parcel, &*self.channel))
     }
 }
 
@@ -244,14 +258,18 @@ macro_rules! end {
 
             fn end<P: Place>(&mut self, process: &Process<'_, P>, ended: Ended) -> Vec<T> {
                 let mut unread = Default::default();
-                process.perform(&mut || {
+                let what = match $side {
+                    Side::Reader => Waiting::Read(&*self.channel),
+                    Side::Writer => Waiting::Write(&*self.channel),
+                };
+                process.perform(&what, &mut || {
                     let woken;
                     (woken, unread) = self.channel.core.end(ended);
                     woken
                 });
                 unread
                     .into_iter()
-                    .map(|parcel| process.take_back(parcel))
+                    .map(|parcel| process.take_back(parcel, &*self.channel))
                     .collect()
             }
         }

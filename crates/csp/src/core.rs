@@ -433,7 +433,7 @@ impl<T, L: Lock> Core<T, L> {
         let mut parcel = Some(parcel);
         let mut ended = None;
         let frame = self.frame(Side::Writer);
-        process.perform(&mut || {
+        process.perform(why, &mut || {
             let mut state = self.lock();
             state.last_writer = Some(process.number());
             let brought = parcel.take().expect("a step is performed once");
@@ -478,7 +478,7 @@ impl<T, L: Lock> Core<T, L> {
     ) -> Result<Parcel<T>, Ended> {
         let mut found = None;
         let frame = self.frame(Side::Reader);
-        process.perform(&mut || {
+        process.perform(why, &mut || {
             let mut state = self.lock();
             state.last_reader = Some(process.number());
             match state.read() {

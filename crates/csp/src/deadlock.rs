@@ -37,7 +37,7 @@ impl Deadlock {
         let mut entries = waits.take();
         let outside = outside
             .into_iter()
-            .filter(|wait| !entries.values().any(|entry| entry.at == wait.location))
+            .filter(|wait| !entries.values().any(|entry| entry.describes(wait)))
             .collect();
         let cycle = cycle(&entries);
         let cycle = cycle

@@ -43,4 +43,4 @@ pub use item::Item;
 pub use network::{Group, Network, NetworkError};
 pub use place::{Place, PpePlace};
 pub use process::Process;
-pub use transport::Transport;
+pub use transport::{NoRoomForItem, Traffic, Transport};

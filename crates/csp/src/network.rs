@@ -10,15 +10,18 @@
 //! ```
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use cellworks_machine::{Machine, Ppe, RunError, Spe, SpeId, StackError};
+use cellworks_machine::memory::AllocateError;
+use cellworks_machine::{Machine, Ppe, PpeCore, RunError, Spe, SpeId, StackError};
 
 use crate::deadlock::Deadlock;
 use crate::end::Ended;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
-use crate::transport::Transport;
+use crate::transport::{
+    Carrier, EndOfProgram, Exchange, NoRoomForItem, PpeCarrier, SpeCarrier, Traffic, Transport,
+};
 use crate::waits::Waits;
 
 /// The processes of one SPE, before they start.
@@ -70,10 +73,25 @@ impl<'env, S: Spe> Group<'env, S> {
 
     /// Runs the processes as cooperative threads, or the only one as the program itself.
     fn run(self, spe: &S, shared: &State) -> Result<(), StackError> {
+        let exchange = shared.exchange.get();
+        let carrier = exchange.map(|exchange| SpeCarrier::new(spe, exchange));
+        let result = self.run_by(spe, shared, carrier.as_ref().map(|it| it as &dyn Carrier));
+        if let Some(carrier) = carrier {
+            carrier.finish();
+        }
+        result
+    }
+
+    fn run_by<'a>(
+        self,
+        spe: &'a S,
+        shared: &'a State,
+        carrier: Option<&'a dyn Carrier>,
+    ) -> Result<(), StackError> {
         let mut processes = self.processes;
         let alone = processes.len() == 1 && processes[0].stack_bytes.is_none();
         if let Some(only) = processes.pop_if(|_| alone) {
-            end_of(run_process(spe, only.name, only.body, shared));
+            end_of(run_process(spe, only.name, only.body, shared, carrier));
             return Ok(());
         }
         spe.thread_scope(|scope| {
@@ -87,7 +105,7 @@ impl<'env, S: Spe> Group<'env, S> {
                 if let Some(bytes) = stack_bytes {
                     thread = thread.stack_bytes(bytes);
                 }
-                thread.spawn(move |_| end_of(run_process(spe, name, body, shared)))?;
+                thread.spawn(move |_| end_of(run_process(spe, name, body, shared, carrier)))?;
             }
             Ok(())
         })
@@ -99,6 +117,9 @@ impl<'env, S: Spe> Group<'env, S> {
 struct State {
     processes: AtomicU32,
     waits: Waits,
+    /// Where processors share no memory.
+    exchange: OnceLock<Exchange>,
+    no_memory: OnceLock<AllocateError>,
     /// Why a group could not start.
     no_room: Mutex<Option<StackError>>,
 }
@@ -106,15 +127,6 @@ struct State {
 impl State {
     fn number(&self) -> u32 {
         self.processes.fetch_add(1, Ordering::Relaxed)
-    }
-}
-
-/// Who waited for what was dropped with a process goes on, also if the process panicked.
-struct WakesOthers<'a, 'b, P: Place>(&'a Process<'b, P>);
-
-impl<P: Place> Drop for WakesOthers<'_, '_, P> {
-    fn drop(&mut self) {
-        self.0.wake_those_of_dropped_ends();
     }
 }
 
@@ -126,9 +138,9 @@ fn run_process<P: Place, R>(
     name: String,
     body: impl FnOnce(&Process<'_, P>) -> R,
     shared: &State,
+    carrier: Option<&dyn Carrier>,
 ) -> R {
-    let process = Process::new(place, &name, shared.number(), &shared.waits);
-    let _wakes = WakesOthers(&process);
+    let process = Process::new(place, &name, shared.number(), &shared.waits, carrier);
     body(&process)
 }
 
@@ -184,7 +196,7 @@ impl<'env, M: Machine> Network<'env, M> {
         }
     }
 
-    /// Chooses how processes reach each other on machines whose processors share no memory.
+    /// Chooses how processes reach each other where SPEs are confined to their local stores: see [`Transport`].
     pub fn transport(&mut self, transport: Transport) {
         self.transport = transport;
     }
@@ -213,11 +225,12 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// [`NetworkError`] if processes wait for each other for ever, one panicked, or the local store of an SPE has no room
-    /// for the stacks of its processes.
+    /// for the stacks of its processes or for an item.
     ///
     /// # Panics
     ///
     /// If a process was placed on an SPE that the machine does not have.
+    #[track_caller]
     pub fn run(self, machine: &M) -> Result<(), NetworkError> {
         self.run_with(machine, |_| ())
     }
@@ -227,24 +240,57 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
+    #[track_caller]
     pub fn run_with<R>(
         self,
         machine: &M,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<R, NetworkError> {
+        self.run_counted(machine, main).map(|(result, _)| result)
+    }
+
+    /// As [`run_with`](Self::run_with), and says what its channels had to move.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    #[track_caller]
+    pub fn run_counted<R>(
+        self,
+        machine: &M,
+        main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
+    ) -> Result<(R, Traffic), NetworkError> {
         let shared = State::default();
         let state = &shared;
+        // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
+        let mut groups = self.groups;
+        groups.sort_by_key(|(at, _)| *at);
+        let mut programs: Vec<(SpeId, Vec<_>)> = Vec::new();
+        for (at, body) in groups {
+            match programs.last_mut() {
+                Some((last, bodies)) if *last == at => bodies.push(body),
+                _ => programs.push((at, vec![body])),
+            }
+        }
+        let transport = self.transport;
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
-            // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
-            let mut groups = self.groups;
-            groups.sort_by_key(|(at, _)| *at);
-            let mut groups = groups.into_iter().peekable();
-            while let Some((at, first)) = groups.next() {
-                let mut bodies = vec![first];
-                while let Some((_, body)) = groups.next_if(|(other, _)| *other == at) {
-                    bodies.push(body);
+            let core = ppe.core();
+            if core.are_spes_confined_to_local_store() {
+                match Exchange::new(machine, transport, programs.len()) {
+                    Ok(exchange) => drop(state.exchange.set(exchange)),
+                    Err(error) => {
+                        let _ = state.no_memory.set(error);
+                        return None;
+                    }
                 }
+            }
+            let exchange = state.exchange.get();
+            let spes = programs.iter().map(|(at, _)| *at).collect();
+            let carrier = exchange.map(|exchange| PpeCarrier::new(core, exchange, spes));
+            for (at, bodies) in programs {
+                let end = EndOfProgram(exchange);
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
+                    let _end = end;
                     let mut group = Group {
                         processes: Vec::new(),
                     };
@@ -258,19 +304,45 @@ impl<'env, M: Machine> Network<'env, M> {
                     }
                 }));
             }
-            let place = PpePlace(ppe.core());
-            run_process(&place, "main".to_owned(), main, state)
+            let place = PpePlace(core);
+            let by = carrier.as_ref().map(|carrier| carrier as &dyn Carrier);
+            let result = run_process(&place, "main".to_owned(), main, state, by);
+            if let Some(carrier) = carrier {
+                carrier.serve_to_the_end();
+            }
+            Some(result)
         });
+        let traffic = shared.exchange.get().map(Exchange::traffic);
+        if let Some(error) = shared.no_memory.into_inner() {
+            return Err(NetworkError::NoMemory(error));
+        }
         let no_room = shared.no_room.into_inner();
         if let Some(error) = no_room.unwrap_or_else(PoisonError::into_inner) {
             return Err(NetworkError::NoRoom(error));
         }
-        result.map_err(|error| match error {
-            RunError::Deadlock { waits } => {
-                NetworkError::Deadlock(Deadlock::of(&shared.waits, waits))
+        match result {
+            Ok(result) => {
+                let result = result.expect("there was memory");
+                Ok((result, traffic.unwrap_or_default()))
             }
-            other => NetworkError::Run(other),
-        })
+            Err(RunError::Deadlock { waits }) => Err(NetworkError::Deadlock(Deadlock::of(
+                &shared.waits,
+                waits,
+            ))),
+            Err(RunError::Panic {
+                at,
+                program,
+                payload,
+            }) => Err(match payload.downcast::<NoRoomForItem>() {
+                Ok(error) => NetworkError::NoRoomForItem(*error),
+                Err(payload) => NetworkError::Run(RunError::Panic {
+                    at,
+                    program,
+                    payload,
+                }),
+            }),
+            Err(other) => Err(NetworkError::Run(other)),
+        }
     }
 }
 
@@ -283,6 +355,12 @@ pub enum NetworkError {
     /// The stacks of the processes of an SPE do not fit into its local store.
     #[error(transparent)]
     NoRoom(StackError),
+    /// An item does not fit into a local store, where SPEs are confined to theirs.
+    #[error(transparent)]
+    NoRoomForItem(NoRoomForItem),
+    /// The machine has no main memory for its channels, where SPEs are confined to their local stores.
+    #[error(transparent)]
+    NoMemory(AllocateError),
     /// A process panicked, or the run was ended.
     #[error(transparent)]
     Run(RunError),

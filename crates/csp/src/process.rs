@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
-use cellworks_machine::Time;
+use cellworks_machine::{Sleeper, Time};
 
 use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
 use crate::pending;
 use crate::place::Place;
+use crate::transport::{Asker, Carrier, Key, Stepped};
 use crate::waits::Waits;
 use crate::waker::{Waker, Woken};
 
@@ -22,15 +23,33 @@ pub struct Process<'a, P: Place> {
     name: &'a str,
     number: u32,
     waits: &'a Waits,
+    /// Where processors share no memory.
+    carrier: Option<&'a dyn Carrier>,
+    /// Itself, where a step may be performed on another processor, which cannot ask.
+    sleeper: Option<Sleeper>,
+    /// The present step has asked whom to wake later.
+    step_waits: Cell<bool>,
 }
 
 impl<'a, P: Place> Process<'a, P> {
-    pub(crate) fn new(place: &'a P, name: &'a str, number: u32, waits: &'a Waits) -> Self {
+    pub(crate) fn new(
+        place: &'a P,
+        name: &'a str,
+        number: u32,
+        waits: &'a Waits,
+        carrier: Option<&'a dyn Carrier>,
+    ) -> Self {
+        if let Some(carrier) = carrier {
+            carrier.begin(number);
+        }
         Self {
             place,
             name,
             number,
             waits,
+            carrier,
+            sleeper: carrier.map(|_| place.sleeper()),
+            step_waits: Cell::new(false),
         }
     }
 
@@ -60,58 +79,115 @@ impl<'a, P: Place> Process<'a, P> {
 
     #[inline]
     pub(crate) fn waker(&self) -> Waker {
+        let sleeper = match self.sleeper {
+            None => self.place.sleeper(),
+            Some(sleeper) => {
+                self.step_waits.set(true);
+                sleeper
+            }
+        };
         Waker {
-            sleeper: self.place.sleeper(),
+            sleeper,
             process: self.number,
         }
     }
 
-    /// Performs a step of the protocol, and wakes whom it gave a reason to go on.
+    fn asker(&self) -> Asker<'_> {
+        Asker {
+            name: self.name,
+            number: self.number,
+        }
+    }
+
+    /// Performs a step of the protocol at the channel that `what` names, and wakes whom it gave a reason to go on. The step
+    /// asks for the [waker](Self::waker) of this process if, and only if, that has to wait.
     #[inline]
-    pub(crate) fn perform(&self, step: &mut impl FnMut() -> Woken) {
-        let woken = step();
-        self.wake(woken);
+    pub(crate) fn perform(&self, what: &Waiting<'_>, step: &mut impl FnMut() -> Woken) {
+        match self.carrier {
+            None => self.wake(step()),
+            Some(carrier) => self.perform_by(carrier, what, step),
+        }
         self.wake_those_of_dropped_ends();
+    }
+
+    #[cold]
+    fn perform_by(
+        &self,
+        carrier: &dyn Carrier,
+        what: &Waiting<'_>,
+        step: &mut dyn FnMut() -> Woken,
+    ) {
+        self.step_waits.set(false);
+        carrier.perform(self.asker(), what, &mut || Stepped {
+            woken: step(),
+            waits: self.step_waits.get(),
+        });
+    }
+
+    /// As [`perform`](Self::perform), for the step with which an alternation begins to wait.
+    #[inline]
+    pub(crate) fn announce(&self, step: &mut impl FnMut() -> Woken) {
+        match self.carrier {
+            None => self.wake(step()),
+            Some(carrier) => carrier.announce(self.asker(), step),
+        }
     }
 
     /// See [`pending`].
     #[inline]
     pub(crate) fn wake_those_of_dropped_ends(&self) {
-        for waker in pending::take().into_iter().flatten() {
-            self.place.wake(waker.sleeper);
+        if let Some(wakers) = pending::take() {
+            self.wake(Woken::Several(wakers));
         }
     }
 
     /// Makes an item ready to be written.
     #[inline]
-    pub(crate) fn pack<T: Item>(&self, item: T) -> Parcel<T> {
-        let origin = Origin::default();
+    pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
+        let origin = match self.carrier {
+            None => Origin::default(),
+            Some(carrier) => carrier.pack(self.asker(), link, item.bytes()),
+        };
         Parcel { item, origin }
     }
 
     /// Takes an item back that was not delivered.
     #[inline]
-    pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>) -> T {
+    pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
+        if let Some(carrier) = self.carrier {
+            carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
+        }
         parcel.item
     }
 
     /// Brings an item that was read to this processor.
     #[inline]
-    pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>) -> T {
+    pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
+        if let Some(carrier) = self.carrier {
+            carrier.count_communication();
+            carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
+        }
         parcel.item
     }
 
     #[inline]
-    pub(crate) fn wake(&self, woken: Woken) {
-        woken.for_each(|waker| self.place.wake(waker.sleeper));
+    fn wake(&self, woken: Woken) {
+        match self.carrier {
+            None => woken.for_each(|waker| self.place.wake(waker.sleeper)),
+            Some(carrier) => carrier.wake(woken),
+        }
     }
 
     /// Waits until `ready` says true. False only in a destructor while the run is being cancelled.
     #[track_caller]
     #[inline]
     pub(crate) fn wait_until(&self, why: &Waiting<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
-        let why = self.described(why);
-        let is_ready = self.place.wait_until(&why, ready);
+        let what = why;
+        let why = self.described(what);
+        let is_ready = match self.carrier {
+            None => self.place.wait_until(&why, ready),
+            Some(carrier) => carrier.wait(self.asker(), what, &why, None, ready),
+        };
         why.forget();
         is_ready
     }
@@ -124,8 +200,12 @@ impl<'a, P: Place> Process<'a, P> {
         deadline: Time,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let why = self.described(why);
-        let is_ready = self.place.wait_until_deadline(&why, deadline, ready);
+        let what = why;
+        let why = self.described(what);
+        let is_ready = match self.carrier {
+            None => self.place.wait_until_deadline(&why, deadline, ready),
+            Some(carrier) => carrier.wait(self.asker(), what, &why, Some(deadline), ready),
+        };
         why.forget();
         is_ready
     }
@@ -143,7 +223,18 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
+impl<P: Place> Drop for Process<'_, P> {
+    fn drop(&mut self) {
+        // Who waits for what was dropped with it goes on, also if it panicked.
+        self.wake_those_of_dropped_ends();
+        if let Some(carrier) = self.carrier {
+            carrier.end(self.number);
+        }
+    }
+}
+
 /// What a process waits for.
+#[derive(Clone, Copy)]
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
     Write(&'a dyn Link),
@@ -158,6 +249,8 @@ pub(crate) trait Link {
     fn name(&self) -> String;
     /// The processes that used its ends last, by their numbers: reader and writer.
     fn last_users(&self) -> (Option<u32>, Option<u32>);
+    /// What transports know it by, unless only processes of one SPE can use it.
+    fn key(&self) -> Option<Key>;
 }
 
 /// Describes what a process waits for, and takes it down for the report of a deadlock: descriptions are asked for only

@@ -27,7 +27,7 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use cellworks_machine::{
-    AtomicError, AtomicOp, PpeCore, ProblemStateRegister, Processor, Program, SignalMode,
+    AtomicError, AtomicOp, Cycles, PpeCore, ProblemStateRegister, Processor, Program, SignalMode,
     SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
@@ -281,6 +281,11 @@ impl PpeCore for SimPpe {
         // meanwhile.
         self.world().pass(PPE, self.world().costs.cycle_fs);
         self.world().now_of(PPE)
+    }
+
+    fn compute(&self, cycles: Cycles) {
+        // A loop of nothing comes to an end too.
+        self.world().compute(PPE, cycles.0.max(1));
     }
 
     fn are_spes_confined_to_local_store(&self) -> bool {
