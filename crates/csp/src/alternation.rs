@@ -495,6 +495,7 @@ impl<'a> Alternation<'a> {
                 return result.map(Some);
             }
             if matches!(patience, Patience::None) {
+                process.glance();
                 return Ok(None);
             }
             if let Some(index) = self.wait(process, patience) {

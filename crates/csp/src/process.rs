@@ -71,6 +71,16 @@ impl<'a, P: Place> Process<'a, P> {
     /// Lets the other processes of this processor run once.
     pub fn yield_now(&self) {
         self.place.yield_now();
+        if let Some(carrier) = self.carrier {
+            carrier.serve();
+        }
+    }
+
+    /// An alternation has looked whether a guard is ready, and none was.
+    pub(crate) fn glance(&self) {
+        if let Some(carrier) = self.carrier {
+            carrier.glance(self.asker());
+        }
     }
 
     pub(crate) fn number(&self) -> u32 {

@@ -115,6 +115,12 @@ pub(crate) trait Carrier {
     /// Performs the step with which an alternation begins to wait.
     fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken);
 
+    /// An alternation has looked whether a guard is ready, and none was.
+    fn glance(&self, asker: Asker<'_>);
+
+    /// Does what this processor has been asked for by others: see [`PpeCarrier`].
+    fn serve(&self);
+
     /// Wakes others for something that was no step: ends that were dropped.
     fn wake(&self, woken: Woken);
 

@@ -61,7 +61,7 @@ impl<'a, C: PpeCore> PpeCarrier<'a, C> {
             let why = "the processes on the SPEs to end";
             self.core
                 .wait_until(&why, &mut || self.collect() || has_ended());
-            self.serve();
+            self.handle_all();
         }
         self.set_signal_modes(SignalMode::Overwrite);
     }
@@ -79,7 +79,7 @@ impl<'a, C: PpeCore> PpeCarrier<'a, C> {
     }
 
     /// Does what the words that have come ask for.
-    fn serve(&self) {
+    fn handle_all(&self) {
         loop {
             let Some((spe, word)) = self.words.borrow_mut().pop_front() else {
                 return;
@@ -98,15 +98,6 @@ impl<'a, C: PpeCore> PpeCarrier<'a, C> {
                 }
             }
         }
-    }
-
-    /// Serves whoever has asked for something by now.
-    fn poll(&self) {
-        self.core.wait_until(&"nothing", &mut || {
-            self.collect();
-            true
-        });
-        self.serve();
     }
 
     /// The SPE handler has a request.
@@ -189,7 +180,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
         what: &Waiting<'_>,
         step: &mut dyn FnMut() -> Stepped,
     ) {
-        self.poll();
+        self.serve();
         let route = self.exchange.route(what, asker.number, Processor::Ppe);
         match (route, self.exchange.transport) {
             (Route::Local, _) => {
@@ -229,6 +220,22 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
         self.wake(step());
     }
 
+    fn glance(&self, asker: Asker<'_>) {
+        self.serve();
+        if self.exchange.transport == Transport::Direct {
+            let line = self.exchange.line_of_process(asker.number);
+            self.update(line, AtomicOp::Add(0));
+        }
+    }
+
+    fn serve(&self) {
+        self.core.wait_until(&"nothing", &mut || {
+            self.collect();
+            true
+        });
+        self.handle_all();
+    }
+
     fn wake(&self, woken: Woken) {
         woken.for_each(|waker| {
             let (processor, process) = (waker.sleeper.processor(), waker.process);
@@ -262,7 +269,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
     ) -> bool {
         let (exchange, process) = (self.exchange, asker.number);
         let is_ready = loop {
-            self.serve();
+            self.handle_all();
             let mut arrived = exchange.take_arrived(process);
             if !arrived {
                 let mut something = || {

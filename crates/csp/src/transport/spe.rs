@@ -128,12 +128,11 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
 
     /// Sends a message to the PPE.
     fn send(&self, words: &[u32]) {
-        if self.is_sending.get() {
+        if self.is_sending.replace(true) {
             self.wait_in_queue("its turn to send to the PPE", &mut || {
-                !self.is_sending.get()
+                !self.is_sending.replace(true)
             });
         }
-        self.is_sending.set(true);
         self.exchange.count_request();
         for word in words {
             let mut sent = || {
@@ -169,6 +168,11 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
     fn update(&self, line: EffectiveAddress) {
         let updated = self.spe.fetch_update(line, AtomicOp::Add(1));
         updated.expect("the lines of a network are in a region of its own");
+    }
+
+    fn look(&self, line: EffectiveAddress) {
+        let word = self.spe.load_word(line);
+        word.expect("the lines of a network are in a region of its own");
     }
 
     fn wake_one(&self, sleeper: Sleeper, process: u32) {
@@ -382,6 +386,12 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
         self.wake(step());
     }
 
+    fn glance(&self, asker: Asker<'_>) {
+        self.look(self.exchange.line_of_process(asker.number));
+    }
+
+    fn serve(&self) {}
+
     fn wake(&self, woken: Woken) {
         woken.for_each(|waker| self.wake_one(waker.sleeper, waker.process));
     }
@@ -410,9 +420,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
             if exchange.transport == Transport::Direct
                 && let Route::Shared { line, .. } = exchange.route(what, process, self.processor())
             {
-                self.spe
-                    .load_word(line)
-                    .expect("the lines of a network are in a region of its own");
+                self.look(line);
             }
             if ready() {
                 break true;

@@ -1,6 +1,8 @@
 //! What channels and networks promise, each written once and run on every machine.
 
 mod channels;
+mod networks;
+mod transports;
 
 use std::cell::Cell;
 
@@ -50,18 +52,19 @@ fn network<'env, M: Machine>() -> Network<'env, M> {
 macro_rules! on_every_machine {
     ($($case:ident),* $(,)?) => {
         mod on_host { $(#[test] fn $case() { super::$case(&crate::host()); })* }
-        $crate::confined![
-            on_qs22_direct = (qs22, Direct), on_qs22_coordinator = (qs22, Coordinator),
-            on_strict_host_direct = (strict_host, Direct), on_strict_host_coordinator = (strict_host, Coordinator);
-            ($($case)*)
-        ];
+        $crate::with_every_transport![$($case),*];
     };
 }
 
-/// Runs each case where SPEs are confined to their local stores.
-macro_rules! confined {
-    ($($name:ident = $at:tt),*; $cases:tt) => { $($crate::confined!(@one $name $at $cases);)* };
-    (@one $name:ident ($machine:ident, $transport:ident) ($($case:ident)*)) => {
+/// Runs each case where SPEs are confined to their local stores, with every transport.
+macro_rules! with_every_transport {
+    ($($case:ident),* $(,)?) => {
+        $crate::with_every_transport!(@on on_qs22_direct, qs22, Direct, ($($case)*));
+        $crate::with_every_transport!(@on on_qs22_coordinator, qs22, Coordinator, ($($case)*));
+        $crate::with_every_transport!(@on on_strict_host_direct, strict_host, Direct, ($($case)*));
+        $crate::with_every_transport!(@on on_strict_host_coordinator, strict_host, Coordinator, ($($case)*));
+    };
+    (@on $name:ident, $machine:ident, $transport:ident, ($($case:ident)*)) => {
         mod $name {
             $(#[test] fn $case() {
                 crate::by(cellworks_csp::Transport::$transport);
@@ -70,7 +73,7 @@ macro_rules! confined {
         }
     };
 }
-pub(crate) use {confined, on_every_machine};
+pub(crate) use {on_every_machine, with_every_transport};
 
 fn spe(index: u16) -> SpeId {
     SpeId::new(index)
