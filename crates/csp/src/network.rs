@@ -325,10 +325,9 @@ impl<'env, M: Machine> Network<'env, M> {
                 let result = result.expect("there was memory");
                 Ok((result, traffic.unwrap_or_default()))
             }
-            Err(RunError::Deadlock { waits }) => Err(NetworkError::Deadlock(Deadlock::of(
-                &shared.waits,
-                waits,
-            ))),
+            Err(RunError::Deadlock { waits }) => {
+                Err(NetworkError::Deadlock(Deadlock::of(&shared.waits, waits)))
+            }
             Err(RunError::Panic {
                 at,
                 program,

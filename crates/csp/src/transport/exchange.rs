@@ -154,7 +154,9 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            if reader == writer {
+            // On the PPE everything goes through the request coordinator (section 2.1 of the paper).
+            let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
+            if reader == writer && is_local {
                 return Route::Local;
             }
             is_simple = reader != Processor::Ppe && writer != Processor::Ppe;

@@ -105,12 +105,7 @@ pub(crate) trait Carrier {
     fn end(&self, process: u32);
 
     /// Performs a step of the channel that `what` names, and wakes whom it gave a reason to go on.
-    fn perform(
-        &self,
-        asker: Asker<'_>,
-        what: &Waiting<'_>,
-        step: &mut dyn FnMut() -> Stepped,
-    );
+    fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped);
 
     /// Performs the step with which an alternation begins to wait.
     fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken);

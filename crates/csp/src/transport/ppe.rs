@@ -174,12 +174,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
         self.exchange.end(process);
     }
 
-    fn perform(
-        &self,
-        asker: Asker<'_>,
-        what: &Waiting<'_>,
-        step: &mut dyn FnMut() -> Stepped,
-    ) {
+    fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped) {
         self.serve();
         let route = self.exchange.route(what, asker.number, Processor::Ppe);
         match (route, self.exchange.transport) {
@@ -278,9 +273,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
                 };
                 let came = match deadline {
                     None => self.core.wait_until(why, &mut something),
-                    Some(deadline) => {
-                        self.core.wait_until_deadline(why, deadline, &mut something)
-                    }
+                    Some(deadline) => self.core.wait_until_deadline(why, deadline, &mut something),
                 };
                 if !came {
                     break ready();

@@ -341,12 +341,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
         self.exchange.end(process);
     }
 
-    fn perform(
-        &self,
-        asker: Asker<'_>,
-        what: &Waiting<'_>,
-        step: &mut dyn FnMut() -> Stepped,
-    ) {
+    fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped) {
         let route = self.exchange.route(what, asker.number, self.processor());
         match (route, self.exchange.transport) {
             (Route::Local, _) => {

@@ -2,6 +2,7 @@
 
 mod channels;
 mod networks;
+mod ring;
 mod transports;
 
 use std::cell::Cell;

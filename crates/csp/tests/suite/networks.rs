@@ -88,7 +88,9 @@ fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
         // Not with a message, which would be printed.
         std::panic::resume_unwind(Box::new(number));
     });
-    network.process("other", spe(0), move |process| waits.read(process).map(drop));
+    network.process("other", spe(0), move |process| {
+        waits.read(process).map(drop)
+    });
     let result = network.run_with(machine, |process| {
         writer.write(process, 7).unwrap();
         assert_eq!(writer.write(process, 8).unwrap_err().ended, Ended::Closed);
@@ -171,14 +173,15 @@ fn work<S: Spe>(
             alternation.offer(process, &write, item);
         }
         let chosen = if index.is_multiple_of(2) {
-            let soon = Time::from_femtoseconds(process.now().as_femtoseconds() + 700_000_000);
+            let soon = Time::from_femtoseconds(process.now().as_femtoseconds() + 5_000_000_000);
             alternation.select_until(process, soon)
         } else {
             alternation.select(process).map(Some)
         };
         match chosen {
             Ok(Some(chosen)) if chosen == read => held.push(alternation.take(process, &read)),
-            Ok(_) => {}
+            Ok(Some(_)) => {}
+            Ok(None) => process.yield_now(),
             Err(error) if error.guard == read => is_open = false,
             Err(error) => return Err(error.into()),
         }
@@ -200,4 +203,3 @@ fn nothing_is_lost_in_a_crowd_whatever_happens_first() {
         }
     }
 }
-

@@ -1,9 +1,10 @@
 //! What transports carry where SPEs are confined to their local stores: items, news, and what it takes on a simulated machine.
 
-use cellworks_csp::{Channel, Ended, Network, NetworkError, Process, Traffic, Transport};
+use cellworks_csp::{Channel, Network, NetworkError, Traffic, Transport};
 use cellworks_machine::{Cycles, Machine, Spe};
-use cellworks_sim::{Description, Sim};
+use cellworks_sim::Sim;
 
+use crate::ring::ring;
 use crate::{network, qs22, spe, with_every_transport};
 
 with_every_transport![
@@ -84,7 +85,9 @@ fn an_item_that_does_not_fit_for_its_writer_is_an_error<M: Machine>(machine: &M)
     network.process("source", spe(1), move |process| {
         Ok(writer.write(process, block(0, 300 * KB))?)
     });
-    network.process("sink", spe(2), move |process| reader.read(process).map(drop));
+    network.process("sink", spe(2), move |process| {
+        reader.read(process).map(drop)
+    });
     let text = no_room::<M>(network.run(machine));
     assert!(
         text.starts_with(
@@ -193,77 +196,40 @@ fn the_main_process_reads_and_writes_large_items<M: Machine>(machine: &M) {
             forth.close(process);
         })
         .unwrap();
-    assert_eq!(traffic.bytes_moved, 2 * (1 + 17 + 16 * 1_024 + 1 + 120 * 1_024));
-}
-
-/// How long a communication takes in a ring of processes, in femtoseconds, by the clock of its first one.
-fn ring_fs(transport: Transport, spes: u16, threads: u16) -> u128 {
-    const ROUNDS: u128 = 40;
-    let processes = usize::from(spes * threads);
-    let mut network = Network::<Sim>::new();
-    network.transport(transport);
-    let (mut writers, mut readers) = (Vec::new(), Vec::new());
-    for _ in 0..processes {
-        let (writer, reader) = Channel::new().one_to_one::<u32>();
-        writers.push(Some(writer));
-        readers.push(Some(reader));
-    }
-    let (mut took, mut result) = Channel::new().one_to_one::<u128>();
-    let mut first = Some(move |process: &Process<'_, _>, span| {
-        Ok::<_, Ended>(took.write(process, span)?)
-    });
-    for index in 0..processes {
-        let at = spe(index as u16 / threads);
-        let mut input = readers[index].take().unwrap();
-        let mut output = writers[(index + 1) % processes].take().unwrap();
-        if index == 0 {
-            let mut tell = first.take().unwrap();
-            network.process("first", at, move |process| {
-                // One round finds out who uses which channel.
-                output.write(process, 0)?;
-                input.read(process)?;
-                let start = process.now();
-                for _ in 0..ROUNDS {
-                    output.write(process, 0)?;
-                    input.read(process)?;
-                }
-                tell(process, process.now().since(start).as_femtoseconds())
-            });
-        } else {
-            network.process("next", at, move |process| {
-                loop {
-                    let number = input.read(process)?;
-                    output.write(process, number)?;
-                }
-            });
-        }
-    }
-    let sim = Sim::new(Description::built_in("qs22").unwrap());
-    let took_fs = network.run_with(&sim, |process| result.read(process));
-    took_fs.unwrap().unwrap() / (ROUNDS * processes as u128)
+    assert_eq!(
+        traffic.bytes_moved,
+        2 * (1 + 17 + 16 * 1_024 + 1 + 120 * 1_024)
+    );
 }
 
 /// Figure 3 of the paper, as far as its text says what it shows.
 #[test]
 fn the_time_of_a_communication_has_the_shape_of_figure_3() {
+    let time = |transport, spes, threads| {
+        let (span, _) = ring(transport, spes, threads);
+        span.as_femtoseconds() as f64
+    };
     for transport in [Transport::Direct, Transport::Coordinator] {
-        let by_spes = [8, 12, 16].map(|spes| ring_fs(transport, spes, 1));
-        for time in by_spes {
-            let ratio = time as f64 / by_spes[0] as f64;
-            assert!((0.75..1.25).contains(&ratio), "{transport:?}: {by_spes:?}");
-        }
-        let by_threads = [1, 2, 3, 4].map(|threads| ring_fs(transport, 8, threads));
-        assert!(
-            by_threads.is_sorted_by(|less, more| less > more),
-            "{transport:?}: {by_threads:?}"
-        );
+        // It settles with the number of SPEs.
+        let change = time(transport, 16, 1) / time(transport, 12, 1);
+        assert!((0.85..1.15).contains(&change), "{transport:?}: {change}");
+        // It falls with the number of processes on each.
+        let by_threads = [1, 2, 3, 4].map(|threads| time(transport, 8, threads));
+        let falls = by_threads.is_sorted_by(|less, more| less > more);
+        assert!(falls, "{transport:?}: {by_threads:?}");
     }
-    let direct = ring_fs(Transport::Direct, 8, 1);
-    let coordinator = ring_fs(Transport::Coordinator, 8, 1);
-    assert!(2 * direct < coordinator, "{direct} and {coordinator}");
-    // All on one SPE, and each on its own.
-    let local = ring_fs(Transport::Coordinator, 1, 8);
-    assert!(4 * local < coordinator, "{local} and {coordinator}");
+    let gain = time(Transport::Coordinator, 16, 1) / time(Transport::Direct, 16, 1);
+    assert!(gain > 2.0, "{gain}");
+}
+
+/// A communication within an SPE takes neither the bus nor the PPE.
+#[test]
+fn processes_of_one_spe_communicate_for_much_less() {
+    let (_, across) = ring(Transport::Coordinator, 8, 1);
+    let (_, within) = ring(Transport::Coordinator, 2, 4);
+    // Of nine channels, one leads to the PPE; of the others all lead to another SPE, or two.
+    assert!(2 * within.bytes_moved < across.bytes_moved);
+    assert!(2 * within.requests < across.requests);
 }
 
 /// Nobody hears of anything before a signal could have brought it.
