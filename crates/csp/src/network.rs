@@ -254,6 +254,10 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
     #[track_caller]
     pub fn run_counted<R>(
         self,

@@ -12,8 +12,8 @@ use crate::memory::{AllocateError, Region};
 use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use crate::spe::{issue_when_there_is_room, wait_for_some};
 use crate::{
-    AtomicError, AtomicOp, Cycles, ModuleId, Processor, RunError, SignalMode, SignalRegister, Spe, SpeId,
-    StackError, ThreadId, Time, Topology, TryIssueError, Wait, Wake,
+    AtomicError, AtomicOp, Cycles, ModuleId, Processor, RunError, SignalMode, SignalRegister, Spe,
+    SpeId, StackError, ThreadId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
 /// A machine made of cells: a PPE, SPEs, and what connects them.
