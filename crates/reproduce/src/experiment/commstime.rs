@@ -18,7 +18,7 @@ pub struct CommsTime {
     pub threads: u16,
     /// What carries requests.
     #[serde(default)]
-    pub transport: By,
+    pub transport: ChannelTransport,
     /// How the PPE reaches mailboxes.
     #[serde(default)]
     pub ppe_access: Access,
@@ -27,7 +27,7 @@ pub struct CommsTime {
 /// What carries requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+pub enum ChannelTransport {
     /// The paper's own.
     #[default]
     Coordinator,
@@ -48,8 +48,8 @@ impl CommsTime {
         check_spes(machine, usize::from(self.spes))?;
         let mut network = Network::new();
         network.transport(match self.transport {
-            By::Coordinator => Transport::Coordinator,
-            By::Direct => Transport::Direct,
+            ChannelTransport::Coordinator => Transport::Coordinator,
+            ChannelTransport::Direct => Transport::Direct,
         });
         let processes = usize::from(self.spes) * usize::from(self.threads);
         let took = match processes {

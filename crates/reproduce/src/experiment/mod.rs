@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 pub use barrier::Barrier;
 pub use bounce::Bounce;
-pub use commstime::{By, CommsTime};
+pub use commstime::{ChannelTransport, CommsTime};
 pub use overlap::{Overlap, Way};
 pub use ring::{Ring, RingStatistic};
 pub use stats::{Gives, Stats};
