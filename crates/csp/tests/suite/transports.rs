@@ -72,7 +72,7 @@ fn items_of_a_poisoned_buffer_come_back_from_wherever_they_wait<M: Machine>(mach
 }
 
 /// The message of an item that does not fit.
-fn no_room<M: Machine>(result: Result<(), NetworkError>) -> String {
+fn no_room(result: Result<(), NetworkError>) -> String {
     match result {
         Err(NetworkError::NoRoomForItem(error)) => error.to_string(),
         other => panic!("an item that does not fit is an error of its own, not {other:?}"),
@@ -88,7 +88,7 @@ fn an_item_that_does_not_fit_for_its_writer_is_an_error<M: Machine>(machine: &M)
     network.process("sink", spe(2), move |process| {
         reader.read(process).map(drop)
     });
-    let text = no_room::<M>(network.run(machine));
+    let text = no_room(network.run(machine));
     assert!(
         text.starts_with(
             "the process `source` has no room for an item of 307200 bytes of the channel `blocks` on SPE 1: 262144 of \
@@ -110,7 +110,7 @@ fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: Machine>(machine: &M)
     let result = network.run_with(machine, |process| {
         let _ = writer.write(process, block(0, 100 * KB));
     });
-    let text = no_room::<M>(result);
+    let text = no_room(result);
     assert!(
         text.starts_with(
             "the process `sink` has no room for an item of 102400 bytes of the channel `blocks` on SPE 2: 57344 of \
