@@ -156,7 +156,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
         let origin = match self.carrier {
             None => Origin::default(),
-            Some(carrier) => carrier.pack(self.asker(), link, item.bytes()),
+            Some(carrier) => self.pack_by(carrier, &item, link),
         };
         Parcel { item, origin }
     }
@@ -165,7 +165,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline]
     pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
-            carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
+            self.bring_by(carrier, &parcel, link);
         }
         parcel.item
     }
@@ -175,13 +175,23 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
             carrier.count_communication();
-            carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
+            self.bring_by(carrier, &parcel, link);
         }
         parcel.item
     }
 
+    #[cold]
+    fn pack_by<T: Item>(&self, carrier: &dyn Carrier, item: &T, link: &dyn Link) -> Origin {
+        carrier.pack(self.asker(), link, item.bytes())
+    }
+
+    #[cold]
+    fn bring_by<T: Item>(&self, carrier: &dyn Carrier, parcel: &Parcel<T>, link: &dyn Link) {
+        carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
+    }
+
     #[inline]
-    fn wake(&self, woken: Woken) {
+    pub(crate) fn wake(&self, woken: Woken) {
         match self.carrier {
             None => woken.for_each(|waker| self.place.wake(waker.sleeper)),
             Some(carrier) => carrier.wake(woken),

@@ -180,16 +180,27 @@ impl SimPpe {
         at: &'static Location<'static>,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let came_true = self.world().wait_until(PPE, cause, why, at, &mut || {
-            let is_ready = ready();
-            if !is_ready {
-                self.send_owed();
-                // How often a condition looks in vain takes nobody's time.
-                let mut owed = self.owed.borrow_mut();
-                owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
-            }
-            is_ready
-        });
+        let came_true = self
+            .world()
+            .wait_until(PPE, cause, why, at, &mut || self.ask(ready));
+        self.pay_owed();
+        came_true
+    }
+
+    /// Asks the condition of a wait.
+    fn ask(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        let is_ready = ready();
+        if !is_ready {
+            self.send_owed();
+            // How often a condition looks in vain takes nobody's time.
+            let mut owed = self.owed.borrow_mut();
+            owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
+        }
+        is_ready
+    }
+
+    /// Takes the time of what the condition of a wait did that has ended.
+    fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {
                 Owed::ReadOutbound(from) => self.pay_for_reading(from),
@@ -207,7 +218,6 @@ impl SimPpe {
                 } => self.store(to, register, word, call_fs),
             }
         }
-        came_true
     }
 
     /// Sends what a condition has written that goes on waiting, perhaps for the answer.
@@ -264,8 +274,12 @@ impl Wake for SimPpe {
         let deadline_fs = deadline.as_femtoseconds();
         let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
         self.world().compute(PPE, 1);
-        self.world()
-            .wait_until_deadline(PPE, why, at, deadline_fs, ready)
+        let mut ask = || self.ask(ready);
+        let came_true = self
+            .world()
+            .wait_until_deadline(PPE, why, at, deadline_fs, &mut ask);
+        self.pay_owed();
+        came_true
     }
 }
 

@@ -55,6 +55,9 @@ pub(crate) use spe::{EndOfProgram, SpeCarrier};
 
 /// How processes of a network reach each other where SPEs are confined to their local stores: on a simulated Cell, and on a strict
 /// host, where it takes no simulated time. On any other host they share memory, and it makes no difference.
+///
+/// There the signal registers, the mailboxes and the tag groups from 16 on of its SPEs are the network's: its processes must not use
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// SPE to SPE, by signals and DMA, with the decisions made by the SPEs: what the paper proposes for the future
