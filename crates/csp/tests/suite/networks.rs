@@ -1,9 +1,11 @@
 //! Networks as wholes: many processes, processes that poll or panic, and one network after the other.
 
+use std::sync::Mutex;
+
 use cellworks_csp::{
     Alternation, Any, Channel, Ended, NetworkError, Process, Reader, Transport, Writer,
 };
-use cellworks_machine::{Machine, RunError, Spe, Time};
+use cellworks_machine::{Cycles, Machine, RunError, Spe, Time};
 use cellworks_sim::{Description, Sim};
 
 use crate::{network, on_every_machine, spe};
@@ -14,6 +16,7 @@ on_every_machine![
     a_process_that_panics_ends_the_network,
     a_machine_runs_one_network_after_the_other,
     nothing_is_lost_in_a_crowd,
+    what_a_poisoned_channel_holds_comes_back_to_somebody,
 ];
 
 fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M) {
@@ -200,6 +203,102 @@ fn nothing_is_lost_in_a_crowd_whatever_happens_first() {
         for seed in 0..20 {
             let description = Description::built_in("qs22").unwrap();
             crowd(&Sim::builder(description).seed(seed).build(), 10);
+        }
+    }
+}
+
+/// Items that were begun to be written, and those that somebody has at the end.
+#[derive(Default)]
+struct Ledger {
+    written: Vec<u64>,
+    held: Vec<u64>,
+}
+
+/// Two writers and two readers, of which one alternates, until one of them poisons the channel, or the writers have no more.
+fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u64) {
+    const ITEMS: u64 = 30;
+    let ledger = Mutex::new(Ledger::default());
+    let ledger = &ledger;
+    let begin = |item| ledger.lock().unwrap().written.push(item);
+    let hold = |item| ledger.lock().unwrap().held.push(item);
+    let (writer, reader) = Channel::new().buffered(capacity).any_to_any::<u64>();
+    let mut network = network::<M>();
+    for index in 0..2 {
+        let mut writer = writer.clone();
+        network.process(
+            format!("writer {index}"),
+            spe(index as u16),
+            move |process| {
+                for round in 0..ITEMS {
+                    if index == poisoner && round == after {
+                        writer.poison(process).into_iter().for_each(hold);
+                    }
+                    let item = round * 2 + index as u64;
+                    begin(item);
+                    if index == 0 {
+                        if let Err(unsent) = writer.write(process, item) {
+                            hold(unsent.item);
+                            return Err(unsent.ended);
+                        }
+                        continue;
+                    }
+                    let mut alternation = Alternation::priority();
+                    let write = alternation.write(&mut writer);
+                    alternation.offer(process, &write, item);
+                    if let Err(error) = alternation.select(process) {
+                        let back = alternation.withdraw(process, &write);
+                        back.into_iter().for_each(hold);
+                        return Err(error.ended);
+                    }
+                }
+                Ok(())
+            },
+        );
+        let mut reader = reader.clone();
+        let at = spe(1 + index as u16);
+        network.process(format!("reader {index}"), at, move |process| {
+            for round in 0.. {
+                process.place().compute(Cycles(300 * index as u64));
+                if index + 2 == poisoner && round == after {
+                    reader.poison(process).into_iter().for_each(hold);
+                }
+                if index == 0 {
+                    hold(reader.read(process)?);
+                    continue;
+                }
+                let mut alternation = Alternation::priority();
+                let read = alternation.read(&mut reader);
+                alternation.select(process)?;
+                hold(alternation.take(process, &read));
+            }
+            Ok(())
+        });
+    }
+    drop((writer, reader));
+    network.run(machine).unwrap();
+    let mut ledger = ledger.lock().unwrap();
+    ledger.written.sort_unstable();
+    ledger.held.sort_unstable();
+    assert_eq!(ledger.written, ledger.held);
+}
+
+fn what_a_poisoned_channel_holds_comes_back_to_somebody<M: Machine>(machine: &M) {
+    for poisoner in 0..4 {
+        for capacity in [0, 3] {
+            poisoned(machine, capacity, poisoner, 5);
+        }
+    }
+}
+
+#[test]
+fn poison_loses_nothing_whatever_happens_first() {
+    for transport in [Transport::Direct, Transport::Coordinator] {
+        crate::by(transport);
+        for seed in 0..40 {
+            let description = Description::built_in("qs22").unwrap();
+            let sim = Sim::builder(description).seed(seed).build();
+            let seed = seed as usize;
+            poisoned(&sim, seed / 4 % 3, seed % 4, seed as u64 % 7);
         }
     }
 }
