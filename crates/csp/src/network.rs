@@ -72,10 +72,11 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 
     /// Runs the processes as cooperative threads, or the only one as the program itself.
-    fn run(self, spe: &S, shared: &State) -> Result<(), StackError> {
+    fn run(self, spe: &S, shared: &State, end: EndOfProgram<'_>) -> Result<(), StackError> {
         let exchange = shared.exchange.get();
         let carrier = exchange.map(|exchange| SpeCarrier::new(spe, exchange));
         let result = self.run_by(spe, shared, carrier.as_ref().map(|it| it as &dyn Carrier));
+        drop(end);
         if let Some(carrier) = carrier {
             carrier.finish();
         }
@@ -280,7 +281,7 @@ impl<'env, M: Machine> Network<'env, M> {
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
             let core = ppe.core();
             if core.are_spes_confined_to_local_store() {
-                match Exchange::new(machine, transport, programs.len()) {
+                match Exchange::new(machine, transport, programs.len() + 1) {
                     Ok(exchange) => drop(state.exchange.set(exchange)),
                     Err(error) => {
                         let _ = state.no_memory.set(error);
@@ -294,14 +295,13 @@ impl<'env, M: Machine> Network<'env, M> {
             for (at, bodies) in programs {
                 let end = EndOfProgram(exchange);
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
-                    let _end = end;
                     let mut group = Group {
                         processes: Vec::new(),
                     };
                     for body in bodies {
                         body(&mut group);
                     }
-                    if let Err(error) = group.run(spe, state) {
+                    if let Err(error) = group.run(spe, state, end) {
                         let mut no_room = state.no_room.lock();
                         let no_room = no_room.as_mut().unwrap_or_else(|e| e.get_mut());
                         no_room.get_or_insert(error);
@@ -310,7 +310,9 @@ impl<'env, M: Machine> Network<'env, M> {
             }
             let place = PpePlace(core);
             let by = carrier.as_ref().map(|carrier| carrier as &dyn Carrier);
+            let end = EndOfProgram(exchange);
             let result = run_process(&place, "main".to_owned(), main, state, by);
+            drop(end);
             if let Some(carrier) = carrier {
                 carrier.serve_to_the_end();
             }

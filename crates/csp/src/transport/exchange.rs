@@ -91,7 +91,7 @@ pub(crate) struct Exchange {
     alternating: Mutex<BTreeSet<u32>>,
     /// Where processes run that have not ended.
     processors: Mutex<BTreeMap<u32, Processor>>,
-    /// Programs of SPEs that have not ended.
+    /// SPEs, and the PPE, of which processes have not ended.
     pub programs: AtomicUsize,
     communications: AtomicU64,
     requests_sent: AtomicU64,

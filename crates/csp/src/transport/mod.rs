@@ -26,7 +26,8 @@
 //!
 //! **Items** wait in the local store of their writer, which reserves the room when the item is to be written. The reader makes
 //! room, gets the bytes by DMA, and signals the writer's SPE, which frees its room; then the item belongs to the reader's
-//! program, which the room is given back to. An SPE without room for an item puts those of its own that wait to main
+//! program, which the room is given back to. The program of an SPE does not end before its items were fetched, or nobody is
+//! left who could. An SPE without room for an item puts those of its own that wait to main
 //! memory first, the oldest first, and readers get them there. The PPE's items wait in main memory; it has the MFC of the writer's
 //! SPE put others there (proxy queue).
 //!

@@ -63,6 +63,10 @@ impl<'a, C: PpeCore> PpeCarrier<'a, C> {
                 .wait_until(&why, &mut || self.collect() || has_ended());
             self.handle_all();
         }
+        for spe in &self.spes {
+            // It may keep items for others.
+            self.core.notify(Processor::Spe(*spe));
+        }
         self.set_signal_modes(SignalMode::Overwrite);
     }
 

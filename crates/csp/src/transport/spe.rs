@@ -96,8 +96,19 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// The program of this SPE ends: what came too late for its processes is for nobody.
+    /// The processes of this SPE have ended: keeps what they have written until it has been fetched, or nobody is left who
+    /// could. What comes too late for them is for nobody.
     pub fn finish(&self) {
+        let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
+        if !is_left() {
+            self.spe.notify(Processor::Ppe);
+        }
+        let why = "others to fetch the items that its processes have written";
+        self.spe.wait_until(&why, &mut || {
+            self.free_fetched();
+            self.collect();
+            self.rooms.borrow().is_empty() || !is_left()
+        });
         while self.spe.try_read_in_mbox().is_some() {}
         for register in [WAKE, FETCHED] {
             self.spe.try_read_signal(register);
@@ -481,7 +492,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// Says that the program of an SPE has ended, or will never begin, also if it panicked.
+/// Says that the processes of an SPE, or the main one, have ended, or will never begin, also if one panicked.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {

@@ -2,7 +2,7 @@
 
 use cellworks_csp::{Channel, Network, NetworkError, Traffic, Transport};
 use cellworks_machine::{Cycles, Machine, Spe};
-use cellworks_sim::Sim;
+use cellworks_sim::{Description, HazardWatch, Sim};
 
 use crate::ring::ring;
 use crate::{network, qs22, spe, with_every_transport};
@@ -153,6 +153,19 @@ fn a_writer_waits_for_room_that_its_readers_hold<M: Machine>(machine: &M) {
         read
     });
     assert_eq!(read.unwrap(), 3 * BLOCKS);
+}
+
+#[test]
+fn transfers_of_items_do_not_race() {
+    for transport in [Transport::Direct, Transport::Coordinator] {
+        crate::by(transport);
+        for seed in 0..6 {
+            let sim = Sim::builder(Description::built_in("qs22").unwrap());
+            let sim = sim.seed(seed).hazards(HazardWatch::Error).build();
+            a_writer_waits_for_room_that_its_readers_hold(&sim);
+            a_full_local_store_flushes_the_oldest_items(&sim);
+        }
+    }
 }
 
 fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
