@@ -166,8 +166,9 @@ trait Listed {
     /// See [`Core::meets`](crate::core::Core::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
-    fn side(&self) -> Side;
     fn link(&self) -> &dyn Link;
+    /// What the alternation waits for with this guard.
+    fn waiting(&self) -> Waiting<'_>;
     /// The [`Guard`], whatever it reads or writes.
     fn guard(&self) -> NonNull<()>;
 }
@@ -231,12 +232,15 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
         self.guard.enable(enabled);
     }
 
-    fn side(&self) -> Side {
-        self.side
-    }
-
     fn link(&self) -> &dyn Link {
         &*self.channel
+    }
+
+    fn waiting(&self) -> Waiting<'_> {
+        match self.side {
+            Side::Reader => Waiting::Read(&*self.channel),
+            Side::Writer => Waiting::Write(&*self.channel),
+        }
     }
 
     fn guard(&self) -> NonNull<()> {
@@ -387,7 +391,7 @@ impl<'a> Alternation<'a> {
             !self.is_offered(guard),
             "the guard {index} has an item already; withdraw it first"
         );
-        let parcel = process.pack(item);
+        let parcel = process.pack(item, self.guards[index].link());
         // SAFETY: this is the alternation, and active.
         *unsafe { self.guard_of::<T>(index).parcel() } = Some(parcel);
         self.set(index, None, Some(true));
@@ -409,7 +413,7 @@ impl<'a> Alternation<'a> {
         self.set(index, None, Some(false));
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take()?;
-        Some(process.take_back(parcel))
+        Some(process.take_back(parcel, self.guards[index].link()))
     }
 
     /// The item that a guard has read, after it was chosen.
@@ -426,9 +430,10 @@ impl<'a> Alternation<'a> {
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take();
         self.set(index, None, Some(true));
-        process.fetch(parcel.unwrap_or_else(|| {
+        let parcel = parcel.unwrap_or_else(|| {
             panic!("the guard {index} has no item; take one only after it was chosen")
-        }))
+        });
+        process.fetch(parcel, self.guards[index].link())
     }
 
     /// The guard number `index`, which reads or writes `T`s.
@@ -498,6 +503,7 @@ impl<'a> Alternation<'a> {
                 return result.map(Some);
             }
             if matches!(patience, Patience::None) {
+                process.glance();
                 return Ok(None);
             }
             if let Some(index) = self.wait(process, patience) {
@@ -540,22 +546,24 @@ impl<'a> Alternation<'a> {
     #[inline]
     fn look<P: Place>(&mut self, process: &Process<'_, P>) -> Option<Result<Chosen, GuardEnded>> {
         let mut result = None;
-        process.perform(&mut || {
-            while let Some(index) = self.candidate() {
-                match self.guards[index].attempt(process.number()) {
+        while result.is_none() {
+            let index = self.candidate()?;
+            let guard = &self.guards[index];
+            process.perform(
+                &guard.waiting(),
+                &mut || match guard.attempt(process.number()) {
                     Attempt::Done(woken) => {
                         result = Some(Ok(index));
-                        return woken;
+                        woken
                     }
-                    Attempt::Nothing => {}
+                    Attempt::Nothing => Woken::Nobody,
                     Attempt::Ended(ended) => {
                         result = Some(Err((index, ended)));
-                        return Woken::Nobody;
+                        Woken::Nobody
                     }
-                }
-            }
-            Woken::Nobody
-        });
+                },
+            );
+        }
         Some(match result? {
             Ok(index) => Ok(self.chosen(index)),
             Err((index, ended)) => {
@@ -602,26 +610,25 @@ impl<'a> Alternation<'a> {
             process.name(),
             self.guards.len()
         );
-        let mut woken = Woken::Nobody;
         let waits = WaitingParty(&self.party);
-        self.party.wait(process.waker());
-        let mut has_found = self.candidate().is_some();
-        if !has_found && self.party.is_opposed() {
-            let mut enabled = (0..self.guards.len()).filter(|index| self.is_enabled(*index));
-            if let Some(index) = enabled.find(|index| self.guards[*index].meets(&mut woken)) {
-                self.ready[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
-                has_found = true;
+        let mut has_found = false;
+        process.announce(&mut || {
+            let mut woken = Woken::Nobody;
+            self.party.wait(process.waker());
+            has_found = self.candidate().is_some();
+            if !has_found && self.party.is_opposed() {
+                let mut enabled = (0..self.guards.len()).filter(|index| self.is_enabled(*index));
+                if let Some(index) = enabled.find(|index| self.guards[*index].meets(&mut woken)) {
+                    self.ready[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
+                    has_found = true;
+                }
             }
-        }
-        process.wake(woken);
+            woken
+        });
         if !has_found {
             let list = |tell: &mut dyn FnMut(Waiting<'_>)| {
                 for index in (0..self.guards.len()).filter(|index| self.is_enabled(*index)) {
-                    let guard = &self.guards[index];
-                    tell(match guard.side() {
-                        Side::Reader => Waiting::Read(guard.link()),
-                        Side::Writer => Waiting::Write(guard.link()),
-                    });
+                    tell(self.guards[index].waiting());
                 }
             };
             let why = Waiting::Alternation(&list);

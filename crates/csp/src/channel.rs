@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::core::{Core, Side};
@@ -15,6 +16,7 @@ use crate::parcel::Parcel;
 use crate::pending;
 use crate::place::Place;
 use crate::process::{Link, Process, Waiting};
+use crate::transport::Key;
 
 /// An end that one process has: it is not `Clone`.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +156,10 @@ impl<R: Reach> Channel<R> {
         let shared = Arc::new(Whole {
             core: Core::new(self.capacity, is_one_to_one),
             id: OnceLock::new(),
+            key: Key {
+                id: CHANNELS.fetch_add(1, Ordering::Relaxed),
+                is_one_to_one,
+            },
             name: self.name,
             made_at: self.made_at,
         });
@@ -169,11 +175,15 @@ impl<R: Reach> Channel<R> {
     }
 }
 
-/// A channel, with what reports say of it.
+/// How many channels were ever made.
+static CHANNELS: AtomicU64 = AtomicU64::new(0);
+
+/// A channel, with what reports say of it, and transports.
 pub(crate) struct Whole<T, L> {
     pub(crate) core: Core<T, L>,
     /// What processes look it up by, if it was [created](Process::create) in a network.
     pub(crate) id: OnceLock<u64>,
+    key: Key,
     name: Option<String>,
     made_at: &'static Location<'static>,
 }
@@ -195,6 +205,10 @@ impl<T, L: Lock> Link for Whole<T, L> {
     fn last_users(&self) -> (Option<u32>, Option<u32>) {
         let state = self.core.lock();
         (state.last_reader, state.last_writer)
+    }
+
+    fn key(&self) -> Option<Key> {
+        L::IS_SHARED.then_some(self.key)
     }
 }
 
@@ -232,7 +246,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     #[track_caller]
     #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
-        let mut parcel = process.pack(item);
+        let mut parcel = process.pack(item, &*self.channel);
         if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
             loop {
                 parcel = match ring.put(user, parcel) {
@@ -258,7 +272,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         match self.channel.core.write(process, parcel, &why) {
             Ok(()) => Ok(()),
             Err((parcel, ended)) => Err(Unsent {
-                item: process.take_back(parcel),
+                item: process.take_back(parcel, &*self.channel),
                 ended,
             }),
         }
@@ -290,7 +304,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         loop {
             // The caller's iterator may do anything, so it is not asked in the middle of a step.
             let more = items.by_ref().take(BATCH_ITEMS);
-            batch.extend(more.map(|item| process.pack(item)));
+            batch.extend(more.map(|item| process.pack(item, &*self.channel)));
             if batch.is_empty() {
                 return Ok(());
             }
@@ -306,7 +320,11 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
                 };
                 if let Err(Unsent { item, ended }) = self.write_slowly(process, first) {
                     let mut unwritten = vec![item];
-                    unwritten.extend(batch.into_iter().map(|parcel| process.take_back(parcel)));
+                    unwritten.extend(
+                        batch
+                            .into_iter()
+                            .map(|parcel| process.take_back(parcel, &*self.channel)),
+                    );
                     let item = unwritten.into_iter().chain(items);
                     return Err(Unsent { item, ended });
                 }
@@ -327,7 +345,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
             loop {
                 if let Some(parcel) = ring.take(user) {
-                    return Ok(process.fetch(parcel));
+                    return Ok(process.fetch(parcel, &*self.channel));
                 }
                 if !ring.is_worth_another_try(Side::Reader, user) {
                     break;
@@ -336,7 +354,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
         let why = Waiting::Read(&*self.channel);
         let parcel = self.channel.core.read(process, &why)?;
-        Ok(process.fetch(parcel))
+        Ok(process.fetch(parcel, &*self.channel))
     }
 
     /// Reads at least one item and up to `most`, and appends them to `items`: waits until there is one, as
@@ -375,11 +393,15 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
                 items.reserve((most - read).min(ring.len()));
                 let room = items.capacity() - items.len();
                 read += ring.take_many(user, room.min(most - read), |parcel| {
-                    items.push(process.fetch(parcel));
+                    items.push(process.fetch(parcel, &*self.channel));
                 });
                 if read > 0 {
                     break;
                 }
+            }
+            let is_empty = || self.channel.core.ring().is_none_or(|ring| ring.len() == 0);
+            if read > 0 && is_empty() {
+                break;
             }
             items.push(self.read(process)?);
             read += 1;
@@ -405,14 +427,18 @@ macro_rules! end {
 
             fn end<P: Place>(&mut self, process: &Process<'_, P>, ended: Ended) -> Vec<T> {
                 let mut unread = Default::default();
-                process.perform(&mut || {
+                let what = match $side {
+                    Side::Reader => Waiting::Read(&*self.channel),
+                    Side::Writer => Waiting::Write(&*self.channel),
+                };
+                process.perform(&what, &mut || {
                     let woken;
                     (woken, unread) = self.channel.core.end(ended);
                     woken
                 });
                 unread
                     .into_iter()
-                    .map(|parcel| process.take_back(parcel))
+                    .map(|parcel| process.take_back(parcel, &*self.channel))
                     .collect()
             }
         }

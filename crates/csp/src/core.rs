@@ -567,7 +567,7 @@ impl<T, L: Lock> Core<T, L> {
         let mut parcel = Some(parcel);
         let mut refused = None;
         let frame = self.frame(Side::Writer);
-        process.perform(&mut || {
+        process.perform(why, &mut || {
             let mut state = self.lock();
             state.last_writer = Some(process.number());
             if state.is_plain {
@@ -612,7 +612,7 @@ impl<T, L: Lock> Core<T, L> {
     ) -> Result<Parcel<T>, Ended> {
         let mut found = None;
         let frame = self.frame(Side::Reader);
-        process.perform(&mut || {
+        process.perform(why, &mut || {
             let mut state = self.lock();
             state.last_reader = Some(process.number());
             if state.is_plain {

@@ -36,12 +36,7 @@ impl Deadlock {
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
         let outside = outside
             .into_iter()
-            .filter(|wait| {
-                !known
-                    .entries
-                    .values()
-                    .any(|entry| entry.at == wait.location)
-            })
+            .filter(|wait| !known.entries.values().any(|entry| entry.describes(wait)))
             .collect();
         let stuck = |known: &Known, entry: &Entry| Stuck {
             process: entry.process.clone(),

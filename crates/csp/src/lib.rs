@@ -54,4 +54,4 @@ pub use named::{Mistake, NamedError};
 pub use network::{Group, Network, NetworkError};
 pub use place::{Place, PpePlace};
 pub use process::Process;
-pub use transport::Transport;
+pub use transport::{NoRoomForItem, Traffic, Transport};

@@ -8,6 +8,8 @@ use crate::sync::{AtomicBool, Ordering};
 
 /// A lock that is held for some tens of instructions, never across a wait.
 pub trait Lock: Default {
+    /// Whether it is for several processors.
+    const IS_SHARED: bool;
     fn lock(&self);
     fn unlock(&self);
 }
@@ -17,6 +19,8 @@ pub trait Lock: Default {
 pub struct Spin(AtomicBool);
 
 impl Lock for Spin {
+    const IS_SHARED: bool = true;
+
     #[inline]
     fn lock(&self) {
         if self.0.swap(true, Ordering::Acquire) {
@@ -52,6 +56,8 @@ impl Spin {
 pub struct Turns(Cell<bool>);
 
 impl Lock for Turns {
+    const IS_SHARED: bool = false;
+
     #[inline]
     fn lock(&self) {
         debug_assert!(!self.0.replace(true), "a turn ended within a channel");

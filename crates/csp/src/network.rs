@@ -10,10 +10,13 @@
 //! ```
 
 use std::cell::Cell;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
-use std::{fmt, iter};
 
-use cellworks_machine::{Machine, Payload, Ppe, Processor, RunError, Spe, SpeId, StackError};
+use cellworks_machine::memory::AllocateError;
+use cellworks_machine::{
+    Machine, Payload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError,
+};
 
 use crate::deadlock::Deadlock;
 use crate::end::Ended;
@@ -22,7 +25,9 @@ use crate::named::NamedError;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
 use crate::shared::{Failure, Shared};
-use crate::transport::Transport;
+use crate::transport::{
+    Carrier, EndOfProgram, Exchange, NoRoomForItem, PpeCarrier, SpeCarrier, Traffic, Transport,
+};
 
 /// The processes of one SPE, before they start.
 ///
@@ -72,11 +77,21 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 
     /// Runs the processes as cooperative threads, or the only one as the program itself.
-    fn run(self, spe: &S, shared: &Shared) {
+    fn run(self, spe: &S, shared: &Shared, end: EndOfProgram<'_>) {
+        let exchange = shared.exchange.get();
+        let carrier = exchange.map(|exchange| SpeCarrier::new(spe, exchange));
+        self.run_by(spe, shared, carrier.as_ref().map(|it| it as &dyn Carrier));
+        drop(end);
+        if let Some(carrier) = carrier {
+            carrier.finish();
+        }
+    }
+
+    fn run_by<'a>(self, spe: &'a S, shared: &'a Shared, carrier: Option<&'a dyn Carrier>) {
         let mut processes = self.processes;
         let alone = processes.len() == 1 && processes[0].stack_bytes.is_none();
         if let Some(only) = processes.pop_if(|_| alone) {
-            run_on_spe(spe, &only.name, only.body, shared);
+            run_on_spe(spe, &only.name, only.body, shared, carrier);
             return;
         }
         let count = processes.len();
@@ -96,7 +111,11 @@ impl<'env, S: Spe> Group<'env, S> {
                 let run_it = {
                     let name = name.clone();
                     // All of them, or none.
-                    move |_| has_room.get().then(|| run_on_spe(spe, &name, body, shared))
+                    move |_| {
+                        has_room
+                            .get()
+                            .then(|| run_on_spe(spe, &name, body, shared, carrier))
+                    }
                 };
                 if let Err(source) = thread.spawn(run_it) {
                     has_room.set(false);
@@ -127,6 +146,7 @@ impl<P: Place> Drop for Ending<'_, '_, P> {
         shared.names.creator_ended(process.number());
         // Those who waited for what it dropped go on, also if it panicked.
         process.wake_those_of_dropped_ends();
+        process.end();
     }
 }
 
@@ -135,8 +155,9 @@ fn run_process<P: Place, R>(
     name: &str,
     body: impl FnOnce(&Process<'_, P>) -> R,
     shared: &Shared,
+    carrier: Option<&dyn Carrier>,
 ) -> R {
-    let process = Process::new(place, name, shared);
+    let process = Process::new(place, name, shared, carrier);
     let _ending = Ending(&process);
     let result = body(&process);
     shared.waits.ended(process.number());
@@ -146,17 +167,28 @@ fn run_process<P: Place, R>(
 /// What an SPE's program unwinds with when one of its processes has panicked, which is known by then.
 struct ProcessPanicked;
 
-fn run_on_spe<S: Spe>(spe: &S, name: &str, body: ProcessBody<'_, S>, shared: &Shared) {
-    let ended = catch_unwind(AssertUnwindSafe(|| run_process(spe, name, body, shared)));
+fn run_on_spe<S: Spe>(
+    spe: &S,
+    name: &str,
+    body: ProcessBody<'_, S>,
+    shared: &Shared,
+    carrier: Option<&dyn Carrier>,
+) {
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        run_process(spe, name, body, shared, carrier)
+    }));
     match ended {
         // That it ended because a channel did is how networks are taken down.
         Ok(Ok(()) | Err(Ended::Closed | Ended::Poisoned)) => {}
         Err(payload) if spe.is_cancelled() => resume_unwind(payload),
         Err(payload) => {
-            shared.fail(Failure::Panic {
-                process: name.to_owned(),
-                at: spe.id(),
-                payload,
+            shared.fail(match payload.downcast::<NoRoomForItem>() {
+                Ok(error) => Failure::NoRoomForItem(*error),
+                Err(payload) => Failure::Panic {
+                    process: name.to_owned(),
+                    at: spe.id(),
+                    payload,
+                },
             });
             resume_unwind(Box::new(ProcessPanicked));
         }
@@ -218,7 +250,7 @@ impl<'env, M: Machine> Network<'env, M> {
         }
     }
 
-    /// Chooses how processes reach each other on machines whose processors share no memory.
+    /// Chooses how processes reach each other where SPEs are confined to their local stores: see [`Transport`].
     pub fn transport(&mut self, transport: Transport) {
         self.transport = transport;
     }
@@ -247,8 +279,8 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// [`NetworkError`] if processes wait for each other for ever, one panicked or misused a named channel, or the local
-    /// store of an SPE has no room for the stacks of its processes. When one of them fails, its ends are dropped, so that
-    /// the others end as their channels do.
+    /// store of an SPE has no room for the stacks of its processes or for an item. When one of them fails, its ends are
+    /// dropped, so that the others end as their channels do.
     ///
     /// # Panics
     ///
@@ -273,6 +305,24 @@ impl<'env, M: Machine> Network<'env, M> {
         machine: &M,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<R, NetworkError> {
+        self.run_counted(machine, main).map(|(result, _)| result)
+    }
+
+    /// As [`run_with`](Self::run_with), and says what its channels had to move.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
+    #[track_caller]
+    pub fn run_counted<R>(
+        self,
+        machine: &M,
+        main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
+    ) -> Result<(R, Traffic), NetworkError> {
         let topology = machine.topology();
         let spes = topology.spes().len();
         for (at, _) in &self.groups {
@@ -284,14 +334,33 @@ impl<'env, M: Machine> Network<'env, M> {
         }
         let shared = Shared::default();
         let state = &shared;
+        // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
+        let mut groups = self.groups;
+        groups.sort_by_key(|(at, _)| *at);
+        let mut programs: Vec<(SpeId, Vec<_>)> = Vec::new();
+        for (at, body) in groups {
+            match programs.last_mut() {
+                Some((last, bodies)) if *last == at => bodies.push(body),
+                _ => programs.push((at, vec![body])),
+            }
+        }
+        let transport = self.transport;
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
-            // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
-            let mut groups = self.groups;
-            groups.sort_by_key(|(at, _)| *at);
-            let mut groups = groups.into_iter().peekable();
-            while let Some((at, first)) = groups.next() {
-                let others = iter::from_fn(|| groups.next_if(|(other, _)| *other == at));
-                let bodies = Vec::from_iter(iter::once(first).chain(others.map(|(_, body)| body)));
+            let core = ppe.core();
+            if core.are_spes_confined_to_local_store() {
+                match Exchange::new(machine, transport, programs.len() + 1) {
+                    Ok(exchange) => drop(state.exchange.set(exchange)),
+                    Err(error) => {
+                        state.fail(Failure::NoMemory(error));
+                        return None;
+                    }
+                }
+            }
+            let exchange = state.exchange.get();
+            let spes = programs.iter().map(|(at, _)| *at).collect();
+            let carrier = exchange.map(|exchange| PpeCarrier::new(core, exchange, spes));
+            for (at, bodies) in programs {
+                let end = EndOfProgram(exchange);
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
                     let mut group = Group {
                         processes: Vec::new(),
@@ -299,13 +368,23 @@ impl<'env, M: Machine> Network<'env, M> {
                     for body in bodies {
                         body(&mut group);
                     }
-                    group.run(spe, state);
+                    group.run(spe, state, end);
                 }));
             }
-            let place = PpePlace(ppe.core());
-            run_process(&place, MAIN, main, state)
+            let place = PpePlace(core);
+            let by = carrier.as_ref().map(|carrier| carrier as &dyn Carrier);
+            let end = EndOfProgram(exchange);
+            let result = run_process(&place, MAIN, main, state, by);
+            drop(end);
+            if let Some(carrier) = carrier {
+                carrier.serve_to_the_end();
+            }
+            Some(result)
         });
-        NetworkError::of(result, &shared, Location::caller())
+        let traffic = shared.exchange.get().map(Exchange::traffic);
+        let result = NetworkError::of(result, &shared, Location::caller())?;
+        let result = result.expect("what keeps the main process from running is an error");
+        Ok((result, traffic.unwrap_or_default()))
     }
 }
 
@@ -337,6 +416,12 @@ pub enum NetworkError {
         /// What the machine says.
         source: StackError,
     },
+    /// An item does not fit into a local store, where SPEs are confined to theirs.
+    #[error(transparent)]
+    NoRoomForItem(NoRoomForItem),
+    /// The machine has no main memory for its channels, where SPEs are confined to their local stores.
+    #[error(transparent)]
+    NoMemory(AllocateError),
     /// A process panicked: the first that did on an SPE, else the main one, which is likely to panic because of others.
     #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
     Panic {
@@ -367,10 +452,13 @@ impl NetworkError {
                     ..
                 }),
                 None,
-            ) => Err(Self::Panic {
-                process: MAIN.to_owned(),
-                at: Processor::Ppe,
-                payload,
+            ) => Err(match payload.downcast::<NoRoomForItem>() {
+                Ok(error) => Self::NoRoomForItem(*error),
+                Err(payload) => Self::Panic {
+                    process: MAIN.to_owned(),
+                    at: Processor::Ppe,
+                    payload,
+                },
             }),
             (
                 _,
@@ -385,6 +473,8 @@ impl NetworkError {
                 payload,
             }),
             (_, Some(Failure::Named(error))) => Err(Self::Named(error)),
+            (_, Some(Failure::NoRoomForItem(error))) => Err(Self::NoRoomForItem(error)),
+            (_, Some(Failure::NoMemory(error))) => Err(Self::NoMemory(error)),
             (
                 _,
                 Some(Failure::NoRoom {

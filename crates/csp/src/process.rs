@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
-use cellworks_machine::Time;
+use cellworks_machine::{Sleeper, Time};
 
 use crate::held;
 use crate::item::Item;
@@ -13,6 +13,7 @@ use crate::pending;
 use crate::place::Place;
 use crate::ring::User;
 use crate::shared::Shared;
+use crate::transport::{Asker, Carrier, Key, Stepped};
 use crate::waits::Waits;
 use crate::waker::{Waker, Woken};
 
@@ -25,15 +26,33 @@ pub struct Process<'a, P: Place> {
     name: &'a str,
     number: u32,
     shared: &'a Shared,
+    /// Where processors share no memory.
+    carrier: Option<&'a dyn Carrier>,
+    /// Itself, where a step may be performed on another processor, which cannot ask.
+    sleeper: Option<Sleeper>,
+    /// The present step has asked whom to wake later.
+    step_waits: Cell<bool>,
 }
 
 impl<'a, P: Place> Process<'a, P> {
-    pub(crate) fn new(place: &'a P, name: &'a str, shared: &'a Shared) -> Self {
+    pub(crate) fn new(
+        place: &'a P,
+        name: &'a str,
+        shared: &'a Shared,
+        carrier: Option<&'a dyn Carrier>,
+    ) -> Self {
+        let number = shared.next_number();
+        if let Some(carrier) = carrier {
+            carrier.begin(number);
+        }
         Self {
             place,
             name,
-            number: shared.next_number(),
+            number,
             shared,
+            carrier,
+            sleeper: carrier.map(|_| place.sleeper()),
+            step_waits: Cell::new(false),
         }
     }
 
@@ -55,6 +74,16 @@ impl<'a, P: Place> Process<'a, P> {
     /// Lets the other processes of this processor run once.
     pub fn yield_now(&self) {
         self.place.yield_now();
+        if let Some(carrier) = self.carrier {
+            carrier.serve();
+        }
+    }
+
+    /// An alternation has looked whether a guard is ready, and none was.
+    pub(crate) fn glance(&self) {
+        if let Some(carrier) = self.carrier {
+            carrier.glance(self.asker());
+        }
     }
 
     /// Lets the other processes of this processor run once, if one of them could; otherwise it costs a look, and on a
@@ -101,8 +130,15 @@ impl<'a, P: Place> Process<'a, P> {
 
     #[inline(always)]
     pub(crate) fn waker(&self) -> Waker {
+        let sleeper = match self.sleeper {
+            None => self.place.sleeper(),
+            Some(sleeper) => {
+                self.step_waits.set(true);
+                sleeper
+            }
+        };
         Waker {
-            sleeper: self.place.sleeper(),
+            sleeper,
             process: self.number,
         }
     }
@@ -110,25 +146,65 @@ impl<'a, P: Place> Process<'a, P> {
     /// Who it is, if it may use the buffers of channels without their locks: where all processors share memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
-        Some(User {
+        self.carrier.is_none().then(|| User {
             thread: pending::os_thread(),
             process: self.number,
         })
     }
 
-    /// Performs a step of the protocol, and wakes whom it gave a reason to go on.
+    fn asker(&self) -> Asker<'_> {
+        Asker {
+            name: self.name,
+            number: self.number,
+        }
+    }
+
+    /// Performs a step of the protocol at the channel that `what` names, and wakes whom it gave a reason to go on. The step
+    /// asks for the [waker](Self::waker) of this process if, and only if, that has to wait.
     #[inline(always)]
-    pub(crate) fn perform(&self, step: &mut impl FnMut() -> Woken) {
-        let woken = step();
-        self.wake(woken);
+    pub(crate) fn perform(&self, what: &Waiting<'_>, step: &mut impl FnMut() -> Woken) {
+        match self.carrier {
+            None => self.wake(step()),
+            Some(carrier) => self.perform_by(carrier, what, step),
+        }
         self.wake_those_of_dropped_ends();
+    }
+
+    #[cold]
+    fn perform_by(
+        &self,
+        carrier: &dyn Carrier,
+        what: &Waiting<'_>,
+        step: &mut dyn FnMut() -> Woken,
+    ) {
+        self.step_waits.set(false);
+        carrier.perform(self.asker(), what, &mut || Stepped {
+            woken: step(),
+            waits: self.step_waits.get(),
+        });
+    }
+
+    /// As [`perform`](Self::perform), for the step with which an alternation begins to wait.
+    #[inline]
+    pub(crate) fn announce(&self, step: &mut impl FnMut() -> Woken) {
+        match self.carrier {
+            None => self.wake(step()),
+            Some(carrier) => carrier.announce(self.asker(), step),
+        }
+    }
+
+    /// It has ended: its transport waits for it no more.
+    pub(crate) fn end(&self) {
+        if let Some(carrier) = self.carrier {
+            carrier.end(self.number);
+        }
     }
 
     /// See [`pending`].
     #[inline(always)]
     pub(crate) fn wake_those_of_dropped_ends(&self) {
         if pending::any() {
-            self.wake_all(pending::take());
+            self.wake(Woken::Several(pending::take()));
         }
     }
 
@@ -142,29 +218,50 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// Makes an item ready to be written.
     #[inline]
-    pub(crate) fn pack<T: Item>(&self, item: T) -> Parcel<T> {
-        let origin = Origin::default();
+    pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
+        let origin = match self.carrier {
+            None => Origin::default(),
+            Some(carrier) => self.pack_by(carrier, &item, link),
+        };
         Parcel { item, origin }
     }
 
     /// Takes an item back that was not delivered.
     #[inline]
-    pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>) -> T {
+    pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
+        if let Some(carrier) = self.carrier {
+            self.bring_by(carrier, &parcel, link);
+        }
         parcel.item
     }
 
     /// Brings an item that was read to this processor.
     #[inline]
-    pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>) -> T {
+    pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
+        if let Some(carrier) = self.carrier {
+            carrier.count_communication();
+            self.bring_by(carrier, &parcel, link);
+        }
         parcel.item
+    }
+
+    #[cold]
+    fn pack_by<T: Item>(&self, carrier: &dyn Carrier, item: &T, link: &dyn Link) -> Origin {
+        carrier.pack(self.asker(), link, item.bytes())
+    }
+
+    #[cold]
+    fn bring_by<T: Item>(&self, carrier: &dyn Carrier, parcel: &Parcel<T>, link: &dyn Link) {
+        carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
     }
 
     #[inline(always)]
     pub(crate) fn wake(&self, woken: Woken) {
-        match woken {
-            Woken::Nobody => {}
-            Woken::One(waker) => self.place.wake(waker.sleeper),
-            Woken::Several(wakers) => self.wake_all(wakers),
+        match (self.carrier, woken) {
+            (Some(carrier), woken) => carrier.wake(woken),
+            (None, Woken::Nobody) => {}
+            (None, Woken::One(waker)) => self.place.wake(waker.sleeper),
+            (None, Woken::Several(wakers)) => self.wake_all(wakers),
         }
     }
 
@@ -172,9 +269,13 @@ impl<'a, P: Place> Process<'a, P> {
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until(&self, why: &Waiting<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
-        let why = self.described(why);
+        let what = why;
+        let why = self.described(what);
         let cancelled = held::Cancelled;
-        let is_ready = self.place.wait_until(&why, ready);
+        let is_ready = match self.carrier {
+            None => self.place.wait_until(&why, ready),
+            Some(carrier) => carrier.wait(self.asker(), what, &why, None, ready),
+        };
         std::mem::forget(cancelled);
         why.forget();
         is_ready
@@ -188,9 +289,13 @@ impl<'a, P: Place> Process<'a, P> {
         deadline: Time,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let why = self.described(why);
+        let what = why;
+        let why = self.described(what);
         let cancelled = held::Cancelled;
-        let is_ready = self.place.wait_until_deadline(&why, deadline, ready);
+        let is_ready = match self.carrier {
+            None => self.place.wait_until_deadline(&why, deadline, ready),
+            Some(carrier) => carrier.wait(self.asker(), what, &why, Some(deadline), ready),
+        };
         std::mem::forget(cancelled);
         why.forget();
         is_ready
@@ -214,6 +319,7 @@ impl<'a, P: Place> Process<'a, P> {
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 
 /// What a process waits for.
+#[derive(Clone, Copy)]
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
     Write(&'a dyn Link),
@@ -230,6 +336,8 @@ pub(crate) trait Link {
     fn address(&self) -> usize;
     /// The processes that used its ends last, by their numbers: reader and writer.
     fn last_users(&self) -> (Option<u32>, Option<u32>);
+    /// What transports know it by, unless only processes of one SPE can use it.
+    fn key(&self) -> Option<Key>;
 }
 
 /// Describes what a process waits for, and takes it down for the report of a deadlock: descriptions are asked for only

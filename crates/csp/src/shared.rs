@@ -1,11 +1,13 @@
 //! What the processes of a network share.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{Payload, SpeId, StackError};
 
 use crate::named::{NamedError, Names};
+use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 #[derive(Default)]
@@ -13,6 +15,8 @@ pub(crate) struct Shared {
     processes: AtomicU32,
     pub waits: Waits,
     pub names: Names,
+    /// Where processors share no memory.
+    pub exchange: OnceLock<Exchange>,
     failure: Mutex<Option<Failure>>,
 }
 
@@ -27,6 +31,9 @@ pub(crate) enum Failure {
     },
     /// A named channel was misused.
     Named(NamedError),
+    NoRoomForItem(NoRoomForItem),
+    /// There is no main memory for what channels need there.
+    NoMemory(AllocateError),
     /// A process on an SPE panicked.
     Panic {
         process: String,

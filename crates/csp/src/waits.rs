@@ -31,6 +31,14 @@ pub(crate) struct Entry {
     pub at: &'static Location<'static>,
 }
 
+impl Entry {
+    /// Whether this is what the report of a run says of a wait.
+    pub(crate) fn describes(&self, wait: &cellworks_machine::Waiting) -> bool {
+        let suffix = format!("as the process `{}`", self.process);
+        wait.what.ends_with(&suffix)
+    }
+}
+
 /// An operation that a process waits to be able to carry out.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {

@@ -11,7 +11,7 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, TagMask};
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cancelled, LocalStore, PpeCore, Processor, Program, SignalMode,
+    AtomicError, AtomicOp, Cancelled, Cycles, LocalStore, PpeCore, Processor, Program, SignalMode,
     SignalRegister, Sleeper, Span, SpeId, Time, Topology, TryIssueError, Wait, Waiting, Wake,
 };
 
@@ -238,6 +238,8 @@ impl PpeCore for HostPpe {
     fn now(&self) -> Time {
         self.run.now()
     }
+
+    fn compute(&self, _: Cycles) {}
 
     fn are_spes_confined_to_local_store(&self) -> bool {
         self.run.strict

@@ -12,8 +12,8 @@ use crate::memory::{AllocateError, Region};
 use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use crate::spe::{issue_when_there_is_room, wait_for_some};
 use crate::{
-    AtomicError, AtomicOp, ModuleId, Processor, RunError, SignalMode, SignalRegister, Spe, SpeId,
-    StackError, ThreadId, Time, Topology, TryIssueError, Wait, Wake,
+    AtomicError, AtomicOp, Cycles, ModuleId, Processor, RunError, SignalMode, SignalRegister, Spe,
+    SpeId, StackError, ThreadId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
 /// A machine made of cells: a PPE, SPEs, and what connects them.
@@ -66,6 +66,8 @@ pub trait PpeCore: Wake {
     fn topology(&self) -> &Topology;
     /// The time since the start of the run.
     fn now(&self) -> Time;
+    /// See [`Ppe::compute`].
+    fn compute(&self, cycles: Cycles);
     /// See [`Spe::is_confined_to_local_store`].
     fn are_spes_confined_to_local_store(&self) -> bool;
     /// Starts a program on an SPE, after those that were started there before.
@@ -231,6 +233,12 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// The time since the start of the run.
     pub fn now(&self) -> Time {
         self.core.now()
+    }
+
+    /// Says that the main program computes for `cycles` cycles of the PPE's clock: simulated machines charge the time,
+    /// real ones do nothing, since they spend it anyway.
+    pub fn compute(&self, cycles: Cycles) {
+        self.core.compute(cycles);
     }
 
     /// Starts `program` on an SPE. It may borrow what outlives the [run](Machine::run).

@@ -23,8 +23,8 @@ mod run;
 mod sensitivity;
 
 pub use experiment::{
-    Access, Barrier, Bounce, Combination, Combined, Experiment, Gives, Overlap, Ring,
-    RingStatistic, Stats, Stream, Switch, Way,
+    Access, Barrier, Bounce, ChannelTransport, Combination, Combined, CommsTime, Experiment, Gives,
+    Overlap, Ring, RingStatistic, Stats, Stream, Switch, Way,
 };
 pub use figure::{Figure, Horizontal, Line, Panel};
 pub use paper::{Number, Paper, PaperError, Reading, Shape, Unit};

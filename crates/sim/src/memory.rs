@@ -19,6 +19,10 @@ pub(crate) struct Zeroed {
     base: NonNull<u8>,
     /// How many were asked for, in whole lines.
     bytes: usize,
+    /// How many the module has given: whole pages.
+    taken: usize,
+    /// What was allocated: a page more, in which `base` is the first address that is aligned to one.
+    allocated: NonNull<u8>,
     layout: Layout,
     used: Used,
 }
@@ -28,8 +32,8 @@ unsafe impl Send for Zeroed {}
 // SAFETY: as above.
 unsafe impl Sync for Zeroed {}
 
-// SAFETY: `base` is the start of an allocation of `layout.size()` zeroed bytes, no fewer than `bytes`, aligned to a page, which
-// is freed only when the value is dropped. Nobody else is given the address.
+// SAFETY: `base` is the first page in an allocation of `layout.size()` zeroed bytes, a page more than `taken`, which is no less than
+// `bytes`; it is freed only when the value is dropped. Nobody else is given the address.
 unsafe impl Backing for Zeroed {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -44,14 +48,18 @@ impl Zeroed {
     /// `bytes` bytes, rounded up to pages, of a module of `capacity` bytes.
     pub fn new(bytes: usize, capacity: usize, used: &Used) -> io::Result<Self> {
         let refused = |why: String| io::Error::new(io::ErrorKind::OutOfMemory, why);
-        let layout = bytes
-            .checked_next_multiple_of(PAGE_BYTES)
-            .filter(|bytes| *bytes > 0)
-            .and_then(|bytes| Layout::from_size_align(bytes, PAGE_BYTES).ok())
+        let layout_of = |bytes: usize| {
+            let taken = bytes.checked_next_multiple_of(PAGE_BYTES)?;
+            // Allocators have pages that are zero already only for alignments that need no search; otherwise all of
+            // them would be written, and a large region that is hardly used would take tens of milliseconds.
+            let layout = Layout::from_size_align(taken.checked_add(PAGE_BYTES)?, 16).ok()?;
+            (taken > 0).then_some((taken, layout))
+        };
+        let (taken, layout) = layout_of(bytes)
             .ok_or_else(|| refused("there is no such amount of memory".to_owned()))?;
         // In one step: OS threads may allocate at once.
         let take = |in_use: usize| {
-            let after = in_use.checked_add(layout.size())?;
+            let after = in_use.checked_add(taken)?;
             (after <= capacity).then_some(after)
         };
         used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
@@ -62,13 +70,18 @@ impl Zeroed {
                 ))
             })?;
         // SAFETY: the layout has at least one page.
-        let Some(base) = NonNull::new(unsafe { alloc_zeroed(layout) }) else {
-            used.fetch_sub(layout.size(), Ordering::Relaxed);
+        let Some(allocated) = NonNull::new(unsafe { alloc_zeroed(layout) }) else {
+            used.fetch_sub(taken, Ordering::Relaxed);
             return Err(refused("this computer has no memory for it".to_owned()));
         };
+        let to_page = allocated.align_offset(PAGE_BYTES);
+        // SAFETY: the first multiple of a page is less than a page away, and the allocation has one more than is used.
+        let base = unsafe { allocated.add(to_page) };
         Ok(Self {
             base,
             bytes: bytes.next_multiple_of(LINE_BYTES),
+            taken,
+            allocated,
             layout,
             used: Arc::clone(used),
         })
@@ -82,8 +95,8 @@ impl Zeroed {
 
 impl Drop for Zeroed {
     fn drop(&mut self) {
-        self.used.fetch_sub(self.layout.size(), Ordering::Relaxed);
+        self.used.fetch_sub(self.taken, Ordering::Relaxed);
         // SAFETY: it was allocated with this layout, and nobody uses it any more.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+        unsafe { dealloc(self.allocated.as_ptr(), self.layout) };
     }
 }

@@ -27,7 +27,7 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use cellworks_machine::{
-    AtomicError, AtomicOp, PpeCore, ProblemStateRegister, Processor, Program, SignalMode,
+    AtomicError, AtomicOp, Cycles, PpeCore, ProblemStateRegister, Processor, Program, SignalMode,
     SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
@@ -190,16 +190,25 @@ impl SimPpe {
     ) -> bool {
         let came_true = self
             .world()
-            .wait_until(self.core(), cause, why, at, &mut || {
-                let is_ready = ready();
-                if !is_ready {
-                    self.send_owed();
-                    // How often a condition looks in vain takes nobody's time.
-                    let mut owed = self.owed.borrow_mut();
-                    owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
-                }
-                is_ready
-            });
+            .wait_until(self.core(), cause, why, at, &mut || self.ask(ready));
+        self.pay_owed();
+        came_true
+    }
+
+    /// Asks the condition of a wait.
+    fn ask(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        let is_ready = ready();
+        if !is_ready {
+            self.send_owed();
+            // How often a condition looks in vain takes nobody's time.
+            let mut owed = self.owed.borrow_mut();
+            owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
+        }
+        is_ready
+    }
+
+    /// Takes the time of what the condition of a wait did that has ended.
+    fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {
                 Owed::ReadOutbound(from) => self.pay_for_reading(from),
@@ -217,7 +226,6 @@ impl SimPpe {
                 } => self.store(to, register, word, call_fs),
             }
         }
-        came_true
     }
 
     /// Sends what a condition has written that goes on waiting, perhaps for the answer.
@@ -274,8 +282,12 @@ impl Wake for SimPpe {
         let deadline_fs = deadline.as_femtoseconds();
         let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
         self.world().compute(self.core(), 1);
-        self.world()
-            .wait_until_deadline(self.core(), why, at, deadline_fs, ready)
+        let mut ask = || self.ask(ready);
+        let came_true =
+            self.world()
+                .wait_until_deadline(self.core(), why, at, deadline_fs, &mut ask);
+        self.pay_owed();
+        came_true
     }
 }
 
@@ -291,6 +303,11 @@ impl PpeCore for SimPpe {
         // meanwhile.
         self.world().pass(self.core(), self.world().costs.cycle_fs);
         self.world().now_of(self.core())
+    }
+
+    fn compute(&self, cycles: Cycles) {
+        // A loop of nothing comes to an end too.
+        self.world().compute(self.core(), cycles.0.max(1));
     }
 
     fn are_spes_confined_to_local_store(&self) -> bool {

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use cellworks_machine::{Cycles, Machine, Span, Spe, SpeId, Time};
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::{Cycles, Machine, Span, Spe, SpeId, Time, Wake};
 use cellworks_sim::{Description, Sim, SimSpe};
 
 /// A cycle of 3.2 GHz.
@@ -36,6 +37,43 @@ fn computing_takes_exactly_its_cycles() {
             assert_eq!(took, u128::from(count) + LOOK_CYCLES);
         }
     });
+}
+
+#[test]
+fn the_ppe_computes_for_exactly_its_cycles() {
+    let sim = Sim::new(qs20());
+    sim.run(|ppe| {
+        for count in [1, 250, 10_000_000] {
+            let start = ppe.now();
+            ppe.compute(Cycles(count));
+            let took = cycles(ppe.now().since(start));
+            assert_eq!(took, u128::from(count) + LOOK_CYCLES);
+        }
+    })
+    .unwrap();
+}
+
+/// What a condition reads takes time, whichever wait asks it.
+#[test]
+fn the_ppe_pays_for_a_mailbox_that_it_waits_for_until_a_deadline() {
+    let took = |with_deadline: bool| {
+        let sim = Sim::new(qs20());
+        sim.run(|ppe| {
+            let spe = SpeId::new(0);
+            drop(ppe.spawn(spe, |spe| spe.write_out_mbox(Outbound::Plain, 7)));
+            let mut has_come = || ppe.try_read_out_mbox(spe, Outbound::Plain) == Some(7);
+            if with_deadline {
+                let late = Time::from_femtoseconds(u128::from(u64::MAX / 4));
+                let core = ppe.core();
+                assert!(core.wait_until_deadline(&"a word", late, &mut has_come));
+            } else {
+                ppe.wait_until(&"a word", &mut has_come);
+            }
+            ppe.now()
+        })
+        .unwrap()
+    };
+    assert_eq!(took(true), took(false));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Channels of every kind: what is written is read once, in order, and ends are ends.
 
-use cellworks_csp::{Alternation, Channel, Ended, Network, NetworkError};
+use cellworks_csp::{Alternation, Channel, Ended, NetworkError};
 use cellworks_machine::Machine;
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     items_arrive_in_order,
@@ -18,7 +18,7 @@ on_every_machine![
 
 fn check_order<M: Machine>(machine: &M, capacity: usize) {
     let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one();
-    let mut network = Network::new();
+    let mut network = network();
     network.process("writer", spe(0), move |process| {
         (0..100_u32).try_for_each(|item| Ok(writer.write(process, Box::new(item))?))
     });
@@ -43,7 +43,7 @@ fn items_arrive_in_order_through_a_buffer<M: Machine>(machine: &M) {
 
 fn processes_of_one_spe_share_local_channels<M: Machine>(machine: &M) {
     let (mut results, mut result) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = network();
     network.group(spe(1), move |group| {
         let (mut forth, mut at_square) = Channel::local().one_to_one::<u64>();
         let (mut back, mut squared) = Channel::local().one_to_one::<u64>();
@@ -69,7 +69,7 @@ fn processes_of_one_spe_share_local_channels<M: Machine>(machine: &M) {
 fn each_item_goes_to_one_of_several_readers<M: Machine>(machine: &M) {
     let (mut tasks, worker) = Channel::new().one_to_any::<u32>();
     let (done, mut results) = Channel::new().any_to_one::<u32>();
-    let mut network = Network::new();
+    let mut network = network();
     for index in 0..3 {
         let (mut worker, mut done) = (worker.clone(), done.clone());
         network.process(format!("worker {index}"), spe(index), move |process| {
@@ -97,7 +97,7 @@ fn each_item_goes_to_one_of_several_readers<M: Machine>(machine: &M) {
 fn poison_ends_both_sides_and_gives_items_back<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(2).one_to_one();
     let (mut back, mut given_back) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = network();
     network.process("writer", spe(0), move |process| {
         for item in 0.. {
             if let Err(unsent) = writer.write(process, format!("item {item}")) {
@@ -121,7 +121,7 @@ fn poison_ends_both_sides_and_gives_items_back<M: Machine>(machine: &M) {
 }
 
 fn an_alternation_reads_whatever_is_there<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = network();
     let mut readers = Vec::new();
     for index in 0..4 {
         let (mut writer, reader) = Channel::new().one_to_one();
@@ -159,7 +159,7 @@ fn two_alternations_meet<M: Machine>(machine: &M) {
     const ROUNDS: u32 = 200;
     let (ping, pong) = Channel::new().one_to_one::<u32>();
     let (forth, back) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::new();
+    let mut network = network();
     let side = |mut writer: cellworks_csp::Writer<u32>, mut reader: cellworks_csp::Reader<u32>| {
         move |process: &cellworks_csp::Process<'_, M::Spe>| {
             let mut alternation = Alternation::fair();
@@ -189,7 +189,7 @@ fn two_alternations_meet<M: Machine>(machine: &M) {
 fn a_cycle_of_waits_is_reported<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = network();
     network.process("left", spe(0), move |process| {
         a.write(process, 1)?;
         at_b.read(process)?;

@@ -3,11 +3,17 @@
 mod channels;
 mod failures;
 mod named;
+mod networks;
 mod processes;
+mod ring;
 mod streams;
+mod transports;
 
+use std::cell::Cell;
+
+use cellworks_csp::{Network, Transport};
 use cellworks_host::Host;
-use cellworks_machine::SpeId;
+use cellworks_machine::{Machine, SpeId};
 use cellworks_sim::{Description, Sim};
 
 /// How many SPEs the machines of these tests have. Computers with fewer CPUs share them out.
@@ -35,15 +41,49 @@ fn qs22_with_seed(seed: u64) -> Sim {
     Sim::builder(description).seed(seed).build()
 }
 
-/// Runs each case, a function generic over the machine, on every machine.
+thread_local! {
+    /// What the networks of the present case are to use; each has an OS thread of its own.
+    static TRANSPORT: Cell<Transport> = const { Cell::new(Transport::Direct) };
+}
+
+/// Has the networks of the present case use `transport`.
+fn by(transport: Transport) {
+    TRANSPORT.set(transport);
+}
+
+/// A network that uses the transport of the present case.
+fn network<'env, M: Machine>() -> Network<'env, M> {
+    let mut network = Network::new();
+    network.transport(TRANSPORT.get());
+    network
+}
+
+/// Runs each case, a function generic over the machine, on every machine, with every transport where there is a choice.
 macro_rules! on_every_machine {
     ($($case:ident),* $(,)?) => {
         mod on_host { $(#[test] fn $case() { super::$case(&crate::host()); })* }
-        mod on_qs22 { $(#[test] fn $case() { super::$case(&crate::qs22()); })* }
-        mod on_strict_host { $(#[test] fn $case() { super::$case(&crate::strict_host()); })* }
+        $crate::with_every_transport![$($case),*];
     };
 }
-pub(crate) use on_every_machine;
+
+/// Runs each case where SPEs are confined to their local stores, with every transport.
+macro_rules! with_every_transport {
+    ($($case:ident),* $(,)?) => {
+        $crate::with_every_transport!(@on on_qs22_direct, qs22, Direct, ($($case)*));
+        $crate::with_every_transport!(@on on_qs22_coordinator, qs22, Coordinator, ($($case)*));
+        $crate::with_every_transport!(@on on_strict_host_direct, strict_host, Direct, ($($case)*));
+        $crate::with_every_transport!(@on on_strict_host_coordinator, strict_host, Coordinator, ($($case)*));
+    };
+    (@on $name:ident, $machine:ident, $transport:ident, ($($case:ident)*)) => {
+        mod $name {
+            $(#[test] fn $case() {
+                crate::by(cellworks_csp::Transport::$transport);
+                super::$case(&crate::$machine());
+            })*
+        }
+    };
+}
+pub(crate) use {on_every_machine, with_every_transport};
 
 fn spe(index: u16) -> SpeId {
     SpeId::new(index)

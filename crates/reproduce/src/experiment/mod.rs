@@ -2,6 +2,7 @@
 
 mod barrier;
 mod bounce;
+mod commstime;
 mod gather;
 mod overlap;
 mod ring;
@@ -18,6 +19,7 @@ use serde::Deserialize;
 
 pub use barrier::Barrier;
 pub use bounce::Bounce;
+pub use commstime::{ChannelTransport, CommsTime};
 pub use overlap::{Overlap, Way};
 pub use ring::{Ring, RingStatistic};
 pub use stats::{Gives, Stats};
@@ -46,6 +48,8 @@ pub enum Experiment {
     Stream(Stream),
     /// A line that SPEs take away from each other.
     Bounce(Bounce),
+    /// A ring of processes that communicate by channels.
+    CommsTime(CommsTime),
     /// Several experiments, put together.
     Combined(Combined),
 }
@@ -129,6 +133,7 @@ pub(crate) enum Program {
     Overlap(Overlap),
     Stream(Stream),
     Bounce(Bounce),
+    CommsTime(CommsTime),
 }
 
 /// What a run found.
@@ -168,6 +173,7 @@ impl Program {
             Self::Overlap(overlap) => overlap.run(machine),
             Self::Stream(stream) => stream.run(machine),
             Self::Bounce(bounce) => bounce.run(machine),
+            Self::CommsTime(ring) => ring.run(machine),
         }
     }
 }
@@ -181,7 +187,8 @@ impl Experiment {
             | Self::Barrier(_)
             | Self::Switch(_)
             | Self::Overlap(_)
-            | Self::Bounce(_) => Ok(Dimension::Time),
+            | Self::Bounce(_)
+            | Self::CommsTime(_) => Ok(Dimension::Time),
             Self::Stream(stream) => stream.check().map(|()| Dimension::Bandwidth),
             Self::Ring(ring) => ring.dimension(),
             Self::Combined(combined) => combined.dimension(),
@@ -205,6 +212,7 @@ impl Experiment {
             Self::Overlap(overlap) => one(Access::Direct, Program::Overlap(*overlap)),
             Self::Stream(stream) => one(Access::Direct, Program::Stream(stream.clone())),
             Self::Bounce(bounce) => one(Access::Direct, Program::Bounce(*bounce)),
+            Self::CommsTime(ring) => one(ring.ppe_access, Program::CommsTime(*ring)),
             Self::Ring(ring) => ring
                 .runs()
                 .for_each(|run| one(Access::Direct, Program::Ring(run))),
@@ -236,7 +244,8 @@ impl Experiment {
             | Self::Barrier(_)
             | Self::Switch(_)
             | Self::Overlap(_)
-            | Self::Bounce(_) => Ok(single()?.ns),
+            | Self::Bounce(_)
+            | Self::CommsTime(_) => Ok(single()?.ns),
             Self::Ring(ring) => {
                 let mut simulations = Vec::new();
                 self.simulations(machine, &mut simulations);

@@ -47,6 +47,17 @@ fn barriers_let_everybody_through() {
 }
 
 #[test]
+fn numbers_go_around_a_ring_of_channels() {
+    for transport in ["coordinator", "direct"] {
+        for spes in [0, 4] {
+            gives_a_time(&format!(
+                r#"kind = "comms-time", spes = {spes}, threads = 2, transport = "{transport}""#
+            ));
+        }
+    }
+}
+
+#[test]
 fn a_line_is_changed_in_turn() {
     gives_a_time(r#"kind = "bounce", between = [0, 1]"#);
 }

@@ -1,0 +1,33 @@
+//! What the software of the transports takes: everything here is assumed, as no paper has published it. All that hardware takes is
+//! the machine's.
+
+use cellworks_machine::Cycles;
+
+/// A step of the protocol on an SPE: some 60 instructions on queues in a local store, of which a third are loads of 6 cycles
+/// each, and two branches that nobody hinted, of 18 (IBM's programming tutorial: latencies of the SPU).
+pub(crate) const SPE_STEP: Cycles = Cycles(150);
+
+/// Putting a request together on an SPE, or taking an answer apart: some 30 instructions.
+pub(crate) const SPE_REQUEST: Cycles = Cycles(60);
+
+/// What the SPE handler does with a request, beside loads from and stores to mailboxes: it finds the channel in a table and
+/// performs the step, or passes the request on; some 300 instructions of the PPE, which issues in order.
+pub(crate) const HANDLER: Cycles = Cycles(500);
+
+/// What the request coordinator does with a request: the same, with a lock on each of the two queues that lead to it and away
+/// from it (section 2.1: "a pair per participating component").
+pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
+
+/// Waking a thread of the PPE that waits for a condition variable, with the switch to it.
+///
+/// Calibrated: a communication between two processes on the PPE takes 145 us (section 3.1), and has two requests, of the
+/// writer and of the reader, each of which wakes the request coordinator and then the process that asked. A quarter of it is
+/// 36.25 us, at 3.2 GHz 116,000 cycles; what the coordinator does in that time is less than a hundredth. The SPE handler is
+/// not woken: it spins (section 4.3).
+pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
+
+/// Words of a request in an SPE's outbound mailbox: what is asked and by whom, the channel, and the item.
+pub(crate) const REQUEST_WORDS: usize = 3;
+
+/// Words of an answer in an SPE's inbound mailbox: to whom, with the outcome, and the item.
+pub(crate) const ANSWER_WORDS: usize = 2;

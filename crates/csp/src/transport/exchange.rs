@@ -1,0 +1,242 @@
+//! What the processors of a network keep in common about messages and items under way.
+//!
+//! On a real machine it would be spread over the lines of channels, tables of the PPE, and local stores. Here it is in one place, and whoever
+//! uses it performs the operation that would have brought it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cellworks_machine::memory::{AllocateError, LINE_BYTES, Region};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{Machine, ModuleId, Processor};
+
+use super::items::Items;
+use super::request::Requests;
+use super::{Traffic, Transport};
+use crate::core::Side;
+use crate::process::Waiting;
+
+/// Lines of main memory for channels. One that is used after so many others shares a line with another one.
+const CHANNEL_LINES: usize = 4096;
+
+/// Lines for processes, in which those that alternate wait; shared likewise.
+const PROCESS_LINES: usize = 1024;
+
+/// Bytes of main memory for items that wait there.
+const ITEM_BYTES: usize = 64 << 20;
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A channel that may be used by several processors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    /// Its number among all that were ever made.
+    pub id: u64,
+    /// Each of its ends belongs to one process.
+    pub is_one_to_one: bool,
+}
+
+/// The processes at one side of a channel, as far as they were seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Users {
+    #[default]
+    Nobody,
+    One(u32, Processor),
+    Several,
+}
+
+impl Users {
+    fn meet(&mut self, process: u32, processor: Processor) {
+        let one = Self::One(process, processor);
+        if *self == Self::Nobody {
+            *self = one;
+        } else if *self != one {
+            *self = Self::Several;
+        }
+    }
+}
+
+struct Channel {
+    line: usize,
+    reader: Users,
+    writer: Users,
+}
+
+/// How a step of a channel is to be performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Both its processes are on the processor of the one that asks.
+    Local,
+    Shared {
+        /// The line that its state would be in.
+        line: EffectiveAddress,
+        /// Its two processes are known, on two SPEs, and have never changed.
+        is_simple: bool,
+    },
+}
+
+/// See the module.
+pub(crate) struct Exchange {
+    pub transport: Transport,
+    memory: Region,
+    channels: Mutex<BTreeMap<u64, Channel>>,
+    pub items: Mutex<Items>,
+    pub requests: Requests,
+    /// Processes for which news has come that they have not looked at.
+    arrived: Mutex<BTreeSet<u32>>,
+    /// Processes that wait in an alternation.
+    alternating: Mutex<BTreeSet<u32>>,
+    /// Where processes run that have not ended.
+    processors: Mutex<BTreeMap<u32, Processor>>,
+    /// SPEs, and the PPE, of which processes have not ended.
+    pub programs: AtomicUsize,
+    communications: AtomicU64,
+    requests_sent: AtomicU64,
+    bytes_moved: AtomicU64,
+    items_flushed: AtomicU64,
+}
+
+impl Exchange {
+    pub fn new<M: Machine>(
+        machine: &M,
+        transport: Transport,
+        programs: usize,
+    ) -> Result<Self, AllocateError> {
+        let lines = CHANNEL_LINES + PROCESS_LINES;
+        let memory = machine.allocate(ModuleId::new(0), lines * LINE_BYTES + ITEM_BYTES)?;
+        Ok(Self {
+            transport,
+            items: Mutex::new(Items::new(memory.at(lines * LINE_BYTES), ITEM_BYTES as u32)),
+            memory,
+            channels: Mutex::default(),
+            requests: Requests::default(),
+            arrived: Mutex::default(),
+            alternating: Mutex::default(),
+            processors: Mutex::default(),
+            programs: AtomicUsize::new(programs),
+            communications: AtomicU64::new(0),
+            requests_sent: AtomicU64::new(0),
+            bytes_moved: AtomicU64::new(0),
+            items_flushed: AtomicU64::new(0),
+        })
+    }
+
+    /// How the step that `what` names is to be performed, by a process that uses the channel with it.
+    pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
+        let (link, side) = match what {
+            Waiting::Read(link) => (link, Side::Reader),
+            Waiting::Write(link) => (link, Side::Writer),
+            Waiting::Alternation(_) | Waiting::Creation(_) => {
+                return Route::Shared {
+                    line: self.line_of_process(process),
+                    is_simple: false,
+                };
+            }
+        };
+        let Some(key) = link.key() else {
+            return Route::Local;
+        };
+        let mut channels = lock(&self.channels);
+        let next = channels.len() % CHANNEL_LINES;
+        let channel = channels.entry(key.id).or_insert(Channel {
+            line: next,
+            reader: Users::Nobody,
+            writer: Users::Nobody,
+        });
+        match side {
+            Side::Reader => channel.reader.meet(process, processor),
+            Side::Writer => channel.writer.meet(process, processor),
+        }
+        let mut is_simple = false;
+        if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
+            && key.is_one_to_one
+        {
+            // On the PPE everything goes through the request coordinator (section 2.1 of the paper).
+            let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
+            if reader == writer && is_local {
+                return Route::Local;
+            }
+            is_simple = reader != Processor::Ppe && writer != Processor::Ppe;
+        }
+        let line = self.memory.at(channel.line * LINE_BYTES);
+        Route::Shared { line, is_simple }
+    }
+
+    /// The line in which a process waits that alternates.
+    pub fn line_of_process(&self, process: u32) -> EffectiveAddress {
+        let line = CHANNEL_LINES + process as usize % PROCESS_LINES;
+        self.memory.at(line * LINE_BYTES)
+    }
+
+    pub fn begin(&self, process: u32, processor: Processor) {
+        lock(&self.processors).insert(process, processor);
+    }
+
+    pub fn end(&self, process: u32) {
+        lock(&self.processors).remove(&process);
+        lock(&self.alternating).remove(&process);
+    }
+
+    /// Where a process runs, unless it has ended.
+    pub fn processor_of(&self, process: u32) -> Option<Processor> {
+        lock(&self.processors).get(&process).copied()
+    }
+
+    /// The processes on a processor.
+    pub fn processes_on(&self, processor: Processor) -> Vec<u32> {
+        let processors = lock(&self.processors);
+        let here = processors.iter().filter(|(_, place)| **place == processor);
+        here.map(|(process, _)| *process).collect()
+    }
+
+    /// News for a process has come.
+    pub fn arrive(&self, process: u32) {
+        lock(&self.arrived).insert(process);
+    }
+
+    /// Whether news has come for a process, which now looks at it.
+    pub fn take_arrived(&self, process: u32) -> bool {
+        lock(&self.arrived).remove(&process)
+    }
+
+    pub fn set_alternating(&self, process: u32, alternates: bool) {
+        let mut alternating = lock(&self.alternating);
+        if alternates {
+            alternating.insert(process);
+        } else {
+            alternating.remove(&process);
+        }
+    }
+
+    pub fn alternates(&self, process: u32) -> bool {
+        lock(&self.alternating).contains(&process)
+    }
+
+    pub fn count_communication(&self) {
+        self.communications.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn count_request(&self) {
+        self.requests_sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn count_moved(&self, bytes: usize) {
+        self.bytes_moved.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub fn count_flushed(&self) {
+        self.items_flushed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn traffic(&self) -> Traffic {
+        Traffic {
+            communications: self.communications.load(Ordering::Relaxed),
+            requests: self.requests_sent.load(Ordering::Relaxed),
+            bytes_moved: self.bytes_moved.load(Ordering::Relaxed),
+            items_flushed: self.items_flushed.load(Ordering::Relaxed),
+        }
+    }
+}

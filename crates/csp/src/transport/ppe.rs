@@ -1,0 +1,346 @@
+//! What carries news and items for the main process, and the SPE handler and the request coordinator: all of them take turns on the
+//! PPE.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::Ordering;
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
+use cellworks_machine::{AtomicOp, PpeCore, Processor, SignalMode, SignalRegister, SpeId, Time};
+
+use super::costs::{ANSWER_WORDS, COORDINATOR, HANDLER, REQUEST_WORDS, SPE_STEP, THREAD_WAKE};
+use super::exchange::{Exchange, Route, lock};
+use super::items::{Bytes, commands, room_of, signal_of, tag_of};
+use super::spe::{Asked, wake_bit};
+use super::{Asker, Carrier, NoRoomForItem, Stepped, Transport};
+use crate::parcel::Origin;
+use crate::process::{Link, Waiting};
+use crate::waker::Woken;
+
+/// See the module.
+pub(crate) struct PpeCarrier<'a, C> {
+    core: &'a C,
+    exchange: &'a Exchange,
+    /// The SPEs of the network.
+    spes: Vec<SpeId>,
+    /// Words that were read from outbound mailboxes and not looked at.
+    words: RefCell<VecDeque<(SpeId, u32)>>,
+    /// Requests that have not come whole.
+    requests: RefCell<BTreeMap<SpeId, Vec<u32>>>,
+}
+
+impl<'a, C: PpeCore> PpeCarrier<'a, C> {
+    /// Before programs start on `spes`.
+    pub fn new(core: &'a C, exchange: &'a Exchange, spes: Vec<SpeId>) -> Self {
+        let this = Self {
+            core,
+            exchange,
+            spes,
+            words: RefCell::default(),
+            requests: RefCell::default(),
+        };
+        this.set_signal_modes(SignalMode::Or);
+        this
+    }
+
+    fn set_signal_modes(&self, mode: SignalMode) {
+        for spe in &self.spes {
+            for register in [SignalRegister::One, SignalRegister::Two] {
+                self.core.set_signal_mode(*spe, register, mode);
+            }
+        }
+    }
+
+    /// The main process has ended: serves the others until they have, too.
+    #[track_caller]
+    pub fn serve_to_the_end(&self) {
+        let has_ended = || self.exchange.programs.load(Ordering::Acquire) == 0;
+        while !has_ended() {
+            let why = "the processes on the SPEs to end";
+            self.core
+                .wait_until(&why, &mut || self.collect() || has_ended());
+            self.handle_all();
+        }
+        for spe in &self.spes {
+            // It may keep items for others.
+            self.core.notify(Processor::Spe(*spe));
+        }
+        self.set_signal_modes(SignalMode::Overwrite);
+    }
+
+    /// Takes the words that are in outbound mailboxes; asked in conditions. Says whether there was one.
+    fn collect(&self) -> bool {
+        let mut words = self.words.borrow_mut();
+        let before = words.len();
+        for spe in &self.spes {
+            if let Some(word) = self.core.try_read_out_mbox(*spe, Outbound::Plain) {
+                words.push_back((*spe, word));
+            }
+        }
+        words.len() > before
+    }
+
+    /// Does what the words that have come ask for.
+    fn handle_all(&self) {
+        loop {
+            let Some((spe, word)) = self.words.borrow_mut().pop_front() else {
+                return;
+            };
+            match self.exchange.transport {
+                Transport::Direct => self.exchange.arrive(word),
+                Transport::Coordinator => {
+                    let mut requests = self.requests.borrow_mut();
+                    let request = requests.entry(spe).or_default();
+                    request.push(word);
+                    if request.len() == REQUEST_WORDS {
+                        let request = std::mem::take(request);
+                        drop(requests);
+                        self.handle(spe, &request);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The SPE handler has a request.
+    fn handle(&self, spe: SpeId, request: &[u32]) {
+        let (asked, process) = Asked::of(request[0]);
+        self.core.compute(HANDLER);
+        if asked != Asked::SimpleStep {
+            self.core.compute(THREAD_WAKE);
+            self.core.compute(COORDINATOR);
+        }
+        match asked {
+            Asked::Wait => {}
+            Asked::Wake => self.answer(request[1]),
+            Asked::SimpleStep | Asked::Step => {
+                let Some(stepped) = self.exchange.requests.perform(process) else {
+                    // It was cancelled meanwhile.
+                    return;
+                };
+                if stepped.waits {
+                    self.core.notify(Processor::Spe(spe));
+                } else {
+                    self.answer(process);
+                }
+                self.wake(stepped.woken);
+            }
+        }
+    }
+
+    /// Tells a process that it may go on, unless it has ended.
+    fn answer(&self, process: u32) {
+        match self.exchange.processor_of(process) {
+            None => {}
+            Some(Processor::Ppe) => {
+                self.core.compute(THREAD_WAKE);
+                self.exchange.arrive(process);
+            }
+            Some(Processor::Spe(spe)) => {
+                self.core.compute(HANDLER);
+                let mut answer = [0; ANSWER_WORDS];
+                answer[0] = process;
+                for word in answer {
+                    self.core.write_in_mbox(spe, word);
+                }
+            }
+        }
+    }
+
+    fn update(&self, line: EffectiveAddress, op: AtomicOp) {
+        let updated = self.core.fetch_update(line, op);
+        updated.expect("the lines of a network are in a region of its own");
+    }
+
+    fn reserve_main(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
+        let reserved = lock(&self.exchange.items).reserve_main(bytes);
+        reserved.unwrap_or_else(|no_room| {
+            NoRoomForItem {
+                process: asker.name.to_owned(),
+                channel: link.name(),
+                bytes,
+                at: Processor::Ppe,
+                no_room: Box::new(no_room),
+            }
+            .raise()
+        })
+    }
+}
+
+impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
+    fn begin(&self, process: u32) {
+        self.exchange.begin(process, Processor::Ppe);
+    }
+
+    fn end(&self, process: u32) {
+        self.exchange.end(process);
+    }
+
+    fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped) {
+        self.serve();
+        let route = self.exchange.route(what, asker.number, Processor::Ppe);
+        match (route, self.exchange.transport) {
+            (Route::Local, _) => {
+                self.core.compute(SPE_STEP);
+                self.wake(step().woken);
+            }
+            (Route::Shared { line, .. }, Transport::Direct) => {
+                self.core.compute(SPE_STEP);
+                self.update(line, AtomicOp::Add(1));
+                self.wake(step().woken);
+            }
+            (Route::Shared { .. }, Transport::Coordinator) => {
+                self.core.compute(THREAD_WAKE);
+                self.core.compute(COORDINATOR);
+                let stepped = step();
+                self.wake(stepped.woken);
+                if !stepped.waits {
+                    self.core.compute(THREAD_WAKE);
+                }
+            }
+        }
+    }
+
+    fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken) {
+        let process = asker.number;
+        match self.exchange.transport {
+            Transport::Direct => {
+                self.core.compute(SPE_STEP);
+                self.update(self.exchange.line_of_process(process), AtomicOp::Add(1));
+            }
+            Transport::Coordinator => {
+                self.core.compute(THREAD_WAKE);
+                self.core.compute(COORDINATOR);
+            }
+        }
+        self.exchange.set_alternating(process, true);
+        self.wake(step());
+    }
+
+    fn glance(&self, asker: Asker<'_>) {
+        self.serve();
+        if self.exchange.transport == Transport::Direct {
+            let line = self.exchange.line_of_process(asker.number);
+            self.update(line, AtomicOp::Add(0));
+        }
+    }
+
+    fn serve(&self) {
+        self.core.wait_until(&"nothing", &mut || {
+            self.collect();
+            true
+        });
+        self.handle_all();
+    }
+
+    fn wake(&self, woken: Woken) {
+        woken.for_each(|waker| {
+            let (processor, process) = (waker.sleeper.processor(), waker.process);
+            match (processor, self.exchange.transport) {
+                (Processor::Ppe, Transport::Direct) => self.exchange.arrive(process),
+                (Processor::Spe(_), _) if std::thread::panicking() => {
+                    // Who unwinds takes no time.
+                    self.exchange.arrive(process);
+                    self.core.notify(processor);
+                }
+                (Processor::Spe(spe), Transport::Direct) => {
+                    if self.exchange.alternates(process) {
+                        let line = self.exchange.line_of_process(process);
+                        self.update(line, AtomicOp::Add(1));
+                    }
+                    self.core
+                        .send_signal(spe, SignalRegister::One, wake_bit(process));
+                }
+                (_, Transport::Coordinator) => self.answer(process),
+            }
+        });
+    }
+
+    fn wait(
+        &self,
+        asker: Asker<'_>,
+        what: &Waiting<'_>,
+        why: &dyn fmt::Display,
+        deadline: Option<Time>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let (exchange, process) = (self.exchange, asker.number);
+        let is_ready = loop {
+            self.handle_all();
+            let mut arrived = exchange.take_arrived(process);
+            if !arrived {
+                let mut something = || {
+                    arrived = exchange.take_arrived(process);
+                    self.collect() || arrived
+                };
+                let came = match deadline {
+                    None => self.core.wait_until(why, &mut something),
+                    Some(deadline) => self.core.wait_until_deadline(why, deadline, &mut something),
+                };
+                if !came {
+                    break ready();
+                }
+            }
+            if !arrived {
+                continue;
+            }
+            if exchange.transport == Transport::Direct
+                && let Route::Shared { line, .. } = exchange.route(what, process, Processor::Ppe)
+            {
+                self.update(line, AtomicOp::Add(0));
+            }
+            if ready() {
+                break true;
+            }
+        };
+        exchange.set_alternating(process, false);
+        is_ready
+    }
+
+    fn pack(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> Origin {
+        if bytes == 0 {
+            return Origin::default();
+        }
+        let start = self.reserve_main(asker, link, bytes);
+        lock(&self.exchange.items).pack(Bytes::Main { start })
+    }
+
+    fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize) {
+        if origin == Origin::default() {
+            return;
+        }
+        let Some(from) = lock(&self.exchange.items).begin_fetch(origin) else {
+            return;
+        };
+        if let Bytes::Local { spe, lsa, .. } = from {
+            let start = self.reserve_main(asker, link, bytes);
+            let ea = lock(&self.exchange.items).main_address(start);
+            let (room, _) = room_of(bytes);
+            let tag = tag_of(asker.number);
+            for command in commands(RawCommand::put, lsa, ea, room, tag) {
+                self.core
+                    .issue_proxy(spe, command)
+                    .expect("items are in local stores, and in a region of the network");
+            }
+            let why = format_args!("an item to leave the local store of {spe}");
+            self.core.wait_until(&why, &mut || {
+                (self.core.incomplete_proxy_tags(spe) & tag.into()).is_empty()
+            });
+            self.exchange.count_moved(bytes);
+            let mut items = lock(&self.exchange.items);
+            items.end_fetch(origin);
+            items.release_main(start);
+            drop(items);
+            self.core
+                .send_signal(spe, SignalRegister::Two, signal_of(origin));
+        } else {
+            lock(&self.exchange.items).end_fetch(origin);
+        }
+    }
+
+    fn count_communication(&self) {
+        self.exchange.count_communication();
+    }
+}

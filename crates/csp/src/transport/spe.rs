@@ -1,0 +1,504 @@
+//! What carries news and items for the processes of an SPE.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::Ordering;
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
+use cellworks_machine::{
+    AtomicOp, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Spe, Time,
+};
+
+use super::costs::{ANSWER_WORDS, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
+use super::exchange::{Exchange, Route, lock};
+use super::items::{Bytes, commands, room_of, signal_of, tag_of};
+use super::{Asker, Carrier, NoRoomForItem, Stepped, Transport};
+use crate::parcel::Origin;
+use crate::process::{Link, Waiting};
+use crate::waker::Woken;
+
+/// Signals of who may go on; see [`wake_bit`].
+const WAKE: SignalRegister = SignalRegister::One;
+
+/// Signals of which items were fetched; see [`signal_of`].
+const FETCHED: SignalRegister = SignalRegister::Two;
+
+/// The bit of a signal that says that a process may go on: one in so many. Those that share a bit look in vain.
+pub(crate) fn wake_bit(process: u32) -> u32 {
+    1 << (process % 32)
+}
+
+/// What a request to the PPE is about, in its first word, with the process that asks above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Asked {
+    /// The step of a channel between two processes that never change.
+    SimpleStep,
+    /// Any other step.
+    Step,
+    /// An alternation begins to wait.
+    Wait,
+    /// The process named in the second word may go on.
+    Wake,
+}
+
+const ASKED_BITS: u32 = 2;
+
+impl Asked {
+    fn by(self, process: u32) -> u32 {
+        process << ASKED_BITS | self as u32
+    }
+
+    /// What a first word says.
+    pub(crate) fn of(word: u32) -> (Self, u32) {
+        let asked = match word & ((1 << ASKED_BITS) - 1) {
+            0 => Self::SimpleStep,
+            1 => Self::Step,
+            2 => Self::Wait,
+            _ => Self::Wake,
+        };
+        (asked, word >> ASKED_BITS)
+    }
+}
+
+/// See the module.
+pub(crate) struct SpeCarrier<'a, S: Spe> {
+    spe: &'a S,
+    exchange: &'a Exchange,
+    /// The room of items that wait here, by their numbers: the oldest first.
+    rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
+    /// Transfers of items under way, from or to here, whose end gives room.
+    transfers: Cell<usize>,
+    /// A message to the PPE is being sent, word by word.
+    is_sending: Cell<bool>,
+    /// Processes that wait for their turn to send, or for room.
+    queued: Cell<usize>,
+    /// Words of an answer that has not come whole.
+    answer: Cell<usize>,
+}
+
+impl<'a, S: Spe> SpeCarrier<'a, S> {
+    pub fn new(spe: &'a S, exchange: &'a Exchange) -> Self {
+        Self {
+            spe,
+            exchange,
+            rooms: RefCell::default(),
+            transfers: Cell::new(0),
+            is_sending: Cell::new(false),
+            queued: Cell::new(0),
+            answer: Cell::new(0),
+        }
+    }
+
+    fn processor(&self) -> Processor {
+        Processor::Spe(self.spe.id())
+    }
+
+    /// The processes of this SPE have ended: keeps what they have written until it has been fetched, or nobody is left who
+    /// could. What comes too late for them is for nobody.
+    pub fn finish(&self) {
+        let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
+        if !is_left() {
+            self.spe.notify(Processor::Ppe);
+        }
+        let why = "others to fetch the items that its processes have written";
+        self.spe.wait_until(&why, &mut || {
+            self.free_fetched();
+            self.collect();
+            self.rooms.borrow().is_empty() || !is_left()
+        });
+        while self.spe.try_read_in_mbox().is_some() {}
+        for register in [WAKE, FETCHED] {
+            self.spe.try_read_signal(register);
+        }
+    }
+
+    /// Takes what has come for the processes here; asked in conditions, by whichever process is asked first, for all of them.
+    fn collect(&self) {
+        match self.exchange.transport {
+            Transport::Direct => {
+                if let Some(signal) = self.spe.try_read_signal(WAKE) {
+                    let here = self.exchange.processes_on(self.processor());
+                    let named = here.into_iter().filter(|p| wake_bit(*p) & signal != 0);
+                    named.for_each(|process| self.exchange.arrive(process));
+                }
+            }
+            Transport::Coordinator => {
+                while let Some(word) = self.spe.try_read_in_mbox() {
+                    let words = self.answer.get();
+                    if words == 0 {
+                        self.exchange.arrive(word);
+                    }
+                    self.answer.set((words + 1) % ANSWER_WORDS);
+                }
+            }
+        }
+    }
+
+    /// Sends a message to the PPE.
+    fn send(&self, words: &[u32]) {
+        if self.is_sending.replace(true) {
+            self.wait_in_queue("its turn to send to the PPE", &mut || {
+                !self.is_sending.replace(true)
+            });
+        }
+        self.exchange.count_request();
+        for word in words {
+            let mut sent = || {
+                // The PPE may wait for room for answers.
+                self.collect();
+                self.spe.try_write_out_mbox(Outbound::Plain, *word).is_ok()
+            };
+            if !sent() {
+                let why = "the PPE to empty its outbound mailbox";
+                self.spe.wait_until(&why, &mut sent);
+            }
+        }
+        self.is_sending.set(false);
+        self.tell_queued();
+    }
+
+    /// Waits for what another process of this SPE does.
+    fn wait_in_queue(&self, why: &str, ready: &mut dyn FnMut() -> bool) {
+        self.queued.set(self.queued.get() + 1);
+        self.spe.wait_until(&why, &mut || {
+            self.collect();
+            ready()
+        });
+        self.queued.set(self.queued.get() - 1);
+    }
+
+    fn tell_queued(&self) {
+        if self.queued.get() > 0 {
+            self.spe.notify(self.processor());
+        }
+    }
+
+    fn update(&self, line: EffectiveAddress) {
+        let updated = self.spe.fetch_update(line, AtomicOp::Add(1));
+        updated.expect("the lines of a network are in a region of its own");
+    }
+
+    fn look(&self, line: EffectiveAddress) {
+        let word = self.spe.load_word(line);
+        word.expect("the lines of a network are in a region of its own");
+    }
+
+    fn wake_one(&self, sleeper: Sleeper, process: u32) {
+        let processor = sleeper.processor();
+        if processor == self.processor() {
+            self.exchange.arrive(process);
+            self.spe.wake(sleeper);
+            return;
+        }
+        if std::thread::panicking() {
+            // Who unwinds takes no time.
+            self.exchange.arrive(process);
+            self.spe.notify(processor);
+            return;
+        }
+        if self.exchange.transport == Transport::Coordinator {
+            self.send(&[Asked::Wake.by(0), process, 0]);
+            return;
+        }
+        if self.exchange.alternates(process) {
+            self.update(self.exchange.line_of_process(process));
+        }
+        match processor {
+            Processor::Ppe => self.send(&[process]),
+            Processor::Spe(to) => self.spe.send_signal(to, WAKE, wake_bit(process)),
+        }
+    }
+
+    /// Asks the PPE for a step, and waits for its answer, or until it is known that the process has to wait for another one.
+    fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
+        let (exchange, process) = (self.exchange, asker.number);
+        exchange.take_arrived(process);
+        self.spe.compute(SPE_REQUEST);
+        exchange.requests.ask(process, step, || {
+            let mut request = [0; REQUEST_WORDS];
+            request[0] = asked.by(process);
+            self.send(&request);
+            let why = "the answer of the PPE to a request";
+            self.spe.wait_until(&why, &mut || {
+                self.collect();
+                match exchange.requests.outcome(process) {
+                    Some(waits) => waits || exchange.take_arrived(process),
+                    None => false,
+                }
+            });
+        });
+        self.spe.compute(SPE_REQUEST);
+    }
+
+    /// Frees the room of items that others have fetched.
+    fn free_fetched(&self) -> bool {
+        let Some(signal) = self.spe.try_read_signal(FETCHED) else {
+            return false;
+        };
+        let fetched = lock(&self.exchange.items).take_fetched(self.spe.id(), signal);
+        let mut rooms = self.rooms.borrow_mut();
+        for origin in &fetched {
+            rooms.remove(&origin.0);
+        }
+        !fetched.is_empty()
+    }
+
+    /// Room for an item in this local store; flushes those that wait here for it.
+    fn make_room(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> LocalBuffer {
+        let local_store = self.spe.local_store();
+        let (room, align) = room_of(bytes);
+        loop {
+            let no_room = match local_store.reserve(room, align, "an item of a channel") {
+                Ok(buffer) => return buffer,
+                Err(no_room) => no_room,
+            };
+            if self.free_fetched() || self.flush_oldest(asker, link) {
+                continue;
+            }
+            let is_awaited = self.transfers.get() > 0 || !self.rooms.borrow().is_empty();
+            if !is_awaited {
+                NoRoomForItem {
+                    process: asker.name.to_owned(),
+                    channel: link.name(),
+                    bytes,
+                    at: self.processor(),
+                    no_room: Box::new(no_room.no_room().clone()),
+                }
+                .raise();
+            }
+            let before = local_store.free_bytes();
+            self.wait_in_queue("room for an item in its local store", &mut || {
+                self.free_fetched() || local_store.free_bytes() > before
+            });
+        }
+    }
+
+    /// Puts the item that waits here longest to main memory. False if none does.
+    fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
+        let mut rooms = self.rooms.borrow_mut();
+        let mut items = lock(&self.exchange.items);
+        let mut ids = rooms.keys().copied();
+        let Some(origin) = ids.find(|id| items.is_waiting(Origin(*id))).map(Origin) else {
+            return false;
+        };
+        let buffer = rooms.remove(&origin.0).expect("it was found there");
+        drop(rooms);
+        let bytes = buffer.bytes();
+        let start = items.reserve_main(bytes).unwrap_or_else(|no_room| {
+            NoRoomForItem {
+                process: asker.name.to_owned(),
+                channel: link.name(),
+                bytes,
+                at: Processor::Ppe,
+                no_room: Box::new(no_room),
+            }
+            .raise()
+        });
+        let ea = items.main_address(start);
+        drop(items);
+        self.transfer(asker, RawCommand::put, &buffer, ea, bytes);
+        let mut items = lock(&self.exchange.items);
+        if items.flushed(origin, start) {
+            self.exchange.count_flushed();
+        } else {
+            items.release_main(start);
+            if items.bytes_of(origin).is_some() {
+                // Somebody is fetching it from here.
+                self.rooms.borrow_mut().insert(origin.0, buffer);
+            }
+        }
+        drop(items);
+        self.tell_queued();
+        true
+    }
+
+    /// Moves an item between its room here and `ea`.
+    fn transfer(
+        &self,
+        asker: Asker<'_>,
+        of: impl Fn(
+            cellworks_machine::mfc::LsAddr,
+            EffectiveAddress,
+            u32,
+            cellworks_machine::mfc::Tag,
+        ) -> RawCommand,
+        buffer: &LocalBuffer,
+        ea: EffectiveAddress,
+        bytes: usize,
+    ) {
+        let tag = tag_of(asker.number);
+        let mfc = self.spe.mfc();
+        let (room, _) = room_of(bytes);
+        self.transfers.set(self.transfers.get() + 1);
+        for command in commands(of, buffer.address(), ea, room, tag) {
+            mfc.issue(command)
+                .expect("items are in local stores, and in a region of the network");
+        }
+        mfc.wait_all(tag.into());
+        self.transfers.set(self.transfers.get() - 1);
+        self.exchange.count_moved(bytes);
+    }
+}
+
+impl<S: Spe> Carrier for SpeCarrier<'_, S> {
+    fn begin(&self, process: u32) {
+        self.exchange.begin(process, self.processor());
+    }
+
+    fn end(&self, process: u32) {
+        self.exchange.end(process);
+    }
+
+    fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped) {
+        let route = self.exchange.route(what, asker.number, self.processor());
+        match (route, self.exchange.transport) {
+            (Route::Local, _) => {
+                self.spe.compute(SPE_STEP);
+                self.wake(step().woken);
+            }
+            (Route::Shared { line, .. }, Transport::Direct) => {
+                self.spe.compute(SPE_STEP);
+                self.update(line);
+                self.wake(step().woken);
+            }
+            (Route::Shared { is_simple, .. }, Transport::Coordinator) => {
+                let asked = match is_simple {
+                    true => Asked::SimpleStep,
+                    false => Asked::Step,
+                };
+                self.ask(asker, asked, step);
+            }
+        }
+    }
+
+    fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken) {
+        let process = asker.number;
+        match self.exchange.transport {
+            Transport::Direct => {
+                self.spe.compute(SPE_STEP);
+                self.update(self.exchange.line_of_process(process));
+            }
+            Transport::Coordinator => {
+                self.spe.compute(SPE_REQUEST);
+                let mut request = [0; REQUEST_WORDS];
+                request[0] = Asked::Wait.by(process);
+                self.send(&request);
+            }
+        }
+        self.exchange.set_alternating(process, true);
+        self.wake(step());
+    }
+
+    fn glance(&self, asker: Asker<'_>) {
+        self.look(self.exchange.line_of_process(asker.number));
+    }
+
+    fn serve(&self) {}
+
+    fn wake(&self, woken: Woken) {
+        woken.for_each(|waker| self.wake_one(waker.sleeper, waker.process));
+    }
+
+    fn wait(
+        &self,
+        asker: Asker<'_>,
+        what: &Waiting<'_>,
+        why: &dyn fmt::Display,
+        deadline: Option<Time>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let (exchange, process) = (self.exchange, asker.number);
+        let is_ready = loop {
+            let mut arrived = || {
+                self.collect();
+                exchange.take_arrived(process)
+            };
+            let came = match deadline {
+                None => self.spe.wait_until(why, &mut arrived),
+                Some(deadline) => self.spe.wait_until_deadline(why, deadline, &mut arrived),
+            };
+            if !came {
+                break ready();
+            }
+            if exchange.transport == Transport::Direct
+                && let Route::Shared { line, .. } = exchange.route(what, process, self.processor())
+            {
+                self.look(line);
+            }
+            if ready() {
+                break true;
+            }
+        };
+        exchange.set_alternating(process, false);
+        is_ready
+    }
+
+    fn pack(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> Origin {
+        if bytes == 0 {
+            return Origin::default();
+        }
+        if !self.rooms.borrow().is_empty() {
+            self.free_fetched();
+        }
+        let buffer = self.make_room(asker, link, bytes);
+        let lsa = buffer.address();
+        let origin = lock(&self.exchange.items).pack(Bytes::Local {
+            spe: self.spe.id(),
+            lsa,
+            ea: self.spe.local_store().effective(lsa),
+        });
+        self.rooms.borrow_mut().insert(origin.0, buffer);
+        origin
+    }
+
+    fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize) {
+        if origin == Origin::default() {
+            return;
+        }
+        let mut items = lock(&self.exchange.items);
+        let bytes_of = items.bytes_of(origin);
+        if matches!(bytes_of, Some(Bytes::Local { spe, .. }) if spe == self.spe.id()) {
+            items.remove(origin);
+            drop(items);
+            self.rooms.borrow_mut().remove(&origin.0);
+            self.tell_queued();
+            return;
+        }
+        drop(items);
+        let buffer = self.make_room(asker, link, bytes);
+        let mut items = lock(&self.exchange.items);
+        let Some(from) = items.begin_fetch(origin) else {
+            return;
+        };
+        let ea = match from {
+            Bytes::Local { ea, .. } => ea,
+            Bytes::Main { start } => items.main_address(start),
+        };
+        drop(items);
+        self.transfer(asker, RawCommand::get, &buffer, ea, bytes);
+        lock(&self.exchange.items).end_fetch(origin);
+        if let Bytes::Local { spe, .. } = from {
+            self.spe.send_signal(spe, FETCHED, signal_of(origin));
+        }
+        drop(buffer);
+        self.tell_queued();
+    }
+
+    fn count_communication(&self) {
+        self.exchange.count_communication();
+    }
+}
+
+/// Says that the processes of an SPE, or the main one, have ended, or will never begin, also if one panicked.
+pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
+
+impl Drop for EndOfProgram<'_> {
+    fn drop(&mut self) {
+        if let Some(exchange) = self.0 {
+            exchange.programs.fetch_sub(1, Ordering::Release);
+        }
+    }
+}
