@@ -14,7 +14,6 @@
 //! Readers wait only while the buffer is empty, writers only while it is full. Whoever waits, and every item that becomes
 //! ready, is made known to the alternations on the other side.
 
-use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::ptr;
 
@@ -24,7 +23,7 @@ use crate::parcel::Parcel;
 use crate::party::Guard;
 use crate::place::Place;
 use crate::process::{Process, Waiting};
-use crate::sync::{Arc, AtomicU32, Ordering};
+use crate::sync::{Arc, AtomicU32, Ordering, UnsafeCell};
 use crate::waker::{Waker, Woken};
 
 /// A channel.
@@ -87,7 +86,8 @@ const SERVED: u32 = 2;
 const POISONED: u32 = 3;
 const CLOSED: u32 = 4;
 
-/// The place of a process that may have to wait at a channel; in the frame of the call.
+/// The place of a process that may have to wait at a channel: a variable of the call that waits, and nothing else's part, so
+/// that there is no exclusive reference to it while others access it.
 // Whoever serves it writes the item and the outcome, which should be one cache line.
 #[repr(align(64))]
 struct Node<T> {
@@ -141,11 +141,11 @@ impl<T> Queue<T> {
         // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects; nodes
         // in the queue are in their places. Nobody else knows this node yet.
         unsafe {
-            *node.waker.get() = Some(waker);
-            *node.parcel.get() = parcel;
-            *node.previous.get() = self.last;
+            node.waker.with_mut(|place| *place = Some(waker));
+            node.parcel.with_mut(|place| *place = parcel);
+            node.previous.with_mut(|place| *place = self.last);
             match self.last.as_ref() {
-                Some(last) => *last.next.get() = node,
+                Some(last) => last.next.with_mut(|place| *place = node),
                 None => self.first = node,
             }
         }
@@ -158,13 +158,14 @@ impl<T> Queue<T> {
     unsafe fn remove(&mut self, node: &Node<T>) {
         // SAFETY: as in `push`.
         unsafe {
-            let (previous, next) = (*node.previous.get(), *node.next.get());
+            let previous = node.previous.with_mut(|place| *place);
+            let next = node.next.with_mut(|place| *place);
             match previous.as_ref() {
-                Some(previous) => *previous.next.get() = next,
+                Some(previous) => previous.next.with_mut(|place| *place = next),
                 None => self.first = next,
             }
             match next.as_ref() {
-                Some(next) => *next.previous.get() = previous,
+                Some(next) => next.previous.with_mut(|place| *place = previous),
                 None => self.last = previous,
             }
         }
@@ -184,9 +185,11 @@ impl<T> Queue<T> {
         // SAFETY: it is the first of the queue.
         unsafe { self.remove(node) };
         // SAFETY: see above.
-        let result = exchange(unsafe { &mut *node.parcel.get() });
+        let result = node
+            .parcel
+            .with_mut(|place| exchange(unsafe { &mut *place }));
         // SAFETY: see above.
-        let waker = unsafe { *node.waker.get() };
+        let waker = node.waker.with_mut(|place| unsafe { *place });
         let waker = waker.expect("a process says whom to wake before it waits");
         node.outcome.store(outcome, Ordering::Release);
         Some((result, waker))
@@ -219,11 +222,14 @@ impl<T> State<T> {
             let ((), waker) = served.expect("the queue is not empty");
             return Written::Done(Woken::One(waker));
         }
-        for guard in &self.read_guards {
-            parcel = match guard.give(parcel) {
-                Ok(waker) => return Written::Done(Woken::One(waker)),
-                Err(parcel) => parcel,
-            };
+        // An alternation may have begun to wait, and not have looked again: what came before this item goes first.
+        if self.buffer.is_empty() && self.writers.is_empty() {
+            for guard in &self.read_guards {
+                parcel = match guard.give(parcel) {
+                    Ok(waker) => return Written::Done(Woken::One(waker)),
+                    Err(parcel) => parcel,
+                };
+            }
         }
         if self.buffer.len() < self.capacity {
             self.buffer.push_back(parcel);
@@ -239,11 +245,15 @@ impl<T> State<T> {
     pub(crate) fn read(&mut self) -> Read<T> {
         if let Some(parcel) = self.buffer.pop_front() {
             let mut woken = Woken::Nobody;
-            if let Some((next, waker)) = self.take_from_writer() {
-                self.buffer.push_back(next);
-                woken.add(waker);
-            } else if self.ended.is_none() {
-                Self::mark_ready(&self.write_guards, &mut woken);
+            // A closed channel accepts nothing, not even from an alternation that has not looked since then.
+            if self.ended.is_none() {
+                match self.take_from_writer() {
+                    Some((next, waker)) => {
+                        self.buffer.push_back(next);
+                        woken.add(waker);
+                    }
+                    None => Self::mark_ready(&self.write_guards, &mut woken),
+                }
             }
             return Read::Done(parcel, woken);
         }
@@ -262,7 +272,19 @@ impl<T> State<T> {
         if let Some(served) = self.writers.serve(SERVED, parcel_of) {
             return Some(served);
         }
+        // As in `write`: readers that came before go first.
+        if !self.readers.is_empty() {
+            return None;
+        }
         self.write_guards.iter().find_map(|guard| guard.take())
+    }
+
+    /// Whether nothing is there that an alternation could find, other than another alternation.
+    fn is_at_rest(&self) -> bool {
+        self.ended.is_none()
+            && self.buffer.is_empty()
+            && self.readers.is_empty()
+            && self.writers.is_empty()
     }
 
     /// Everybody who waits goes on with `ended`, and later operations do. What is in the buffer stays.
@@ -332,7 +354,7 @@ impl<T, L: Lock> std::ops::Deref for Locked<'_, T, L> {
     type Target = State<T>;
     fn deref(&self) -> &State<T> {
         // SAFETY: this has the lock.
-        unsafe { &*self.0.state.get() }
+        self.0.state.with_mut(|state| unsafe { &*state })
     }
 }
 
@@ -340,7 +362,7 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
     #[inline]
     fn deref_mut(&mut self) -> &mut State<T> {
         // SAFETY: this has the lock.
-        unsafe { &mut *self.0.state.get() }
+        self.0.state.with_mut(|state| unsafe { &mut *state })
     }
 }
 
@@ -349,7 +371,7 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
 struct InFrame<'a, T, L: Lock> {
     core: &'a Core<T, L>,
     side: Side,
-    node: Node<T>,
+    node: &'a Node<T>,
 }
 
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
@@ -360,7 +382,7 @@ impl<T, L: Lock> Drop for InFrame<'_, T, L> {
             let mut state = self.core.lock();
             if !self.node.is_served() {
                 // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
-                unsafe { state.queue(self.side).remove(&self.node) };
+                unsafe { state.queue(self.side).remove(self.node) };
             }
         }
     }
@@ -375,13 +397,13 @@ impl<T, L: Lock> InFrame<'_, T, L> {
         process: &Process<'_, P>,
         why: &Waiting<'_>,
     ) -> (Option<Parcel<T>>, Option<Ended>) {
-        let was_served = process.wait_until(why, &mut || self.node.is_served());
-        if !was_served && !self.node.is_served() {
-            // In a destructor, because the run was cancelled: what was to be written stays with the channel's node.
+        process.wait_until(why, &mut || self.node.is_served());
+        if !self.node.is_served() {
+            // In a destructor, because the run was cancelled: what was to be written is given back.
             let mut state = self.core.lock();
             if !self.node.is_served() {
                 // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
-                unsafe { state.queue(self.side).remove(&self.node) };
+                unsafe { state.queue(self.side).remove(self.node) };
                 self.node.outcome.store(CLOSED, Ordering::Relaxed);
             }
         }
@@ -391,7 +413,11 @@ impl<T, L: Lock> InFrame<'_, T, L> {
             _ => None,
         };
         // SAFETY: it was served, or removed.
-        (unsafe { (*self.node.parcel.get()).take() }, ended)
+        let parcel = self
+            .node
+            .parcel
+            .with_mut(|place| unsafe { (*place).take() });
+        (parcel, ended)
     }
 }
 
@@ -432,7 +458,8 @@ impl<T, L: Lock> Core<T, L> {
     ) -> Result<(), (Parcel<T>, Ended)> {
         let mut parcel = Some(parcel);
         let mut ended = None;
-        let frame = self.frame(Side::Writer);
+        let node = Node::new();
+        let frame = self.frame(Side::Writer, &node);
         process.perform(&mut || {
             let mut state = self.lock();
             state.last_writer = Some(process.number());
@@ -448,7 +475,7 @@ impl<T, L: Lock> Core<T, L> {
                     // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
                     unsafe {
                         let waker = process.waker();
-                        state.writers.push(&frame.node, waker, Some(back));
+                        state.writers.push(&node, waker, Some(back));
                     }
                     let mut woken = Woken::Nobody;
                     State::mark_ready(&state.read_guards, &mut woken);
@@ -459,7 +486,7 @@ impl<T, L: Lock> Core<T, L> {
         if let Some(ended) = ended {
             return Err((parcel.expect("it was given back"), ended));
         }
-        if frame.node.outcome.load(Ordering::Relaxed) == IDLE {
+        if node.outcome.load(Ordering::Relaxed) == IDLE {
             return Ok(());
         }
         match frame.wait(process, why) {
@@ -477,7 +504,8 @@ impl<T, L: Lock> Core<T, L> {
         why: &Waiting<'_>,
     ) -> Result<Parcel<T>, Ended> {
         let mut found = None;
-        let frame = self.frame(Side::Reader);
+        let node = Node::new();
+        let frame = self.frame(Side::Reader, &node);
         process.perform(&mut || {
             let mut state = self.lock();
             state.last_reader = Some(process.number());
@@ -492,7 +520,7 @@ impl<T, L: Lock> Core<T, L> {
                 }
                 Read::Nobody => {
                     // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                    unsafe { state.readers.push(&frame.node, process.waker(), None) };
+                    unsafe { state.readers.push(&node, process.waker(), None) };
                     let mut woken = Woken::Nobody;
                     State::mark_ready(&state.write_guards, &mut woken);
                     woken
@@ -507,11 +535,11 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     #[inline]
-    fn frame(&self, side: Side) -> InFrame<'_, T, L> {
+    fn frame<'a>(&'a self, side: Side, node: &'a Node<T>) -> InFrame<'a, T, L> {
         InFrame {
             core: self,
             side,
-            node: Node::new(),
+            node,
         }
     }
 
@@ -561,17 +589,24 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     /// For an alternation that is about to wait with a guard at this channel: if one on the other side waits too, one of
-    /// the two has to look again. Says whether it is the caller; otherwise the other one is told.
+    /// the two has to look again. Says whether it is the caller; otherwise the other one is told. One that does not wait
+    /// looks before it does.
     pub(crate) fn meets(&self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         let mut state = self.lock();
+        if !state.is_at_rest() {
+            // Both know of it already, and look.
+            return false;
+        }
         for other in state.guards(side.other()).iter() {
-            if !other.is_of_same_party(guard) && other.is_waiting() {
-                if guard.takes(other) {
-                    return true;
-                }
-                if let Some(waker) = other.mark_ready() {
-                    woken.add(waker);
-                }
+            if other.is_of_same_party(guard) {
+                continue;
+            }
+            if !other.is_waiting() {
+                other.note_ready();
+            } else if guard.takes(other) {
+                return true;
+            } else if let Some(waker) = other.mark_ready() {
+                woken.add(waker);
             }
         }
         false

@@ -2,9 +2,7 @@
 
 use std::cell::Cell;
 
-use crossbeam_utils::Backoff;
-
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, Backoff, Ordering};
 
 /// A lock that is held for some tens of instructions, never across a wait.
 pub trait Lock: Default {
@@ -37,13 +35,9 @@ impl Spin {
         let backoff = Backoff::new();
         while self.0.swap(true, Ordering::Acquire) {
             while self.0.load(Ordering::Relaxed) {
-                #[cfg(not(loom))]
                 backoff.snooze();
-                #[cfg(loom)]
-                loom::thread::yield_now();
             }
         }
-        let _ = &backoff;
     }
 }
 

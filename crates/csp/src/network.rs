@@ -16,10 +16,12 @@ use cellworks_machine::{Machine, Ppe, RunError, Spe, SpeId, StackError};
 
 use crate::deadlock::Deadlock;
 use crate::end::Ended;
+use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
 use crate::transport::Transport;
 use crate::waits::Waits;
+use crate::waker::Waker;
 
 /// The processes of one SPE, before they start.
 ///
@@ -107,14 +109,11 @@ impl State {
     fn number(&self) -> u32 {
         self.processes.fetch_add(1, Ordering::Relaxed)
     }
-}
 
-/// Who waited for what was dropped with a process goes on, also if the process panicked.
-struct WakesOthers<'a, 'b, P: Place>(&'a Process<'b, P>);
-
-impl<P: Place> Drop for WakesOthers<'_, '_, P> {
-    fn drop(&mut self) {
-        self.0.wake_those_of_dropped_ends();
+    /// Runs the program of a processor. Ends that it drops wake who waits.
+    fn run_program<R>(&self, place: &impl Place, program: impl FnOnce() -> R) -> R {
+        let wake = |waker: Waker| place.wake(waker.sleeper);
+        pending::with_wakes(self.waits.network, &wake, program)
     }
 }
 
@@ -127,9 +126,7 @@ fn run_process<P: Place, R>(
     body: impl FnOnce(&Process<'_, P>) -> R,
     shared: &State,
 ) -> R {
-    let process = Process::new(place, &name, shared.number(), &shared.waits);
-    let _wakes = WakesOthers(&process);
-    body(&process)
+    body(&Process::new(place, &name, shared.number(), &shared.waits))
 }
 
 /// Processes on the SPEs of a machine, and their channels.
@@ -245,21 +242,25 @@ impl<'env, M: Machine> Network<'env, M> {
                     bodies.push(body);
                 }
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
-                    let mut group = Group {
-                        processes: Vec::new(),
-                    };
-                    for body in bodies {
-                        body(&mut group);
-                    }
-                    if let Err(error) = group.run(spe, state) {
-                        let mut no_room = state.no_room.lock();
-                        let no_room = no_room.as_mut().unwrap_or_else(|e| e.get_mut());
-                        no_room.get_or_insert(error);
-                    }
+                    state.run_program(spe, || {
+                        let mut group = Group {
+                            processes: Vec::new(),
+                        };
+                        for body in bodies {
+                            body(&mut group);
+                        }
+                        if let Err(error) = group.run(spe, state) {
+                            let mut no_room = state.no_room.lock();
+                            let no_room = no_room.as_mut().unwrap_or_else(|e| e.get_mut());
+                            no_room.get_or_insert(error);
+                        }
+                    });
                 }));
             }
             let place = PpePlace(ppe.core());
-            run_process(&place, "main".to_owned(), main, state)
+            state.run_program(&place, || {
+                run_process(&place, "main".to_owned(), main, state)
+            })
         });
         let no_room = shared.no_room.into_inner();
         if let Some(error) = no_room.unwrap_or_else(PoisonError::into_inner) {

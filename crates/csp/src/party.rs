@@ -14,10 +14,8 @@
 //! state has a number that changes with each wait: so a guard that was looked at before the exchange has not changed
 //! when it succeeds. Nobody waits for a lock, or for a party, while a party is taken.
 
-use std::cell::UnsafeCell;
-
 use crate::parcel::Parcel;
-use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, spin};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
 use crate::waker::Waker;
 
 const TAG_BITS: u32 = 3;
@@ -83,7 +81,7 @@ impl Party {
     /// Begins to wait: from here on it may be taken.
     pub(crate) fn wait(&self, waker: Waker) {
         // SAFETY: it is active, and this is the alternation.
-        unsafe { *self.waker.get() = Some(waker) };
+        self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
         // In one order with the bits that say which guards are ready: either this alternation sees a bit when it looks
         // after this, or who sets the bit sees it waiting.
@@ -104,12 +102,13 @@ impl Party {
 
     /// Becomes active again, whatever has become of the wait: `Waiting` if nothing has.
     pub(crate) fn stop_waiting(&self) -> Outcome {
+        let backoff = Backoff::new();
         loop {
             let state = self.state.load(Ordering::Acquire);
             let wait = state >> WAIT_SHIFT;
             let outcome = match state & TAG_MASK {
                 TAKEN => {
-                    spin();
+                    backoff.snooze();
                     continue;
                 }
                 CLAIMED => Outcome::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
@@ -146,7 +145,7 @@ impl Taken<'_> {
     /// Lets the alternation go on. Returns whom to wake.
     fn end(self, guard: u64, tag: u64) -> Waker {
         // SAFETY: it is taken, by this.
-        let waker = unsafe { *self.party.waker.get() };
+        let waker = self.party.waker.with_mut(|place| unsafe { *place });
         self.party.state.store(
             self.wait << WAIT_SHIFT | guard << TAG_BITS | tag,
             Ordering::Release,
@@ -199,10 +198,16 @@ impl<T> Guard<T> {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Says that the guard may be ready, so that the alternation looks. Returns whom to wake for it.
-    pub(crate) fn mark_ready(&self) -> Option<Waker> {
+    /// Says that the guard may be ready, so that the alternation looks before it waits again.
+    pub(crate) fn note_ready(&self) {
         self.ready.fetch_or(self.bit, Ordering::SeqCst);
-        let wait = self.party.present_wait()?;
+    }
+
+    /// As [`note_ready`](Self::note_ready), and takes the alternation out of its wait, if it waits for this guard. Returns
+    /// whom to wake then.
+    pub(crate) fn mark_ready(&self) -> Option<Waker> {
+        self.note_ready();
+        let wait = self.open_wait()?;
         Some(self.party.take(wait)?.end(0, POKED))
     }
 
@@ -223,7 +228,8 @@ impl<T> Guard<T> {
             return Err(parcel);
         };
         // SAFETY: it is taken.
-        unsafe { *self.parcel.get() = Some(parcel) };
+        self.parcel
+            .with_mut(|place| unsafe { *place = Some(parcel) });
         Ok(taken.end(self.index as u64, CLAIMED))
     }
 
@@ -231,7 +237,7 @@ impl<T> Guard<T> {
     pub(crate) fn take(&self) -> Option<(Parcel<T>, Waker)> {
         let taken = self.party.take(self.open_wait()?)?;
         // SAFETY: it is taken.
-        let parcel = unsafe { (*self.parcel.get()).take() };
+        let parcel = self.parcel.with_mut(|place| unsafe { (*place).take() });
         let waker = taken.end(self.index as u64, CLAIMED);
         Some((
             parcel.expect("a guard that writes is enabled with a parcel"),
@@ -254,8 +260,12 @@ impl<T> Guard<T> {
     /// # Safety
     ///
     /// The caller is the alternation, and active.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the caller sees to it that there is one at a time"
+    )]
     pub(crate) unsafe fn parcel(&self) -> &mut Option<Parcel<T>> {
         // SAFETY: as the caller says.
-        unsafe { &mut *self.parcel.get() }
+        self.parcel.with_mut(|place| unsafe { &mut *place })
     }
 }

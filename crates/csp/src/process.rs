@@ -8,7 +8,6 @@ use cellworks_machine::Time;
 
 use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
-use crate::pending;
 use crate::place::Place;
 use crate::waits::Waits;
 use crate::waker::{Waker, Woken};
@@ -63,6 +62,7 @@ impl<'a, P: Place> Process<'a, P> {
         Waker {
             sleeper: self.place.sleeper(),
             process: self.number,
+            network: self.waits.network,
         }
     }
 
@@ -71,15 +71,6 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn perform(&self, step: &mut impl FnMut() -> Woken) {
         let woken = step();
         self.wake(woken);
-        self.wake_those_of_dropped_ends();
-    }
-
-    /// See [`pending`].
-    #[inline]
-    pub(crate) fn wake_those_of_dropped_ends(&self) {
-        for waker in pending::take().into_iter().flatten() {
-            self.place.wake(waker.sleeper);
-        }
     }
 
     /// Makes an item ready to be written.
@@ -103,7 +94,15 @@ impl<'a, P: Place> Process<'a, P> {
 
     #[inline]
     pub(crate) fn wake(&self, woken: Woken) {
-        woken.for_each(|waker| self.place.wake(waker.sleeper));
+        woken.for_each(|waker| {
+            assert!(
+                waker.network == self.waits.network,
+                "the process `{}` uses a channel at which a process of another network waits; all that use a channel have \
+                 to belong to one network, and be run together",
+                self.name
+            );
+            self.place.wake(waker.sleeper);
+        });
     }
 
     /// Waits until `ready` says true. False only in a destructor while the run is being cancelled.

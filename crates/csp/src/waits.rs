@@ -2,13 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::panic::Location;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::process::{Link, Waiting};
 
 /// What the processes of a network were last known to wait for, by their numbers.
-#[derive(Debug, Default)]
-pub(crate) struct Waits(Mutex<BTreeMap<u32, Entry>>);
+#[derive(Debug)]
+pub(crate) struct Waits {
+    /// The number of the network, of all that were run in this program.
+    pub network: u32,
+    entries: Mutex<BTreeMap<u32, Entry>>,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self {
+            network: NEXT.fetch_add(1, Ordering::Relaxed),
+            entries: Mutex::default(),
+        }
+    }
+}
 
 /// One process that waits.
 #[derive(Clone, Debug)]
@@ -29,7 +44,7 @@ pub(crate) struct Operation {
 
 impl Waits {
     fn entries(&self) -> MutexGuard<'_, BTreeMap<u32, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn take_down(

@@ -695,6 +695,18 @@ impl World {
         Asking(&self.in_condition)
     }
 
+    /// The core of a processor, which must exist.
+    #[track_caller]
+    pub fn core_named(&self, processor: Processor) -> CoreIndex {
+        match processor {
+            Processor::Ppe => PPE,
+            Processor::Spe(spe) => {
+                self.assert_spe(spe);
+                core_of(spe)
+            }
+        }
+    }
+
     /// Has the threads of a processor ask again what they wait for, at this time.
     pub fn notify(&self, core: CoreIndex) {
         if self.cores[core].waiting.borrow().is_empty() || threads::is_cancelled() {

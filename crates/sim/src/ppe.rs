@@ -31,7 +31,7 @@ use cellworks_machine::{
     SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
-use crate::engine::{PPE, World, core_of};
+use crate::engine::{PPE, World};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::observe::Cause;
 use crate::run::Run;
@@ -250,7 +250,7 @@ impl Wake for SimPpe {
     }
 
     fn wake(&self, sleeper: Sleeper) {
-        self.notify(sleeper.processor());
+        self.world().notify(self.world().core_named(sleeper.processor()));
     }
 
     #[track_caller]
@@ -295,13 +295,7 @@ impl PpeCore for SimPpe {
     #[track_caller]
     fn notify(&self, to: Processor) {
         self.world().compute(PPE, 1);
-        self.world().notify(match to {
-            Processor::Ppe => PPE,
-            Processor::Spe(spe) => {
-                self.world().assert_spe(spe);
-                core_of(spe)
-            }
-        });
+        self.world().notify(self.world().core_named(to));
     }
 
     #[track_caller]

@@ -15,7 +15,7 @@ use cellworks_machine::{
 };
 use cellworks_threads as threads;
 
-use crate::engine::{CoreIndex, PPE, World, core_of};
+use crate::engine::{CoreIndex, World, core_of};
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
@@ -276,7 +276,7 @@ impl Wake for SimSpe {
     }
 
     fn wake(&self, sleeper: Sleeper) {
-        self.notify(sleeper.processor());
+        self.world.notify(self.world.core_named(sleeper.processor()));
     }
 
     #[track_caller]
@@ -473,13 +473,7 @@ unsafe impl Spe for SimSpe {
     #[track_caller]
     fn notify(&self, to: Processor) {
         self.world.compute(self.core(), 1);
-        self.world.notify(match to {
-            Processor::Ppe => PPE,
-            Processor::Spe(spe) => {
-                self.world.assert_spe(spe);
-                core_of(spe)
-            }
-        });
+        self.world.notify(self.world.core_named(to));
     }
 
     fn in_mbox_count(&self) -> usize {
