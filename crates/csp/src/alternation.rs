@@ -56,9 +56,6 @@ enum Policy {
 /// }
 /// ```
 pub struct Alternation<'a> {
-    /// Of all alternations that there were in this process. Its tokens have it too: an address could be used again by
-    /// another one.
-    number: u64,
     party: Arc<Party>,
     policy: Policy,
     guards: Vec<Box<dyn Listed + 'a>>,
@@ -140,7 +137,7 @@ macro_rules! guard {
         impl<T> sealed::AsGuard for $guard<T> {
             fn index_in(&self, alternation: &Alternation<'_>) -> usize {
                 assert!(
-                    self.alternation == alternation.number,
+                    self.alternation == alternation.party.number,
                     "a guard of another alternation was used; each has guards of its own"
                 );
                 self.index
@@ -161,9 +158,6 @@ mod sealed {
     }
 }
 use sealed::AsGuard as _;
-
-/// The number of the next alternation.
-static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// What an alternation meets at one of its channels.
 enum Attempt {
@@ -287,7 +281,6 @@ impl<'a> Alternation<'a> {
 
     fn new(policy: Policy) -> Self {
         Self {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
             party: Arc::new(Party::new()),
             policy,
             guards: Vec::new(),
@@ -305,7 +298,7 @@ impl<'a> Alternation<'a> {
     ) -> ReadGuard<T> {
         ReadGuard {
             index: self.list(&reader.channel, Side::Reader),
-            alternation: self.number,
+            alternation: self.party.number,
             item: PhantomData,
         }
     }
@@ -317,7 +310,7 @@ impl<'a> Alternation<'a> {
     ) -> WriteGuard<T> {
         WriteGuard {
             index: self.list(&writer.channel, Side::Writer),
-            alternation: self.number,
+            alternation: self.party.number,
             item: PhantomData,
         }
     }
@@ -598,7 +591,7 @@ impl<'a> Alternation<'a> {
     fn id(&self, index: usize) -> Chosen {
         Chosen {
             index,
-            alternation: self.number,
+            alternation: self.party.number,
         }
     }
 

@@ -24,6 +24,8 @@ mod deadlock;
 mod end;
 mod item;
 mod lock;
+#[cfg(all(test, loom))]
+mod models;
 mod network;
 mod parcel;
 mod party;

@@ -32,6 +32,8 @@ const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
 /// The state of an alternation.
 pub(crate) struct Party {
+    /// Of all alternations that there were in this program. An address could be that of another one later.
+    pub number: u64,
     /// The number of the wait, the guard that was claimed, and what the alternation is doing.
     state: AtomicU64,
     /// Belongs to the alternation while it is active, to who has taken it while it is taken.
@@ -66,7 +68,9 @@ struct Taken<'a> {
 
 impl Party {
     pub(crate) fn new() -> Self {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             state: AtomicU64::new(ACTIVE),
             waker: UnsafeCell::new(None),
             is_opposed: AtomicBool::new(false),
@@ -247,7 +251,7 @@ impl<T> Guard<T> {
 
     /// Which of two alternations takes the other when both wait: one rule for both, or each could take the other.
     pub(crate) fn takes(&self, other: &Self) -> bool {
-        Arc::as_ptr(&self.party) > Arc::as_ptr(&other.party)
+        self.party.number > other.party.number
     }
 
     /// Whether the two belong to one alternation, which cannot communicate with itself.

@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 use cellworks_machine::barrier;
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicU32, AtomicUsize, Ordering, Thread, current, park};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, Thread, current, park, park_timeout};
 
 const EMPTY: u32 = 0;
 const RUNNING: u32 = 1;
@@ -123,7 +123,6 @@ impl Parking {
 
     /// Sleeps until somebody notifies this seat, but no longer than `time`. Meanwhile it counts as running, for it will go
     /// on by itself.
-    #[cfg(not(loom))]
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {
@@ -131,7 +130,7 @@ impl Parking {
             if left.is_zero() {
                 break;
             }
-            std::thread::park_timeout(left);
+            park_timeout(left);
         }
         self.resume(seat);
     }
