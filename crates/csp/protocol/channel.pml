@@ -2,10 +2,13 @@
  * an alternation within it, are single steps here as they are in the program.
  *
  * A network is chosen with -DRING, -DSHARED or -DENDING, and the capacity of its channels with -DCAPACITY=n:
- *   RING     three alternations; each writes to the next one's channel and reads from its own
+ *   RING     -DPARTIES=2 or 3 alternations; each writes to the next one's channel and reads from its own
  *   SHARED   an alternation reads from a plain writer and from an alternation, which may also write to a plain reader
  *   ENDING   a writer and a reader, plain or alternating, as -DWRITER=PLAIN|GUARD, -DREADER=PLAIN|GUARD say, and one who
  *            poisons or closes the channel at any time
+ *
+ * -DCOARSE takes an alternation in one step, where the program looks at its state, at the pre-condition, and exchanges the
+ * state if it is the same wait: that makes three parties small enough to be looked at in all states.
  *
  * Spin looks for states in which somebody waits for ever, violated assertions (items arrive once, in order), and, with
  * -DNP and -l, for ways to go on for ever without an exchange.
@@ -18,8 +21,7 @@
 #define GUARD 1
 
 #ifdef RING
-#define PARTIES 3
-#define CHANNELS 3
+#define CHANNELS PARTIES
 #define ITEMS 1
 #endif
 #ifdef SHARED
@@ -92,6 +94,14 @@ inline take(guard) {
     is_taken = false;
     if
     :: guard != NOBODY ->
+#ifdef COARSE
+        d_step {
+            if
+            :: state[guard / 2] == waiting && allowed[guard] -> state[guard / 2] = taken; is_taken = true
+            :: else
+            fi
+        };
+#else
         d_step { is_open = (state[guard / 2] == waiting); number = wait_number[guard / 2] };
         if
         :: is_open && allowed[guard] ->
@@ -104,6 +114,7 @@ inline take(guard) {
             }
         :: else
         fi;
+#endif
         d_step { is_open = false; number = 0 }
     :: else
     fi
@@ -405,9 +416,12 @@ init {
     atomic {
 #ifdef RING
         WRITE_GUARD(0, 0); READ_GUARD(0, 1);
-        WRITE_GUARD(1, 1); READ_GUARD(1, 2);
+        WRITE_GUARD(1, 1); READ_GUARD(1, 2 % PARTIES);
+#if PARTIES == 3
         WRITE_GUARD(2, 2); READ_GUARD(2, 0);
-        run Alternation(0, 2, 0); run Alternation(1, 0, 1); run Alternation(2, 1, 2);
+        run Alternation(2, 1, 2);
+#endif
+        run Alternation(0, PARTIES - 1, 0); run Alternation(1, 0, 1)
 #endif
 #ifdef SHARED
         READ_GUARD(0, 1); WRITE_GUARD(1, 1); READ_GUARD(1, 2); WRITE_GUARD(2, 2);

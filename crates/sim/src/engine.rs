@@ -479,9 +479,11 @@ impl World {
 
     /// The calling thread, for others to wake.
     pub fn sleeper(&self, core: CoreIndex) -> Sleeper {
-        let thread = self.running(core) as usize;
+        let core = &self.cores[core];
+        // None in a destructor while the run is being cancelled, which does not wait.
+        let thread = core.running.get().map_or(0, |running| running.thread as usize);
         // SAFETY: the number of a thread is only compared.
-        unsafe { Sleeper::new(self.cores[core].processor, (thread, 0)) }
+        unsafe { Sleeper::new(core.processor, (thread, 0)) }
     }
 
     /// A condition must not wait: it may be asked on the stack of any thread, which would wait instead.

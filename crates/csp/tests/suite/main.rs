@@ -1,6 +1,10 @@
 //! What channels and networks promise, each written once and run on every machine.
 
+mod alternation;
 mod channels;
+mod defects;
+mod ends;
+mod schedules;
 
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
