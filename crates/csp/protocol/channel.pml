@@ -27,7 +27,7 @@
 #ifdef SHARED
 #define PARTIES 4
 #define CHANNELS 3
-#define ITEMS 2
+#define ITEMS 1
 #endif
 #ifdef ENDING
 #define PARTIES 3

@@ -1,6 +1,7 @@
 //! Networks that are made up, in many schedules of a simulated machine: each item has one owner in the end.
 
-use cellworks_csp::{Alternation, Channel, Network};
+use cellworks_csp::{Alternation, Channel, Chosen, GuardEnded, Network, Place, Process};
+use cellworks_machine::Time;
 use cellworks_sim::{Description, Sim};
 
 use crate::spe;
@@ -26,11 +27,29 @@ impl Random {
 enum Way {
     Plain,
     Alternates,
-    Skips,
+    /// As that, but it waits for a moment only.
+    Hurries,
+}
+
+fn choose(
+    alternation: &mut Alternation<'_>,
+    process: &Process<'_, impl Place>,
+    way: Way,
+) -> Result<Option<Chosen>, GuardEnded> {
+    if !matches!(way, Way::Hurries) {
+        return alternation.select(process).map(Some);
+    }
+    match alternation.select_or_skip(process)? {
+        None => {
+            let soon = process.now().as_femtoseconds() + 500_000_000;
+            alternation.select_until(process, Time::from_femtoseconds(soon))
+        }
+        chosen => Ok(chosen),
+    }
 }
 
 fn way(random: &mut Random) -> Way {
-    [Way::Plain, Way::Alternates, Way::Skips][random.below(3) as usize]
+    [Way::Plain, Way::Alternates, Way::Hurries][random.below(3) as usize]
 }
 
 #[test]
@@ -72,7 +91,7 @@ fn check(machine: &Sim, seed: u64) {
                         }
                     }
                 }
-                Way::Alternates | Way::Skips => {
+                Way::Alternates | Way::Hurries => {
                     let mut alternation = Alternation::arbitrary(seed);
                     let guards = [
                         alternation.write(&mut first),
@@ -90,13 +109,10 @@ fn check(machine: &Sim, seed: u64) {
                         if !guards.iter().any(|guard| alternation.is_offered(guard)) {
                             break;
                         }
-                        let chosen = match way {
-                            Way::Skips => alternation.select_or_skip(process),
-                            _ => alternation.select(process).map(Some),
-                        };
+                        let chosen = choose(&mut alternation, process, way);
                         match chosen {
                             Ok(Some(_)) => {}
-                            Ok(None) => process.yield_now(),
+                            Ok(None) => {}
                             Err(ended) => {
                                 let index = ended.guard.index();
                                 mine.extend(alternation.withdraw(process, &guards[index]));
@@ -124,15 +140,12 @@ fn check(machine: &Sim, seed: u64) {
             let guards = [alternation.read(&mut first), alternation.read(&mut second)];
             let mut open = 2;
             while open > 0 && mine.len() < limit {
-                let chosen = match way {
-                    Way::Skips => alternation.select_or_skip(process),
-                    _ => alternation.select(process).map(Some),
-                };
+                let chosen = choose(&mut alternation, process, way);
                 match chosen {
                     Ok(Some(chosen)) => {
                         mine.push(alternation.take(process, &guards[chosen.index()]))
                     }
-                    Ok(None) => process.yield_now(),
+                    Ok(None) => {}
                     Err(ended) => {
                         alternation.when(&guards[ended.guard.index()], false);
                         open -= 1;
