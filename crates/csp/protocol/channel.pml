@@ -233,7 +233,7 @@ inline meets(c, guard, other) {
             :: me > other / 2 -> ready[guard] = true; has_found = true
             :: else -> mark_ready(other)
             fi
-        :: else -> ready[other] = true
+        :: else
         fi
     :: else
     fi;

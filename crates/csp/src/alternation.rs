@@ -493,6 +493,12 @@ impl<'a> Alternation<'a> {
             *state ^= *state << 17;
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
+        if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
+            // An alternation that waits at the other side tells those who wait too, which this one may never do for long.
+            for ready in &self.ready {
+                ready.store(!0, Ordering::Relaxed);
+            }
+        }
         loop {
             if let Some(result) = self.look(process) {
                 return result.map(Some);

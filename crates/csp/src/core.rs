@@ -590,7 +590,7 @@ impl<T, L: Lock> Core<T, L> {
 
     /// For an alternation that is about to wait with a guard at this channel: if one on the other side waits too, one of
     /// the two has to look again. Says whether it is the caller; otherwise the other one is told. One that does not wait
-    /// looks before it does.
+    /// looks here in turn before it does.
     pub(crate) fn meets(&self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         let mut state = self.lock();
         if !state.is_at_rest() {
@@ -598,15 +598,13 @@ impl<T, L: Lock> Core<T, L> {
             return false;
         }
         for other in state.guards(side.other()).iter() {
-            if other.is_of_same_party(guard) {
-                continue;
-            }
-            if !other.is_waiting() {
-                other.note_ready();
-            } else if guard.takes(other) {
-                return true;
-            } else if let Some(waker) = other.mark_ready() {
-                woken.add(waker);
+            if !other.is_of_same_party(guard) && other.is_waiting() {
+                if guard.takes(other) {
+                    return true;
+                }
+                if let Some(waker) = other.mark_ready() {
+                    woken.add(waker);
+                }
             }
         }
         false

@@ -305,12 +305,12 @@ fn check_pairs(preemptions: Option<usize>, capacity: usize, limit: usize) {
 
 #[test]
 fn a_writer_and_a_reader_meet() {
-    check_pairs(Some(3), 0, usize::MAX);
+    check_pairs(Some(2), 0, usize::MAX);
 }
 
 #[test]
 fn a_writer_and_a_reader_of_a_buffer_meet() {
-    check_pairs(Some(3), 1, usize::MAX);
+    check_pairs(Some(2), 1, usize::MAX);
 }
 
 #[test]

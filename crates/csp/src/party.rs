@@ -202,15 +202,10 @@ impl<T> Guard<T> {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Says that the guard may be ready, so that the alternation looks before it waits again.
-    pub(crate) fn note_ready(&self) {
-        self.ready.fetch_or(self.bit, Ordering::SeqCst);
-    }
-
-    /// As [`note_ready`](Self::note_ready), and takes the alternation out of its wait, if it waits for this guard. Returns
-    /// whom to wake then.
+    /// Says that the guard may be ready, so that the alternation looks: takes it out of its wait, if it waits for this
+    /// guard. Returns whom to wake then.
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        self.note_ready();
+        self.ready.fetch_or(self.bit, Ordering::SeqCst);
         let wait = self.open_wait()?;
         Some(self.party.take(wait)?.end(0, POKED))
     }
