@@ -48,17 +48,12 @@ mod modelled {
         }
     }
 
-    /// loom knows sequential consistency of fences only. So here an access that is said to be sequentially consistent has
-    /// them around it, and one that is not has none.
-    fn around<R>(order: Ordering, access: impl FnOnce() -> R) -> R {
-        let fence = || {
-            if order == Ordering::SeqCst {
-                atomic::fence(Ordering::SeqCst);
-            }
-        };
-        fence();
-        let result = access();
-        fence();
+    /// loom knows sequential consistency of fences only. So here a store that is said to be sequentially consistent has one
+    /// behind it, which orders it before the loads that follow. Those of others need none then: as on x86-64.
+    fn behind<R>(order: Ordering, result: R) -> R {
+        if order == Ordering::SeqCst {
+            atomic::fence(Ordering::SeqCst);
+        }
         result
     }
 
@@ -74,23 +69,23 @@ mod modelled {
                 }
 
                 pub(crate) fn load(&self, order: Ordering) -> $value {
-                    around(order, || self.0.load(order))
+                    self.0.load(order)
                 }
 
                 pub(crate) fn store(&self, value: $value, order: Ordering) {
-                    around(order, || self.0.store(value, order));
+                    behind(order, self.0.store(value, order));
                 }
 
                 pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
-                    around(order, || self.0.swap(value, order))
+                    behind(order, self.0.swap(value, order))
                 }
 
                 pub(crate) fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                    around(order, || self.0.fetch_or(value, order))
+                    behind(order, self.0.fetch_or(value, order))
                 }
 
                 pub(crate) fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                    around(order, || self.0.fetch_and(value, order))
+                    behind(order, self.0.fetch_and(value, order))
                 }
 
                 pub(crate) fn compare_exchange(
@@ -100,9 +95,7 @@ mod modelled {
                     order: Ordering,
                     failure: Ordering,
                 ) -> Result<$value, $value> {
-                    around(order, || {
-                        self.0.compare_exchange(current, new, order, failure)
-                    })
+                    behind(order, self.0.compare_exchange(current, new, order, failure))
                 }
             }
         };

@@ -481,7 +481,10 @@ impl World {
     pub fn sleeper(&self, core: CoreIndex) -> Sleeper {
         let core = &self.cores[core];
         // None in a destructor while the run is being cancelled, which does not wait.
-        let thread = core.running.get().map_or(0, |running| running.thread as usize);
+        let thread = core
+            .running
+            .get()
+            .map_or(0, |running| running.thread as usize);
         // SAFETY: the number of a thread is only compared.
         unsafe { Sleeper::new(core.processor, (thread, 0)) }
     }

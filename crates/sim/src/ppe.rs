@@ -250,7 +250,8 @@ impl Wake for SimPpe {
     }
 
     fn wake(&self, sleeper: Sleeper) {
-        self.world().notify(self.world().core_named(sleeper.processor()));
+        self.world()
+            .notify(self.world().core_named(sleeper.processor()));
     }
 
     #[track_caller]

@@ -276,7 +276,8 @@ impl Wake for SimSpe {
     }
 
     fn wake(&self, sleeper: Sleeper) {
-        self.world.notify(self.world.core_named(sleeper.processor()));
+        self.world
+            .notify(self.world.core_named(sleeper.processor()));
     }
 
     #[track_caller]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellworks_csp::{Alternation, Channel, Ended, Network, Process, Reader, Unsent, Writer};
+use cellworks_host::Host;
 use cellworks_machine::{Machine, Processor, Spe, Wait};
 
 use crate::{on_every_machine, spe};
@@ -227,4 +228,46 @@ fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
         assert_eq!(read.unwrap(), Ok("borrowed"));
     }
     assert_eq!(Arc::strong_count(&counted), 1);
+}
+
+#[test]
+fn a_channel_between_two_networks_is_refused() {
+    /// Says so when it is dropped, also in a process that panics.
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
+    let is_over = AtomicBool::new(false);
+    let run = |network: Network<'_, Host>| {
+        // Somebody goes on, or the first network would be found waiting for nobody.
+        let ended = network.run_with(&crate::host(), |_| {
+            while !is_over.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+        });
+        ended.map_err(|error| error.to_string())
+    };
+    let results = std::thread::scope(|scope| {
+        let reads = scope.spawn(|| {
+            let mut network = Network::new();
+            network.process("reader", spe(0), |process| {
+                let _over = Over(&is_over);
+                reader.read(process).map(drop)
+            });
+            run(network)
+        });
+        let mut network = Network::new();
+        network.process("writer", spe(0), |process| {
+            let _over = Over(&is_over);
+            Ok(writer.write(process, 1)?)
+        });
+        [run(network), reads.join().unwrap()]
+    });
+    let text = format!("{results:?}");
+    let expected = "uses a channel at which a process of another network waits; all that use a channel have to belong to \
+                    one network, and be run together";
+    assert!(text.contains(expected), "{text}");
 }
