@@ -100,10 +100,11 @@ fn check(machine: &Sim, seed: u64) {
                     let mut open = [true; 2];
                     loop {
                         for (guard, open) in guards.iter().zip(open) {
-                            if open && !alternation.is_offered(guard) {
-                                if let Some(item) = items.next() {
-                                    alternation.offer(process, guard, item);
-                                }
+                            if open
+                                && !alternation.is_offered(guard)
+                                && let Some(item) = items.next()
+                            {
+                                alternation.offer(process, guard, item);
                             }
                         }
                         if !guards.iter().any(|guard| alternation.is_offered(guard)) {
