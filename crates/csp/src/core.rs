@@ -280,7 +280,7 @@ impl<T> State<T> {
     }
 
     /// Whether nothing is there that an alternation could find, other than another alternation.
-    fn is_at_rest(&self) -> bool {
+    pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.buffer.is_empty()
             && self.readers.is_empty()

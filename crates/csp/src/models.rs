@@ -588,3 +588,55 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
         });
     }
 }
+
+/// The alternation has begun to wait and not looked again when the second item comes.
+#[test]
+fn an_item_does_not_overtake_one_in_the_buffer() {
+    check(Some(4), || {
+        let (to, from) = Channel::new().buffered(1).one_to_one::<Token>();
+        let all = run(vec![
+            reader(Way::Guard, from, 2),
+            writer(Way::Plain, to, vec![1, 2]),
+        ]);
+        assert_eq!(all[0].read, [1, 2]);
+    });
+}
+
+/// The alternation has begun to wait and not looked again when the channel is closed, and read.
+#[test]
+fn a_closed_channel_accepts_nothing() {
+    check(Some(4), || {
+        let (mut to, mut from) = Channel::new().buffered(1).one_to_one::<Token>();
+        let writes: Party = Box::new(move |process| {
+            to.write(process, 1).unwrap();
+            let mut alternation = Alternation::fair();
+            let write = alternation.write(&mut to);
+            alternation.offer(process, &write, 2);
+            assert!(alternation.select(process).is_err(), "nobody reads before");
+            let given_back = alternation.withdraw(process, &write);
+            Owned {
+                given_back: given_back.into_iter().collect(),
+                ..Owned::default()
+            }
+        });
+        let closes: Party = Box::new(move |process| {
+            let mut read = Vec::new();
+            while from.channel.core.lock().is_at_rest() {
+                thread::yield_now();
+            }
+            from.close(process);
+            while let Ok(item) = from.read(process) {
+                read.push(item);
+            }
+            Owned {
+                read,
+                ..Owned::default()
+            }
+        });
+        let all = run(vec![(writes, false), (closes, false)]);
+        assert_eq!(
+            (&all[1].read[..], &all[0].given_back[..]),
+            (&[1][..], &[2][..])
+        );
+    });
+}
