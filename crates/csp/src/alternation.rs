@@ -70,26 +70,27 @@ pub struct Alternation<'a> {
 }
 
 /// A guard that reads.
+// Invariant in `T`, as is `WriteGuard`: it stands for a place that items of this very type are put into and taken out of.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
-    party: usize,
-    item: PhantomData<fn() -> T>,
+    alternation: u64,
+    item: PhantomData<fn(T) -> T>,
 }
 
 /// A guard that writes.
 #[derive(Debug)]
 pub struct WriteGuard<T> {
     index: usize,
-    party: usize,
-    item: PhantomData<fn(T)>,
+    alternation: u64,
+    item: PhantomData<fn(T) -> T>,
 }
 
 /// The guard that was chosen; equal to what [`Alternation::read`] or [`Alternation::write`] returned for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     index: usize,
-    party: usize,
+    alternation: u64,
 }
 
 impl Chosen {
@@ -127,14 +128,16 @@ macro_rules! guard {
 
         impl<T> PartialEq<$guard<T>> for Chosen {
             fn eq(&self, guard: &$guard<T>) -> bool {
-                (self.index, self.party) == (guard.index, guard.party)
+                (self.index, self.alternation) == (guard.index, guard.alternation)
             }
         }
 
-        impl<T> AsGuard for $guard<T> {
+        impl<T> AsGuard for $guard<T> {}
+
+        impl<T> sealed::AsGuard for $guard<T> {
             fn index_in(&self, alternation: &Alternation<'_>) -> usize {
                 assert!(
-                    self.party == alternation.identity(),
+                    self.alternation == alternation.party.number,
                     "a guard of another alternation was used; each has guards of its own"
                 );
                 self.index
@@ -146,10 +149,15 @@ guard!(ReadGuard);
 guard!(WriteGuard);
 
 /// A guard of an alternation: [`ReadGuard`] or [`WriteGuard`].
-pub trait AsGuard {
-    #[doc(hidden)]
-    fn index_in(&self, alternation: &Alternation<'_>) -> usize;
+pub trait AsGuard: sealed::AsGuard {}
+
+mod sealed {
+    pub trait AsGuard {
+        /// Its place in this alternation, which has to be its own.
+        fn index_in(&self, alternation: &super::Alternation<'_>) -> usize;
+    }
 }
+use sealed::AsGuard as _;
 
 /// What an alternation meets at one of its channels.
 enum Attempt {
@@ -187,18 +195,23 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
         match self.side {
             Side::Reader => {
                 state.last_reader = Some(process);
-                match state.read() {
+                let read = state.read();
+                let is_ready = match read {
+                    Read::Done(..) => state.may_be_read(),
+                    Read::Nobody => false,
+                    Read::Ended(_) => true,
+                };
+                if !is_ready {
+                    self.guard.clear_ready();
+                }
+                // Before an item that nobody has taken out of the guard is dropped.
+                drop(state);
+                match read {
                     Read::Done(read, woken) => {
                         *parcel = Some(read);
-                        if !state.may_be_read() {
-                            self.guard.clear_ready();
-                        }
                         Attempt::Done(woken)
                     }
-                    Read::Nobody => {
-                        self.guard.clear_ready();
-                        Attempt::Nothing
-                    }
+                    Read::Nobody => Attempt::Nothing,
                     Read::Ended(ended) => Attempt::Ended(ended),
                 }
             }
@@ -293,10 +306,6 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    fn identity(&self) -> usize {
-        Arc::as_ptr(&self.party) as usize
-    }
-
     /// Lists a channel to read from.
     pub fn read<T: Item + 'a, E, R: Reach>(
         &mut self,
@@ -304,7 +313,7 @@ impl<'a> Alternation<'a> {
     ) -> ReadGuard<T> {
         ReadGuard {
             index: self.list(&reader.channel, Side::Reader),
-            party: self.identity(),
+            alternation: self.party.number,
             item: PhantomData,
         }
     }
@@ -316,7 +325,7 @@ impl<'a> Alternation<'a> {
     ) -> WriteGuard<T> {
         WriteGuard {
             index: self.list(&writer.channel, Side::Writer),
-            party: self.identity(),
+            alternation: self.party.number,
             item: PhantomData,
         }
     }
@@ -439,8 +448,9 @@ impl<'a> Alternation<'a> {
     /// The guard number `index`, which reads or writes `T`s.
     fn guard_of<T: 'a>(&self, index: usize) -> &Guard<T> {
         let guard = self.guards[index].guard().cast::<Guard<T>>();
-        // SAFETY: only `read` and `write` make tokens, with the type of the channel that they list at that index, and a
-        // token is used with its own alternation alone: `index_in` has seen to it. The guard lives as long as it is listed.
+        // SAFETY: only `read` and `write` make tokens, with the type of the channel that they list at that index. It is that
+        // type to the lifetime, as tokens are invariant. A token is used with its own alternation alone: `index_in` has
+        // compared their numbers, which are used once. The guard lives as long as it is listed.
         unsafe { guard.as_ref() }
     }
 
@@ -448,7 +458,8 @@ impl<'a> Alternation<'a> {
     ///
     /// # Errors
     ///
-    /// [`GuardEnded`] if the channel of an enabled guard has ended. Go on without it, by [`when`](Self::when), or end.
+    /// [`GuardEnded`] if the channel of an enabled guard has ended. Go on without it, by [`when`](Self::when), or end. In a
+    /// destructor while the run is being cancelled it does not wait, and says that the first enabled guard is closed.
     ///
     /// # Panics
     ///
@@ -498,6 +509,12 @@ impl<'a> Alternation<'a> {
             *state ^= *state << 17;
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
+        if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
+            // An alternation that waits at the other side tells those who wait too, which this one may never do for long.
+            for ready in &self.ready {
+                ready.store(!0, Ordering::Relaxed);
+            }
+        }
         loop {
             if let Some(result) = self.look(process) {
                 return result.map(Some);
@@ -506,14 +523,26 @@ impl<'a> Alternation<'a> {
                 process.glance();
                 return Ok(None);
             }
-            if let Some(index) = self.wait(process, patience) {
-                return Ok(Some(self.chosen(index)));
+            match self.wait(process, patience) {
+                Waited::Poked => {}
+                Waited::Claimed(index) => return Ok(Some(self.id(index))),
+                Waited::InVain => {
+                    return match (self.look(process), patience) {
+                        (Some(result), _) => result.map(Some),
+                        (None, Patience::Until(_)) => Ok(None),
+                        (None, _) => Err(self.cancelled()),
+                    };
+                }
             }
-            if let Patience::Until(deadline) = patience
-                && process.now() >= deadline
-            {
-                return self.look(process).transpose();
-            }
+        }
+    }
+
+    /// What a selection ends with that cannot wait, because the run is being cancelled.
+    fn cancelled(&self) -> GuardEnded {
+        let first = (0..self.guards.len()).find(|index| self.is_enabled(*index));
+        GuardEnded {
+            guard: self.id(first.expect("a selection that waits has an enabled guard")),
+            ended: Ended::Closed,
         }
     }
 
@@ -549,17 +578,17 @@ impl<'a> Alternation<'a> {
         while result.is_none() {
             let index = self.candidate()?;
             let guard = &self.guards[index];
-            process.perform(
+            process.look(
                 &guard.waiting(),
                 &mut || match guard.attempt(process.number()) {
                     Attempt::Done(woken) => {
                         result = Some(Ok(index));
-                        woken
+                        Some(woken)
                     }
-                    Attempt::Nothing => Woken::Nobody,
+                    Attempt::Nothing => None,
                     Attempt::Ended(ended) => {
                         result = Some(Err((index, ended)));
-                        Woken::Nobody
+                        None
                     }
                 },
             );
@@ -580,7 +609,7 @@ impl<'a> Alternation<'a> {
     fn id(&self, index: usize) -> Chosen {
         Chosen {
             index,
-            party: self.identity(),
+            alternation: self.party.number,
         }
     }
 
@@ -599,9 +628,9 @@ impl<'a> Alternation<'a> {
         self.id(index)
     }
 
-    /// Waits until a guard may be ready. Returns the guard that the other side has carried out, if it did.
+    /// Waits until a guard may be ready, or the other side has carried one out.
     #[track_caller]
-    fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Option<usize> {
+    fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
         let is_open = |word: usize| self.conditions[word] & self.supplied[word] != 0;
         assert!(
             (0..self.ready.len()).any(is_open) || matches!(patience, Patience::Until(_)),
@@ -610,50 +639,77 @@ impl<'a> Alternation<'a> {
             process.name(),
             self.guards.len()
         );
-        let waits = WaitingParty(&self.party);
-        let mut has_found = false;
+        let mut goes_on = false;
+        let in_wait = InWait(self);
+        let this = &*in_wait.0;
+        let enabled = || (0..this.guards.len()).filter(|index| this.is_enabled(*index));
         process.announce(&mut || {
             let mut woken = Woken::Nobody;
-            self.party.wait(process.waker());
-            has_found = self.candidate().is_some();
-            if !has_found && self.party.is_opposed() {
-                let mut enabled = (0..self.guards.len()).filter(|index| self.is_enabled(*index));
-                if let Some(index) = enabled.find(|index| self.guards[*index].meets(&mut woken)) {
-                    self.ready[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
-                    has_found = true;
-                }
+            this.party.wait(process.waker());
+            goes_on = this.candidate().is_some();
+            if !goes_on
+                && this.party.is_opposed()
+                && let Some(index) = enabled().find(|index| this.guards[*index].meets(&mut woken))
+            {
+                this.ready[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
+                goes_on = true;
             }
             woken
         });
-        if !has_found {
+        if !goes_on {
             let list = |tell: &mut dyn FnMut(Waiting<'_>)| {
-                for index in (0..self.guards.len()).filter(|index| self.is_enabled(*index)) {
-                    tell(self.guards[index].waiting());
+                for index in enabled() {
+                    tell(this.guards[index].waiting());
                 }
             };
             let why = Waiting::Alternation(&list);
-            let mut ready = || self.party.outcome() != Outcome::Waiting;
-            match patience {
+            let mut ready = || this.party.outcome() != Outcome::Waiting;
+            goes_on = match patience {
                 Patience::Until(deadline) => {
                     process.wait_until_deadline(&why, deadline, &mut ready)
                 }
                 _ => process.wait_until(&why, &mut ready),
             };
         }
-        std::mem::forget(waits);
-        match self.party.stop_waiting() {
-            Outcome::Claimed(index) => Some(index),
-            _ => None,
+        match in_wait.end() {
+            Outcome::Claimed(index) => Waited::Claimed(index),
+            Outcome::Waiting if !goes_on => Waited::InVain,
+            _ => Waited::Poked,
         }
     }
 }
 
-/// An alternation waits as long as this lives; in the frame of the call that waits, which it leaves active.
-struct WaitingParty<'a>(&'a Party);
+/// How a wait ended.
+enum Waited {
+    /// A guard may be ready.
+    Poked,
+    /// The other side has carried this guard out.
+    Claimed(usize),
+    /// The deadline came, or the run is being cancelled and this is a destructor.
+    InVain,
+}
 
-impl Drop for WaitingParty<'_> {
+/// An alternation waits as long as this lives, in the frame of the call that waits: when that returns or unwinds, the
+/// alternation is active again, and knows what was done with its guards.
+struct InWait<'b, 'a>(&'b mut Alternation<'a>);
+
+impl InWait<'_, '_> {
+    fn end(self) -> Outcome {
+        std::mem::ManuallyDrop::new(self).stop()
+    }
+
+    fn stop(&mut self) -> Outcome {
+        let outcome = self.0.party.stop_waiting();
+        if let Outcome::Claimed(index) = outcome {
+            self.0.chosen(index);
+        }
+        outcome
+    }
+}
+
+impl Drop for InWait<'_, '_> {
     fn drop(&mut self) {
-        self.0.stop_waiting();
+        self.stop();
     }
 }
 

@@ -222,7 +222,8 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 
 /// The end of a channel that items are written to.
 ///
-/// Dropping the last one closes the channel.
+/// Dropping the last one closes the channel. While the network runs its ends are to be dropped by its processes: an OS thread
+/// that runs none of them tells nobody.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
     kind: PhantomData<fn() -> E>,
@@ -230,7 +231,8 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 
 /// The end of a channel that items are read from.
 ///
-/// Dropping the last one closes the channel.
+/// Dropping the last one closes the channel, as that of a [`Writer`]. Items that nobody has read are dropped with the
+/// channel, unless a writer [poisons](Writer::poison) it and gets them back.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
     kind: PhantomData<fn() -> E>,
@@ -463,7 +465,7 @@ macro_rules! end {
         impl<T, E, R: Reach> Drop for $end<T, E, R> {
             fn drop(&mut self) {
                 held::dropped(&*self.channel, $side);
-                pending::wake_later(self.channel.core.drop_end($side));
+                pending::wake(self.channel.core.drop_end($side));
             }
         }
 

@@ -14,7 +14,6 @@
 //! Readers wait only while the buffer is empty, writers only while it is full. Whoever waits, and every item that becomes
 //! ready, is made known to the alternations on the other side.
 
-use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::ptr;
 
@@ -26,7 +25,7 @@ use crate::pending;
 use crate::place::Place;
 use crate::process::{Process, Waiting};
 use crate::ring::{Buffer, Ring};
-use crate::sync::{Arc, AtomicU32, Ordering};
+use crate::sync::{Arc, AtomicU32, Ordering, UnsafeCell};
 use crate::waker::{Waker, Woken};
 
 /// A channel.
@@ -95,7 +94,8 @@ const SERVED: u32 = 2;
 const POISONED: u32 = 3;
 const CLOSED: u32 = 4;
 
-/// The place of a process that may have to wait at a channel; in the frame of the call.
+/// The place of a process that may have to wait at a channel: a variable of the call that waits, and nothing else's part, so
+/// that there is no exclusive reference to it while others access it.
 // Whoever serves it writes the item and the outcome, which should be one cache line.
 #[repr(align(64))]
 struct Node<T> {
@@ -150,11 +150,11 @@ impl<T> Queue<T> {
         // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects; nodes
         // in the queue are in their places. Nobody else knows this node yet.
         unsafe {
-            *node.waker.get() = Some(waker);
-            *node.parcel.get() = parcel;
-            *node.previous.get() = self.last;
+            node.waker.with_mut(|place| *place = Some(waker));
+            node.parcel.with_mut(|place| *place = parcel);
+            node.previous.with_mut(|place| *place = self.last);
             match self.last.as_ref() {
-                Some(last) => *last.next.get() = node,
+                Some(last) => last.next.with_mut(|place| *place = node),
                 None => self.first = node,
             }
         }
@@ -168,13 +168,14 @@ impl<T> Queue<T> {
     unsafe fn remove(&mut self, node: &Node<T>) {
         // SAFETY: as in `push`.
         unsafe {
-            let (previous, next) = (*node.previous.get(), *node.next.get());
+            let previous = node.previous.with_mut(|place| *place);
+            let next = node.next.with_mut(|place| *place);
             match previous.as_ref() {
-                Some(previous) => *previous.next.get() = next,
+                Some(previous) => previous.next.with_mut(|place| *place = next),
                 None => self.first = next,
             }
             match next.as_ref() {
-                Some(next) => *next.previous.get() = previous,
+                Some(next) => next.previous.with_mut(|place| *place = previous),
                 None => self.last = previous,
             }
         }
@@ -194,9 +195,11 @@ impl<T> Queue<T> {
         // SAFETY: it is the first of the queue.
         unsafe { self.remove(node) };
         // SAFETY: see above.
-        let result = exchange(unsafe { &mut *node.parcel.get() });
+        let result = node
+            .parcel
+            .with_mut(|place| exchange(unsafe { &mut *place }));
         // SAFETY: see above.
-        let waker = unsafe { *node.waker.get() };
+        let waker = node.waker.with_mut(|place| unsafe { *place });
         let waker = waker.expect("a process says whom to wake before it waits");
         node.outcome.store(outcome, Ordering::Release);
         Some((result, waker))
@@ -231,8 +234,9 @@ impl<T> State<T> {
             let ((), waker) = served.expect("the queue is not empty");
             return Written::Done(Woken::One(waker));
         }
-        // An alternation that has been told of what is in the buffer may not have looked yet: no item overtakes another.
-        let is_next = self.read_guards.is_empty() || self.buffer.len() == 0;
+        // An alternation may have begun to wait, and not have looked again: what came before this item goes first.
+        let is_next =
+            self.read_guards.is_empty() || (self.buffer.is_empty() && self.writers.is_empty());
         for guard in self.read_guards.iter().filter(|_| is_next) {
             parcel = match guard.give(parcel) {
                 Ok(waker) => return Written::Done(Woken::One(waker)),
@@ -253,15 +257,19 @@ impl<T> State<T> {
     pub(crate) fn read(&mut self) -> Read<T> {
         if let Some(parcel) = self.buffer.pop_front() {
             let mut woken = Woken::Nobody;
-            // Before the writer goes on, who may then use a ring without the lock.
-            let accept = |next: &mut _| self.buffer.push_back(parcel_of(next));
-            if let Some(((), waker)) = self.writers.serve(SERVED, accept) {
-                woken.add(waker);
-            } else if let Some((next, waker)) = self.write_guards.iter().find_map(|g| g.take()) {
-                self.buffer.push_back(next);
-                woken.add(waker);
-            } else if self.ended.is_none() {
-                Self::mark_ready(&self.write_guards, &mut woken);
+            // A closed channel accepts nothing, not even from an alternation that has not looked since then.
+            if self.ended.is_none() {
+                // Before the writer goes on, who may then use a ring without the lock.
+                let accept = |next: &mut _| self.buffer.push_back(parcel_of(next));
+                if let Some(((), waker)) = self.writers.serve(SERVED, accept) {
+                    woken.add(waker);
+                } else if let Some((next, waker)) = self.write_guards.iter().find_map(|g| g.take())
+                {
+                    self.buffer.push_back(next);
+                    woken.add(waker);
+                } else {
+                    Self::mark_ready(&self.write_guards, &mut woken);
+                }
             }
             return Read::Done(parcel, woken);
         }
@@ -277,7 +285,7 @@ impl<T> State<T> {
     /// Whether a reader may find something, if only that the channel has ended.
     pub(crate) fn may_be_read(&self) -> bool {
         let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
-        has_writers || self.buffer.len() > 0 || self.ended.is_some()
+        has_writers || !self.buffer.is_empty() || self.ended.is_some()
     }
 
     /// A process writes, whatever the channel is like, or begins to wait at `node`. If the channel has ended, the item is
@@ -350,7 +358,19 @@ impl<T> State<T> {
         if let Some(served) = self.writers.serve(SERVED, parcel_of) {
             return Some(served);
         }
+        // As in `write`: readers that came before go first.
+        if !self.readers.is_empty() {
+            return None;
+        }
         self.write_guards.iter().find_map(|guard| guard.take())
+    }
+
+    /// Whether nothing is there that an alternation could find, other than another alternation.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.ended.is_none()
+            && self.buffer.is_empty()
+            && self.readers.is_empty()
+            && self.writers.is_empty()
     }
 
     /// Everybody who waits goes on with `ended`, and later operations do. What is in the buffer stays.
@@ -451,7 +471,7 @@ impl<T, L: Lock> std::ops::Deref for Locked<'_, T, L> {
     #[inline]
     fn deref(&self) -> &State<T> {
         // SAFETY: this has the lock.
-        unsafe { &*self.0.state.get() }
+        self.0.state.with_mut(|state| unsafe { &*state })
     }
 }
 
@@ -459,7 +479,7 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
     #[inline]
     fn deref_mut(&mut self) -> &mut State<T> {
         // SAFETY: this has the lock.
-        unsafe { &mut *self.0.state.get() }
+        self.0.state.with_mut(|state| unsafe { &mut *state })
     }
 }
 
@@ -468,7 +488,7 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
 struct InFrame<'a, T, L: Lock> {
     core: &'a Core<T, L>,
     side: Side,
-    node: Node<T>,
+    node: &'a Node<T>,
 }
 
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
@@ -479,7 +499,7 @@ impl<T, L: Lock> Drop for InFrame<'_, T, L> {
             let mut state = self.core.lock();
             if !self.node.is_served() {
                 // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
-                unsafe { state.queue(self.side).remove(&self.node) };
+                unsafe { state.queue(self.side).remove(self.node) };
             }
         }
     }
@@ -494,13 +514,13 @@ impl<T, L: Lock> InFrame<'_, T, L> {
         process: &Process<'_, P>,
         why: &Waiting<'_>,
     ) -> (Option<Parcel<T>>, Option<Ended>) {
-        let was_served = process.wait_until(why, &mut || self.node.is_served());
-        if !was_served && !self.node.is_served() {
-            // In a destructor, because the run was cancelled: what was to be written stays with the channel's node.
+        process.wait_until(why, &mut || self.node.is_served());
+        if !self.node.is_served() {
+            // In a destructor, because the run was cancelled: what was to be written is given back.
             let mut state = self.core.lock();
             if !self.node.is_served() {
                 // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
-                unsafe { state.queue(self.side).remove(&self.node) };
+                unsafe { state.queue(self.side).remove(self.node) };
                 self.node.outcome.store(CLOSED, Ordering::Relaxed);
             }
         }
@@ -510,7 +530,11 @@ impl<T, L: Lock> InFrame<'_, T, L> {
             _ => None,
         };
         // SAFETY: it was served, or removed.
-        (unsafe { (*self.node.parcel.get()).take() }, ended)
+        let parcel = self
+            .node
+            .parcel
+            .with_mut(|place| unsafe { (*place).take() });
+        (parcel, ended)
     }
 }
 
@@ -566,7 +590,8 @@ impl<T, L: Lock> Core<T, L> {
     ) -> Result<(), (Parcel<T>, Ended)> {
         let mut parcel = Some(parcel);
         let mut refused = None;
-        let frame = self.frame(Side::Writer);
+        let node = Node::new();
+        let frame = self.frame(Side::Writer, &node);
         process.perform(why, &mut || {
             let mut state = self.lock();
             state.last_writer = Some(process.number());
@@ -576,23 +601,19 @@ impl<T, L: Lock> Core<T, L> {
                     return Woken::One(waker);
                 }
                 // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                unsafe {
-                    state
-                        .writers
-                        .push(&frame.node, process.waker(), parcel.take())
-                };
+                unsafe { state.writers.push(&node, process.waker(), parcel.take()) };
                 return Woken::Nobody;
             }
             let brought = parcel.take().expect("a step is performed once");
             // SAFETY: as above.
-            let (woken, given_back) = unsafe { state.write_or_wait(&frame.node, process, brought) };
+            let (woken, given_back) = unsafe { state.write_or_wait(&node, process, brought) };
             refused = given_back;
             woken
         });
         if let Some(refused) = refused {
             return Err(refused);
         }
-        if frame.node.outcome.load(Ordering::Relaxed) == IDLE {
+        if node.outcome.load(Ordering::Relaxed) == IDLE {
             return Ok(());
         }
         match frame.wait(process, why) {
@@ -611,7 +632,8 @@ impl<T, L: Lock> Core<T, L> {
         why: &Waiting<'_>,
     ) -> Result<Parcel<T>, Ended> {
         let mut found = None;
-        let frame = self.frame(Side::Reader);
+        let node = Node::new();
+        let frame = self.frame(Side::Reader, &node);
         process.perform(why, &mut || {
             let mut state = self.lock();
             state.last_reader = Some(process.number());
@@ -621,11 +643,11 @@ impl<T, L: Lock> Core<T, L> {
                     return Woken::One(waker);
                 }
                 // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                unsafe { state.readers.push(&frame.node, process.waker(), None) };
+                unsafe { state.readers.push(&node, process.waker(), None) };
                 return Woken::Nobody;
             }
             // SAFETY: as above.
-            let (woken, what) = unsafe { state.read_or_wait(&frame.node, process) };
+            let (woken, what) = unsafe { state.read_or_wait(&node, process) };
             found = what;
             woken
         });
@@ -637,11 +659,11 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     #[inline]
-    fn frame(&self, side: Side) -> InFrame<'_, T, L> {
+    fn frame<'a>(&'a self, side: Side, node: &'a Node<T>) -> InFrame<'a, T, L> {
         InFrame {
             core: self,
             side,
-            node: Node::new(),
+            node,
         }
     }
 
@@ -695,9 +717,14 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     /// For an alternation that is about to wait with a guard at this channel: if one on the other side waits too, one of
-    /// the two has to look again. Says whether it is the caller; otherwise the other one is told.
+    /// the two has to look again. Says whether it is the caller; otherwise the other one is told. One that does not wait
+    /// looks here in turn before it does.
     pub(crate) fn meets(&self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         let mut state = self.lock();
+        if !state.is_at_rest() {
+            // Both know of it already, and look.
+            return false;
+        }
         for other in state.guards(side.other()).iter() {
             if !other.is_of_same_party(guard) && other.is_waiting() {
                 if guard.takes(other) {

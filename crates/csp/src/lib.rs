@@ -29,6 +29,8 @@ mod ends;
 mod held;
 mod item;
 mod lock;
+#[cfg(all(test, loom))]
+mod models;
 mod named;
 mod network;
 mod parcel;

@@ -2,10 +2,6 @@
 
 use std::cell::Cell;
 
-use crossbeam_utils::Backoff;
-
-use crate::sync::{AtomicBool, Ordering};
-
 /// A lock that is held for some tens of instructions, never across a wait.
 pub trait Lock: Default {
     /// Whether it is for several processors.
@@ -14,42 +10,11 @@ pub trait Lock: Default {
     fn unlock(&self);
 }
 
-/// For processes that may run at the same time.
-#[derive(Debug, Default)]
-pub struct Spin(AtomicBool);
+#[cfg(not(loom))]
+pub(crate) use self::spin::Spin;
 
-impl Lock for Spin {
-    const IS_SHARED: bool = true;
-
-    #[inline]
-    fn lock(&self) {
-        if self.0.swap(true, Ordering::Acquire) {
-            self.lock_slowly();
-        }
-    }
-
-    #[inline]
-    fn unlock(&self) {
-        self.0.store(false, Ordering::Release);
-    }
-}
-
-impl Spin {
-    #[cold]
-    fn lock_slowly(&self) {
-        // Who holds the lock may have lost its CPU: then the backoff gives this one away.
-        let backoff = Backoff::new();
-        while self.0.swap(true, Ordering::Acquire) {
-            while self.0.load(Ordering::Relaxed) {
-                #[cfg(not(loom))]
-                backoff.snooze();
-                #[cfg(loom)]
-                loom::thread::yield_now();
-            }
-        }
-        let _ = &backoff;
-    }
-}
+#[cfg(loom)]
+pub(crate) use self::modelled::Spin;
 
 /// For processes of one SPE, which take turns: it only sees to it that nobody breaks that rule.
 #[derive(Debug, Default)]
@@ -66,5 +31,86 @@ impl Lock for Turns {
     #[inline]
     fn unlock(&self) {
         self.0.set(false);
+    }
+}
+
+#[cfg(not(loom))]
+mod spin {
+    use super::Lock;
+    use crate::sync::{AtomicBool, Backoff, Ordering};
+
+    /// For processes that may run at the same time.
+    #[derive(Debug, Default)]
+    pub struct Spin(AtomicBool);
+
+    impl Lock for Spin {
+        const IS_SHARED: bool = true;
+
+        #[inline]
+        fn lock(&self) {
+            if self.0.swap(true, Ordering::Acquire) {
+                self.lock_slowly();
+            }
+        }
+
+        #[inline]
+        fn unlock(&self) {
+            self.0.store(false, Ordering::Release);
+        }
+    }
+
+    impl Spin {
+        #[cold]
+        fn lock_slowly(&self) {
+            // Who holds the lock may have lost its CPU: then the backoff gives this one away.
+            let backoff = Backoff::new();
+            while self.0.swap(true, Ordering::Acquire) {
+                while self.0.load(Ordering::Relaxed) {
+                    backoff.snooze();
+                }
+            }
+        }
+    }
+}
+
+/// Stands for the spinning lock in models: loom does not come to an end with two who spin.
+#[cfg(loom)]
+mod modelled {
+    use std::cell::UnsafeCell;
+    use std::mem::transmute;
+
+    use loom::sync::{Mutex, MutexGuard};
+
+    use super::Lock;
+
+    #[derive(Default)]
+    pub struct Spin {
+        /// Before the mutex, which it borrows.
+        guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
+        mutex: Box<Mutex<()>>,
+    }
+
+    // SAFETY: the guard is accessed by who has the mutex.
+    unsafe impl Sync for Spin {}
+    // SAFETY: as above; loom's threads are one OS thread.
+    unsafe impl Send for Spin {}
+
+    impl Lock for Spin {
+        const IS_SHARED: bool = true;
+
+        fn lock(&self) {
+            let guard = self.mutex.lock().unwrap();
+            // SAFETY: the mutex stays where it is for as long as the guard, and this has it.
+            unsafe {
+                *self.guard.get() = Some(transmute::<MutexGuard<'_, ()>, MutexGuard<'static, ()>>(
+                    guard,
+                ))
+            };
+        }
+
+        fn unlock(&self) {
+            // SAFETY: this has the mutex.
+            drop(unsafe { (*self.guard.get()).take() });
+        }
     }
 }

@@ -22,12 +22,14 @@ use crate::deadlock::Deadlock;
 use crate::end::Ended;
 use crate::held;
 use crate::named::NamedError;
+use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
 use crate::shared::{Failure, Shared};
 use crate::transport::{
     Carrier, EndOfProgram, Exchange, NoRoomForItem, PpeCarrier, SpeCarrier, Traffic, Transport,
 };
+use crate::waker::Waker;
 
 /// The processes of one SPE, before they start.
 ///
@@ -135,6 +137,18 @@ impl<'env, S: Spe> Group<'env, S> {
 /// Done when a process has ended, however it did.
 struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
+/// Runs the program of a processor. Ends that it drops wake who waits.
+fn run_program<R>(place: &impl Place, shared: &Shared, program: impl FnOnce() -> R) -> R {
+    let wake = |waker: Waker| {
+        // That an end is gone needs no message: see the transport.
+        if let Some(exchange) = shared.exchange.get() {
+            exchange.arrive(waker.process);
+        }
+        place.wake(waker.sleeper);
+    };
+    pending::with_wakes(shared.network, &wake, program)
+}
+
 impl<P: Place> Drop for Ending<'_, '_, P> {
     fn drop(&mut self) {
         let process = self.0;
@@ -144,8 +158,6 @@ impl<P: Place> Drop for Ending<'_, '_, P> {
             shared.waits.had(process.number(), held);
         }
         shared.names.creator_ended(process.number());
-        // Those who waited for what it dropped go on, also if it panicked.
-        process.wake_those_of_dropped_ends();
         process.end();
     }
 }
@@ -362,19 +374,21 @@ impl<'env, M: Machine> Network<'env, M> {
             for (at, bodies) in programs {
                 let end = EndOfProgram(exchange);
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
-                    let mut group = Group {
-                        processes: Vec::new(),
-                    };
-                    for body in bodies {
-                        body(&mut group);
-                    }
-                    group.run(spe, state, end);
+                    run_program(spe, state, || {
+                        let mut group = Group {
+                            processes: Vec::new(),
+                        };
+                        for body in bodies {
+                            body(&mut group);
+                        }
+                        group.run(spe, state, end);
+                    });
                 }));
             }
             let place = PpePlace(core);
             let by = carrier.as_ref().map(|carrier| carrier as &dyn Carrier);
             let end = EndOfProgram(exchange);
-            let result = run_process(&place, MAIN, main, state, by);
+            let result = run_program(&place, state, || run_process(&place, MAIN, main, state, by));
             drop(end);
             if let Some(carrier) = carrier {
                 carrier.serve_to_the_end();

@@ -14,10 +14,8 @@
 //! state has a number that changes with each wait: so a guard that was looked at before the exchange has not changed
 //! when it succeeds. Nobody waits for a lock, or for a party, while a party is taken.
 
-use std::cell::UnsafeCell;
-
 use crate::parcel::Parcel;
-use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, spin};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
 use crate::waker::Waker;
 
 const TAG_BITS: u32 = 3;
@@ -34,6 +32,8 @@ const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
 /// The state of an alternation.
 pub(crate) struct Party {
+    /// Of all alternations that there were in this program. An address could be that of another one later.
+    pub number: u64,
     /// The number of the wait, the guard that was claimed, and what the alternation is doing.
     state: AtomicU64,
     /// Belongs to the alternation while it is active, to who has taken it while it is taken.
@@ -68,7 +68,9 @@ struct Taken<'a> {
 
 impl Party {
     pub(crate) fn new() -> Self {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             state: AtomicU64::new(ACTIVE),
             waker: UnsafeCell::new(None),
             is_opposed: AtomicBool::new(false),
@@ -83,7 +85,7 @@ impl Party {
     /// Begins to wait: from here on it may be taken.
     pub(crate) fn wait(&self, waker: Waker) {
         // SAFETY: it is active, and this is the alternation.
-        unsafe { *self.waker.get() = Some(waker) };
+        self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
         // In one order with the bits that say which guards are ready: either this alternation sees a bit when it looks
         // after this, or who sets the bit sees it waiting.
@@ -104,12 +106,13 @@ impl Party {
 
     /// Becomes active again, whatever has become of the wait: `Waiting` if nothing has.
     pub(crate) fn stop_waiting(&self) -> Outcome {
+        let backoff = Backoff::new();
         loop {
             let state = self.state.load(Ordering::Acquire);
             let wait = state >> WAIT_SHIFT;
             let outcome = match state & TAG_MASK {
                 TAKEN => {
-                    spin();
+                    backoff.snooze();
                     continue;
                 }
                 CLAIMED => Outcome::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
@@ -146,7 +149,7 @@ impl Taken<'_> {
     /// Lets the alternation go on. Returns whom to wake.
     fn end(self, guard: u64, tag: u64) -> Waker {
         // SAFETY: it is taken, by this.
-        let waker = unsafe { *self.party.waker.get() };
+        let waker = self.party.waker.with_mut(|place| unsafe { *place });
         self.party.state.store(
             self.wait << WAIT_SHIFT | guard << TAG_BITS | tag,
             Ordering::Release,
@@ -199,13 +202,14 @@ impl<T> Guard<T> {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Says that the guard may be ready, so that the alternation looks. Returns whom to wake for it.
+    /// Says that the guard may be ready, so that the alternation looks: takes it out of its wait, if it waits for this
+    /// guard. Returns whom to wake then.
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
         // The bit changes under the channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
-        let wait = self.party.present_wait()?;
+        let wait = self.open_wait()?;
         Some(self.party.take(wait)?.end(0, POKED))
     }
 
@@ -231,7 +235,8 @@ impl<T> Guard<T> {
             return Err(parcel);
         };
         // SAFETY: it is taken.
-        unsafe { *self.parcel.get() = Some(parcel) };
+        self.parcel
+            .with_mut(|place| unsafe { *place = Some(parcel) });
         Ok(taken.end(self.index as u64, CLAIMED))
     }
 
@@ -239,7 +244,7 @@ impl<T> Guard<T> {
     pub(crate) fn take(&self) -> Option<(Parcel<T>, Waker)> {
         let taken = self.party.take(self.open_wait()?)?;
         // SAFETY: it is taken.
-        let parcel = unsafe { (*self.parcel.get()).take() };
+        let parcel = self.parcel.with_mut(|place| unsafe { (*place).take() });
         let waker = taken.end(self.index as u64, CLAIMED);
         Some((
             parcel.expect("a guard that writes is enabled with a parcel"),
@@ -249,7 +254,7 @@ impl<T> Guard<T> {
 
     /// Which of two alternations takes the other when both wait: one rule for both, or each could take the other.
     pub(crate) fn takes(&self, other: &Self) -> bool {
-        Arc::as_ptr(&self.party) > Arc::as_ptr(&other.party)
+        self.party.number > other.party.number
     }
 
     /// Whether the two belong to one alternation, which cannot communicate with itself.
@@ -262,8 +267,12 @@ impl<T> Guard<T> {
     /// # Safety
     ///
     /// The caller is the alternation, and active.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the caller sees to it that there is one at a time"
+    )]
     pub(crate) unsafe fn parcel(&self) -> &mut Option<Parcel<T>> {
         // SAFETY: as the caller says.
-        unsafe { &mut *self.parcel.get() }
+        self.parcel.with_mut(|place| unsafe { &mut *place })
     }
 }

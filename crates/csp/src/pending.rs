@@ -1,39 +1,57 @@
-//! Whom dropped ends have to wake.
+//! Whom dropped ends have to wake, and through whom.
 //!
-//! An end can be dropped anywhere, in a destructor that has no process at hand. Who has to be woken for it is kept for the
-//! OS thread, until the next process there that performs a step, or ends.
+//! An end can be dropped anywhere, in a destructor that has no process at hand. So who runs processes on an OS thread says
+//! how somebody is woken from there. An end that is dropped on an OS thread which runs nothing of the network wakes nobody.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use crate::waker::{Waker, Woken};
 
+type Wake<'a> = dyn Fn(Waker) + 'a;
+
 thread_local! {
-    static ANY: Cell<bool> = const { Cell::new(false) };
-    static WAKERS: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
+    /// For each program of a network that runs here, the network and how to wake its processes.
+    static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Has the next process of this OS thread wake these.
-pub(crate) fn wake_later(woken: Woken) {
+/// Runs a program of a network. Ends that are dropped on this OS thread meanwhile, by any program, wake through `wake`.
+pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
+    struct Leaves(*const Wake<'static>);
+    impl Drop for Leaves {
+        fn drop(&mut self) {
+            HERE.with_borrow_mut(|here| here.retain(|(_, wake)| !std::ptr::addr_eq(*wake, self.0)));
+        }
+    }
+    // SAFETY: only the lifetime changes, and the pointer is forgotten before this returns or unwinds.
+    let wake = unsafe { std::mem::transmute::<*const Wake<'_>, *const Wake<'static>>(wake) };
+    HERE.with_borrow_mut(|here| here.push((network, wake)));
+    let _leaves = Leaves(wake);
+    program()
+}
+
+/// Wakes those that a dropped end gave a reason to go on.
+pub(crate) fn wake(woken: Woken) {
     woken.for_each(|waker| {
-        ANY.set(true);
-        WAKERS.with_borrow_mut(|wakers| wakers.push(waker));
+        let wake = HERE.try_with(|here| {
+            let here = here.borrow();
+            let of_network = here
+                .iter()
+                .rev()
+                .find(|(network, _)| *network == waker.network);
+            of_network.map(|(_, wake)| *wake)
+        });
+        if let Ok(Some(wake)) = wake {
+            // SAFETY: the call of `with_wakes` that it was given to has not returned, as it is still listed.
+            unsafe { (*wake)(waker) };
+        }
     });
-}
-
-/// Whether there are any.
-#[inline(always)]
-pub(crate) fn any() -> bool {
-    ANY.get()
-}
-
-/// Takes those that are to be woken.
-pub(crate) fn take() -> Vec<Waker> {
-    ANY.set(false);
-    WAKERS.take()
 }
 
 /// A number that no other OS thread has as long as this one lives; not 0.
 #[inline(always)]
 pub(crate) fn os_thread() -> usize {
-    ANY.with(|any| std::ptr::from_ref(any).addr())
+    thread_local! {
+        static ADDRESS: u8 = const { 0 };
+    }
+    ADDRESS.with(|address| std::ptr::from_ref(address).addr())
 }

@@ -140,6 +140,7 @@ impl<'a, P: Place> Process<'a, P> {
         Waker {
             sleeper,
             process: self.number,
+            network: self.shared.network,
         }
     }
 
@@ -156,6 +157,7 @@ impl<'a, P: Place> Process<'a, P> {
         Asker {
             name: self.name,
             number: self.number,
+            looks: false,
         }
     }
 
@@ -167,7 +169,6 @@ impl<'a, P: Place> Process<'a, P> {
             None => self.wake(step()),
             Some(carrier) => self.perform_by(carrier, what, step),
         }
-        self.wake_those_of_dropped_ends();
     }
 
     #[cold]
@@ -181,6 +182,37 @@ impl<'a, P: Place> Process<'a, P> {
         carrier.perform(self.asker(), what, &mut || Stepped {
             woken: step(),
             waits: self.step_waits.get(),
+            changes: true,
+        });
+    }
+
+    /// As [`perform`](Self::perform), for the look of an alternation at one of its guards: `None` if it finds nothing to do.
+    #[inline(always)]
+    pub(crate) fn look(&self, what: &Waiting<'_>, step: &mut impl FnMut() -> Option<Woken>) {
+        match self.carrier {
+            None => self.wake(step().unwrap_or_default()),
+            Some(carrier) => self.look_by(carrier, what, step),
+        }
+    }
+
+    #[cold]
+    fn look_by(
+        &self,
+        carrier: &dyn Carrier,
+        what: &Waiting<'_>,
+        step: &mut dyn FnMut() -> Option<Woken>,
+    ) {
+        let asker = Asker {
+            looks: true,
+            ..self.asker()
+        };
+        carrier.perform(asker, what, &mut || {
+            let woken = step();
+            Stepped {
+                changes: woken.is_some(),
+                woken: woken.unwrap_or_default(),
+                waits: false,
+            }
         });
     }
 
@@ -200,20 +232,23 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// See [`pending`].
-    #[inline(always)]
-    pub(crate) fn wake_those_of_dropped_ends(&self) {
-        if pending::any() {
-            self.wake(Woken::Several(pending::take()));
-        }
-    }
-
     #[cold]
     #[inline(never)]
     fn wake_all(&self, wakers: Vec<Waker>) {
         for waker in wakers {
-            self.place.wake(waker.sleeper);
+            self.wake_one(waker);
         }
+    }
+
+    #[inline(always)]
+    fn wake_one(&self, waker: Waker) {
+        assert!(
+            waker.network == self.shared.network,
+            "the process `{}` uses a channel at which a process of another network waits; all that use a channel have \
+             to belong to one network, and be run together",
+            self.name
+        );
+        self.place.wake(waker.sleeper);
     }
 
     /// Makes an item ready to be written.
@@ -260,7 +295,7 @@ impl<'a, P: Place> Process<'a, P> {
         match (self.carrier, woken) {
             (Some(carrier), woken) => carrier.wake(woken),
             (None, Woken::Nobody) => {}
-            (None, Woken::One(waker)) => self.place.wake(waker.sleeper),
+            (None, Woken::One(waker)) => self.wake_one(waker),
             (None, Woken::Several(wakers)) => self.wake_all(wakers),
         }
     }

@@ -370,6 +370,10 @@ impl<T> Buffer<T> {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Queue(queue) => queue.len(),

@@ -10,8 +10,9 @@ use crate::named::{NamedError, Names};
 use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
-#[derive(Default)]
 pub(crate) struct Shared {
+    /// The number of the network, of all that were run in this program.
+    pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,
     pub names: Names,
@@ -40,6 +41,20 @@ pub(crate) enum Failure {
         at: SpeId,
         payload: Payload,
     },
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self {
+            network: NEXT.fetch_add(1, Ordering::Relaxed),
+            processes: AtomicU32::default(),
+            waits: Waits::default(),
+            names: Names::default(),
+            exchange: OnceLock::new(),
+            failure: Mutex::default(),
+        }
+    }
 }
 
 impl Shared {

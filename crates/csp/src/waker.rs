@@ -8,6 +8,8 @@ pub(crate) struct Waker {
     pub sleeper: Sleeper,
     /// Its number in the network.
     pub process: u32,
+    /// The number of its network.
+    pub network: u32,
 }
 
 /// The processes that a step has given a reason to go on. They are woken when the channel is no longer locked.

@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 use cellworks_machine::barrier;
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicU32, AtomicUsize, Ordering, Thread, current, park};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, Thread, current, park, park_timeout};
 
 const EMPTY: u32 = 0;
 const RUNNING: u32 = 1;
@@ -130,7 +130,7 @@ impl Parking {
             if left.is_zero() {
                 break;
             }
-            std::thread::park_timeout(left);
+            park_timeout(left);
         }
         self.resume(seat);
     }

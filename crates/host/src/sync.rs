@@ -4,7 +4,7 @@
 #[cfg(not(loom))]
 pub(crate) use std::{
     sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
-    thread::{Thread, current, park},
+    thread::{Thread, current, park, park_timeout},
 };
 
 #[cfg(loom)]
@@ -12,3 +12,9 @@ pub(crate) use loom::{
     sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
     thread::{Thread, current, park},
 };
+
+/// loom knows no time: what is waited for comes at any time.
+#[cfg(loom)]
+pub(crate) fn park_timeout(_: std::time::Duration) {
+    loom::thread::yield_now();
+}

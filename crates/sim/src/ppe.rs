@@ -268,7 +268,7 @@ impl Wake for SimPpe {
     }
 
     fn wake(&self, sleeper: Sleeper) {
-        self.notify(sleeper.processor());
+        self.world().notify(self.world().named(sleeper.processor()));
     }
 
     #[track_caller]

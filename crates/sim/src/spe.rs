@@ -281,7 +281,7 @@ impl Wake for SimSpe {
     }
 
     fn wake(&self, sleeper: Sleeper) {
-        self.notify(sleeper.processor());
+        self.world.notify(self.world.named(sleeper.processor()));
     }
 
     #[track_caller]

@@ -31,3 +31,8 @@ pub(crate) const REQUEST_WORDS: usize = 3;
 
 /// Words of an answer in an SPE's inbound mailbox: to whom, with the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
+
+/// What who found no guard ready does before it may look again. Looking takes the line of a channel, and with it the
+/// reservation of whoever is about to change it: who looked again at once would keep a slower one from it for ever, as
+/// it does on real machines. This is several times what an atomic update of a line takes.
+pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);

@@ -91,6 +91,8 @@ pub struct Traffic {
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
+    /// It alternates, and may find nothing to do.
+    pub looks: bool,
 }
 
 /// What came of a step.
@@ -98,6 +100,8 @@ pub(crate) struct Stepped {
     pub woken: Woken,
     /// The process that asked for it has to wait for another one.
     pub waits: bool,
+    /// It has changed the state of the channel. Only a look of an alternation may not have.
+    pub changes: bool,
 }
 
 /// What carries news and items for the processes of one processor.

@@ -10,7 +10,9 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
 use cellworks_machine::{AtomicOp, PpeCore, Processor, SignalMode, SignalRegister, SpeId, Time};
 
-use super::costs::{ANSWER_WORDS, COORDINATOR, HANDLER, REQUEST_WORDS, SPE_STEP, THREAD_WAKE};
+use super::costs::{
+    ANSWER_WORDS, COORDINATOR, HANDLER, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_STEP, THREAD_WAKE,
+};
 use super::exchange::{Exchange, Route, lock};
 use super::items::{Bytes, commands, room_of, signal_of, tag_of};
 use super::spe::{Asked, wake_bit};
@@ -225,6 +227,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
             let line = self.exchange.line_of_process(asker.number);
             self.update(line, AtomicOp::Add(0));
         }
+        self.core.compute(PAUSE_OF_SKIP);
     }
 
     fn serve(&self) {

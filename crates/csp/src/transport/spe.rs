@@ -11,7 +11,7 @@ use cellworks_machine::{
     AtomicOp, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Spe, Time,
 };
 
-use super::costs::{ANSWER_WORDS, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
+use super::costs::{ANSWER_WORDS, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
 use super::exchange::{Exchange, Route, lock};
 use super::items::{Bytes, commands, room_of, signal_of, tag_of};
 use super::{Asker, Carrier, NoRoomForItem, Stepped, Transport};
@@ -361,8 +361,18 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
             }
             (Route::Shared { line, .. }, Transport::Direct) => {
                 self.spe.compute(SPE_STEP);
-                self.update(line);
-                self.wake(step().woken);
+                if asker.looks {
+                    // Who reads a line leaves the reservations of those alone that are about to change it.
+                    self.look(line);
+                    let stepped = step();
+                    if stepped.changes {
+                        self.update(line);
+                    }
+                    self.wake(stepped.woken);
+                } else {
+                    self.update(line);
+                    self.wake(step().woken);
+                }
             }
             (Route::Shared { is_simple, .. }, Transport::Coordinator) => {
                 let asked = match is_simple {
@@ -394,6 +404,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
 
     fn glance(&self, asker: Asker<'_>) {
         self.look(self.exchange.line_of_process(asker.number));
+        self.spe.compute(PAUSE_OF_SKIP);
     }
 
     fn serve(&self) {}

@@ -1,11 +1,15 @@
 //! What channels and networks promise, each written once and run on every machine.
 
+mod alternation;
 mod channels;
+mod defects;
+mod ends;
 mod failures;
 mod named;
 mod networks;
 mod processes;
 mod ring;
+mod schedules;
 mod streams;
 mod transports;
 

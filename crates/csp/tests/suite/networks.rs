@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use cellworks_csp::{
     Alternation, Any, Channel, Ended, NetworkError, Process, Reader, Transport, Writer,
 };
-use cellworks_machine::{Cycles, Machine, RunError, Spe, Time};
+use cellworks_machine::{Cycles, Machine, Spe, Time};
 use cellworks_sim::{Description, Sim};
 
 use crate::{network, on_every_machine, spe};

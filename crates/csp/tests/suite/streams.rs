@@ -166,7 +166,7 @@ fn ends_move_to_another_processor<M: Machine>(machine: &M) {
             move |process| {
                 let mut sum = 0;
                 for round in 0..ROUNDS {
-                    let held = first.take().map(|ends| Moving(ends));
+                    let held = first.take().map(Moving);
                     let Moving((mut writer, mut reader)) = match held {
                         Some(ends) => ends,
                         None => from.read(process)?,
