@@ -32,7 +32,7 @@ pub struct Barrier {
     /// How many SPEs, from SPE 0 on: 2 to 32, because each has a bit of a signal.
     pub spes: usize,
     /// How many barriers are timed.
-    pub barriers: u32,
+    pub barriers: u64,
 }
 
 /// Who gathers the signals of a barrier.
@@ -80,7 +80,7 @@ impl Program for Barrier {
         vec![
             ("roots", Value::Text(self.roots.name().into())),
             ("spes", Value::Count(self.spes as u64)),
-            ("barriers", Value::Count(u64::from(self.barriers))),
+            ("barriers", Value::Count(self.barriers)),
         ]
     }
 
@@ -151,7 +151,7 @@ impl Program for Barrier {
         })??;
         Ok(vec![Quantity {
             name: TIME,
-            value: span.as_nanoseconds_f64() / f64::from(self.barriers),
+            value: span.as_nanoseconds_f64() / self.barriers as f64,
             unit: "ns",
         }])
     }
@@ -251,7 +251,7 @@ impl Role {
     fn run<S: Spe>(
         &self,
         spe: &S,
-        barriers: u32,
+        barriers: u64,
         come: &[AtomicU32],
     ) -> Result<Span, ProgramError> {
         spe.write_out_mbox(Outbound::Plain, 0);

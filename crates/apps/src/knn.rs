@@ -45,10 +45,9 @@ pub struct Knn {
     pub block_points: usize,
 }
 
-/// Coordinates are whole numbers below this, so that a squared distance is a whole number that an `f32` holds: then the order
-/// of a sum makes no difference, and whoever computes the same distances finds the same neighbours.
-const COORDINATE_END: u32 = 256;
-/// 256 squares of 255 are 16,646,400, and every whole number up to 16,777,216 is an `f32`.
+/// Coordinates are whole numbers up to 255, and so are the squares of distances: 256 squares of 255 are 16,646,400, and every
+/// whole number up to 16,777,216 is an `f32`. So the order of a sum makes no difference, and whoever computes the same
+/// distances finds the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
 /// Points are numbered by `u32`, and the result of a pair has to fit into memory.

@@ -433,7 +433,7 @@ mod tests {
         // Walks of n steps, OEIS A001411, which have 4 rotations and, but for the straight ones, 2 reflections.
         for (steps, walks) in [(1, 4), (2, 12), (3, 36), (4, 100), (7, 2_172), (9, 16_268)] {
             let found = by_folding(&vec![true; steps + 1]);
-            assert_eq!(found.foldings, (walks / 4 + 1) / 2, "{steps} steps");
+            assert_eq!(found.foldings, u64::div_ceil(walks / 4, 2), "{steps} steps");
         }
     }
 

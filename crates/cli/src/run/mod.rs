@@ -3,6 +3,7 @@
 mod args;
 mod dma_latency;
 mod list;
+mod networks;
 mod session;
 
 use std::sync::Arc;
@@ -26,8 +27,13 @@ use session::{End, Session};
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     match &arguments.program {
         ProgramArgs::Aes(asked) => run_asked(asked),
+        ProgramArgs::Barrier(asked) => run_asked(asked),
+        ProgramArgs::CommsTime(asked) => run_asked(asked),
         ProgramArgs::DmaLatency(asked) => run_asked(asked),
+        ProgramArgs::Knn(asked) => run_asked(asked),
         ProgramArgs::Overlap(asked) => run_asked(asked),
+        ProgramArgs::Prototein(asked) => run_asked(asked),
+        ProgramArgs::Ratio(asked) => run_asked(asked),
         ProgramArgs::Switch(asked) => run_asked(asked),
     }
 }

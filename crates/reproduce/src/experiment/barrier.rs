@@ -17,7 +17,7 @@ pub struct Barrier {
 }
 
 /// Timed barriers.
-const BARRIERS: u32 = 32;
+const BARRIERS: u64 = 32;
 
 impl Barrier {
     pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
