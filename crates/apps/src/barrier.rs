@@ -90,7 +90,7 @@ impl Program for Barrier {
             return Err(ParameterError::Refused {
                 parameter: "spes",
                 why: format!(
-                    "{} SPEs have no barrier, which takes 2 to {SPES_MAX}, because each has a bit of a signal",
+                    "a barrier takes 2 to {SPES_MAX} SPEs, because each has a bit of a signal, and not {}",
                     self.spes
                 ),
             });

@@ -11,11 +11,10 @@
 //! nobody's home. So a problem of any size fits: what no process has in its local store waits in the buffered channel.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
-use cellworks_csp::{
-    Any, Channel, Ended, Item, Network, Place, Process, Reader, Transport, Writer,
-};
-use cellworks_machine::{Cycles, Machine, Spe, Topology};
+use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Transport, Writer};
+use cellworks_machine::{Cycles, LocalBuffer, Machine, Spe, StageError, Topology};
 
 use crate::commstime::axis;
 use crate::error::agree;
@@ -155,6 +154,8 @@ impl Program for Knn {
         let (mut source, to_first) = Channel::new().named("source").one_to_one();
         let (begun, mut ready) = Channel::new().named("ready").any_to_one();
         let (found, mut results) = Channel::new().named("results").any_to_one();
+        let no_room: Mutex<Option<StageError>> = Mutex::default();
+        let no_room = &no_room;
         let mut to_first = Some(to_first);
         let roles = (0..plan.processes).map(|position| Role {
             position,
@@ -171,10 +172,21 @@ impl Program for Knn {
             order: Order::Together,
             buffered: plan.blocks,
         };
-        ring.add(&mut network, roles, move |process, role, input, output| {
-            let charge = |cycles| process.place().compute(Cycles(cycles));
-            go_round(process, role, input, output, &plan, charge)
-        });
+        ring.add(
+            &mut network,
+            roles,
+            move |process: &Process<'_, M::Spe>, role, input, output| {
+                match go_round(process, role, input, output, &plan) {
+                    Err(Stopped::Ended(ended)) => Err(ended),
+                    Err(Stopped::NoRoom(error)) => {
+                        // Its ends are dropped, which takes the network down.
+                        *no_room.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                        Ok(())
+                    }
+                    Ok(()) => Ok(()),
+                }
+            },
+        );
         let (span, found) = network.run_with(machine, move |process| {
             while let Ok(()) = ready.read(process) {}
             let begin = process.now();
@@ -186,6 +198,17 @@ impl Program for Knn {
             let found: Vec<Found> = found.collect();
             (process.now().since(begin), found)
         })?;
+        if let Some(error) = no_room
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        {
+            return Err(ParameterError::Refused {
+                parameter: "block_points",
+                why: format!("{error}; use smaller blocks or fewer threads"),
+            }
+            .into());
+        }
         verify(found, &points, self)?;
         let pairs = self.points as f64 * self.points as f64;
         Ok(vec![
@@ -346,14 +369,25 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
-fn go_round<P: Place>(
-    process: &Process<'_, P>,
+/// Why a process stops before it has done all.
+enum Stopped {
+    Ended(Ended),
+    NoRoom(StageError),
+}
+
+impl<E: Into<Ended>> From<E> for Stopped {
+    fn from(ended: E) -> Self {
+        Self::Ended(ended.into())
+    }
+}
+
+fn go_round<S: Spe>(
+    process: &Process<'_, S>,
     role: Role,
     mut input: Input<Block>,
     mut output: Output<Block>,
     plan: &Plan,
-    charge: impl Fn(u64),
-) -> Result<(), Ended> {
+) -> Result<(), Stopped> {
     let Role {
         position,
         mut source,
@@ -377,10 +411,10 @@ fn go_round<P: Place>(
         };
         let next = plan.home(position, turn);
         if next == Some((block.number, at)) {
-            home = Some(Home::new(block.clone(), plan));
+            home = Some(Home::new(process.place(), &block, plan).map_err(Stopped::NoRoom)?);
         }
         if let Some(home) = &mut home {
-            charge(home.compare(&block));
+            process.place().compute(home.compare(&block));
         }
         if at < passed_on {
             output.write(process, block)?;
@@ -402,22 +436,30 @@ struct Home {
     neighbours: Vec<Vec<Neighbour>>,
     dimensions: usize,
     wanted: usize,
+    /// What it takes of a local store, where programs are confined to it.
+    _room: Option<LocalBuffer>,
 }
 
 impl Home {
-    fn new(block: Block, plan: &Plan) -> Self {
+    fn new<S: Spe>(spe: &S, block: &Block, plan: &Plan) -> Result<Self, StageError> {
         let points = block.coordinates.len() / plan.dimensions;
+        let bytes = block.bytes() + points * plan.neighbours * size_of::<Neighbour>();
+        let room = spe.is_confined_to_local_store().then(|| {
+            spe.local_store()
+                .reserve(bytes, 16, "a block with its neighbours")
+        });
         let list = || Vec::with_capacity(plan.neighbours + 1);
-        Self {
+        Ok(Self {
+            block: block.clone(),
             neighbours: (0..points).map(|_| list()).collect(),
             dimensions: plan.dimensions,
             wanted: plan.neighbours,
-            block,
-        }
+            _room: room.transpose()?,
+        })
     }
 
-    /// Compares all points with all of another block. Returns what that takes on an SPU, in cycles.
-    fn compare(&mut self, other: &Block) -> u64 {
+    /// Compares all points with all of another block. Returns what that takes on an SPU.
+    fn compare(&mut self, other: &Block) -> Cycles {
         let mut cycles = 0;
         let dimensions = self.dimensions;
         let here = self.block.coordinates.chunks_exact(dimensions);
@@ -438,7 +480,7 @@ impl Home {
                 cycles += pair + inserted;
             }
         }
-        cycles
+        Cycles(cycles)
     }
 
     fn found(self) -> Found {

@@ -11,9 +11,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::AddAssign;
 
-use cellworks_csp::{
-    Any, Channel, Ended, Item, Network, Place, Process, Reader, Transport, Writer,
-};
+use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Transport, Writer};
 use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
 
 use crate::commstime::axis;
@@ -108,7 +106,7 @@ impl Program for Prototein {
             return refused(
                 "prototein",
                 format!(
-                    "a prototein of {beads} beads is not searched; use 2 to {PROTOTEIN_BEADS_MAX}"
+                    "not all foldings of {beads} beads can be tried; use 2 to {PROTOTEIN_BEADS_MAX}"
                 ),
             );
         }
@@ -116,7 +114,7 @@ impl Program for Prototein {
             return refused(
                 "placed",
                 format!(
-                    "tasks of {} placed beads are none of {}, which has {beads}; use 2 to {beads}",
+                    "a task cannot have {} beads of {}, which has {beads}; use 2 to {beads}",
                     self.placed, self.beads
                 ),
             );
@@ -138,11 +136,7 @@ impl Program for Prototein {
             network.process(
                 format!("worker {worker}"),
                 SpeId::new((worker / self.threads) as u16),
-                move |process| {
-                    let charge =
-                        |beads: u64| process.place().compute(Cycles(beads * CYCLES_PER_BEAD));
-                    work(process, chain, begun, tasks, best, charge)
-                },
+                move |process| work(process, chain, begun, tasks, best),
             );
         }
         drop((tasks, begun, best));
@@ -180,13 +174,12 @@ impl Program for Prototein {
 }
 
 /// Says that it is there, and does tasks until there are no more.
-fn work<P: Place>(
-    process: &Process<'_, P>,
+fn work<S: Spe>(
+    process: &Process<'_, S>,
     chain: &[bool],
     mut begun: Writer<(), Any>,
     mut tasks: Reader<Task, Any>,
     mut best: Writer<Found, Any>,
-    charge: impl Fn(u64),
 ) -> Result<(), Ended> {
     begun.write(process, ())?;
     drop(begun);
@@ -194,7 +187,8 @@ fn work<P: Place>(
     while let Ok(task) = tasks.read(process) {
         let mut folding = Folding::of(chain, task);
         folding.each_of(chain.len(), &mut |folding| found.add(folding.contacts));
-        charge(folding.beads_laid);
+        let cycles = folding.beads_laid * CYCLES_PER_BEAD;
+        process.place().compute(Cycles(cycles));
     }
     Ok(best.write(process, found)?)
 }

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use cellworks_csp::{Any, Channel, Ended, Network, Place, Process, Transport, Writer};
+use cellworks_csp::{Any, Channel, Ended, Network, Process, Transport, Writer};
 use cellworks_machine::{Cycles, Machine, Span, Spe, Time, Topology};
 
 use crate::commstime::axis;
@@ -150,15 +150,13 @@ impl Program for Ratio {
             buffered: BUFFERED,
         };
         let pairs = self.pairs();
-        ring.add(&mut network, roles, move |process, role, input, output| {
-            let compute = |value: f32| {
-                process
-                    .place()
-                    .compute(Cycles(pairs * 2 * CYCLES_PER_OPERATION));
-                computed(value, pairs)
-            };
-            go_round(process, role, input, output, steps, compute)
-        });
+        ring.add(
+            &mut network,
+            roles,
+            move |process: &Process<'_, M::Spe>, role, input, output| {
+                go_round(process, role, input, output, steps, pairs)
+            },
+        );
         let (span, mut found) = network.run_with(machine, move |process| {
             let mut begin = Time::default();
             let mut span = Span::default();
@@ -203,20 +201,23 @@ struct Role {
     results: Writer<(u64, Data), Any>,
 }
 
-fn go_round<P: Place>(
-    process: &Process<'_, P>,
+fn go_round<S: Spe>(
+    process: &Process<'_, S>,
     mut role: Role,
     mut input: Input<Data>,
     mut output: Output<Data>,
     steps: u64,
-    compute: impl Fn(f32) -> f32,
+    pairs: u64,
 ) -> Result<(), Ended> {
     let position = role.position as f32;
     let mut data: Data = [position, position, 0.0, 0.0];
     for step in 1..=steps {
         output.write(process, data)?;
         data = input.read(process)?;
-        data[VALUE] = compute(data[VALUE]);
+        process
+            .place()
+            .compute(Cycles(2 * pairs * CYCLES_PER_OPERATION));
+        data[VALUE] = computed(data[VALUE], pairs);
         data[STEPS] += 1.0;
         if let Some(ticks) = &mut role.ticks {
             ticks.write(process, step)?;

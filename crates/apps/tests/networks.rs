@@ -323,17 +323,17 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
     refused(
         prototein("HHHHHHHHHHHHHHHHHHHHH"),
         "prototein",
-        "a prototein of 21 beads is not searched; use 2 to 20",
+        "not all foldings of 21 beads can be tried; use 2 to 20",
     );
     refused(
         prototein("H"),
         "prototein",
-        "a prototein of 1 beads is not searched; use 2 to 20",
+        "not all foldings of 1 beads can be tried; use 2 to 20",
     );
     refused(
         prototein("HPH"),
         "placed",
-        "tasks of 4 placed beads are none of HPH, which has 3; use 2 to 3",
+        "a task cannot have 4 beads of HPH, which has 3; use 2 to 3",
     );
 
     for (parameter, knn, message) in [
@@ -423,7 +423,7 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
     refused(
         barrier(Roots::One, 1),
         "spes",
-        "1 SPEs have no barrier, which takes 2 to 32, because each has a bit of a signal",
+        "a barrier takes 2 to 32 SPEs, because each has a bit of a signal, and not 1",
     );
     refused(
         Barrier {
@@ -436,13 +436,35 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
 }
 
 #[test]
-fn processes_that_do_not_fit_into_a_local_store_are_an_error() {
+fn what_does_not_fit_into_a_local_store_is_an_error() {
     fn crowded(program: impl Program) {
         let error = program.run(&qs22()).unwrap_err();
         assert!(matches!(error, ProgramError::Network(_)), "{error:?}");
         let error = error.to_string();
         assert!(error.contains("4096-byte stack"), "{error}");
     }
+    // Of two processes on one SPE, each with a block of 200 points.
+    let blocks = Knn {
+        points: 400,
+        dimensions: 200,
+        block_points: 200,
+        ..knn(1, 2)
+    };
+    let error = blocks.run(&qs22()).unwrap_err();
+    let ProgramError::Parameter(parameter) = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(parameter.parameter(), "block_points");
+    let error = error.to_string();
+    assert!(error.contains("the local store of SPE "), "{error}");
+    assert!(
+        error.contains("164808 bytes for a block with its neighbours")
+            && error.ends_with("; use smaller blocks or fewer threads"),
+        "{error}"
+    );
+    // Elsewhere main memory is as good.
+    done(blocks, &host());
+
     crowded(commstime(1, 100));
     crowded(knn(1, 100));
     crowded(ratio(1, 100, 0));

@@ -214,12 +214,12 @@ fn bad_input_is_refused_with_what_to_do() {
         ),
         (
             "prototein --prototein HPHPHPHPHPHPHPHPHPHPH",
-            "--prototein: a prototein of 21 beads is not searched; use 2 to 20",
+            "--prototein: not all foldings of 21 beads can be tried; use 2 to 20",
             PROTOTEIN,
         ),
         (
             "prototein --placed 17",
-            "--placed: tasks of 17 placed beads are none of HPHPPHHPHPPHPHHP, which has 16; use 2 to 16",
+            "--placed: a task cannot have 17 beads of HPHPPHHPHPPHPHHP, which has 16; use 2 to 16",
             PROTOTEIN,
         ),
         (
@@ -249,7 +249,7 @@ fn bad_input_is_refused_with_what_to_do() {
         ),
         (
             "barrier --spes 1",
-            "--spes: 1 SPEs have no barrier, which takes 2 to 32, because each has a bit of a signal",
+            "--spes: a barrier takes 2 to 32 SPEs, because each has a bit of a signal, and not 1",
             BARRIER,
         ),
         (
