@@ -12,10 +12,11 @@ use cellworks_csp::{Channel, Ended, Item, Network, Place, Process, Transport, Wr
 use cellworks_machine::{Machine, Time, Topology};
 
 use crate::error::agree;
-use crate::ring::{Input, Order, Output, Placement, Ring};
+use crate::placement::axis;
+use crate::ring::{Input, Order, Output, Ring};
 use crate::{
-    Axis, Conclusion, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity,
-    Value, against,
+    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
+    Quantity, Value, against,
 };
 
 /// One number goes round a ring of processes on SPEs: the prefix process sends the first, the delta process gives a copy of
@@ -25,18 +26,17 @@ use crate::{
 /// number of processes on SPEs; so the channel to the consumer does not count as one. The consumer checks each number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommsTime {
-    /// How many SPEs, from SPE 0 on.
-    pub spes: usize,
-    /// Processes of each; 2 of all together at least.
-    pub threads: usize,
-    /// How processes of different SPEs reach each other on a simulated machine.
-    pub transport: Transport,
+    /// Where the processes run, 2 at least.
+    pub placement: Placement,
     /// How many numbers the consumer times, after a tenth as many that it does not.
     pub rounds: u64,
 }
 
 /// The number with which the ring begins.
 const FIRST: u64 = 0;
+
+/// Hours on any machine.
+const ROUNDS_MAX: u64 = 1_000_000_000_000;
 
 const TIME: &str = "time_per_communication";
 
@@ -47,57 +47,52 @@ enum Role {
     Successor,
 }
 
-impl CommsTime {
-    fn placement(&self) -> Placement {
-        Placement {
-            spes: self.spes,
-            threads: self.threads,
-        }
-    }
-}
-
 impl Program for CommsTime {
     const NAME: &'static str = "commstime";
 
     fn title(&self) -> String {
-        format!("commstime, {}", self.placement().title())
+        format!("commstime, {}", self.placement.title())
     }
 
     fn parameters(&self) -> Parameters {
-        let mut parameters = self.placement().parameters(self.transport);
+        let mut parameters = self.placement.parameters();
         parameters.push(("rounds", Value::Count(self.rounds)));
         parameters
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
-        self.placement().check(topology)?;
-        if self.placement().processes() < 2 {
+        self.placement.check(topology)?;
+        if self.placement.processes() < 2 {
             return Err(ParameterError::Refused {
                 parameter: "spes",
                 why: "1 SPE with 1 thread is no ring, which takes 2 processes; use at least 2 SPEs or 2 threads"
                     .to_owned(),
             });
         }
-        if self.rounds == 0 {
-            return Err(ParameterError::Zero {
+        match self.rounds {
+            0 => Err(ParameterError::Zero {
                 parameter: "rounds",
                 noun: "rounds",
-            });
+            }),
+            1..=ROUNDS_MAX => Ok(()),
+            rounds => Err(ParameterError::Refused {
+                parameter: "rounds",
+                why: format!("{rounds} rounds take too long; use at most {ROUNDS_MAX}"),
+            }),
         }
-        Ok(())
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
-        let processes = self.placement().processes();
+        let processes = self.placement.processes();
         let successors = processes - 2;
         let (copies, mut consumer) = Channel::new().named("to the consumer").one_to_one();
         let roles = [Role::Prefix, Role::Delta(copies)].into_iter();
         let roles = roles.chain(iter::repeat_with(|| Role::Successor).take(successors));
         let mut network = Network::<M>::new();
-        network.transport(self.transport);
+        network.transport(self.placement.transport);
         let ring = Ring {
-            placement: self.placement(),
+            placement: self.placement,
             order: Order::Together,
             buffered: 0,
         };
@@ -130,8 +125,12 @@ impl Program for CommsTime {
     /// How many times as long the request coordinator takes as direct communication, where both have run.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
-            let other = Self {
+            let placement = Placement {
                 transport: Transport::Coordinator,
+                ..one.program.placement
+            };
+            let other = Self {
+                placement,
                 ..one.program
             };
             let other = done.iter().find(|another| another.program == other)?;
@@ -139,7 +138,7 @@ impl Program for CommsTime {
             (direct > 0.0).then_some(coordinator / direct)
         };
         done.iter()
-            .filter(|one| one.program.transport == Transport::Direct)
+            .filter(|one| one.program.placement.transport == Transport::Direct)
             .filter_map(|one| {
                 Some(Conclusion {
                     quantity: Quantity {
@@ -155,14 +154,6 @@ impl Program for CommsTime {
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
         against(done, "Time of a communication", TIME, axis)
-    }
-}
-
-/// The axis of a parameter of the programs that are networks.
-pub(crate) fn axis(parameter: &str) -> Option<Axis> {
-    match parameter {
-        "spes" | "threads" => crate::aes::axis(parameter),
-        _ => None,
     }
 }
 

@@ -13,27 +13,23 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Transport, Writer};
+use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Writer};
 use cellworks_machine::{Cycles, LocalBuffer, Machine, Spe, StageError, Topology};
 
-use crate::commstime::axis;
 use crate::error::agree;
-use crate::ring::{Input, Order, Output, Placement, Ring};
+use crate::placement::axis;
+use crate::ring::{Input, Order, Output, Ring};
 use crate::{
-    Conclusion, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value,
-    speedup,
+    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
+    Quantity, Value, speedup,
 };
 
 /// Finds the nearest neighbours of each point among all others, by the Euclidean distance. Points that are equally far are
 /// taken in the order of their numbers. The result is compared with brute force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knn {
-    /// How many SPEs, from SPE 0 on.
-    pub spes: usize,
-    /// Processes of each.
-    pub threads: usize,
-    /// How processes of different SPEs reach each other on a simulated machine.
-    pub transport: Transport,
+    /// Where the processes run.
+    pub placement: Placement,
     /// How many points.
     pub points: usize,
     /// Coordinates of each, at most 256.
@@ -49,8 +45,8 @@ pub struct Knn {
 /// distances finds the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
-/// Points are numbered by `u32`, and the result of a pair has to fit into memory.
-const POINTS_MAX: usize = 10_000_000;
+/// A day and a half of an SPE, in the paper's 72 dimensions.
+const POINTS_MAX: usize = 1_000_000;
 
 /// What a coordinate of a pair of points takes on an SPU, in cycles: as in the paper, which leaves SIMD out, one is
 /// computed after the other, and its multiply-add waits 6 cycles for the one before (Cell BE Programming Tutorial, table of
@@ -59,23 +55,15 @@ const CYCLES_PER_COORDINATE: u64 = 6;
 /// What a pair takes beside that: its distance is compared with the farthest neighbour so far, which takes a load (6), a
 /// compare (2) and a branch that is mostly hinted right.
 const CYCLES_PER_PAIR: u64 = 6 + 2;
-/// What a new neighbour takes: the branch was hinted wrong (18), and half of the list is moved, for which each entry is
-/// loaded (6) and stored (6).
+/// What a new neighbour takes: the branch was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
+/// What each of those takes that it moves in the list: a load and a store, one after the other.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
 impl Knn {
-    fn placement(&self) -> Placement {
-        Placement {
-            spes: self.spes,
-            threads: self.threads,
-        }
-    }
-
     fn base(&self) -> Self {
         Self {
-            spes: 1,
-            threads: 1,
+            placement: self.placement.alone(),
             ..*self
         }
     }
@@ -85,13 +73,13 @@ impl Program for Knn {
     const NAME: &'static str = "knn";
 
     fn title(&self) -> String {
-        let placement = self.placement().title();
+        let placement = self.placement.title();
         format!("knn, {placement}, {} points", self.points)
     }
 
     fn parameters(&self) -> Parameters {
         let count = |name, value| (name, Value::Count(value as u64));
-        let mut parameters = self.placement().parameters(self.transport);
+        let mut parameters = self.placement.parameters();
         parameters.extend([
             count("points", self.points),
             count("dimensions", self.dimensions),
@@ -102,7 +90,7 @@ impl Program for Knn {
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
-        self.placement().check(topology)?;
+        self.placement.check(topology)?;
         for (parameter, noun, count) in [
             ("points", "points", self.points),
             ("dimensions", "dimensions", self.dimensions),
@@ -146,7 +134,7 @@ impl Program for Knn {
         let points = Points::new(self.points, self.dimensions);
         let blocks = points.blocks(self.block_points);
         let plan = Plan {
-            processes: self.placement().processes(),
+            processes: self.placement.processes(),
             blocks: blocks.len(),
             dimensions: self.dimensions,
             neighbours: self.neighbours,
@@ -166,9 +154,9 @@ impl Program for Knn {
         let roles = roles.collect();
         drop((begun, found));
         let mut network = Network::<M>::new();
-        network.transport(self.transport);
+        network.transport(self.placement.transport);
         let ring = Ring {
-            placement: self.placement(),
+            placement: self.placement,
             order: Order::Together,
             buffered: plan.blocks,
         };
@@ -242,20 +230,21 @@ struct Points {
 
 impl Points {
     fn new(count: usize, dimensions: usize) -> Self {
-        // The upper bits of a multiplicative sequence have no short period.
-        let byte = |at: usize| {
-            (at as u64 + 1)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .rotate_left(23)
-        };
-        let mixed = |at| byte(at).wrapping_mul(byte(at) | 1) >> 56;
+        // Neither in the order of the points nor in that of their coordinates.
+        let mix = |number: u64| (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let coordinate = |at: usize| (mix(mix(mix(at as u64 + 1))) >> 56) as u8;
         Self {
-            coordinates: (0..count * dimensions).map(|at| mixed(at) as u8).collect(),
+            coordinates: (0..count * dimensions).map(coordinate).collect(),
             dimensions,
         }
     }
 
+    fn count(&self) -> usize {
+        self.coordinates.len() / self.dimensions
+    }
+
     fn blocks(&self, points: usize) -> Vec<Block> {
+        let points = points.min(self.count());
         let parts = self.coordinates.chunks(points * self.dimensions);
         let block = |(number, part): (usize, &[u8])| Block {
             number,
@@ -268,10 +257,9 @@ impl Points {
     /// The neighbours of a point, by comparing it with all others in whole numbers, and sorting.
     fn by_brute_force(&self, point: usize, neighbours: usize) -> Vec<Neighbour> {
         let of = |point: usize| &self.coordinates[point * self.dimensions..][..self.dimensions];
-        let count = self.coordinates.len() / self.dimensions;
         let here = of(point);
         let square = |(a, b): (&u8, &u8)| (i32::from(*a) - i32::from(*b)).pow(2);
-        let all = (0..count).filter(|other| *other != point);
+        let all = (0..self.count()).filter(|other| *other != point);
         let mut all: Vec<(i32, u32)> = all
             .map(|other| (here.iter().zip(of(other)).map(square).sum(), other as u32))
             .collect();
@@ -553,6 +541,8 @@ fn verify(mut found: Vec<Found>, points: &Points, of: &Knn) -> Result<(), Progra
 
 #[cfg(test)]
 mod tests {
+    use cellworks_csp::Transport;
+
     use super::*;
 
     #[test]
@@ -598,9 +588,11 @@ mod tests {
     #[test]
     fn a_neighbour_that_is_none_is_named() {
         let of = Knn {
-            spes: 1,
-            threads: 1,
-            transport: Transport::Direct,
+            placement: Placement {
+                spes: 1,
+                threads: 1,
+                transport: Transport::Direct,
+            },
             points: 3,
             dimensions: 2,
             neighbours: 1,

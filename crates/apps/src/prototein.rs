@@ -11,15 +11,14 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::AddAssign;
 
-use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Transport, Writer};
+use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Writer};
 use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
 
-use crate::commstime::axis;
 use crate::error::agree;
-use crate::ring::Placement;
+use crate::placement::axis;
 use crate::{
-    Conclusion, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value,
-    speedup,
+    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
+    Quantity, Value, speedup,
 };
 
 /// The longest prototein that is folded: each bead more makes 2.7 times as many foldings, and 20 beads have 41,889,578.
@@ -38,12 +37,8 @@ pub struct Prototein {
     pub beads: Cow<'static, str>,
     /// How many beads of each task are placed, 2 to all.
     pub placed: usize,
-    /// How many SPEs, from SPE 0 on.
-    pub spes: usize,
-    /// Workers on each.
-    pub threads: usize,
-    /// How processes of different SPEs reach each other on a simulated machine.
-    pub transport: Transport,
+    /// Where the workers run.
+    pub placement: Placement,
 }
 
 /// What placing a bead takes on an SPU, in cycles: the four places around it are loaded and compared, one after the other
@@ -52,17 +47,9 @@ pub struct Prototein {
 const CYCLES_PER_BEAD: u64 = 4 * (6 + 2) + 6 + 18;
 
 impl Prototein {
-    fn placement(&self) -> Placement {
-        Placement {
-            spes: self.spes,
-            threads: self.threads,
-        }
-    }
-
     fn base(&self) -> Self {
         Self {
-            spes: 1,
-            threads: 1,
+            placement: self.placement.alone(),
             ..self.clone()
         }
     }
@@ -77,11 +64,11 @@ impl Program for Prototein {
     const NAME: &'static str = "prototein";
 
     fn title(&self) -> String {
-        format!("prototein, {}, {}", self.beads, self.placement().title())
+        format!("prototein, {}, {}", self.beads, self.placement.title())
     }
 
     fn parameters(&self) -> Parameters {
-        let mut parameters = self.placement().parameters(self.transport);
+        let mut parameters = self.placement.parameters();
         parameters.extend([
             ("prototein", Value::Text(self.beads.clone())),
             ("placed", Value::Count(self.placed as u64)),
@@ -90,7 +77,7 @@ impl Program for Prototein {
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
-        self.placement().check(topology)?;
+        self.placement.check(topology)?;
         let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
         if let Some(other) = self.beads.chars().find(|bead| !"HP".contains(*bead)) {
             let beads = &self.beads;
@@ -129,13 +116,13 @@ impl Program for Prototein {
         let (begun, mut ready) = Channel::new().named("ready").any_to_one();
         let (best, mut results) = Channel::new().named("results").any_to_one();
         let mut network = Network::<M>::new();
-        network.transport(self.transport);
-        for worker in 0..self.placement().processes() {
+        network.transport(self.placement.transport);
+        for worker in 0..self.placement.processes() {
             let (chain, tasks) = (&chain, tasks.clone());
             let (begun, best) = (begun.clone(), best.clone());
             network.process(
                 format!("worker {worker}"),
-                SpeId::new((worker / self.threads) as u16),
+                SpeId::new((worker / self.placement.threads) as u16),
                 move |process| work(process, chain, begun, tasks, best),
             );
         }

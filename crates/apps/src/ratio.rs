@@ -2,15 +2,15 @@
 
 use std::hint::black_box;
 
-use cellworks_csp::{Any, Channel, Ended, Network, Process, Transport, Writer};
+use cellworks_csp::{Any, Channel, Ended, Network, Process, Writer};
 use cellworks_machine::{Cycles, Machine, Span, Spe, Time, Topology};
 
-use crate::commstime::axis;
 use crate::error::agree;
-use crate::ring::{Input, Order, Output, Placement, Ring};
+use crate::placement::axis;
+use crate::ring::{Input, Order, Output, Ring};
 use crate::{
-    Axis, Conclusion, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity,
-    Value, against, speedup,
+    Axis, Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
+    Quantity, Value, against, speedup,
 };
 
 /// Each process of a ring computes, writes 16 bytes to the next and reads as many from the one before. Neighbours are on
@@ -20,12 +20,8 @@ use crate::{
 /// end the data of each process are compared with what they have to be: they have been round, and computed upon in each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
-    /// How many SPEs, from SPE 0 on.
-    pub spes: usize,
-    /// Processes of each.
-    pub threads: usize,
-    /// How processes of different SPEs reach each other on a simulated machine.
-    pub transport: Transport,
+    /// Where the processes run.
+    pub placement: Placement,
     /// Floating-point operations of all processes together between two communications, in pairs: each process does an even
     /// number of them, rounded down.
     pub operations: u64,
@@ -59,22 +55,14 @@ const STEPS: usize = 2;
 const STEPS_MAX: u64 = 1 << 24;
 
 impl Ratio {
-    fn placement(&self) -> Placement {
-        Placement {
-            spes: self.spes,
-            threads: self.threads,
-        }
-    }
-
     /// Pairs of operations of each process between two communications.
     fn pairs(&self) -> u64 {
-        self.operations / 2 / self.placement().processes() as u64
+        self.operations / 2 / self.placement.processes() as u64
     }
 
     fn base(&self) -> Self {
         Self {
-            spes: 1,
-            threads: 1,
+            placement: self.placement.alone(),
             ..*self
         }
     }
@@ -84,12 +72,12 @@ impl Program for Ratio {
     const NAME: &'static str = "ratio";
 
     fn title(&self) -> String {
-        let placement = self.placement().title();
+        let placement = self.placement.title();
         format!("ratio, {placement}, {} operations", self.operations)
     }
 
     fn parameters(&self) -> Parameters {
-        let mut parameters = self.placement().parameters(self.transport);
+        let mut parameters = self.placement.parameters();
         parameters.extend([
             ("operations", Value::Count(self.operations)),
             ("steps", Value::Count(self.steps)),
@@ -98,7 +86,7 @@ impl Program for Ratio {
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
-        self.placement().check(topology)?;
+        self.placement.check(topology)?;
         if self.steps == 0 {
             return Err(ParameterError::Zero {
                 parameter: "steps",
@@ -129,7 +117,7 @@ impl Program for Ratio {
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
-        let processes = self.placement().processes();
+        let processes = self.placement.processes();
         let steps = NOT_TIMED + self.steps;
         let (ticks, mut clock) = Channel::new().named("steps").one_to_one::<u64>();
         let (last, mut results) = Channel::new().named("results").any_to_one();
@@ -143,9 +131,9 @@ impl Program for Ratio {
         let roles = roles.collect();
         drop(last);
         let mut network = Network::<M>::new();
-        network.transport(self.transport);
+        network.transport(self.placement.transport);
         let ring = Ring {
-            placement: self.placement(),
+            placement: self.placement,
             order: Order::Spread,
             buffered: BUFFERED,
         };

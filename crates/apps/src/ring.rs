@@ -13,66 +13,11 @@
 //! communication inside the SPE (section 2.2.8).
 
 use cellworks_csp::{
-    Channel, Ended, Item, Local, Network, One, Place, Process, Reader, Shared, Transport, Unsent,
-    Writer,
+    Channel, Ended, Item, Local, Network, One, Place, Process, Reader, Shared, Unsent, Writer,
 };
-use cellworks_machine::{Machine, SpeId, Topology};
+use cellworks_machine::{Machine, SpeId};
 
-use crate::gang::check_spes;
-use crate::{ParameterError, Parameters, Value};
-
-/// How many processes there are, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Placement {
-    /// How many SPEs, from SPE 0 on.
-    pub spes: usize,
-    /// Processes of each.
-    pub threads: usize,
-}
-
-impl Placement {
-    /// All processes.
-    pub fn processes(self) -> usize {
-        self.spes * self.threads
-    }
-
-    /// `8 SPEs, 2 threads`.
-    pub fn title(self) -> String {
-        let counted = |count, noun| match count {
-            1 => format!("1 {noun}"),
-            count => format!("{count} {noun}s"),
-        };
-        let Self { spes, threads } = self;
-        format!("{}, {}", counted(spes, "SPE"), counted(threads, "thread"))
-    }
-
-    pub fn parameters(self, transport: Transport) -> Parameters {
-        vec![
-            ("spes", Value::Count(self.spes as u64)),
-            ("threads", Value::Count(self.threads as u64)),
-            ("transport", Value::Text(name_of(transport).into())),
-        ]
-    }
-
-    pub fn check(self, topology: &Topology) -> Result<(), ParameterError> {
-        check_spes(self.spes, topology)?;
-        if self.threads == 0 {
-            return Err(ParameterError::Zero {
-                parameter: "threads",
-                noun: "threads",
-            });
-        }
-        Ok(())
-    }
-}
-
-/// What the command calls a transport.
-fn name_of(transport: Transport) -> &'static str {
-    match transport {
-        Transport::Coordinator => "coordinator",
-        Transport::Direct => "direct",
-    }
-}
+use crate::Placement;
 
 /// Where neighbours are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

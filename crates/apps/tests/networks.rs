@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use cellworks_apps::{
-    Barrier, CommsTime, Done, Knn, Program, ProgramError, Prototein, Ratio, Roots, Transport,
+    Barrier, CommsTime, Done, Knn, Placement, Program, ProgramError, Prototein, Ratio, Roots,
+    Transport,
 };
 use cellworks_host::Host;
 use cellworks_machine::Machine;
@@ -53,11 +54,21 @@ const PLACEMENTS: [(usize, usize); 5] = [(1, 1), (1, 3), (2, 1), (3, 2), (4, 4)]
 
 const BOTH: [Transport; 2] = [Transport::Direct, Transport::Coordinator];
 
-fn commstime(spes: usize, threads: usize) -> CommsTime {
-    CommsTime {
+fn by(transport: Transport, spes: usize, threads: usize) -> Placement {
+    Placement {
         spes,
         threads,
-        transport: Transport::Direct,
+        transport,
+    }
+}
+
+fn at(spes: usize, threads: usize) -> Placement {
+    by(Transport::Direct, spes, threads)
+}
+
+fn commstime(spes: usize, threads: usize) -> CommsTime {
+    CommsTime {
+        placement: at(spes, threads),
         rounds: 25,
     }
 }
@@ -66,17 +77,13 @@ fn prototein(beads: &'static str) -> Prototein {
     Prototein {
         beads: beads.into(),
         placed: 4,
-        spes: 1,
-        threads: 1,
-        transport: Transport::Direct,
+        placement: at(1, 1),
     }
 }
 
 fn knn(spes: usize, threads: usize) -> Knn {
     Knn {
-        spes,
-        threads,
-        transport: Transport::Direct,
+        placement: at(spes, threads),
         // The last block is smaller.
         points: 50,
         dimensions: 11,
@@ -87,9 +94,7 @@ fn knn(spes: usize, threads: usize) -> Knn {
 
 fn ratio(spes: usize, threads: usize, operations: u64) -> Ratio {
     Ratio {
-        spes,
-        threads,
-        transport: Transport::Direct,
+        placement: at(spes, threads),
         operations,
         steps: 50,
     }
@@ -108,7 +113,7 @@ fn numbers_go_round_every_ring() {
     let rings = PLACEMENTS.into_iter().skip(1);
     runs_everywhere(rings.map(|(spes, threads)| commstime(spes, threads)));
     runs_everywhere(BOTH.map(|transport| CommsTime {
-        transport,
+        placement: by(transport, 2, 2),
         ..commstime(2, 2)
     }));
 }
@@ -116,8 +121,7 @@ fn numbers_go_round_every_ring() {
 #[test]
 fn every_folding_is_found_once() {
     runs_everywhere(PLACEMENTS.map(|(spes, threads)| Prototein {
-        spes,
-        threads,
+        placement: at(spes, threads),
         ..prototein("HPHPPHHPH")
     }));
     // From one task for all to one for each folding.
@@ -260,7 +264,7 @@ fn speedups_are_over_one_spe_with_one_thread() {
 fn direct_communication_is_compared_with_the_coordinator() {
     let done = |transport, us| Done {
         program: CommsTime {
-            transport,
+            placement: by(transport, 2, 1),
             ..commstime(2, 1)
         },
         quantities: vec![cellworks_apps::Quantity {
@@ -314,6 +318,20 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
         ..commstime(2, 1)
     };
     refused(none, "rounds", "0 rounds do nothing; use at least 1");
+    let many = CommsTime {
+        rounds: u64::MAX,
+        ..commstime(2, 1)
+    };
+    refused(
+        many,
+        "rounds",
+        "18446744073709551615 rounds take too long; use at most 1000000000000",
+    );
+    refused(
+        commstime(2, usize::MAX),
+        "threads",
+        "18446744073709551615 threads of an SPE are too many; use at most 1000",
+    );
 
     refused(
         prototein("HPXH"),
@@ -348,10 +366,10 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
         (
             "points",
             Knn {
-                points: 10_000_001,
+                points: 1_000_001,
                 ..knn(1, 1)
             },
-            "10000001 points take too long; use at most 10000000",
+            "1000001 points take too long; use at most 1000000",
         ),
         (
             "dimensions",
@@ -469,7 +487,7 @@ fn what_does_not_fit_into_a_local_store_is_an_error() {
     crowded(knn(1, 100));
     crowded(ratio(1, 100, 0));
     crowded(Prototein {
-        threads: 100,
+        placement: at(1, 100),
         ..prototein("HPPH")
     });
 }

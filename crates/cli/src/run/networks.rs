@@ -1,6 +1,6 @@
 //! The flags of the programs that are networks of processes, and of the barrier.
 
-use cellworks_apps::{Barrier, CommsTime, Knn, Prototein, Ratio, Roots, Transport};
+use cellworks_apps::{Barrier, CommsTime, Knn, Placement, Prototein, Ratio, Roots, Transport};
 use clap::{Args, ValueEnum};
 
 use super::args::Asked;
@@ -35,12 +35,9 @@ pub(crate) struct NetworkArgs {
     pub transport: Vec<Through>,
 }
 
-/// SPEs, threads of each, and a transport.
-type Placed = (usize, usize, Transport);
-
 impl NetworkArgs {
     /// Every combination with so many SPEs.
-    fn placed(&self, spes: &List<usize>) -> Vec<Placed> {
+    fn placed(&self, spes: &List<usize>) -> Vec<Placement> {
         let mut all = Vec::new();
         for through in &self.transport {
             let transport = match through {
@@ -48,7 +45,11 @@ impl NetworkArgs {
                 Through::Coordinator => Transport::Coordinator,
             };
             for &threads in &self.threads.0 {
-                all.extend(spes.0.iter().map(|&spes| (spes, threads, transport)));
+                all.extend(spes.0.iter().map(|&spes| Placement {
+                    spes,
+                    threads,
+                    transport,
+                }));
             }
         }
         all
@@ -97,12 +98,7 @@ impl Asked for CommsTimeArgs {
         };
         let rounds = self.rounds.unwrap_or(usual);
         let placed = self.network.placed(&self.spes).into_iter();
-        let one = |(spes, threads, transport)| CommsTime {
-            spes,
-            threads,
-            transport,
-            rounds,
-        };
+        let one = |placement| CommsTime { placement, rounds };
         Ok(placed.map(one).collect())
     }
 }
@@ -152,12 +148,10 @@ impl Asked for PrototeinArgs {
         for beads in &self.prototein {
             let usual = List(vec![PLACED.min(beads.len())]);
             for &placed in &self.placed.as_ref().unwrap_or(&usual).0 {
-                let one = |(spes, threads, transport)| Prototein {
+                let one = |placement| Prototein {
                     beads: beads.clone().into(),
                     placed,
-                    spes,
-                    threads,
-                    transport,
+                    placement,
                 };
                 programs.extend(self.network.placed(&self.spes).into_iter().map(one));
             }
@@ -213,10 +207,8 @@ impl Asked for KnnArgs {
             for &dimensions in &self.dimensions.0 {
                 for &neighbours in &self.neighbours.0 {
                     for &block_points in &self.block_points.0 {
-                        let one = |(spes, threads, transport)| Knn {
-                            spes,
-                            threads,
-                            transport,
+                        let one = |placement| Knn {
+                            placement,
                             points,
                             dimensions,
                             neighbours,
@@ -277,10 +269,8 @@ impl Asked for RatioArgs {
         let steps = self.steps.unwrap_or(usual);
         let mut programs = Vec::new();
         for &operations in &self.operations.0 {
-            let one = |(spes, threads, transport)| Ratio {
-                spes,
-                threads,
-                transport,
+            let one = |placement| Ratio {
+                placement,
                 operations: operations as u64,
                 steps,
             };
