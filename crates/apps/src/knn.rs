@@ -11,6 +11,7 @@
 //! nobody's home. So a problem of any size fits: what no process has in its local store waits in the buffered channel.
 
 use std::fmt;
+use std::iter;
 use std::sync::{Mutex, PoisonError};
 
 use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Writer};
@@ -132,10 +133,11 @@ impl Program for Knn {
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let points = Points::new(self.points, self.dimensions);
-        let blocks = points.blocks(self.block_points);
+        let blocks = points.blocks(self.block_points.min(self.points));
         let plan = Plan {
             processes: self.placement.processes(),
             blocks: blocks.len(),
+            block_points: self.block_points.min(self.points),
             dimensions: self.dimensions,
             neighbours: self.neighbours,
         };
@@ -176,14 +178,17 @@ impl Program for Knn {
             },
         );
         let (span, found) = network.run_with(machine, move |process| {
-            while let Ok(()) = ready.read(process) {}
+            // All begin, or the network fails.
+            for _ in 0..plan.processes {
+                let _ = ready.read(process);
+            }
             let begin = process.now();
             for block in blocks {
                 // Nobody takes it if the network fails, which is then what is reported.
                 let _ = source.write(process, block);
             }
-            let found = std::iter::from_fn(|| results.read(process).ok());
-            let found: Vec<Found> = found.collect();
+            let found = iter::from_fn(|| results.read(process).ok());
+            let found: Vec<Found> = found.take(plan.blocks).collect();
             (process.now().since(begin), found)
         })?;
         if let Some(error) = no_room
@@ -244,7 +249,6 @@ impl Points {
     }
 
     fn blocks(&self, points: usize) -> Vec<Block> {
-        let points = points.min(self.count());
         let parts = self.coordinates.chunks(points * self.dimensions);
         let block = |(number, part): (usize, &[u8])| Block {
             number,
@@ -274,6 +278,9 @@ impl Points {
     }
 }
 
+/// What a block has beside its points: two numbers of 4 bytes.
+const HEADER_BYTES: usize = 2 * 4;
+
 /// Points that travel together.
 #[derive(Clone)]
 struct Block {
@@ -285,8 +292,7 @@ struct Block {
 
 impl Item for Block {
     fn bytes(&self) -> usize {
-        // The numbers take 4 bytes each on an SPE.
-        2 * 4 + self.coordinates.bytes()
+        HEADER_BYTES + self.coordinates.bytes()
     }
 }
 
@@ -327,6 +333,8 @@ impl Item for Found {
 struct Plan {
     processes: usize,
     blocks: usize,
+    /// Points of a block, but for the last.
+    block_points: usize,
     dimensions: usize,
     neighbours: usize,
 }
@@ -382,7 +390,10 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
+    // Before blocks come, which would leave room in pieces.
+    let _room = room_for_home(process.place(), plan).map_err(Stopped::NoRoom)?;
     begun.write(process, ())?;
+    // If another process could not start, the channel is closed when all others have dropped their ends.
     drop(begun);
     let length = plan.length();
     // The last process keeps what nobody needs any more.
@@ -399,7 +410,7 @@ fn go_round<S: Spe>(
         };
         let next = plan.home(position, turn);
         if next == Some((block.number, at)) {
-            home = Some(Home::new(process.place(), &block, plan).map_err(Stopped::NoRoom)?);
+            home = Some(Home::new(&block, plan));
         }
         if let Some(home) = &mut home {
             process.place().compute(home.compare(&block));
@@ -418,32 +429,36 @@ fn go_round<S: Spe>(
     Ok(())
 }
 
+/// Takes room in the local store for a block with its neighbours, where programs are confined to it.
+fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, StageError> {
+    let of_neighbours = plan.neighbours * size_of::<Neighbour>();
+    let of_point = plan.dimensions * size_of::<f32>() + of_neighbours;
+    let bytes = HEADER_BYTES + plan.block_points * of_point;
+    let what = "a block with its neighbours";
+    let room = spe
+        .is_confined_to_local_store()
+        .then(|| spe.local_store().reserve(bytes, 16, what));
+    room.transpose()
+}
+
 /// A block with its neighbours so far.
 struct Home {
     block: Block,
     neighbours: Vec<Vec<Neighbour>>,
     dimensions: usize,
     wanted: usize,
-    /// What it takes of a local store, where programs are confined to it.
-    _room: Option<LocalBuffer>,
 }
 
 impl Home {
-    fn new<S: Spe>(spe: &S, block: &Block, plan: &Plan) -> Result<Self, StageError> {
+    fn new(block: &Block, plan: &Plan) -> Self {
         let points = block.coordinates.len() / plan.dimensions;
-        let bytes = block.bytes() + points * plan.neighbours * size_of::<Neighbour>();
-        let room = spe.is_confined_to_local_store().then(|| {
-            spe.local_store()
-                .reserve(bytes, 16, "a block with its neighbours")
-        });
         let list = || Vec::with_capacity(plan.neighbours + 1);
-        Ok(Self {
+        Self {
             block: block.clone(),
             neighbours: (0..points).map(|_| list()).collect(),
             dimensions: plan.dimensions,
             wanted: plan.neighbours,
-            _room: room.transpose()?,
-        })
+        }
     }
 
     /// Compares all points with all of another block. Returns what that takes on an SPU.
@@ -551,6 +566,7 @@ mod tests {
             let plan = Plan {
                 processes,
                 blocks,
+                block_points: 1,
                 dimensions: 1,
                 neighbours: 1,
             };

@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::iter;
 use std::ops::AddAssign;
 
 use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Writer};
@@ -117,7 +118,8 @@ impl Program for Prototein {
         let (best, mut results) = Channel::new().named("results").any_to_one();
         let mut network = Network::<M>::new();
         network.transport(self.placement.transport);
-        for worker in 0..self.placement.processes() {
+        let workers = self.placement.processes();
+        for worker in 0..workers {
             let (chain, tasks) = (&chain, tasks.clone());
             let (begun, best) = (begun.clone(), best.clone());
             network.process(
@@ -128,16 +130,19 @@ impl Program for Prototein {
         }
         drop((tasks, begun, best));
         let (span, found) = network.run_with(machine, |process| {
-            while let Ok(()) = ready.read(process) {}
+            // All begin, or the network fails.
+            for _ in 0..workers {
+                let _ = ready.read(process);
+            }
             let begin = process.now();
-            let mut task = Folding::new(&chain);
-            task.each_of(self.placed, &mut |folding| {
+            let mut first_beads = Folding::new(&chain);
+            first_beads.each_of(self.placed, &mut |folding| {
                 // Nobody takes it if the network fails, which is then what is reported.
                 let _ = bag.write(process, folding.task());
             });
             drop(bag);
             let mut found = Found::default();
-            while let Ok(best) = results.read(process) {
+            for best in iter::from_fn(|| results.read(process).ok()).take(workers) {
                 found += best;
             }
             (process.now().since(begin), found)
@@ -169,6 +174,7 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), Ended> {
     begun.write(process, ())?;
+    // If another process could not start, the channel is closed when all others have dropped their ends.
     drop(begun);
     let mut found = Found::default();
     while let Ok(task) = tasks.read(process) {

@@ -1,9 +1,10 @@
 //! How much computation a communication needs beside it (DSMCBE, section 3.4, figures 8 and 9).
 
 use std::hint::black_box;
+use std::iter;
 
 use cellworks_csp::{Any, Channel, Ended, Network, Process, Writer};
-use cellworks_machine::{Cycles, Machine, Span, Spe, Time, Topology};
+use cellworks_machine::{Cycles, Machine, Spe, Time, Topology};
 
 use crate::error::agree;
 use crate::placement::axis;
@@ -147,15 +148,14 @@ impl Program for Ratio {
         );
         let (span, mut found) = network.run_with(machine, move |process| {
             let mut begin = Time::default();
-            let mut span = Span::default();
-            while let Ok(step) = clock.read(process) {
+            for step in iter::from_fn(|| clock.read(process).ok()).take(steps as usize) {
                 if step == NOT_TIMED {
                     begin = process.now();
                 }
-                span = process.now().since(begin);
             }
-            let found = std::iter::from_fn(|| results.read(process).ok());
-            (span, found.collect::<Vec<(u64, Data)>>())
+            let span = process.now().since(begin);
+            let found = iter::from_fn(|| results.read(process).ok());
+            (span, found.take(processes).collect::<Vec<(u64, Data)>>())
         })?;
         found.sort_by_key(|(position, _)| *position);
         verify(&found, processes as u64, steps, pairs)?;
@@ -211,7 +211,6 @@ fn go_round<S: Spe>(
             ticks.write(process, step)?;
         }
     }
-    drop(role.ticks);
     Ok(role.results.write(process, (role.position as u64, data))?)
 }
 
