@@ -179,7 +179,7 @@ pub(crate) struct KnnArgs {
     pub neighbours: List<usize>,
 
     /// How many points go round together
-    #[arg(long, value_name = "LIST", value_parser = counts, default_value = "100", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_parser = counts, default_value = "50", allow_negative_numbers = true)]
     pub block_points: List<usize>,
 
     /// How many SPEs the ring has processes on
