@@ -202,16 +202,13 @@ fn a_root_in_each_cell_sends_less_between_them_and_is_faster() {
 
 #[test]
 fn computation_is_charged_by_its_stated_cycles() {
-    // Each operation takes 6 cycles of 3.2 GHz.
-    let time = |operations| {
-        let long = Ratio {
-            steps: 50,
-            ..ratio(1, 1, operations)
-        };
-        done(long, &qs22()).value("time_per_step").unwrap()
+    // Operations take 6 cycles of 3.2 GHz each; communication is short beside so many.
+    let ratio = Ratio {
+        steps: 40,
+        ..ratio(1, 1, 100_000)
     };
-    let cycles = (time(6_000) - time(0)) * 3.2;
-    assert!((cycles / 36_000.0 - 1.0).abs() < 0.03, "{cycles}");
+    let cycles = done(ratio, &qs22()).value("time_per_step").unwrap() * 3.2;
+    assert!((cycles / 600_000.0 - 1.0).abs() < 0.1, "{cycles}");
 
     let time = |dimensions| {
         let knn = Knn {
@@ -220,7 +217,7 @@ fn computation_is_charged_by_its_stated_cycles() {
         };
         done(knn, &qs22()).value("time").unwrap()
     };
-    // 50 points with 49 others, 100 coordinates more of 6 cycles each; neighbours differ, and moving them takes more.
+    // 50 points with 49 others, 100 coordinates more of 6 cycles each; neighbours differ, and so does what moving them takes.
     let cycles = (time(200) - time(100)) * 3.2;
     assert!(
         (cycles / (50.0 * 49.0 * 600.0) - 1.0).abs() < 0.05,
@@ -472,7 +469,8 @@ fn what_does_not_fit_into_a_local_store_is_an_error() {
     // Of two processes on one SPE, each with a block of 200 points.
     let blocks = Knn {
         points: 400,
-        dimensions: 200,
+        dimensions: 4,
+        neighbours: 80,
         block_points: 200,
         ..knn(1, 2)
     };
@@ -484,7 +482,7 @@ fn what_does_not_fit_into_a_local_store_is_an_error() {
     let error = error.to_string();
     assert!(error.contains("the local store of SPE "), "{error}");
     assert!(
-        error.contains("164808 bytes for a block with its neighbours")
+        error.contains("131208 bytes for a block with its neighbours")
             && error.ends_with("; use smaller blocks or fewer threads"),
         "{error}"
     );
