@@ -464,7 +464,7 @@ fn what_does_not_fit_into_a_local_store_is_an_error() {
         let error = program.run(&qs22()).unwrap_err();
         assert!(matches!(error, ProgramError::Network(_)), "{error:?}");
         let error = error.to_string();
-        assert!(error.contains("4096-byte stack"), "{error}");
+        assert!(error.contains("stack of a cooperative thread"), "{error}");
     }
     // Of two processes on one SPE, each with a block of 200 points.
     let blocks = Knn {

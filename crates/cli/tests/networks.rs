@@ -280,7 +280,8 @@ fn stacks_that_do_not_fit_fail_the_run_and_say_where() {
     let run = run("commstime --machine qs22 --spes 2 --threads 100");
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(
-        run.err.contains("commstime, 2 SPEs, 100 threads: ") && run.err.contains("4096-byte stack"),
+        run.err.contains("commstime, 2 SPEs, 100 threads: ")
+            && run.err.contains("stack of a cooperative thread"),
         "{}",
         run.err
     );
