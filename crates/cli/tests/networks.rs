@@ -134,7 +134,7 @@ fn prototeins_fold_faster_with_more_spes_beside_the_ideal() {
 #[test]
 fn neighbours_and_ratios_have_speedups() {
     let report = json(
-        "knn --machine qs22 --points 120 --dimensions 8 --neighbours 4 --block-points 10 --spes 1,3 --threads 1,2",
+        "knn --machine qs22 --points 200 --dimensions 64 --neighbours 4 --block-points 20 --spes 1,3 --threads 1,2",
     );
     let speedups = named(&report, "speedup");
     assert_eq!(speedups.len(), 4);
