@@ -4,7 +4,7 @@ use cellworks_apps::{Program, Roots};
 use cellworks_machine::Machine;
 use serde::Deserialize;
 
-use super::{Outcome, failed};
+use super::{Outcome, check_spes, failed};
 
 /// A barrier of SPEs by signals; the result is its time, see [`cellworks_apps::Barrier`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -21,6 +21,7 @@ const BARRIERS: u64 = 32;
 
 impl Barrier {
     pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+        check_spes(machine, usize::from(self.spes))?;
         let roots = match self.root_per_cell {
             true => Roots::EachCell,
             false => Roots::One,

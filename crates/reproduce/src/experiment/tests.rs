@@ -103,7 +103,7 @@ fn too_few_spes_are_named() {
     };
     assert_eq!(
         barrier.run(&host).unwrap_err(),
-        format!("{name} has 4 SPEs, not 5; use at most 4")
+        format!("it needs 5 SPEs, and {name} has 4")
     );
     let bounce = Bounce { between: [0, 9] };
     assert_eq!(
