@@ -44,7 +44,7 @@ impl Buffering {
             Self::Threads(threads) => Some(("threads", Value::Count(threads as u64))),
             Self::Single | Self::Double => None,
         };
-        [("buffering", Value::Text(self.name()))]
+        [("buffering", Value::Text(self.name().into()))]
             .into_iter()
             .chain(threads)
     }

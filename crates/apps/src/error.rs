@@ -1,5 +1,8 @@
 //! How programs fail.
 
+use std::fmt;
+
+use cellworks_csp::NetworkError;
 use cellworks_machine::{RunError, StackError, StageError};
 
 /// A parameter makes no sense, alone or on the machine. [`parameter`](Self::parameter) says which one.
@@ -104,6 +107,24 @@ pub enum ProgramError {
         /// What says so.
         by: &'static str,
     },
+    /// A number that was found is not what it has to be.
+    #[error(
+        "the result is wrong: {what} is {found}, and {expected} {by}; this is an error of cellworks or of this \
+         computer's memory, so please report it"
+    )]
+    Differs {
+        /// What was found.
+        what: String,
+        /// What it is.
+        found: String,
+        /// What it has to be.
+        expected: String,
+        /// What says so, such as `by brute force`.
+        by: &'static str,
+    },
+    /// A network of processes failed.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// The run failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -132,6 +153,28 @@ pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<
     }
 }
 
+/// Compares a number, or several, with what they have to be.
+///
+/// # Errors
+///
+/// [`ProgramError::Differs`] names them.
+pub(crate) fn agree<T: PartialEq + fmt::Display>(
+    what: impl FnOnce() -> String,
+    found: T,
+    expected: T,
+    by: &'static str,
+) -> Result<(), ProgramError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(ProgramError::Differs {
+        what: what(),
+        found: found.to_string(),
+        expected: expected.to_string(),
+        by,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +187,17 @@ mod tests {
             error.to_string(),
             "the result is wrong: byte 1 of 3 is 0x09, and 0x02 in what the sum gives; this is an error of \
              cellworks or of this computer's memory, so please report it"
+        );
+    }
+
+    #[test]
+    fn a_number_that_differs_is_named_with_what_says_so() {
+        assert!(agree(|| unreachable!(), 3, 3, "by the sum").is_ok());
+        let error = agree(|| "message 2".to_owned(), 4, 3, "by the sum").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the result is wrong: message 2 is 4, and 3 by the sum; this is an error of cellworks or of this \
+             computer's memory, so please report it"
         );
     }
 }

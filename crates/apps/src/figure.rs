@@ -70,6 +70,7 @@ fn y_axis(unit: &'static str) -> Axis {
     let label = match unit {
         "bytes/s" => "bandwidth",
         "ns" => "time",
+        "us" => "time (us)",
         "cycles" => "cycles of the SPU's clock",
         "times" => "times as fast",
         "cycles/byte" => "cycles a byte",
@@ -142,7 +143,7 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (&'static str, Value)> + Clo
         .filter_map(|(name, value)| match (*name, value) {
             // `4 threads` says it.
             (_, Value::Text(text)) if counted(text) => None,
-            (_, Value::Text(text)) => Some((*text).to_owned()),
+            (_, Value::Text(text)) => Some(text.clone().into_owned()),
             ("spes", Value::Count(1)) => Some("1 SPE".to_owned()),
             ("spes", Value::Count(count)) => Some(format!("{count} SPEs")),
             ("threads", Value::Count(1)) => Some("1 thread".to_owned()),

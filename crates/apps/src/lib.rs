@@ -18,24 +18,50 @@
 //! | [`Aes`] | AES-128 of a buffer in main memory, with three ways of buffering | CellMT, listings 7 to 9 |
 //! | [`Switch`] | what a context switch of cooperative threads costs | CellMT, listing 11 and figure 3 |
 //! | [`Overlap`] | how far transfers hide behind computation, by computation a byte | CellMT, section 4.4 |
+//! | [`CommsTime`] | what a communication between processes costs, in a ring | DSMCBE, section 3.1 |
+//! | [`Prototein`] | all foldings of a prototein, from a bag of tasks | DSMCBE, section 3.2 |
+//! | [`Knn`] | the nearest neighbours of all points, in a ring | DSMCBE, section 3.3 |
+//! | [`Ratio`] | how much computation a communication needs beside it, in a ring | DSMCBE, section 3.4 |
+//! | [`Barrier`] | a barrier of SPEs by signals, with one root or one in each Cell | CellStats, section 5.2 |
+//!
+//! CellMT is Beltran and others, *CellMT: A cooperative multithreading library for the Cell/B.E.* (HiPC 2009); DSMCBE is
+//! Skovhede and others, *Programming the CELL-BE using CSP* (CPA 2011); CellStats is Abellán and others,
+//! *Characterizing the basic synchronization and communication operations in Dual Cell-based Blades through CellStats* (2009).
 
 mod aes;
+mod barrier;
 mod blocks;
 mod clock;
+mod commstime;
 mod error;
 mod figure;
 mod gang;
+mod knn;
 mod overlap;
+mod placement;
+mod prototein;
+mod ratio;
+mod ring;
+mod speedup;
 mod switch;
+
+use std::borrow::Cow;
 
 use cellworks_machine::{Machine, Topology};
 
 pub use aes::{Aes, SPU_AES_CYCLES_PER_BYTE};
+pub use barrier::{Barrier, Roots};
 pub use blocks::Buffering;
+pub use cellworks_csp::Transport;
 pub use clock::clock_rate_hz;
+pub use commstime::CommsTime;
 pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure, against};
+pub use knn::Knn;
 pub use overlap::Overlap;
+pub use placement::Placement;
+pub use prototein::{PROTOTEIN_BEADS_MAX, Prototein};
+pub use ratio::Ratio;
 pub use switch::Switch;
 
 /// A program with its parameters, that gives numbers.
@@ -82,8 +108,8 @@ pub enum Value {
     Count(u64),
     /// A number of something that comes in parts.
     Number(f64),
-    /// A choice.
-    Text(&'static str),
+    /// A choice, or a text.
+    Text(Cow<'static, str>),
 }
 
 /// A number that a program has found.
@@ -116,7 +142,7 @@ pub struct Conclusion {
 }
 
 impl Value {
-    /// The number, unless it is a choice.
+    /// The number, unless it is a text.
     pub fn as_number(&self) -> Option<f64> {
         match *self {
             Self::Count(count) => Some(count as f64),

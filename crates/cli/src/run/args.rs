@@ -5,6 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::dma_latency::DmaLatency;
 use super::list::{List, counts, cycles, one_count, sizes};
+use super::networks::{BarrierArgs, CommsTimeArgs, KnnArgs, PrototeinArgs, RatioArgs};
 use crate::args::CommonArgs;
 
 const AFTER_HELP: &str = "\
@@ -22,6 +23,10 @@ Examples:
       How far transfers hide behind computation.
   cellworks run dma-latency --machine qs20 --spes 1,8,16
       The latency of a get by size, alone and with others.
+  cellworks run commstime --machine qs22 --spes 2-16 --threads 1-4 --html commstime.html
+      What a communication between processes costs, by SPEs and processes on each.
+  cellworks run prototein --machine qs22 --spes 1-16 --html prototein.html
+      How many times as fast more SPEs fold a prototein.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured but not
 trustworthy, 130 interrupted.";
@@ -37,8 +42,14 @@ pub(crate) struct RunArgs {
 #[derive(Subcommand)]
 pub(crate) enum ProgramArgs {
     Aes(AesArgs),
+    Barrier(BarrierArgs),
+    #[command(name = "commstime")]
+    CommsTime(CommsTimeArgs),
     DmaLatency(DmaLatencyArgs),
+    Knn(KnnArgs),
     Overlap(OverlapArgs),
+    Prototein(PrototeinArgs),
+    Ratio(RatioArgs),
     Switch(SwitchArgs),
 }
 
@@ -58,11 +69,21 @@ pub(super) trait Asked {
 /// The flag of a parameter.
 pub(super) fn flag_of(parameter: &str) -> &'static str {
     match parameter {
+        "barriers" => "--barriers",
         "block_bytes" => "--block",
+        "block_points" => "--block-points",
         "bytes" => "--bytes",
         "cycles_per_byte" => "--cycles-per-byte",
+        "dimensions" => "--dimensions",
+        "neighbours" => "--neighbours",
+        "operations" => "--operations",
+        "placed" => "--placed",
+        "points" => "--points",
+        "prototein" => "--prototein",
+        "rounds" => "--rounds",
         "sizes" => "--sizes",
         "spes" => "--spes",
+        "steps" => "--steps",
         "threads" => "--threads",
         "yields" => "--yields",
         other => unreachable!("the programs have no parameter {other}"),

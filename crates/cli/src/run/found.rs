@@ -105,7 +105,7 @@ fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
     let value = |value: &Value| match value {
         Value::Count(count) => (*count).into(),
         Value::Number(number) => (*number).into(),
-        Value::Text(text) => (*text).into(),
+        Value::Text(text) => text.as_ref().into(),
     };
     let parameters = parameters.iter();
     let parameters = parameters.map(|(name, of)| ((*name).to_owned(), value(of)));

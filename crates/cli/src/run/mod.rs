@@ -4,6 +4,7 @@ mod args;
 mod dma_latency;
 mod found;
 mod list;
+mod networks;
 
 use cellworks_apps::{ParameterError, Program, ProgramError};
 use cellworks_machine::{Machine, Topology};
@@ -24,8 +25,13 @@ use found::Found;
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     match &arguments.program {
         ProgramArgs::Aes(asked) => run_asked(asked),
+        ProgramArgs::Barrier(asked) => run_asked(asked),
+        ProgramArgs::CommsTime(asked) => run_asked(asked),
         ProgramArgs::DmaLatency(asked) => run_asked(asked),
+        ProgramArgs::Knn(asked) => run_asked(asked),
         ProgramArgs::Overlap(asked) => run_asked(asked),
+        ProgramArgs::Prototein(asked) => run_asked(asked),
+        ProgramArgs::Ratio(asked) => run_asked(asked),
         ProgramArgs::Switch(asked) => run_asked(asked),
     }
 }

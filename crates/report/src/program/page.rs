@@ -112,6 +112,8 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let spacing = match of.unit.as_str() {
         "threads" | "SPEs" if is_whole && most <= WHOLE_MAX => Spacing::Whole,
         "bytes" if is_wide => Spacing::Log2,
+        // The ideal speed-up is a straight line.
+        "times" => Spacing::Linear,
         _ if is_wide => Spacing::Log10,
         _ => Spacing::Linear,
     };

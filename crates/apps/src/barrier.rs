@@ -1,0 +1,344 @@
+//! The all-to-one barriers of CellStats, section 5.2.
+//!
+//! ```text
+//!   one root                        one root in each Cell
+//!   SPE 1 ..15 ──► SPE 0            SPE 1 ..7 ──► SPE 0 ◄──► SPE 8 ◄── SPE 9 ..15
+//!   SPE 1 ..15 ◄── SPE 0            SPE 1 ..7 ◄── SPE 0      SPE 8 ──► SPE 9 ..15
+//! ```
+//!
+//! Members of a group send their bit to signal register 1 of their root, which adds bits up; roots send each other theirs
+//! in register 2. A root may be one barrier ahead of another that has not read its register meanwhile, so the bits of
+//! roots alternate between two halves of the register.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::{CellId, Machine, SignalMode, SignalRegister, Span, Spe, SpeId, Topology};
+
+use crate::gang::check_spes;
+use crate::placement::axis;
+use crate::{
+    Conclusion, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value,
+    against,
+};
+
+/// A barrier of SPEs by signals: nobody goes on before all have come. It is entered some times before it is timed, and each
+/// time each SPE looks whether all others have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Barrier {
+    /// Who gathers.
+    pub roots: Roots,
+    /// How many SPEs, from SPE 0 on: 2 to 32, because each has a bit of a signal.
+    pub spes: usize,
+    /// How many barriers are timed.
+    pub barriers: u64,
+}
+
+/// Who gathers the signals of a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Roots {
+    /// SPE 0: the paper's naive form.
+    One,
+    /// The first SPE of each Cell, so that few signals go from Cell to Cell: the paper's form in two levels.
+    EachCell,
+}
+
+impl Roots {
+    /// `one` or `each-cell`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::EachCell => "each-cell",
+        }
+    }
+}
+
+const TIME: &str = "barrier";
+
+/// Each SPE has a bit of a signal register.
+const SPES_MAX: usize = 32;
+
+/// Each root has two.
+const ROOTS_MAX: usize = 16;
+
+/// Barriers before those that are timed.
+const CHECKED: u32 = 4;
+
+impl Program for Barrier {
+    const NAME: &'static str = "barrier";
+
+    fn title(&self) -> String {
+        let roots = match self.roots {
+            Roots::One => "one root",
+            Roots::EachCell => "a root in each Cell",
+        };
+        format!("barrier, {roots}, {} SPEs", self.spes)
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![
+            ("roots", Value::Text(self.roots.name().into())),
+            ("spes", Value::Count(self.spes as u64)),
+            ("barriers", Value::Count(self.barriers)),
+        ]
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        check_spes(self.spes, topology)?;
+        if !(2..=SPES_MAX).contains(&self.spes) {
+            return Err(ParameterError::Refused {
+                parameter: "spes",
+                why: format!(
+                    "a barrier takes 2 to {SPES_MAX} SPEs, because each has a bit of a signal, and not {}",
+                    self.spes
+                ),
+            });
+        }
+        let spes = topology.spes().take(self.spes);
+        let cells: BTreeSet<CellId> = spes.map(|spe| topology.cell_of(spe)).collect();
+        if self.roots == Roots::EachCell && cells.len() > ROOTS_MAX {
+            return Err(ParameterError::Refused {
+                parameter: "spes",
+                why: format!(
+                    "{} SPEs of {} Cells have so many roots, and a barrier takes up to {ROOTS_MAX}, because each has two \
+                     bits of a signal; use fewer SPEs, or one root",
+                    self.spes,
+                    cells.len()
+                ),
+            });
+        }
+        if self.barriers == 0 {
+            return Err(ParameterError::Zero {
+                parameter: "barriers",
+                noun: "barriers",
+            });
+        }
+        Ok(())
+    }
+
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.check(machine.topology())?;
+        let spes: Vec<SpeId> = machine.topology().spes().take(self.spes).collect();
+        // How many barriers each SPE has come to.
+        let come: Vec<AtomicU32> = spes.iter().map(|_| AtomicU32::new(0)).collect();
+        let (come, barriers) = (&come, self.barriers);
+        let span = machine.run(|ppe| -> Result<Span, ProgramError> {
+            let programs: Vec<_> = spes
+                .iter()
+                .map(|spe| {
+                    ppe.set_signal_mode(*spe, SignalRegister::One, SignalMode::Or);
+                    ppe.set_signal_mode(*spe, SignalRegister::Two, SignalMode::Or);
+                    let role = Role::of(*spe, self.roots, &spes, ppe.topology());
+                    ppe.spawn(*spe, move |spe| role.run(spe, barriers, come))
+                })
+                .collect();
+            // Starting programs takes far longer than they do.
+            for spe in &spes {
+                ppe.read_out_mbox(*spe, Outbound::Plain);
+            }
+            for spe in &spes {
+                ppe.write_in_mbox(*spe, 0);
+            }
+            let mut spans = Vec::with_capacity(programs.len());
+            for program in programs {
+                match program.join() {
+                    Ok(span) => spans.push(span?),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Ok(spans[0])
+        })??;
+        Ok(vec![Quantity {
+            name: TIME,
+            value: span.as_nanoseconds_f64() / self.barriers as f64,
+            unit: "ns",
+        }])
+    }
+
+    /// How many times as long one root takes as one in each Cell, where both have run.
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        let of_one = |each: &Done<Self>| {
+            let one = Self {
+                roots: Roots::One,
+                ..each.program
+            };
+            let one = done.iter().find(|other| other.program == one)?;
+            Some(one.value(TIME)? / each.value(TIME)?)
+        };
+        done.iter()
+            .filter(|one| one.program.roots == Roots::EachCell)
+            .filter_map(|each| {
+                Some(Conclusion {
+                    quantity: Quantity {
+                        name: "gain",
+                        value: of_one(each)?,
+                        unit: "times",
+                    },
+                    parameters: each.program.parameters(),
+                })
+            })
+            .collect()
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        against(done, "Time of a barrier", TIME, axis)
+    }
+}
+
+/// What an SPE does in a barrier.
+#[derive(Clone, Debug)]
+struct Role {
+    root: SpeId,
+    /// What it sends its root, and what a root sends its members.
+    bit: u32,
+    /// Those of whom a root gathers, without itself.
+    members: Vec<SpeId>,
+    /// What it sends the other roots, if it is one, in even barriers.
+    bit_of_root: u32,
+    /// The other roots, if it is one.
+    peers: Vec<SpeId>,
+    /// The bits of all other roots together, in even barriers.
+    bits_of_peers: u32,
+}
+
+/// What an SPE remembers from barrier to barrier.
+#[derive(Default)]
+struct Memory {
+    is_odd: bool,
+    /// Bits of other roots that were there before they were waited for.
+    early: u32,
+}
+
+impl Role {
+    fn of(spe: SpeId, roots: Roots, spes: &[SpeId], topology: &Topology) -> Self {
+        let group = |spe: SpeId| match roots {
+            Roots::EachCell => topology.cell_of(spe),
+            Roots::One => CellId::new(0),
+        };
+        let root_of = |spe: SpeId| {
+            let mut of_group = spes.iter().filter(|other| group(**other) == group(spe));
+            *of_group.next().expect("each SPE is of its own group")
+        };
+        let root = root_of(spe);
+        let all_roots = spes.iter().copied().filter(|spe| root_of(*spe) == *spe);
+        let bits_of_roots = (0..).map(|place| 1 << place);
+        let bits: Vec<(SpeId, u32)> = all_roots.zip(bits_of_roots).collect();
+        let mut role = Self {
+            root,
+            bit: 1 << spe.index(),
+            members: Vec::new(),
+            bit_of_root: 0,
+            peers: Vec::new(),
+            bits_of_peers: 0,
+        };
+        if root == spe {
+            let members = spes.iter().filter(|other| root_of(**other) == spe);
+            role.members = members.copied().filter(|other| *other != spe).collect();
+            for (other, bit) in bits {
+                if other == spe {
+                    role.bit_of_root = bit;
+                } else {
+                    role.peers.push(other);
+                    role.bits_of_peers |= bit;
+                }
+            }
+        }
+        role
+    }
+
+    /// The time of all timed barriers.
+    fn run<S: Spe>(
+        &self,
+        spe: &S,
+        barriers: u64,
+        come: &[AtomicU32],
+    ) -> Result<Span, ProgramError> {
+        spe.write_out_mbox(Outbound::Plain, 0);
+        spe.read_in_mbox();
+        let mut memory = Memory::default();
+        let mut early = Ok(());
+        for barrier in 1..=CHECKED {
+            come[spe.id().index()].store(barrier, Ordering::Release);
+            self.barrier(spe, &mut memory);
+            early = early.and_then(|()| all_have_come(spe.id(), barrier, come));
+        }
+        let begin = spe.now();
+        for _ in 0..barriers {
+            self.barrier(spe, &mut memory);
+        }
+        let span = spe.now().since(begin);
+        early.map(|()| span)
+    }
+
+    fn barrier<S: Spe>(&self, spe: &S, memory: &mut Memory) {
+        if spe.id() != self.root {
+            spe.send_signal(self.root, SignalRegister::One, self.bit);
+            spe.read_signal(SignalRegister::One);
+            return;
+        }
+        let members = self.members.iter();
+        let mut missing = members.fold(0, |bits, member| bits | 1 << member.index());
+        while missing != 0 {
+            missing &= !spe.read_signal(SignalRegister::One);
+        }
+        self.meet_peers(spe, memory);
+        for member in &self.members {
+            spe.send_signal(*member, SignalRegister::One, self.bit);
+        }
+    }
+
+    /// The second level: a barrier of the roots.
+    fn meet_peers<S: Spe>(&self, spe: &S, memory: &mut Memory) {
+        let shift = if memory.is_odd { ROOTS_MAX } else { 0 };
+        memory.is_odd = !memory.is_odd;
+        for peer in &self.peers {
+            spe.send_signal(*peer, SignalRegister::Two, self.bit_of_root << shift);
+        }
+        let expected = self.bits_of_peers << shift;
+        while memory.early & expected != expected {
+            memory.early |= spe.read_signal(SignalRegister::Two);
+        }
+        memory.early &= !expected;
+    }
+}
+
+/// Whether all have come to a barrier that an SPE has left; they may have come to the next already.
+fn all_have_come(spe: SpeId, barrier: u32, come: &[AtomicU32]) -> Result<(), ProgramError> {
+    let mut others = come.iter().enumerate();
+    let late = others.find_map(|(other, come)| {
+        let come = come.load(Ordering::Acquire);
+        (come < barrier).then_some((other, come))
+    });
+    late.map_or(Ok(()), |(other, come)| {
+        Err(ProgramError::Differs {
+            what: format!(
+                "the number of barriers that SPE {other} had come to when {spe} left one"
+            ),
+            found: come.to_string(),
+            expected: barrier.to_string(),
+            by: "or more by what a barrier is",
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_leaves_early_is_named_with_whom_it_left_behind() {
+        let come = [2, 3, 1].map(AtomicU32::new);
+        assert!(all_have_come(SpeId::new(1), 1, &come).is_ok());
+        let error = all_have_come(SpeId::new(1), 2, &come)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with(
+                "the result is wrong: the number of barriers that SPE 2 had come to when SPE 1 left one is 1, and 2 or \
+                 more by what a barrier is;"
+            ),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! What a communication between processes costs (DSMCBE, section 3.1, figures 2 and 3).
+//!
+//! ```text
+//!          ┌────────────────────── successor ◄── successor ◄─ ... ◄─┐
+//!          ▼                                                        │
+//!       prefix ──────────────────────────────────────────────────► delta ──► consumer, on the PPE
+//! ```
+
+use std::iter;
+
+use cellworks_csp::{Channel, Ended, Item, Network, Place, Process, Transport, Writer};
+use cellworks_machine::{Machine, Time, Topology};
+
+use crate::error::agree;
+use crate::placement::axis;
+use crate::ring::{Input, Order, Output, Ring};
+use crate::{
+    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
+    Quantity, Value, against,
+};
+
+/// One number goes round a ring of processes on SPEs: the prefix process sends the first, the delta process gives a copy of
+/// each to the consumer on the PPE, and all others add 1. Neighbours on the same SPE speak through local channels.
+///
+/// As in the program of the paper, the time of a communication is that between two numbers at the consumer, divided by the
+/// number of processes on SPEs; so the channel to the consumer does not count as one. The consumer checks each number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommsTime {
+    /// Where the processes run, 2 at least.
+    pub placement: Placement,
+    /// How many numbers the consumer times, after a tenth as many that it does not.
+    pub rounds: u64,
+}
+
+/// The number with which the ring begins.
+const FIRST: u64 = 0;
+
+/// Hours on any machine.
+const ROUNDS_MAX: u64 = 1_000_000_000_000;
+
+const TIME: &str = "time_per_communication";
+
+enum Role {
+    Prefix,
+    /// Where it sends copies.
+    Delta(Writer<u64>),
+    Successor,
+}
+
+impl Program for CommsTime {
+    const NAME: &'static str = "commstime";
+
+    fn title(&self) -> String {
+        format!("commstime, {}", self.placement.title())
+    }
+
+    fn parameters(&self) -> Parameters {
+        let mut parameters = self.placement.parameters();
+        parameters.push(("rounds", Value::Count(self.rounds)));
+        parameters
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        self.placement.check(topology)?;
+        if self.placement.processes() < 2 {
+            return Err(ParameterError::Refused {
+                parameter: "spes",
+                why: "1 SPE with 1 thread is no ring, which takes 2 processes; use at least 2 SPEs or 2 threads"
+                    .to_owned(),
+            });
+        }
+        match self.rounds {
+            0 => Err(ParameterError::Zero {
+                parameter: "rounds",
+                noun: "rounds",
+            }),
+            1..=ROUNDS_MAX => Ok(()),
+            rounds => Err(ParameterError::Refused {
+                parameter: "rounds",
+                why: format!("{rounds} rounds take too long; use at most {ROUNDS_MAX}"),
+            }),
+        }
+    }
+
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.check(machine.topology())?;
+        let processes = self.placement.processes();
+        let successors = processes - 2;
+        let (copies, mut consumer) = Channel::new().named("to the consumer").one_to_one();
+        let roles = [Role::Prefix, Role::Delta(copies)].into_iter();
+        let roles = roles.chain(iter::repeat_with(|| Role::Successor).take(successors));
+        let mut network = Network::<M>::new();
+        network.transport(self.placement.transport);
+        let ring = Ring {
+            placement: self.placement,
+            order: Order::Together,
+            buffered: 0,
+        };
+        ring.add(&mut network, roles.collect(), go_round::<M::Spe>);
+        let not_timed = self.rounds / 10;
+        let timed = network.run_with(machine, move |process| {
+            let mut begin = Time::default();
+            for round in 0..=not_timed + self.rounds {
+                let number = consumer.read(process)?;
+                let expected = FIRST + round * successors as u64;
+                let what = || format!("number {round} of the ring");
+                let agreed = agree(what, number, expected, "by the count of its processes");
+                if let Err(wrong) = agreed {
+                    return Ok(Err(wrong));
+                }
+                if round == not_timed {
+                    begin = process.now();
+                }
+            }
+            Ok::<_, Ended>(Ok(process.now().since(begin)))
+        })?;
+        let span = timed.expect("a ring ends only when its consumer does, or its network fails")?;
+        Ok(vec![Quantity {
+            name: TIME,
+            value: span.as_seconds_f64() * 1e6 / (self.rounds as f64 * processes as f64),
+            unit: "us",
+        }])
+    }
+
+    /// How many times as long the request coordinator takes as direct communication, where both have run.
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        let of_coordinator = |one: &Done<Self>| {
+            let placement = Placement {
+                transport: Transport::Coordinator,
+                ..one.program.placement
+            };
+            let other = Self {
+                placement,
+                ..one.program
+            };
+            let other = done.iter().find(|another| another.program == other)?;
+            let (direct, coordinator) = (one.value(TIME)?, other.value(TIME)?);
+            (direct > 0.0).then_some(coordinator / direct)
+        };
+        done.iter()
+            .filter(|one| one.program.placement.transport == Transport::Direct)
+            .filter_map(|one| {
+                Some(Conclusion {
+                    quantity: Quantity {
+                        name: "gain",
+                        value: of_coordinator(one)?,
+                        unit: "times",
+                    },
+                    parameters: one.program.parameters(),
+                })
+            })
+            .collect()
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        against(done, "Time of a communication", TIME, axis)
+    }
+}
+
+/// What each process does.
+fn go_round<P: Place>(
+    process: &Process<'_, P>,
+    role: Role,
+    mut input: Input<u64>,
+    mut output: Output<u64>,
+) -> Result<(), Ended> {
+    match role {
+        Role::Prefix => {
+            output.write(process, FIRST)?;
+            each(process, input, output, |number| number)
+        }
+        Role::Delta(mut copies) => loop {
+            let number = input.read(process)?;
+            copies.write(process, number)?;
+            output.write(process, number)?;
+        },
+        Role::Successor => each(process, input, output, |number| number + 1),
+    }
+}
+
+/// Writes what `f` makes of what it reads.
+fn each<P: Place, T: Item>(
+    process: &Process<'_, P>,
+    mut input: Input<T>,
+    mut output: Output<T>,
+    f: impl Fn(T) -> T,
+) -> Result<(), Ended> {
+    loop {
+        let item = input.read(process)?;
+        output.write(process, f(item))?;
+    }
+}

@@ -1,0 +1,82 @@
+//! Where the processes of a network run.
+
+use cellworks_csp::Transport;
+use cellworks_machine::Topology;
+
+use crate::gang::check_spes;
+use crate::{Axis, ParameterError, Parameters, Value};
+
+/// How many processes a network has, where, and how they reach each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// How many SPEs, from SPE 0 on.
+    pub spes: usize,
+    /// Processes of each.
+    pub threads: usize,
+    /// How those of different SPEs reach each other on a simulated machine.
+    pub transport: Transport,
+}
+
+/// A local store has room for fewer stacks, and nothing would be gained on other computers.
+const THREADS_MAX: usize = 1_000;
+
+impl Placement {
+    /// All processes.
+    pub(crate) fn processes(self) -> usize {
+        self.spes * self.threads
+    }
+
+    /// One process, which others are compared with.
+    pub(crate) fn alone(self) -> Self {
+        Self {
+            spes: 1,
+            threads: 1,
+            ..self
+        }
+    }
+
+    /// `8 SPEs, 2 threads`.
+    pub(crate) fn title(self) -> String {
+        let counted = |count, noun| match count {
+            1 => format!("1 {noun}"),
+            count => format!("{count} {noun}s"),
+        };
+        let spes = counted(self.spes, "SPE");
+        format!("{spes}, {}", counted(self.threads, "thread"))
+    }
+
+    pub(crate) fn parameters(self) -> Parameters {
+        let transport = match self.transport {
+            Transport::Coordinator => "coordinator",
+            Transport::Direct => "direct",
+        };
+        vec![
+            ("spes", Value::Count(self.spes as u64)),
+            ("threads", Value::Count(self.threads as u64)),
+            ("transport", Value::Text(transport.into())),
+        ]
+    }
+
+    pub(crate) fn check(self, topology: &Topology) -> Result<(), ParameterError> {
+        check_spes(self.spes, topology)?;
+        match self.threads {
+            0 => Err(ParameterError::Zero {
+                parameter: "threads",
+                noun: "threads",
+            }),
+            1..=THREADS_MAX => Ok(()),
+            threads => Err(ParameterError::Refused {
+                parameter: "threads",
+                why: format!("{threads} threads of an SPE are too many; use at most {THREADS_MAX}"),
+            }),
+        }
+    }
+}
+
+/// The axis of a parameter of a network.
+pub(crate) fn axis(parameter: &str) -> Option<Axis> {
+    match parameter {
+        "spes" | "threads" => crate::aes::axis(parameter),
+        _ => None,
+    }
+}

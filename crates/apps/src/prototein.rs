@@ -1,0 +1,472 @@
+//! Prototein folding from a bag of tasks (DSMCBE, section 3.2, figures 4 and 5).
+//!
+//! ```text
+//!                 ┌──► worker ──┐
+//!   PPE, the bag ─┼──► worker ──┼──► PPE, the best of all
+//!                 └──► worker ──┘
+//!       folds of a few beads     each: the best of its tasks
+//! ```
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::iter;
+use std::ops::AddAssign;
+
+use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Writer};
+use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
+
+use crate::error::agree;
+use crate::placement::axis;
+use crate::{
+    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
+    Quantity, Value, speedup,
+};
+
+/// The longest prototein that is folded: each bead more makes 2.7 times as many foldings, and 20 beads have 41,889,578.
+pub const PROTOTEIN_BEADS_MAX: usize = 20;
+
+/// Finds the best of all foldings of a prototein: a chain of hydrophobic (`H`) and polar (`P`) beads, laid on a square grid
+/// with right-angled folds, of which no two beads share a place. A folding is the better the more pairs of H beads are
+/// neighbours on the grid, but not in the chain (Hayes, *Prototeins*, American Scientist 86(3), 1998).
+///
+/// Foldings that a rotation or a reflection makes of each other are one. The main process puts folds of a few beads into
+/// the bag, and workers try all ways to go on from each that they take. The result is compared with that of a search
+/// without tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prototein {
+    /// The beads, 2 to 20 letters `H` and `P`.
+    pub beads: Cow<'static, str>,
+    /// How many beads of each task are placed, 2 to all.
+    pub placed: usize,
+    /// Where the workers run.
+    pub placement: Placement,
+}
+
+/// What placing a bead takes on an SPU, in cycles: the four places around it are loaded and compared, one after the other
+/// (6 and 2 each), its own is stored (6), and a branch is mispredicted, because no folding is like the last (18). Cell BE
+/// Programming Tutorial, table of pipeline latencies.
+const CYCLES_PER_BEAD: u64 = 4 * (6 + 2) + 6 + 18;
+
+impl Prototein {
+    fn base(&self) -> Self {
+        Self {
+            placement: self.placement.alone(),
+            ..self.clone()
+        }
+    }
+
+    /// Which beads are hydrophobic.
+    fn chain(&self) -> Vec<bool> {
+        self.beads.bytes().map(|bead| bead == b'H').collect()
+    }
+}
+
+impl Program for Prototein {
+    const NAME: &'static str = "prototein";
+
+    fn title(&self) -> String {
+        format!("prototein, {}, {}", self.beads, self.placement.title())
+    }
+
+    fn parameters(&self) -> Parameters {
+        let mut parameters = self.placement.parameters();
+        parameters.extend([
+            ("prototein", Value::Text(self.beads.clone())),
+            ("placed", Value::Count(self.placed as u64)),
+        ]);
+        parameters
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        self.placement.check(topology)?;
+        let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
+        if let Some(other) = self.beads.chars().find(|bead| !"HP".contains(*bead)) {
+            let beads = &self.beads;
+            return refused(
+                "prototein",
+                format!(
+                    "{other:?} in {beads:?} is no bead; use H for hydrophobic and P for polar ones"
+                ),
+            );
+        }
+        let beads = self.beads.len();
+        if !(2..=PROTOTEIN_BEADS_MAX).contains(&beads) {
+            return refused(
+                "prototein",
+                format!(
+                    "not all foldings of {beads} beads can be tried; use 2 to {PROTOTEIN_BEADS_MAX}"
+                ),
+            );
+        }
+        if !(2..=beads).contains(&self.placed) {
+            return refused(
+                "placed",
+                format!(
+                    "a task cannot have {} beads of {}, which has {beads}; use 2 to {beads}",
+                    self.placed, self.beads
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.check(machine.topology())?;
+        let chain = self.chain();
+        let (mut bag, tasks) = Channel::new().named("bag").one_to_any();
+        let (begun, mut ready) = Channel::new().named("ready").any_to_one();
+        let (best, mut results) = Channel::new().named("results").any_to_one();
+        let mut network = Network::<M>::new();
+        network.transport(self.placement.transport);
+        let workers = self.placement.processes();
+        for worker in 0..workers {
+            let (chain, tasks) = (&chain, tasks.clone());
+            let (begun, best) = (begun.clone(), best.clone());
+            network.process(
+                format!("worker {worker}"),
+                SpeId::new((worker / self.placement.threads) as u16),
+                move |process| work(process, chain, begun, tasks, best),
+            );
+        }
+        drop((tasks, begun, best));
+        let (span, found) = network.run_with(machine, |process| {
+            // All begin, or the network fails.
+            for _ in 0..workers {
+                let _ = ready.read(process);
+            }
+            let begin = process.now();
+            let mut first_beads = Folding::new(&chain);
+            first_beads.each_of(self.placed, &mut |folding| {
+                // Nobody takes it if the network fails, which is then what is reported.
+                let _ = bag.write(process, folding.task());
+            });
+            drop(bag);
+            let mut found = Found::default();
+            for best in iter::from_fn(|| results.read(process).ok()).take(workers) {
+                found += best;
+            }
+            (process.now().since(begin), found)
+        })?;
+        verify(found, one_after_the_other(&chain))?;
+        let count = |name, value, unit| Quantity { name, value, unit };
+        Ok(vec![
+            count("time", span.as_nanoseconds_f64(), "ns"),
+            count("best", f64::from(found.contacts), "contacts"),
+            count("foldings", found.foldings as f64, "foldings"),
+        ])
+    }
+
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        speedup::conclusions(done, Self::base, "time")
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        speedup::figures(done, Self::base, "time", axis)
+    }
+}
+
+/// Says that it is there, and does tasks until there are no more.
+fn work<S: Spe>(
+    process: &Process<'_, S>,
+    chain: &[bool],
+    mut begun: Writer<(), Any>,
+    mut tasks: Reader<Task, Any>,
+    mut best: Writer<Found, Any>,
+) -> Result<(), Ended> {
+    begun.write(process, ())?;
+    // If another process could not start, the channel is closed when all others have dropped their ends.
+    drop(begun);
+    let mut found = Found::default();
+    while let Ok(task) = tasks.read(process) {
+        let mut folding = Folding::of(chain, task);
+        folding.each_of(chain.len(), &mut |folding| found.add(folding.contacts));
+        let cycles = folding.beads_laid * CYCLES_PER_BEAD;
+        process.place().compute(Cycles(cycles));
+    }
+    Ok(best.write(process, found)?)
+}
+
+/// A fold of a few beads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Task {
+    directions: Directions,
+    beads: u64,
+}
+
+impl Item for Task {}
+
+/// What a search has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Found {
+    /// Of the best folding.
+    contacts: u32,
+    /// How many foldings have so many.
+    best: u64,
+    /// All foldings.
+    foldings: u64,
+}
+
+impl Item for Found {}
+
+impl Found {
+    fn add(&mut self, contacts: u32) {
+        *self += Self {
+            contacts,
+            best: 1,
+            foldings: 1,
+        };
+    }
+}
+
+impl AddAssign for Found {
+    fn add_assign(&mut self, other: Self) {
+        self.foldings += other.foldings;
+        match other.contacts.cmp(&self.contacts) {
+            Ordering::Less => {}
+            Ordering::Equal => self.best += other.best,
+            Ordering::Greater => {
+                self.contacts = other.contacts;
+                self.best = other.best;
+            }
+        }
+    }
+}
+
+/// The directions of all steps from bead to bead, two bits each from the lowest on.
+type Directions = u64;
+
+const EAST: Directions = 0;
+const NORTH: Directions = 1;
+const WEST: Directions = 2;
+const SOUTH: Directions = 3;
+
+/// The width of the grid: from the middle a chain reaches 19 places each way, and the places around its beads are looked at.
+const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
+
+const MIDDLE: usize = WIDTH * WIDTH / 2;
+
+/// The place next to another.
+fn beside(place: usize, direction: Directions) -> usize {
+    match direction {
+        EAST => place + 1,
+        NORTH => place - WIDTH,
+        WEST => place - 1,
+        _ => place + WIDTH,
+    }
+}
+
+/// What lies at a place of the grid.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bead {
+    None,
+    Polar,
+    Hydrophobic,
+}
+
+/// The first beads of a chain on the grid. The second is east of the first, and the first that is not in a line with them is
+/// north of them: all others are a rotation or a reflection of such a one.
+struct Folding<'a> {
+    chain: &'a [bool],
+    grid: [Bead; WIDTH * WIDTH],
+    last: usize,
+    beads: usize,
+    directions: Directions,
+    contacts: u32,
+    /// How many beads were laid on the grid, with those that were taken away again.
+    beads_laid: u64,
+}
+
+impl<'a> Folding<'a> {
+    /// The first two beads.
+    fn new(chain: &'a [bool]) -> Self {
+        let mut folding = Self {
+            chain,
+            grid: [Bead::None; WIDTH * WIDTH],
+            last: MIDDLE,
+            beads: 0,
+            directions: 0,
+            contacts: 0,
+            beads_laid: 0,
+        };
+        folding.lay(MIDDLE);
+        folding.lay(beside(MIDDLE, EAST));
+        folding
+    }
+
+    fn of(chain: &'a [bool], task: Task) -> Self {
+        let mut folding = Self::new(chain);
+        for step in 1..task.beads - 1 {
+            folding.lay(beside(folding.last, task.directions >> (2 * step) & 3));
+        }
+        folding.directions = task.directions;
+        folding
+    }
+
+    fn task(&self) -> Task {
+        Task {
+            directions: self.directions,
+            beads: self.beads as u64,
+        }
+    }
+
+    /// Lays the next bead on the grid. Returns how many contacts it has.
+    fn lay(&mut self, place: usize) -> u32 {
+        let is_hydrophobic = self.chain[self.beads];
+        let mut contacts = 0;
+        if is_hydrophobic && self.beads > 0 {
+            let around = [EAST, NORTH, WEST, SOUTH].map(|direction| beside(place, direction));
+            let all = around
+                .iter()
+                .filter(|at| self.grid[**at] == Bead::Hydrophobic);
+            // The bead before is no contact.
+            contacts = all.count() as u32 - u32::from(self.chain[self.beads - 1]);
+        }
+        self.grid[place] = match is_hydrophobic {
+            true => Bead::Hydrophobic,
+            false => Bead::Polar,
+        };
+        self.last = place;
+        self.beads += 1;
+        self.contacts += contacts;
+        self.beads_laid += 1;
+        contacts
+    }
+
+    /// Goes on in all ways until so many beads are laid, and calls `f` with each.
+    fn each_of(&mut self, beads: usize, f: &mut impl FnMut(&Self)) {
+        if self.beads == beads {
+            return f(self);
+        }
+        let (from, directions) = (self.last, self.directions);
+        let is_straight = directions == 0;
+        for direction in [EAST, NORTH, WEST, SOUTH] {
+            let place = beside(from, direction);
+            let is_reflection = is_straight && direction == SOUTH;
+            if is_reflection || self.grid[place] != Bead::None {
+                continue;
+            }
+            self.directions = directions | direction << (2 * (self.beads - 1));
+            let contacts = self.lay(place);
+            self.each_of(beads, f);
+            self.contacts -= contacts;
+            self.beads -= 1;
+            self.grid[place] = Bead::None;
+        }
+        (self.last, self.directions) = (from, directions);
+    }
+}
+
+/// All foldings of a chain, found in one search that knows no grid: it compares each bead with all before.
+fn one_after_the_other(chain: &[bool]) -> Found {
+    fn search(chain: &[bool], beads: &mut Vec<(i32, i32)>, contacts: u32, found: &mut Found) {
+        if beads.len() == chain.len() {
+            return found.add(contacts);
+        }
+        let (last, next) = (beads.len() - 1, beads.len());
+        let (x, y) = beads[last];
+        for (x, y) in [(x + 1, y), (x, y + 1), (x - 1, y), (x, y - 1)] {
+            let (mut is_free, mut gained) = (true, 0);
+            for (bead, at) in beads.iter().enumerate() {
+                match (x - at.0).abs() + (y - at.1).abs() {
+                    0 => is_free = false,
+                    1 if bead < last && chain[bead] && chain[next] => gained += 1,
+                    _ => {}
+                }
+            }
+            let is_reflection = || y < 0 && beads.iter().all(|(_, y)| *y == 0);
+            if is_free && !is_reflection() {
+                beads.push((x, y));
+                search(chain, beads, contacts + gained, found);
+                beads.pop();
+            }
+        }
+    }
+    let mut found = Found::default();
+    search(chain, &mut vec![(0, 0), (1, 0)], 0, &mut found);
+    found
+}
+
+/// Compares what the workers have found with what it has to be.
+fn verify(found: Found, expected: Found) -> Result<(), ProgramError> {
+    const BY: &str = "by a search without tasks";
+    let what = |what: &'static str| move || format!("the number of {what}");
+    agree(what("foldings"), found.foldings, expected.foldings, BY)?;
+    agree(
+        what("contacts of the best folding"),
+        found.contacts,
+        expected.contacts,
+        BY,
+    )?;
+    agree(what("best foldings"), found.best, expected.best, BY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(beads: &str) -> Vec<bool> {
+        beads.chars().map(|bead| bead == 'H').collect()
+    }
+
+    fn by_folding(chain: &[bool]) -> Found {
+        let mut found = Found::default();
+        let mut folding = Folding::new(chain);
+        folding.each_of(chain.len(), &mut |folding| found.add(folding.contacts));
+        found
+    }
+
+    #[test]
+    fn foldings_are_as_many_as_self_avoiding_walks() {
+        // Walks of n steps, OEIS A001411, which have 4 rotations and, but for the straight ones, 2 reflections.
+        for (steps, walks) in [(1, 4), (2, 12), (3, 36), (4, 100), (7, 2_172), (9, 16_268)] {
+            let found = by_folding(&vec![true; steps + 1]);
+            assert_eq!(found.foldings, u64::div_ceil(walks / 4, 2), "{steps} steps");
+        }
+    }
+
+    #[test]
+    fn best_foldings_are_those_known() {
+        // A square; nothing next to nothing; the one way to have two squares side by side, and a 3 by 3 square.
+        for (beads, contacts) in [
+            ("HPPH", 1),
+            ("HHHH", 1),
+            ("HPHP", 0),
+            ("HHHHHH", 2),
+            ("HHHHHHHHH", 4),
+        ] {
+            let chain = chain(beads);
+            let found = by_folding(&chain);
+            assert_eq!(found.contacts, contacts, "{beads}");
+            assert_eq!(found, one_after_the_other(&chain), "{beads}");
+        }
+    }
+
+    #[test]
+    fn a_task_goes_on_where_its_folding_was() {
+        let chain = chain("HPHPPHHPHH");
+        let mut by_tasks = Found::default();
+        Folding::new(&chain).each_of(5, &mut |folding| {
+            let mut again = Folding::of(&chain, folding.task());
+            assert_eq!(again.contacts, folding.contacts);
+            again.each_of(chain.len(), &mut |folding| by_tasks.add(folding.contacts));
+        });
+        assert_eq!(by_tasks, by_folding(&chain));
+    }
+
+    #[test]
+    fn what_was_overlooked_is_named() {
+        let expected = one_after_the_other(&chain("HPPHHP"));
+        assert!(verify(expected, expected).is_ok());
+        let found = Found {
+            foldings: expected.foldings - 1,
+            ..expected
+        };
+        let error = verify(found, expected).unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "the result is wrong: the number of foldings is 35, and 36 by a search without tasks;"
+            ),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,253 @@
+//! How much computation a communication needs beside it (DSMCBE, section 3.4, figures 8 and 9).
+
+use std::hint::black_box;
+use std::iter;
+
+use cellworks_csp::{Any, Channel, Ended, Network, Process, Writer};
+use cellworks_machine::{Cycles, Machine, Spe, Time, Topology};
+
+use crate::error::agree;
+use crate::placement::axis;
+use crate::ring::{Input, Order, Output, Ring};
+use crate::{
+    Axis, Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
+    Quantity, Value, against, speedup,
+};
+
+/// Each process of a ring computes, writes 16 bytes to the next and reads as many from the one before. Neighbours are on
+/// different SPEs, if there are several; the channel that closes the ring is buffered.
+///
+/// The operations of a step are shared by all processes, so that a ring of any length computes the same in a step. At the
+/// end the data of each process are compared with what they have to be: they have been round, and computed upon in each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    /// Where the processes run.
+    pub placement: Placement,
+    /// Floating-point operations of all processes together between two communications, in pairs: each process does an even
+    /// number of them, rounded down.
+    pub operations: u64,
+    /// How many steps are timed, after one that is not.
+    pub steps: u64,
+}
+
+/// An operation waits for the one before, which a single-precision instruction of the SPU takes 6 cycles for (Cell BE
+/// Programming Tutorial, table of pipeline latencies, class SP).
+const CYCLES_PER_OPERATION: u64 = 6;
+
+/// The channel that closes the ring has room for one item, so that every process can write before it reads.
+const BUFFERED: usize = 1;
+
+const NOT_TIMED: u64 = 1;
+
+const TIME: &str = "time_per_step";
+
+/// Half an hour of an SPE.
+const OPERATIONS_MAX: u64 = 1_000_000_000_000;
+
+/// What goes round: 16 bytes.
+type Data = [f32; 4];
+
+/// Where in the data the number is that is computed upon, the process that it came from, and how often it was.
+const VALUE: usize = 0;
+const ORIGIN: usize = 1;
+const STEPS: usize = 2;
+
+/// Up to here every whole number is an `f32`.
+const STEPS_MAX: u64 = 1 << 24;
+
+impl Ratio {
+    /// Pairs of operations of each process between two communications.
+    fn pairs(&self) -> u64 {
+        self.operations / 2 / self.placement.processes() as u64
+    }
+
+    fn base(&self) -> Self {
+        Self {
+            placement: self.placement.alone(),
+            ..*self
+        }
+    }
+}
+
+impl Program for Ratio {
+    const NAME: &'static str = "ratio";
+
+    fn title(&self) -> String {
+        let placement = self.placement.title();
+        format!("ratio, {placement}, {} operations", self.operations)
+    }
+
+    fn parameters(&self) -> Parameters {
+        let mut parameters = self.placement.parameters();
+        parameters.extend([
+            ("operations", Value::Count(self.operations)),
+            ("steps", Value::Count(self.steps)),
+        ]);
+        parameters
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        self.placement.check(topology)?;
+        if self.steps == 0 {
+            return Err(ParameterError::Zero {
+                parameter: "steps",
+                noun: "steps",
+            });
+        }
+        if self.steps >= STEPS_MAX {
+            return Err(ParameterError::Refused {
+                parameter: "steps",
+                why: format!(
+                    "{} steps are more than the data can count; use at most {}",
+                    self.steps,
+                    STEPS_MAX - 1
+                ),
+            });
+        }
+        if self.operations > OPERATIONS_MAX {
+            return Err(ParameterError::Refused {
+                parameter: "operations",
+                why: format!(
+                    "{} operations take too long; use at most {OPERATIONS_MAX}",
+                    self.operations
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.check(machine.topology())?;
+        let processes = self.placement.processes();
+        let steps = NOT_TIMED + self.steps;
+        let (ticks, mut clock) = Channel::new().named("steps").one_to_one::<u64>();
+        let (last, mut results) = Channel::new().named("results").any_to_one();
+        let mut ticks = Some(ticks);
+        let roles = (0..processes).map(|position| Role {
+            position,
+            // The first process says when it has done a step.
+            ticks: ticks.take(),
+            results: last.clone(),
+        });
+        let roles = roles.collect();
+        drop(last);
+        let mut network = Network::<M>::new();
+        network.transport(self.placement.transport);
+        let ring = Ring {
+            placement: self.placement,
+            order: Order::Spread,
+            buffered: BUFFERED,
+        };
+        let pairs = self.pairs();
+        ring.add(
+            &mut network,
+            roles,
+            move |process: &Process<'_, M::Spe>, role, input, output| {
+                go_round(process, role, input, output, steps, pairs)
+            },
+        );
+        let (span, mut found) = network.run_with(machine, move |process| {
+            let mut begin = Time::default();
+            for step in iter::from_fn(|| clock.read(process).ok()).take(steps as usize) {
+                if step == NOT_TIMED {
+                    begin = process.now();
+                }
+            }
+            let span = process.now().since(begin);
+            let found = iter::from_fn(|| results.read(process).ok());
+            (span, found.take(processes).collect::<Vec<(u64, Data)>>())
+        })?;
+        found.sort_by_key(|(position, _)| *position);
+        verify(&found, processes as u64, steps, pairs)?;
+        Ok(vec![Quantity {
+            name: TIME,
+            value: span.as_nanoseconds_f64() / self.steps as f64,
+            unit: "ns",
+        }])
+    }
+
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        speedup::conclusions(done, Self::base, TIME)
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        let mut figures = speedup::figures(done, Self::base, TIME, axis);
+        let by_operations = |parameter: &str| {
+            (parameter == "operations").then_some(Axis {
+                label: "floating-point operations in a step",
+                unit: "operations",
+            })
+        };
+        figures.extend(against(done, "Time of a step", TIME, by_operations));
+        figures
+    }
+}
+
+struct Role {
+    position: usize,
+    ticks: Option<Writer<u64>>,
+    results: Writer<(u64, Data), Any>,
+}
+
+fn go_round<S: Spe>(
+    process: &Process<'_, S>,
+    mut role: Role,
+    mut input: Input<Data>,
+    mut output: Output<Data>,
+    steps: u64,
+    pairs: u64,
+) -> Result<(), Ended> {
+    let position = role.position as f32;
+    let mut data: Data = [position, position, 0.0, 0.0];
+    for step in 1..=steps {
+        output.write(process, data)?;
+        data = input.read(process)?;
+        process
+            .place()
+            .compute(Cycles(2 * pairs * CYCLES_PER_OPERATION));
+        data[VALUE] = computed(data[VALUE], pairs);
+        data[STEPS] += 1.0;
+        if let Some(ticks) = &mut role.ticks {
+            ticks.write(process, step)?;
+        }
+    }
+    Ok(role.results.write(process, (role.position as u64, data))?)
+}
+
+/// An odd number of pairs makes -8 - x of x, an even number x again, without rounding.
+const ADDEND: f32 = 8.0;
+
+/// Does so many pairs of operations, each of which needs the one before.
+fn computed(value: f32, pairs: u64) -> f32 {
+    let (addend, factor) = (black_box(ADDEND), black_box(-1.0));
+    (0..pairs).fold(value, |value, _| (value + addend) * factor)
+}
+
+/// Compares the data that each process has at the end with what they have to be.
+fn verify(
+    found: &[(u64, Data)],
+    processes: u64,
+    steps: u64,
+    pairs: u64,
+) -> Result<(), ProgramError> {
+    const BY: &str = "by the length of the ring";
+    agree(
+        || "the number of results".to_owned(),
+        found.len() as u64,
+        processes,
+        BY,
+    )?;
+    for (position, (of, data)) in (0..).zip(found) {
+        let origin = (position + steps * (processes - 1)) % processes;
+        let value = match (steps % 2) * (pairs % 2) {
+            0 => origin as f32,
+            _ => -ADDEND - origin as f32,
+        };
+        let what = |name: &str| format!("{name} of the data at process {position} of the ring");
+        agree(|| what("the place"), *of, position, BY)?;
+        agree(|| what("the origin"), data[ORIGIN], origin as f32, BY)?;
+        agree(|| what("the number"), data[VALUE], value, BY)?;
+        agree(|| what("the count"), data[STEPS], steps as f32, BY)?;
+    }
+    Ok(())
+}

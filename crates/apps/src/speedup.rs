@@ -1,0 +1,69 @@
+//! How many times as fast programs are with more SPEs and threads.
+
+use crate::{Axis, Conclusion, Curve, Done, Figure, Program, Quantity, against};
+
+const SPEEDUP: &str = "speedup";
+
+/// The speed-up of each run over the same program with one SPE and one thread, as far as that has run too. `base_of` is
+/// that program, and `time` the quantity that is to be short.
+pub(crate) fn conclusions<P: Program + PartialEq>(
+    done: &[Done<P>],
+    base_of: impl Fn(&P) -> P,
+    time: &str,
+) -> Vec<Conclusion> {
+    speedups(done, base_of, time)
+        .map(|(one, quantity)| Conclusion {
+            quantity,
+            parameters: one.program.parameters(),
+        })
+        .collect()
+}
+
+/// The curves of the speed-ups, with the ideal ones beside them where SPEs are what differs.
+pub(crate) fn figures<P: Program + PartialEq + Clone>(
+    done: &[Done<P>],
+    base_of: impl Fn(&P) -> P,
+    time: &str,
+    axis: fn(&str) -> Option<Axis>,
+) -> Vec<Figure> {
+    let with_speedup: Vec<Done<P>> = speedups(done, base_of, time)
+        .map(|(one, quantity)| Done {
+            program: one.program.clone(),
+            quantities: vec![quantity],
+        })
+        .collect();
+    let title = "Speed-up over one SPE with one thread";
+    let mut figures = against(&with_speedup, title, SPEEDUP, axis);
+    for figure in figures.iter_mut().filter(|figure| figure.x.unit == "SPEs") {
+        let points = figure.curves.iter().flat_map(|curve| &curve.points);
+        let mut spes: Vec<f64> = points.map(|(spes, _)| *spes).collect();
+        spes.sort_by(f64::total_cmp);
+        spes.dedup();
+        figure.curves.push(Curve {
+            name: "ideal".to_owned(),
+            points: spes.into_iter().map(|spes| (spes, spes)).collect(),
+        });
+    }
+    figures
+}
+
+fn speedups<'a, P: Program + PartialEq>(
+    done: &'a [Done<P>],
+    base_of: impl Fn(&P) -> P,
+    time: &'a str,
+) -> impl Iterator<Item = (&'a Done<P>, Quantity)> {
+    done.iter().filter_map(move |one| {
+        let base = base_of(&one.program);
+        let base = done.iter().find(|other| other.program == base)?;
+        let (base, this) = (base.value(time)?, one.value(time)?);
+        // What took no time is no faster than anything else that did not.
+        (this > 0.0).then_some((
+            one,
+            Quantity {
+                name: SPEEDUP,
+                value: base / this,
+                unit: "times",
+            },
+        ))
+    })
+}
