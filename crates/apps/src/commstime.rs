@@ -22,8 +22,9 @@ use crate::{
 /// One number goes round a ring of processes on SPEs: the prefix process sends the first, the delta process gives a copy of
 /// each to the consumer on the PPE, and all others add 1. Neighbours on the same SPE speak through local channels.
 ///
-/// As in the program of the paper, the time of a communication is that between two numbers at the consumer, divided by the
-/// number of processes on SPEs; so the channel to the consumer does not count as one. The consumer checks each number.
+/// The time of a communication is that between two numbers at the consumer, divided by the number of processes on SPEs,
+/// which is that of the channels that the number passes on its way round; the one to the consumer, which works beside them, does
+/// not count (section 3.1: each process adds a channel to the ring). The consumer checks each number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommsTime {
     /// Where the processes run, 2 at least.
