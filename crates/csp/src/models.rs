@@ -19,8 +19,8 @@ use crate::channel::{Any, Channel, Reader, Whole, Writer};
 use crate::lock::Spin;
 use crate::place::Place;
 use crate::process::Process;
+use crate::shared::Shared as OfNetwork;
 use crate::sync::Arc;
-use crate::waits::Waits;
 use crate::{Alternation, Ended};
 
 /// Where the parties of a model run: each has a seat, at which it sleeps until it is woken.
@@ -96,6 +96,10 @@ impl Place for Seats {
     fn yield_now(&self) {
         thread::yield_now();
     }
+
+    fn yield_ready(&self) {
+        thread::yield_now();
+    }
 }
 
 /// An item. Ones that were lost are missing in the end, as a party returns what it owns.
@@ -134,11 +138,11 @@ fn seats(number: usize) -> Vec<Seats> {
 
 /// The processes of one model are those of one network.
 #[derive(Clone)]
-struct Network(StdArc<Waits>);
+struct Network(StdArc<OfNetwork>);
 
 impl Network {
     fn run<R>(&self, seat: &Seats, body: impl FnOnce(&Process<'_, Seats>) -> R) -> R {
-        let process = Process::new(seat, "party", seat.mine as u32, &self.0);
+        let process = Process::new(seat, "party", &self.0, None);
         let wake = |waker: crate::waker::Waker| seat.wake(waker.sleeper);
         crate::pending::with_wakes(self.0.network, &wake, || body(&process))
     }

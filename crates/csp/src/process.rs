@@ -147,7 +147,9 @@ impl<'a, P: Place> Process<'a, P> {
     /// Who it is, if it may use the buffers of channels without their locks: where all processors share memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
-        self.carrier.is_none().then(|| User {
+        // The threads of a model are one OS thread, so models of channels take the lock; the ring has its own.
+        let shares_memory = self.carrier.is_none() && !cfg!(loom);
+        shares_memory.then(|| User {
             thread: pending::os_thread(),
             process: self.number,
         })
