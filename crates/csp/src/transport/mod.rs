@@ -20,6 +20,7 @@
 //! | what | direct | coordinator |
 //! |---|---|---|
 //! | a step of a channel | an atomic update of the channel's line, in main memory; the PPE does the same | a request to the PPE, and an answer |
+//! | an alternation on an SPE looks at a channel | a read of the channel's line; the update only if something was there | the same |
 //! | an alternation begins to wait, or is taken out of a wait | an atomic update of its process's line | a request |
 //! | somebody may go on | a signal, in OR mode, with a bit for the process; to the PPE a word in the outbound mailbox; who was woken then reads the line | an answer, in the inbound mailbox |
 //! | both processes are on one SPE | nothing but instructions | the same |
