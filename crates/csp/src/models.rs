@@ -19,7 +19,7 @@ use crate::channel::{Any, Channel, Reader, Whole, Writer};
 use crate::lock::Spin;
 use crate::place::Place;
 use crate::process::Process;
-use crate::shared::Shared as OfNetwork;
+use crate::shared::NetworkState;
 use crate::sync::Arc;
 use crate::{Alternation, Ended};
 
@@ -138,7 +138,7 @@ fn seats(number: usize) -> Vec<Seats> {
 
 /// The processes of one model are those of one network.
 #[derive(Clone)]
-struct Network(StdArc<OfNetwork>);
+struct Network(StdArc<NetworkState>);
 
 impl Network {
     fn run<R>(&self, seat: &Seats, body: impl FnOnce(&Process<'_, Seats>) -> R) -> R {

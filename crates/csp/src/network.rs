@@ -25,7 +25,7 @@ use crate::named::NamedError;
 use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
-use crate::shared::{Failure, Shared};
+use crate::shared::{Failure, NetworkState};
 use crate::transport::{
     Carrier, EndOfProgram, Exchange, NoRoomForItem, PpeCarrier, SpeCarrier, Traffic, Transport,
 };
@@ -79,7 +79,7 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 
     /// Runs the processes as cooperative threads, or the only one as the program itself.
-    fn run(self, spe: &S, shared: &Shared, end: EndOfProgram<'_>) {
+    fn run(self, spe: &S, shared: &NetworkState, end: EndOfProgram<'_>) {
         let exchange = shared.exchange.get();
         let carrier = exchange.map(|exchange| SpeCarrier::new(spe, exchange));
         self.run_by(spe, shared, carrier.as_ref().map(|it| it as &dyn Carrier));
@@ -89,7 +89,7 @@ impl<'env, S: Spe> Group<'env, S> {
         }
     }
 
-    fn run_by<'a>(self, spe: &'a S, shared: &'a Shared, carrier: Option<&'a dyn Carrier>) {
+    fn run_by<'a>(self, spe: &'a S, shared: &'a NetworkState, carrier: Option<&'a dyn Carrier>) {
         let mut processes = self.processes;
         let alone = processes.len() == 1 && processes[0].stack_bytes.is_none();
         if let Some(only) = processes.pop_if(|_| alone) {
@@ -138,7 +138,7 @@ impl<'env, S: Spe> Group<'env, S> {
 struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
 /// Runs the program of a processor. Ends that it drops wake who waits.
-fn run_program<R>(place: &impl Place, shared: &Shared, program: impl FnOnce() -> R) -> R {
+fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
         // That an end is gone needs no message: see the transport.
         if let Some(exchange) = shared.exchange.get() {
@@ -166,7 +166,7 @@ fn run_process<P: Place, R>(
     place: &P,
     name: &str,
     body: impl FnOnce(&Process<'_, P>) -> R,
-    shared: &Shared,
+    shared: &NetworkState,
     carrier: Option<&dyn Carrier>,
 ) -> R {
     let process = Process::new(place, name, shared, carrier);
@@ -183,7 +183,7 @@ fn run_on_spe<S: Spe>(
     spe: &S,
     name: &str,
     body: ProcessBody<'_, S>,
-    shared: &Shared,
+    shared: &NetworkState,
     carrier: Option<&dyn Carrier>,
 ) {
     let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -344,7 +344,7 @@ impl<'env, M: Machine> Network<'env, M> {
                 topology.name()
             );
         }
-        let shared = Shared::default();
+        let shared = NetworkState::default();
         let state = &shared;
         // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
         let mut groups = self.groups;
@@ -455,7 +455,7 @@ impl NetworkError {
     /// What the network that `caller` has run failed with, if it did.
     fn of<R>(
         result: Result<R, RunError>,
-        shared: &Shared,
+        shared: &NetworkState,
         caller: &'static Location<'static>,
     ) -> Result<R, Self> {
         match (result, shared.take_failure()) {

@@ -12,7 +12,7 @@ use crate::parcel::{Origin, Parcel};
 use crate::pending;
 use crate::place::Place;
 use crate::ring::User;
-use crate::shared::Shared;
+use crate::shared::NetworkState;
 use crate::transport::{Asker, Carrier, Key, Stepped};
 use crate::waits::Waits;
 use crate::waker::{Waker, Woken};
@@ -25,7 +25,7 @@ pub struct Process<'a, P: Place> {
     place: &'a P,
     name: &'a str,
     number: u32,
-    shared: &'a Shared,
+    shared: &'a NetworkState,
     /// Where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
     /// Itself, where a step may be performed on another processor, which cannot ask.
@@ -38,7 +38,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn new(
         place: &'a P,
         name: &'a str,
-        shared: &'a Shared,
+        shared: &'a NetworkState,
         carrier: Option<&'a dyn Carrier>,
     ) -> Self {
         let number = shared.next_number();
@@ -120,7 +120,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// What the processes of its network share.
-    pub(crate) fn shared(&self) -> &'a Shared {
+    pub(crate) fn shared(&self) -> &'a NetworkState {
         self.shared
     }
 

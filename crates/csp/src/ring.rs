@@ -21,11 +21,11 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 use cellworks_machine::barrier;
-use crossbeam_utils::{Backoff, CachePadded};
+use crossbeam_utils::CachePadded;
 
 use crate::core::Side;
 use crate::parcel::Parcel;
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, Slot, spin};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, spin};
 
 /// Larger buffers are not worth having all their memory at once.
 const MOST_BYTES: usize = 1 << 20;
@@ -40,10 +40,13 @@ pub(crate) struct User {
     pub process: u32,
 }
 
+/// Room for an item, accessed by one side at a time.
+type Slot<T> = UnsafeCell<MaybeUninit<Parcel<T>>>;
+
 /// A buffer of a fixed number of items.
 pub(crate) struct Ring<T> {
     /// A power of two of them, and at least as many as items.
-    slots: Box<[Slot<Parcel<T>>]>,
+    slots: Box<[Slot<T>]>,
     capacity: usize,
     writer: CachePadded<End>,
     reader: CachePadded<End>,
@@ -113,7 +116,7 @@ impl<T> Ring<T> {
     /// A ring for so many items, if it is worth having one.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
-        let bytes = slots.checked_mul(size_of::<Slot<Parcel<T>>>())?;
+        let bytes = slots.checked_mul(size_of::<Slot<T>>())?;
         (capacity > 0 && bytes <= MOST_BYTES).then(|| Self {
             slots: (0..slots)
                 .map(|_| Slot::new(MaybeUninit::uninit()))
@@ -134,7 +137,7 @@ impl<T> Ring<T> {
     }
 
     #[inline(always)]
-    fn slot(&self, count: usize) -> &Slot<Parcel<T>> {
+    fn slot(&self, count: usize) -> &Slot<T> {
         // SAFETY: the number of slots is a power of two, so the mask keeps the index inside.
         unsafe { self.slots.get_unchecked(count & (self.slots.len() - 1)) }
     }
@@ -324,12 +327,8 @@ impl<T> Ring<T> {
         barrier::heavy();
         let backoff = Backoff::new();
         while end.is_busy.load(Ordering::Acquire) {
-            #[cfg(not(loom))]
             backoff.snooze();
-            #[cfg(loom)]
-            spin();
         }
-        let _ = backoff;
     }
 
     /// Lets sides in without the lock, or leaves them as they are.

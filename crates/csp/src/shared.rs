@@ -10,7 +10,7 @@ use crate::named::{NamedError, Names};
 use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
-pub(crate) struct Shared {
+pub(crate) struct NetworkState {
     /// The number of the network, of all that were run in this program.
     pub network: u32,
     processes: AtomicU32,
@@ -43,7 +43,7 @@ pub(crate) enum Failure {
     },
 }
 
-impl Default for Shared {
+impl Default for NetworkState {
     fn default() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         Self {
@@ -57,7 +57,7 @@ impl Default for Shared {
     }
 }
 
-impl Shared {
+impl NetworkState {
     /// The number of the next process that starts.
     pub(crate) fn next_number(&self) -> u32 {
         self.processes.fetch_add(1, Ordering::Relaxed)

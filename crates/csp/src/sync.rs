@@ -1,7 +1,5 @@
 //! The one place from which this crate takes what threads share: std's, or loom's when it is model-checked.
 
-use std::mem::MaybeUninit;
-
 #[cfg(loom)]
 pub(crate) use self::modelled::*;
 #[cfg(not(loom))]
@@ -121,23 +119,3 @@ mod modelled {
         }
     }
 }
-
-/// Room for an item, accessed by one at a time.
-#[cfg(not(loom))]
-pub(crate) struct Slot<T>(std::cell::UnsafeCell<MaybeUninit<T>>);
-
-#[cfg(not(loom))]
-impl<T> Slot<T> {
-    pub(crate) fn new(item: MaybeUninit<T>) -> Self {
-        Self(std::cell::UnsafeCell::new(item))
-    }
-
-    #[inline(always)]
-    pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut MaybeUninit<T>) -> R) -> R {
-        access(self.0.get())
-    }
-}
-
-/// Room for an item, which fails a model check if it is accessed by two at a time.
-#[cfg(loom)]
-pub(crate) type Slot<T> = loom::cell::UnsafeCell<MaybeUninit<T>>;
