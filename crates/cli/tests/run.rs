@@ -4,35 +4,9 @@ mod common;
 
 use std::fs;
 
-use common::{Run, cellworks, list};
+use common::list;
+use common::program::{json, printed, run};
 use serde_json::Value;
-
-/// Runs `cellworks run` with these arguments.
-fn run(arguments: &str) -> Run {
-    let mut command = cellworks();
-    command.arg("run").args(arguments.split_whitespace());
-    Run::of(&mut command)
-}
-
-/// What a run on a simulated machine prints.
-#[track_caller]
-fn printed(arguments: &str) -> String {
-    let run = run(arguments);
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
-    run.out
-}
-
-#[track_caller]
-fn json(arguments: &str) -> Value {
-    let object = serde_json::from_str(&printed(&format!("{arguments} --format json"))).unwrap();
-    let schema = jsonschema::validator_for(&cellworks_report::schema::closed()).unwrap();
-    let complaints: Vec<String> = schema
-        .iter_errors(&object)
-        .map(|error| error.to_string())
-        .collect();
-    assert_eq!(complaints, [""; 0]);
-    object
-}
 
 fn value(result: &Value) -> f64 {
     result["value"].as_f64().unwrap()

@@ -7,6 +7,7 @@
 
 #![allow(dead_code, reason = "each file of tests uses a part of this")]
 
+pub mod program;
 #[cfg(target_os = "linux")]
 pub mod terminal;
 pub mod tree;

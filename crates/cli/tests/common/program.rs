@@ -1,0 +1,33 @@
+//! Running programs by `cellworks run`.
+
+use serde_json::Value;
+
+use super::{Run, cellworks};
+
+/// Runs `cellworks run` with these arguments.
+pub fn run(arguments: &str) -> Run {
+    let mut command = cellworks();
+    command.arg("run").args(arguments.split_whitespace());
+    Run::of(&mut command)
+}
+
+/// What a run on a simulated machine prints.
+#[track_caller]
+pub fn printed(arguments: &str) -> String {
+    let run = run(arguments);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
+    run.out
+}
+
+/// The same as JSON, which fits the schema.
+#[track_caller]
+pub fn json(arguments: &str) -> Value {
+    let object = serde_json::from_str(&printed(&format!("{arguments} --format json"))).unwrap();
+    let schema = jsonschema::validator_for(&cellworks_report::schema::closed()).unwrap();
+    let complaints: Vec<String> = schema
+        .iter_errors(&object)
+        .map(|error| error.to_string())
+        .collect();
+    assert_eq!(complaints, [""; 0]);
+    object
+}
