@@ -71,8 +71,10 @@ pub(crate) struct SpeCarrier<'a, S: Spe> {
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
     /// Transfers of items under way, from or to here, whose end gives room.
     transfers: Cell<usize>,
-    /// A message to the PPE is being sent, word by word.
-    is_sending: Cell<bool>,
+    /// Messages to the PPE that were begun, and those that were sent, word by word: one at a time, in their order. Whoever sends
+    /// again and again would keep the others waiting for ever if the one who asks first were next.
+    messages: Cell<u64>,
+    sent: Cell<u64>,
     /// Processes that wait for their turn to send, or for room.
     queued: Cell<usize>,
     /// Words of an answer that has not come whole.
@@ -86,7 +88,8 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
             exchange,
             rooms: RefCell::default(),
             transfers: Cell::new(0),
-            is_sending: Cell::new(false),
+            messages: Cell::new(0),
+            sent: Cell::new(0),
             queued: Cell::new(0),
             answer: Cell::new(0),
         }
@@ -139,9 +142,10 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
 
     /// Sends a message to the PPE.
     fn send(&self, words: &[u32]) {
-        if self.is_sending.replace(true) {
+        let message = self.messages.replace(self.messages.get() + 1);
+        if message > self.sent.get() {
             self.wait_in_queue("its turn to send to the PPE", &mut || {
-                !self.is_sending.replace(true)
+                message <= self.sent.get()
             });
         }
         self.exchange.count_request();
@@ -156,7 +160,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
                 self.spe.wait_until(&why, &mut sent);
             }
         }
-        self.is_sending.set(false);
+        self.sent.set(self.sent.get() + 1);
         self.tell_queued();
     }
 

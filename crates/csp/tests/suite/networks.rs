@@ -15,6 +15,7 @@ on_every_machine![
     a_main_process_that_polls_keeps_nobody_waiting,
     a_process_that_panics_ends_the_network,
     a_machine_runs_one_network_after_the_other,
+    processes_that_time_out_again_and_again_keep_nobody_waiting,
     nothing_is_lost_in_a_crowd,
     what_a_poisoned_channel_holds_comes_back_to_somebody,
 ];
@@ -120,6 +121,36 @@ fn a_machine_runs_one_network_after_the_other<M: Machine>(machine: &M) {
         });
         assert_eq!(count.unwrap(), round);
     }
+}
+
+fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machine: &M) {
+    const ITEMS: u32 = 50;
+    let (end, never) = Channel::new().one_to_any::<u32>();
+    let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
+    let mut network = network();
+    for index in 0..2 {
+        let mut never = never.clone();
+        network.process(format!("poller {index}"), spe(0), move |process| {
+            let mut alternation = Alternation::fair();
+            alternation.read(&mut never);
+            loop {
+                let soon = process.now().as_femtoseconds() + 5_000_000_000;
+                alternation.select_until(process, Time::from_femtoseconds(soon))?;
+            }
+        });
+    }
+    network.process("writer", spe(0), move |process| {
+        (0..ITEMS).try_for_each(|item| Ok(writer.write(process, item)?))
+    });
+    drop(never);
+    let sum = network.run_with(machine, move |process| {
+        let sum = (0..ITEMS)
+            .map(|_| reader.read(process).unwrap())
+            .sum::<u32>();
+        drop(end);
+        sum
+    });
+    assert_eq!(sum.unwrap(), ITEMS * (ITEMS - 1) / 2);
 }
 
 /// Processes on all SPEs that read and write whatever is ready, some only for a time.
