@@ -574,36 +574,28 @@ impl<'a> Alternation<'a> {
     /// Carries out a guard that is ready, if one is.
     #[inline]
     fn look<P: Place>(&mut self, process: &Process<'_, P>) -> Option<Result<Chosen, GuardEnded>> {
-        let mut result = None;
-        while result.is_none() {
+        loop {
             let index = self.candidate()?;
             let guard = &self.guards[index];
-            process.look(
-                &guard.waiting(),
-                &mut || match guard.attempt(process.number()) {
-                    Attempt::Done(woken) => {
-                        result = Some(Ok(index));
-                        Some(woken)
-                    }
-                    Attempt::Nothing => None,
-                    Attempt::Ended(ended) => {
-                        result = Some(Err((index, ended)));
-                        None
-                    }
-                },
-            );
-        }
-        Some(match result? {
-            Ok(index) => Ok(self.chosen(index)),
-            Err((index, ended)) => {
-                self.next = index + 1;
-                self.wrap();
-                Err(GuardEnded {
-                    guard: self.id(index),
-                    ended,
-                })
+            let attempt =
+                process.look(&guard.waiting(), || match guard.attempt(process.number()) {
+                    Attempt::Done(woken) => (Some(woken), Some(Ok(()))),
+                    Attempt::Nothing => (None, None),
+                    Attempt::Ended(ended) => (None, Some(Err(ended))),
+                });
+            match attempt {
+                None => {}
+                Some(Ok(())) => return Some(Ok(self.chosen(index))),
+                Some(Err(ended)) => {
+                    self.next = index + 1;
+                    self.wrap();
+                    return Some(Err(GuardEnded {
+                        guard: self.id(index),
+                        ended,
+                    }));
+                }
             }
-        })
+        }
     }
 
     fn id(&self, index: usize) -> Chosen {
@@ -639,14 +631,13 @@ impl<'a> Alternation<'a> {
             process.name(),
             self.guards.len()
         );
-        let mut goes_on = false;
         let in_wait = InWait(self);
         let this = &*in_wait.0;
         let enabled = || (0..this.guards.len()).filter(|index| this.is_enabled(*index));
-        process.announce(&mut || {
+        let mut goes_on = process.announce(|| {
             let mut woken = Woken::Nobody;
             this.party.wait(process.waker());
-            goes_on = this.candidate().is_some();
+            let mut goes_on = this.candidate().is_some();
             if !goes_on
                 && this.party.is_opposed()
                 && let Some(index) = enabled().find(|index| this.guards[*index].meets(&mut woken))
@@ -654,7 +645,7 @@ impl<'a> Alternation<'a> {
                 this.ready[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
                 goes_on = true;
             }
-            woken
+            (woken, goes_on)
         });
         if !goes_on {
             let list = |tell: &mut dyn FnMut(Waiting<'_>)| {

@@ -270,8 +270,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         process: &Process<'_, P>,
         parcel: Parcel<T>,
     ) -> Result<(), Unsent<T>> {
-        let why = Waiting::Write(&*self.channel);
-        match self.channel.core.write(process, parcel, &why) {
+        match self.channel.core.write(process, parcel, &*self.channel) {
             Ok(()) => Ok(()),
             Err((parcel, ended)) => Err(Unsent {
                 item: process.take_back(parcel, &*self.channel),
@@ -354,8 +353,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
                 }
             }
         }
-        let why = Waiting::Read(&*self.channel);
-        let parcel = self.channel.core.read(process, &why)?;
+        let parcel = self.channel.core.read(process, &*self.channel)?;
         Ok(process.fetch(parcel, &*self.channel))
     }
 
@@ -428,16 +426,11 @@ macro_rules! end {
             }
 
             fn end<P: Place>(&mut self, process: &Process<'_, P>, ended: Ended) -> Vec<T> {
-                let mut unread = Default::default();
                 let what = match $side {
                     Side::Reader => Waiting::Read(&*self.channel),
                     Side::Writer => Waiting::Write(&*self.channel),
                 };
-                process.perform(&what, &mut || {
-                    let woken;
-                    (woken, unread) = self.channel.core.end(ended);
-                    woken
-                });
+                let unread = process.perform(&what, || self.channel.core.end(ended));
                 unread
                     .into_iter()
                     .map(|parcel| process.take_back(parcel, &*self.channel))

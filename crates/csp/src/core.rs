@@ -15,7 +15,6 @@
 //! ready, is made known to the alternations on the other side.
 
 use std::collections::VecDeque;
-use std::ptr;
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -23,9 +22,10 @@ use crate::parcel::Parcel;
 use crate::party::Guard;
 use crate::pending;
 use crate::place::Place;
-use crate::process::{Process, Waiting};
+use crate::process::{Link, Process, Waiting};
+use crate::queue::{Node, Outcome, Queue, parcel_of};
 use crate::ring::{Buffer, Ring};
-use crate::sync::{Arc, AtomicU32, Ordering, UnsafeCell};
+use crate::sync::{Arc, UnsafeCell};
 use crate::waker::{Waker, Woken};
 
 /// A channel.
@@ -80,139 +80,21 @@ pub(crate) enum Read<T> {
     Ended(Ended),
 }
 
+/// An item that the channel does not take, because it has ended.
+pub(crate) type Refused<T> = (Parcel<T>, Ended);
+
+/// What a process that reads or writes has to do after its step.
+pub(crate) enum Begun<R> {
+    Done(R),
+    /// Its node is in a queue.
+    Waits,
+}
+
 /// One of the two sides of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     Reader,
     Writer,
-}
-
-/// Not in a queue, and was not since it was made.
-const IDLE: u32 = 0;
-const WAITS: u32 = 1;
-const SERVED: u32 = 2;
-const POISONED: u32 = 3;
-const CLOSED: u32 = 4;
-
-/// The place of a process that may have to wait at a channel: a variable of the call that waits, and nothing else's part, so
-/// that there is no exclusive reference to it while others access it.
-// Whoever serves it writes the item and the outcome, which should be one cache line.
-#[repr(align(64))]
-struct Node<T> {
-    outcome: AtomicU32,
-    /// Accessed under the channel's lock, as the next one.
-    next: UnsafeCell<*const Node<T>>,
-    previous: UnsafeCell<*const Node<T>>,
-    /// The item that a writer has brought, or that a reader is given: under the lock while it waits, the process's own
-    /// before and after that.
-    parcel: UnsafeCell<Option<Parcel<T>>>,
-    /// Written before it waits, read by who serves it.
-    waker: UnsafeCell<Option<Waker>>,
-}
-
-impl<T> Node<T> {
-    #[inline]
-    fn new() -> Self {
-        Self {
-            outcome: AtomicU32::new(IDLE),
-            next: UnsafeCell::new(ptr::null()),
-            previous: UnsafeCell::new(ptr::null()),
-            parcel: UnsafeCell::new(None),
-            waker: UnsafeCell::new(None),
-        }
-    }
-
-    /// Whether it was served. Its parcel is the process's own then.
-    #[inline]
-    fn is_served(&self) -> bool {
-        self.outcome.load(Ordering::Acquire) > WAITS
-    }
-}
-
-/// The processes that wait at one side of a channel, in the order in which they came.
-struct Queue<T> {
-    first: *const Node<T>,
-    last: *const Node<T>,
-}
-
-impl<T> Queue<T> {
-    const EMPTY: Self = Self {
-        first: ptr::null(),
-        last: ptr::null(),
-    };
-
-    /// # Safety
-    ///
-    /// The node is idle, and stays where it is until it is removed or served.
-    #[inline(always)]
-    unsafe fn push(&mut self, node: &Node<T>, waker: Waker, parcel: Option<Parcel<T>>) {
-        node.outcome.store(WAITS, Ordering::Relaxed);
-        // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects; nodes
-        // in the queue are in their places. Nobody else knows this node yet.
-        unsafe {
-            node.waker.with_mut(|place| *place = Some(waker));
-            node.parcel.with_mut(|place| *place = parcel);
-            node.previous.with_mut(|place| *place = self.last);
-            match self.last.as_ref() {
-                Some(last) => last.next.with_mut(|place| *place = node),
-                None => self.first = node,
-            }
-        }
-        self.last = node;
-    }
-
-    /// # Safety
-    ///
-    /// The node is in this queue.
-    #[inline(always)]
-    unsafe fn remove(&mut self, node: &Node<T>) {
-        // SAFETY: as in `push`.
-        unsafe {
-            let previous = node.previous.with_mut(|place| *place);
-            let next = node.next.with_mut(|place| *place);
-            match previous.as_ref() {
-                Some(previous) => previous.next.with_mut(|place| *place = next),
-                None => self.first = next,
-            }
-            match next.as_ref() {
-                Some(next) => next.previous.with_mut(|place| *place = previous),
-                None => self.last = previous,
-            }
-        }
-    }
-
-    /// Takes the process that has waited longest, and serves it: `exchange` gives it an item or takes its own, and then it
-    /// goes on. Returns whom to wake.
-    #[inline(always)]
-    fn serve<R>(
-        &mut self,
-        outcome: u32,
-        exchange: impl FnOnce(&mut Option<Parcel<T>>) -> R,
-    ) -> Option<(R, Waker)> {
-        // SAFETY: a node in the queue is in its place until it is removed, which is now, and its process does not go on
-        // before the outcome is stored: nothing of it is accessed after that. Until then its parcel is the lock's.
-        let node = unsafe { self.first.as_ref()? };
-        // SAFETY: it is the first of the queue.
-        unsafe { self.remove(node) };
-        // SAFETY: see above.
-        let result = node
-            .parcel
-            .with_mut(|place| exchange(unsafe { &mut *place }));
-        // SAFETY: see above.
-        let waker = node.waker.with_mut(|place| unsafe { *place });
-        let waker = waker.expect("a process says whom to wake before it waits");
-        node.outcome.store(outcome, Ordering::Release);
-        Some((result, waker))
-    }
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.first.is_null()
-    }
-}
-
-fn parcel_of<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
-    parcel.take().expect("a writer waits with its item")
 }
 
 impl<T> State<T> {
@@ -230,7 +112,9 @@ impl<T> State<T> {
             return Written::Ended(parcel, ended);
         }
         if !self.readers.is_empty() {
-            let served = self.readers.serve(SERVED, |place| *place = Some(parcel));
+            let served = self
+                .readers
+                .serve(Outcome::Served, |place| *place = Some(parcel));
             let ((), waker) = served.expect("the queue is not empty");
             return Written::Done(Woken::One(waker));
         }
@@ -261,7 +145,7 @@ impl<T> State<T> {
             if self.ended.is_none() {
                 // Before the writer goes on, who may then use a ring without the lock.
                 let accept = |next: &mut _| self.buffer.push_back(parcel_of(next));
-                if let Some(((), waker)) = self.writers.serve(SERVED, accept) {
+                if let Some(((), waker)) = self.writers.serve(Outcome::Served, accept) {
                     woken.add(waker);
                 } else if let Some((next, waker)) = self.write_guards.iter().find_map(|g| g.take())
                 {
@@ -294,13 +178,13 @@ impl<T> State<T> {
     /// # Safety
     ///
     /// As for [`Queue::push`].
-    #[inline(never)]
-    unsafe fn write_or_wait<P: Place>(
+    #[inline]
+    unsafe fn write_or_push<P: Place>(
         &mut self,
         node: &Node<T>,
         process: &Process<'_, P>,
         parcel: Parcel<T>,
-    ) -> (Woken, Option<(Parcel<T>, Ended)>) {
+    ) -> (Woken, Begun<Result<(), Refused<T>>>) {
         if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
             ring.register(Side::Writer, user);
         }
@@ -309,14 +193,14 @@ impl<T> State<T> {
             written => written,
         };
         match written {
-            Written::Done(woken) => (woken, None),
-            Written::Ended(back, ended) => (Woken::Nobody, Some((back, ended))),
+            Written::Done(woken) => (woken, Begun::Done(Ok(()))),
+            Written::Ended(back, ended) => (Woken::Nobody, Begun::Done(Err((back, ended)))),
             Written::Nobody(back) => {
                 // SAFETY: the caller's promise.
                 unsafe { self.writers.push(node, process.waker(), Some(back)) };
                 let mut woken = Woken::Nobody;
                 Self::mark_ready(&self.read_guards, &mut woken);
-                (woken, None)
+                (woken, Begun::Waits)
             }
         }
     }
@@ -326,12 +210,12 @@ impl<T> State<T> {
     /// # Safety
     ///
     /// As for [`Queue::push`].
-    #[inline(never)]
-    unsafe fn read_or_wait<P: Place>(
+    #[inline]
+    unsafe fn read_or_push<P: Place>(
         &mut self,
         node: &Node<T>,
         process: &Process<'_, P>,
-    ) -> (Woken, Option<Result<Parcel<T>, Ended>>) {
+    ) -> (Woken, Begun<Result<Parcel<T>, Ended>>) {
         if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
             ring.register(Side::Reader, user);
         }
@@ -340,14 +224,14 @@ impl<T> State<T> {
             read => read,
         };
         match read {
-            Read::Done(parcel, woken) => (woken, Some(Ok(parcel))),
-            Read::Ended(ended) => (Woken::Nobody, Some(Err(ended))),
+            Read::Done(parcel, woken) => (woken, Begun::Done(Ok(parcel))),
+            Read::Ended(ended) => (Woken::Nobody, Begun::Done(Err(ended))),
             Read::Nobody => {
                 // SAFETY: the caller's promise.
                 unsafe { self.readers.push(node, process.waker(), None) };
                 let mut woken = Woken::Nobody;
                 Self::mark_ready(&self.write_guards, &mut woken);
-                (woken, None)
+                (woken, Begun::Waits)
             }
         }
     }
@@ -355,7 +239,7 @@ impl<T> State<T> {
     /// The item of somebody who waits to write.
     #[inline(always)]
     fn take_from_writer(&mut self) -> Option<(Parcel<T>, Waker)> {
-        if let Some(served) = self.writers.serve(SERVED, parcel_of) {
+        if let Some(served) = self.writers.serve(Outcome::Served, parcel_of) {
             return Some(served);
         }
         // As in `write`: readers that came before go first.
@@ -384,8 +268,8 @@ impl<T> State<T> {
         self.ended = Some(ended);
         self.note_whether_plain();
         let outcome = match ended {
-            Ended::Poisoned => POISONED,
-            Ended::Closed => CLOSED,
+            Ended::Poisoned => Outcome::Poisoned,
+            Ended::Closed => Outcome::Closed,
         };
         for queue in [&mut self.readers, &mut self.writers] {
             while let Some(((), waker)) = queue.serve(outcome, |_| ()) {
@@ -492,20 +376,26 @@ struct InFrame<'a, T, L: Lock> {
 }
 
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         // Idle or served, mostly. Otherwise the run was cancelled.
-        if self.node.outcome.load(Ordering::Acquire) == WAITS {
-            let mut state = self.core.lock();
-            if !self.node.is_served() {
-                // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
-                unsafe { state.queue(self.side).remove(self.node) };
-            }
+        if self.node.outcome() == Outcome::Waits {
+            self.leave();
         }
     }
 }
 
 impl<T, L: Lock> InFrame<'_, T, L> {
+    /// Leaves the queue, unless it was served in the meantime.
+    #[cold]
+    fn leave(&self) {
+        let mut state = self.core.lock();
+        if self.node.outcome() == Outcome::Waits {
+            // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
+            unsafe { state.queue(self.side).remove(self.node) };
+        }
+    }
+
     /// Waits until somebody has served the process. Returns the item that it has then.
     #[track_caller]
     #[inline(always)]
@@ -514,27 +404,42 @@ impl<T, L: Lock> InFrame<'_, T, L> {
         process: &Process<'_, P>,
         why: &Waiting<'_>,
     ) -> (Option<Parcel<T>>, Option<Ended>) {
-        process.wait_until(why, &mut || self.node.is_served());
-        if !self.node.is_served() {
+        if !process.wait_until(why, &mut || self.node.is_served()) {
             // In a destructor, because the run was cancelled: what was to be written is given back.
-            let mut state = self.core.lock();
-            if !self.node.is_served() {
-                // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
-                unsafe { state.queue(self.side).remove(self.node) };
-                self.node.outcome.store(CLOSED, Ordering::Relaxed);
-            }
+            self.leave();
         }
-        let ended = match self.node.outcome.load(Ordering::Acquire) {
-            POISONED => Some(Ended::Poisoned),
-            CLOSED => Some(Ended::Closed),
+        let ended = match self.node.outcome() {
+            Outcome::Poisoned => Some(Ended::Poisoned),
+            Outcome::Closed => Some(Ended::Closed),
             _ => None,
         };
         // SAFETY: it was served, or removed.
-        let parcel = self
-            .node
-            .parcel
-            .with_mut(|place| unsafe { (*place).take() });
+        let parcel = unsafe { self.node.take_parcel() };
         (parcel, ended)
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    fn wait_to_write<P: Place>(
+        &self,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<(), Refused<T>> {
+        match self.wait(process, &Waiting::Write(link)) {
+            (Some(parcel), ended) => Err((parcel, ended.unwrap_or(Ended::Closed))),
+            (None, _) => Ok(()),
+        }
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    fn wait_to_read<P: Place>(
+        &self,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<Parcel<T>, Ended> {
+        let (parcel, ended) = self.wait(process, &Waiting::Read(link));
+        parcel.ok_or(ended.unwrap_or(Ended::Closed))
     }
 }
 
@@ -579,83 +484,158 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     /// Writes an item: returns when a reader has it, or the buffer.
-    // One call deep: each return after a switch of stacks is predicted wrongly.
+    // A rendezvous is inlined into the program as a whole: each return after a switch of stacks is predicted wrongly.
     #[track_caller]
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn write<P: Place>(
         &self,
         process: &Process<'_, P>,
         parcel: Parcel<T>,
-        why: &Waiting<'_>,
-    ) -> Result<(), (Parcel<T>, Ended)> {
-        let mut parcel = Some(parcel);
-        let mut refused = None;
-        let node = Node::new();
-        let frame = self.frame(Side::Writer, &node);
-        process.perform(why, &mut || {
-            let mut state = self.lock();
-            state.last_writer = Some(process.number());
-            if state.is_plain {
-                let give = |place: &mut Option<Parcel<T>>| *place = parcel.take();
-                if let Some(((), waker)) = state.readers.serve(SERVED, give) {
-                    return Woken::One(waker);
-                }
-                // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                unsafe { state.writers.push(&node, process.waker(), parcel.take()) };
-                return Woken::Nobody;
-            }
-            let brought = parcel.take().expect("a step is performed once");
-            // SAFETY: as above.
-            let (woken, given_back) = unsafe { state.write_or_wait(&node, process, brought) };
-            refused = given_back;
-            woken
-        });
-        if let Some(refused) = refused {
-            return Err(refused);
+        link: &dyn Link,
+    ) -> Result<(), Refused<T>> {
+        if !process.shares_memory() {
+            return self.write_by_carrier(process, parcel, link);
         }
-        if node.outcome.load(Ordering::Relaxed) == IDLE {
+        let mut state = self.lock();
+        state.last_writer = Some(process.number());
+        if !state.is_plain {
+            return self.write_in_general(state, process, parcel, link);
+        }
+        if !state.readers.is_empty() {
+            let served = state
+                .readers
+                .serve(Outcome::Served, |place| *place = Some(parcel));
+            let ((), waker) = served.expect("the queue is not empty");
+            drop(state);
+            process.wake_one(waker);
             return Ok(());
         }
-        match frame.wait(process, why) {
-            (Some(parcel), ended) => Err((parcel, ended.unwrap_or(Ended::Closed))),
-            (None, _) => Ok(()),
+        let node = Node::new();
+        let frame = self.frame(Side::Writer, &node);
+        // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+        unsafe { state.writers.push(&node, process.waker(), Some(parcel)) };
+        drop(state);
+        frame.wait_to_write(process, link)
+    }
+
+    /// Goes on with the step of [`write`](Self::write) where there may be a buffer, alternations, or an end.
+    #[track_caller]
+    #[inline(never)]
+    fn write_in_general<P: Place>(
+        &self,
+        mut state: Locked<'_, T, L>,
+        process: &Process<'_, P>,
+        parcel: Parcel<T>,
+        link: &dyn Link,
+    ) -> Result<(), Refused<T>> {
+        let node = Node::new();
+        let frame = self.frame(Side::Writer, &node);
+        // SAFETY: as in `write`.
+        let (woken, begun) = unsafe { state.write_or_push(&node, process, parcel) };
+        drop(state);
+        process.wake(woken);
+        match begun {
+            Begun::Done(result) => result,
+            Begun::Waits => frame.wait_to_write(process, link),
+        }
+    }
+
+    #[track_caller]
+    #[cold]
+    #[inline(never)]
+    fn write_by_carrier<P: Place>(
+        &self,
+        process: &Process<'_, P>,
+        parcel: Parcel<T>,
+        link: &dyn Link,
+    ) -> Result<(), Refused<T>> {
+        let node = Node::new();
+        let frame = self.frame(Side::Writer, &node);
+        let begun = process.perform(&Waiting::Write(link), || {
+            let mut state = self.lock();
+            state.last_writer = Some(process.number());
+            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+            unsafe { state.write_or_push(&node, process, parcel) }
+        });
+        match begun {
+            Begun::Done(result) => result,
+            Begun::Waits => frame.wait_to_write(process, link),
         }
     }
 
     /// Reads an item: returns when there is one.
-    // One call deep: each return after a switch of stacks is predicted wrongly.
+    // Inlined as `write` is.
     #[track_caller]
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn read<P: Place>(
         &self,
         process: &Process<'_, P>,
-        why: &Waiting<'_>,
+        link: &dyn Link,
     ) -> Result<Parcel<T>, Ended> {
-        let mut found = None;
+        if !process.shares_memory() {
+            return self.read_by_carrier(process, link);
+        }
+        let mut state = self.lock();
+        state.last_reader = Some(process.number());
+        if !state.is_plain {
+            return self.read_in_general(state, process, link);
+        }
+        if !state.writers.is_empty() {
+            let served = state.writers.serve(Outcome::Served, parcel_of);
+            let (parcel, waker) = served.expect("the queue is not empty");
+            drop(state);
+            process.wake_one(waker);
+            return Ok(parcel);
+        }
         let node = Node::new();
         let frame = self.frame(Side::Reader, &node);
-        process.perform(why, &mut || {
+        // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+        unsafe { state.readers.push(&node, process.waker(), None) };
+        drop(state);
+        frame.wait_to_read(process, link)
+    }
+
+    /// Goes on with the step of [`read`](Self::read) where there may be a buffer, alternations, or an end.
+    #[track_caller]
+    #[inline(never)]
+    fn read_in_general<P: Place>(
+        &self,
+        mut state: Locked<'_, T, L>,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<Parcel<T>, Ended> {
+        let node = Node::new();
+        let frame = self.frame(Side::Reader, &node);
+        // SAFETY: as in `read`.
+        let (woken, begun) = unsafe { state.read_or_push(&node, process) };
+        drop(state);
+        process.wake(woken);
+        match begun {
+            Begun::Done(result) => result,
+            Begun::Waits => frame.wait_to_read(process, link),
+        }
+    }
+
+    #[track_caller]
+    #[cold]
+    #[inline(never)]
+    fn read_by_carrier<P: Place>(
+        &self,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<Parcel<T>, Ended> {
+        let node = Node::new();
+        let frame = self.frame(Side::Reader, &node);
+        let begun = process.perform(&Waiting::Read(link), || {
             let mut state = self.lock();
             state.last_reader = Some(process.number());
-            if state.is_plain {
-                if let Some((parcel, waker)) = state.writers.serve(SERVED, parcel_of) {
-                    found = Some(Ok(parcel));
-                    return Woken::One(waker);
-                }
-                // SAFETY: it is in the frame of this call, which it leaves only when it was served or removed.
-                unsafe { state.readers.push(&node, process.waker(), None) };
-                return Woken::Nobody;
-            }
-            // SAFETY: as above.
-            let (woken, what) = unsafe { state.read_or_wait(&node, process) };
-            found = what;
-            woken
+            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+            unsafe { state.read_or_push(&node, process) }
         });
-        if let Some(found) = found {
-            return found;
+        match begun {
+            Begun::Done(result) => result,
+            Begun::Waits => frame.wait_to_read(process, link),
         }
-        let (parcel, ended) = frame.wait(process, why);
-        parcel.ok_or(ended.unwrap_or(Ended::Closed))
     }
 
     #[inline]

@@ -39,6 +39,7 @@ mod pending;
 mod place;
 mod process;
 pub mod processes;
+mod queue;
 mod ring;
 mod shared;
 mod sync;

@@ -14,7 +14,6 @@ use crate::place::Place;
 use crate::ring::User;
 use crate::shared::NetworkState;
 use crate::transport::{Asker, Carrier, Key, Stepped};
-use crate::waits::Waits;
 use crate::waker::{Waker, Woken};
 
 /// A process: what its program speaks to channels through.
@@ -23,15 +22,20 @@ use crate::waker::{Waker, Woken};
 /// others.
 pub struct Process<'a, P: Place> {
     place: &'a P,
-    name: &'a str,
-    number: u32,
-    shared: &'a NetworkState,
+    who: Who<'a>,
     /// Where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
     /// Itself, where a step may be performed on another processor, which cannot ask.
     sleeper: Option<Sleeper>,
     /// The present step has asked whom to wake later.
     step_waits: Cell<bool>,
+}
+
+/// Which process of which network.
+struct Who<'a> {
+    name: &'a str,
+    number: u32,
+    shared: &'a NetworkState,
 }
 
 impl<'a, P: Place> Process<'a, P> {
@@ -47,9 +51,11 @@ impl<'a, P: Place> Process<'a, P> {
         }
         Self {
             place,
-            name,
-            number,
-            shared,
+            who: Who {
+                name,
+                number,
+                shared,
+            },
             carrier,
             sleeper: carrier.map(|_| place.sleeper()),
             step_waits: Cell::new(false),
@@ -58,7 +64,7 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// What it is called in its network.
     pub fn name(&self) -> &str {
-        self.name
+        self.who.name
     }
 
     /// Where it runs: an [`Spe`](cellworks_machine::Spe), or the PPE.
@@ -121,11 +127,17 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// What the processes of its network share.
     pub(crate) fn shared(&self) -> &'a NetworkState {
-        self.shared
+        self.who.shared
+    }
+
+    /// Whether all processors share memory, so that steps are performed here.
+    #[inline(always)]
+    pub(crate) fn shares_memory(&self) -> bool {
+        self.carrier.is_none()
     }
 
     pub(crate) fn number(&self) -> u32 {
-        self.number
+        self.who.number
     }
 
     #[inline(always)]
@@ -139,8 +151,8 @@ impl<'a, P: Place> Process<'a, P> {
         };
         Waker {
             sleeper,
-            process: self.number,
-            network: self.shared.network,
+            process: self.who.number,
+            network: self.who.shared.network,
         }
     }
 
@@ -151,14 +163,14 @@ impl<'a, P: Place> Process<'a, P> {
         let shares_memory = self.carrier.is_none() && !cfg!(loom);
         shares_memory.then(|| User {
             thread: pending::os_thread(),
-            process: self.number,
+            process: self.who.number,
         })
     }
 
     fn asker(&self) -> Asker<'_> {
         Asker {
-            name: self.name,
-            number: self.number,
+            name: self.who.name,
+            number: self.who.number,
             looks: false,
         }
     }
@@ -166,71 +178,93 @@ impl<'a, P: Place> Process<'a, P> {
     /// Performs a step of the protocol at the channel that `what` names, and wakes whom it gave a reason to go on. The step
     /// asks for the [waker](Self::waker) of this process if, and only if, that has to wait.
     #[inline(always)]
-    pub(crate) fn perform(&self, what: &Waiting<'_>, step: &mut impl FnMut() -> Woken) {
+    pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce() -> (Woken, R)) -> R {
         match self.carrier {
-            None => self.wake(step()),
+            None => {
+                let (woken, result) = step();
+                self.wake(woken);
+                result
+            }
             Some(carrier) => self.perform_by(carrier, what, step),
         }
     }
 
     #[cold]
-    fn perform_by(
+    #[inline(never)]
+    fn perform_by<R>(
         &self,
         carrier: &dyn Carrier,
         what: &Waiting<'_>,
-        step: &mut dyn FnMut() -> Woken,
-    ) {
+        step: impl FnOnce() -> (Woken, R),
+    ) -> R {
         self.step_waits.set(false);
-        carrier.perform(self.asker(), what, &mut || Stepped {
-            woken: step(),
-            waits: self.step_waits.get(),
-            changes: true,
-        });
+        once(step, |step| {
+            carrier.perform(self.asker(), what, &mut || Stepped {
+                woken: step(),
+                waits: self.step_waits.get(),
+                changes: true,
+            });
+        })
     }
 
     /// As [`perform`](Self::perform), for the look of an alternation at one of its guards: `None` if it finds nothing to do.
     #[inline(always)]
-    pub(crate) fn look(&self, what: &Waiting<'_>, step: &mut impl FnMut() -> Option<Woken>) {
+    pub(crate) fn look<R>(
+        &self,
+        what: &Waiting<'_>,
+        step: impl FnOnce() -> (Option<Woken>, R),
+    ) -> R {
         match self.carrier {
-            None => self.wake(step().unwrap_or_default()),
+            None => {
+                let (woken, result) = step();
+                self.wake(woken.unwrap_or_default());
+                result
+            }
             Some(carrier) => self.look_by(carrier, what, step),
         }
     }
 
     #[cold]
-    fn look_by(
+    #[inline(never)]
+    fn look_by<R>(
         &self,
         carrier: &dyn Carrier,
         what: &Waiting<'_>,
-        step: &mut dyn FnMut() -> Option<Woken>,
-    ) {
+        step: impl FnOnce() -> (Option<Woken>, R),
+    ) -> R {
         let asker = Asker {
             looks: true,
             ..self.asker()
         };
-        carrier.perform(asker, what, &mut || {
-            let woken = step();
-            Stepped {
-                changes: woken.is_some(),
-                woken: woken.unwrap_or_default(),
-                waits: false,
-            }
-        });
+        once(step, |step| {
+            carrier.perform(asker, what, &mut || {
+                let woken = step();
+                Stepped {
+                    changes: woken.is_some(),
+                    woken: woken.unwrap_or_default(),
+                    waits: false,
+                }
+            });
+        })
     }
 
     /// As [`perform`](Self::perform), for the step with which an alternation begins to wait.
-    #[inline]
-    pub(crate) fn announce(&self, step: &mut impl FnMut() -> Woken) {
+    #[inline(always)]
+    pub(crate) fn announce<R>(&self, step: impl FnOnce() -> (Woken, R)) -> R {
         match self.carrier {
-            None => self.wake(step()),
-            Some(carrier) => carrier.announce(self.asker(), step),
+            None => {
+                let (woken, result) = step();
+                self.wake(woken);
+                result
+            }
+            Some(carrier) => once(step, |step| carrier.announce(self.asker(), step)),
         }
     }
 
     /// It has ended: its transport waits for it no more.
     pub(crate) fn end(&self) {
         if let Some(carrier) = self.carrier {
-            carrier.end(self.number);
+            carrier.end(self.who.number);
         }
     }
 
@@ -243,12 +277,12 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     #[inline(always)]
-    fn wake_one(&self, waker: Waker) {
+    pub(crate) fn wake_one(&self, waker: Waker) {
         assert!(
-            waker.network == self.shared.network,
+            waker.network == self.who.shared.network,
             "the process `{}` uses a channel at which a process of another network waits; all that use a channel have \
              to belong to one network, and be run together",
-            self.name
+            self.who.name
         );
         self.place.wake(waker.sleeper);
     }
@@ -342,14 +376,25 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(always)]
     fn described<'b>(&'b self, why: &'b Waiting<'b>) -> Described<'b> {
         Described {
-            name: self.name,
-            number: self.number,
-            waits: &self.shared.waits,
+            who: &self.who,
             why,
             at: Location::caller(),
             is_taken_down: Cell::new(false),
         }
     }
+}
+
+/// Has `perform` perform a step, whose own result it does not know. Returns that.
+fn once<W, R>(step: impl FnOnce() -> (W, R), perform: impl FnOnce(&mut dyn FnMut() -> W)) -> R {
+    let mut step = Some(step);
+    let mut result = None;
+    perform(&mut || {
+        let step = step.take().expect("a step is performed once");
+        let (news, of_step) = step();
+        result = Some(of_step);
+        news
+    });
+    result.expect("carriers perform what they are asked to")
 }
 
 /// Tells of each guard of an alternation what it waits for.
@@ -380,9 +425,7 @@ pub(crate) trait Link {
 /// Describes what a process waits for, and takes it down for the report of a deadlock: descriptions are asked for only
 /// then, and before a processor sleeps.
 struct Described<'a> {
-    name: &'a str,
-    number: u32,
-    waits: &'a Waits,
+    who: &'a Who<'a>,
     why: &'a Waiting<'a>,
     at: &'static Location<'static>,
     is_taken_down: Cell<bool>,
@@ -390,10 +433,10 @@ struct Described<'a> {
 
 impl Described<'_> {
     /// The process goes on.
-    #[inline]
+    #[inline(always)]
     fn forget(&self) {
         if self.is_taken_down.get() {
-            self.waits.forget(self.number);
+            self.who.shared.waits.forget(self.who.number);
         }
     }
 }
@@ -401,9 +444,13 @@ impl Described<'_> {
 impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.is_taken_down.set(true);
-        self.waits
-            .take_down(self.number, self.name, self.why, self.at);
-        write!(f, "{}, as the process `{}`", self.why, self.name)
+        let Who {
+            name,
+            number,
+            shared,
+        } = *self.who;
+        shared.waits.take_down(number, name, self.why, self.at);
+        write!(f, "{}, as the process `{name}`", self.why)
     }
 }
 

@@ -40,10 +40,6 @@ const LOOKS_BEFORE_PARK: u32 = 64;
 /// Yields between two looks of the waiters.
 const YIELDS_PER_LOOK: u32 = 16;
 
-/// Waits between two looks of the waiters. Threads that wait for each other may keep a worker busy for ever, and a look
-/// wakes all who wait: it should cost little in so many waits.
-const WAITS_PER_LOOK: u32 = 256;
-
 /// What a thread that serves an SPE waits for when it has no program; not reported.
 const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
@@ -102,11 +98,15 @@ pub(crate) struct Worker {
     seat: usize,
     /// The earliest time until which one of them waits.
     deadline: Cell<Option<Time>>,
-    /// Prepared to sleep.
+    /// Nobody was ready when it was last asked, and nobody has found what it waited for since.
+    is_idle: Cell<bool>,
+    /// Prepared to sleep; idle, then.
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
-    waits: Cell<u32>,
+    /// Waits, modulo 256; whenever it is 0 all who wait look. Threads that wait for each other may keep a worker busy for
+    /// ever, and a look wakes all: it should cost little in so many waits.
+    waits: Cell<u8>,
 }
 
 impl Worker {
@@ -122,6 +122,7 @@ impl Worker {
             run,
             seat,
             deadline: Cell::new(None),
+            is_idle: Cell::new(false),
             prepared: Cell::new(false),
             spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
             yields: Cell::new(0),
@@ -170,7 +171,7 @@ impl Worker {
     fn sleep(&self, why: &dyn fmt::Display) {
         let waits = self.waits.get().wrapping_add(1);
         self.waits.set(waits);
-        if waits.is_multiple_of(WAITS_PER_LOOK) {
+        if waits == 0 {
             self.look_outside();
         }
         threads::park(why);
@@ -197,8 +198,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn wake(&self, id: SpeId, sleeper: Sleeper) {
         // Short cut for what is looked up otherwise.
-        let is_of_same_spe = sleeper.processor() == Processor::Spe(id);
-        if is_of_same_spe || self.run.seat_of(sleeper.processor()) == self.seat {
+        if sleeper.is_on(id) || self.run.seat_of(sleeper.processor()) == self.seat {
             // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name a thread.
             unsafe { Thread::from_raw(sleeper.thread()) }.unpark();
         } else {
@@ -234,8 +234,16 @@ impl Worker {
     }
 
     /// Somebody found what it waited for.
-    #[inline]
+    #[inline(always)]
     fn progress(&self) {
+        if self.is_idle.get() {
+            self.end_idling();
+        }
+    }
+
+    #[cold]
+    fn end_idling(&self) {
+        self.is_idle.set(false);
         self.spin.reset();
         if self.prepared.replace(false) {
             self.run.parking.resume(self.seat);
@@ -334,6 +342,7 @@ impl Wait for Worker {
 impl Idle for Worker {
     fn idle(&self) -> Verdict {
         let run = &self.run;
+        self.is_idle.set(true);
         if self.prepared.replace(false) {
             if run.is_cancelled() {
                 run.parking.resume(self.seat);

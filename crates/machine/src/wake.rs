@@ -58,6 +58,12 @@ impl Sleeper {
         Self { thread, processor }
     }
 
+    /// Whether the thread runs on this SPE.
+    #[inline]
+    pub fn is_on(self, spe: SpeId) -> bool {
+        self.processor == spe.index() as u32
+    }
+
     /// Where the thread runs.
     #[inline]
     pub fn processor(self) -> Processor {

@@ -596,7 +596,6 @@ impl Scheduler {
             self.current.set(me);
         }
         me.state.set(State::Ready);
-        me.why.set(None);
     }
 
     /// Parks the running thread and continues the first that is ready: there is one, and the core is not cancelled.
@@ -612,7 +611,6 @@ impl Scheduler {
         unsafe { self.switch(&me.context, self.pop_ready()) };
         self.current.set(me);
         me.state.set(State::Ready);
-        me.why.set(None);
         self.unwind_if_cancelled();
         me.token.set(false);
     }
@@ -638,7 +636,6 @@ impl Scheduler {
         unsafe { self.switch(&me.context, next.context.get()) };
         self.current.set(me);
         me.state.set(State::Ready);
-        me.why.set(None);
         self.unwind_if_cancelled();
         me.token.set(false);
     }
@@ -950,19 +947,24 @@ pub fn park(why: &dyn Display) {
     // Not the rest within `with`, which is no longer inlined then.
     // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
     let s = unsafe { &*with(ptr::from_ref) };
-    let me = s.current();
-    if me.token.replace(false) {
-        return;
+    if s.mode.get() != 0 || !s.has_ready() {
+        return park_slowly(s, why, at);
     }
-    if s.mode.get() == 0 && s.has_ready() {
-        s.give_way(me, why, at);
+    // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay mapped until its end.
+    let me = unsafe { &*s.current.get() };
+    if me.token.get() {
+        me.token.set(false);
     } else {
-        park_slowly(s, me, why, at);
+        s.give_way(me, why, at);
     }
 }
 
 #[inline(never)]
-fn park_slowly(s: &Scheduler, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
+fn park_slowly(s: &Scheduler, why: &dyn Display, at: &'static Location<'static>) {
+    let me = s.current();
+    if me.token.replace(false) {
+        return;
+    }
     wait_cancellably(s, State::Parked, why, at);
     me.token.set(false);
 }

@@ -1,0 +1,182 @@
+//! The processes that wait at one side of a channel.
+//!
+//! ```text
+//!   first ──► node ──► node ──► node ◄── last       each in the frame of the call that waits
+//! ```
+//!
+//! Everything here is under the lock of the channel, but for the outcome, which who waits looks at without it.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::parcel::Parcel;
+use crate::sync::{AtomicU32, Ordering, UnsafeCell};
+use crate::waker::Waker;
+
+/// What has become of a process that may have to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Outcome {
+    /// It is in no queue, and was in none since its node was made.
+    Idle,
+    Waits,
+    Served,
+    Poisoned,
+    Closed,
+}
+
+/// The place of a process that may have to wait at a channel: a variable of the call that waits, and nothing else's part, so
+/// that there is no exclusive reference to it while others access it.
+// Whoever serves it writes the item and the outcome, which should be one cache line.
+#[repr(C, align(64))]
+pub(crate) struct Node<T> {
+    outcome: AtomicU32,
+    /// Accessed under the channel's lock.
+    next: UnsafeCell<*const Node<T>>,
+    /// Written before it waits, read by who serves it.
+    waker: UnsafeCell<MaybeUninit<Waker>>,
+    /// The item that a writer has brought, or that a reader is given: under the lock while it waits, the process's own
+    /// before and after that.
+    parcel: UnsafeCell<Option<Parcel<T>>>,
+}
+
+impl<T> Node<T> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self {
+            outcome: AtomicU32::new(Outcome::Idle as u32),
+            next: UnsafeCell::new(ptr::null()),
+            waker: UnsafeCell::new(MaybeUninit::uninit()),
+            parcel: UnsafeCell::new(None),
+        }
+    }
+
+    /// Its parcel is the process's own if it was served.
+    #[inline(always)]
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self.outcome.load(Ordering::Acquire) {
+            0 => Outcome::Idle,
+            1 => Outcome::Waits,
+            2 => Outcome::Served,
+            3 => Outcome::Poisoned,
+            _ => Outcome::Closed,
+        }
+    }
+
+    /// Whether it has been served, or the channel has ended.
+    #[inline(always)]
+    pub(crate) fn is_served(&self) -> bool {
+        self.outcome.load(Ordering::Acquire) > Outcome::Waits as u32
+    }
+
+    #[inline(always)]
+    fn set(&self, outcome: Outcome, order: Ordering) {
+        self.outcome.store(outcome as u32, order);
+    }
+
+    /// The item that it has when it was served: what was read, or what nobody took.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the process, and the node is in no queue.
+    #[inline(always)]
+    pub(crate) unsafe fn take_parcel(&self) -> Option<Parcel<T>> {
+        // SAFETY: as the caller says.
+        self.parcel.with_mut(|place| unsafe { (*place).take() })
+    }
+}
+
+/// The processes that wait at one side of a channel, in the order in which they came.
+pub(crate) struct Queue<T> {
+    first: *const Node<T>,
+    last: *const Node<T>,
+}
+
+impl<T> Queue<T> {
+    pub(crate) const EMPTY: Self = Self {
+        first: ptr::null(),
+        last: ptr::null(),
+    };
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_null()
+    }
+
+    /// # Safety
+    ///
+    /// The node is idle, and stays where it is until it is removed or served.
+    #[inline(always)]
+    pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: Waker, parcel: Option<Parcel<T>>) {
+        node.set(Outcome::Waits, Ordering::Relaxed);
+        // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects; nodes
+        // in the queue are in their places. Nobody else knows this node yet.
+        unsafe {
+            node.waker.with_mut(|place| (*place).write(waker));
+            if let Some(parcel) = parcel {
+                node.parcel.with_mut(|place| *place = Some(parcel));
+            }
+            if self.is_empty() {
+                self.first = node;
+            } else {
+                (*self.last).next.with_mut(|place| *place = node);
+            }
+        }
+        self.last = node;
+    }
+
+    /// Takes out a node that was not served: rare, so each node knows the next one alone.
+    ///
+    /// # Safety
+    ///
+    /// The node is in this queue.
+    #[cold]
+    pub(crate) unsafe fn remove(&mut self, node: &Node<T>) {
+        // SAFETY: as in `push`.
+        let next_of = |node: *const Node<T>| unsafe { (*node).next.with_mut(|place| *place) };
+        let next = next_of(node);
+        let mut previous = ptr::null();
+        let mut at = self.first;
+        while !ptr::eq(at, node) {
+            previous = at;
+            at = next_of(at);
+        }
+        if previous.is_null() {
+            self.first = next;
+        } else {
+            // SAFETY: as in `push`.
+            unsafe { (*previous).next.with_mut(|place| *place = next) };
+        }
+        if ptr::eq(self.last, node) {
+            self.last = previous;
+        }
+        node.set(Outcome::Closed, Ordering::Relaxed);
+    }
+
+    /// Takes the process that has waited longest, and serves it: `exchange` gives it an item or takes its own, and then it
+    /// goes on. Returns whom to wake.
+    #[inline(always)]
+    pub(crate) fn serve<R>(
+        &mut self,
+        outcome: Outcome,
+        exchange: impl FnOnce(&mut Option<Parcel<T>>) -> R,
+    ) -> Option<(R, Waker)> {
+        // SAFETY: a node in the queue is in its place until it is removed, which is now, and its process does not go on
+        // before the outcome is stored: nothing of it is accessed after that. Until then its parcel is the lock's, and its
+        // waker has been written.
+        unsafe {
+            let node = self.first.as_ref()?;
+            self.first = node.next.with_mut(|place| *place);
+            let result = node.parcel.with_mut(|place| exchange(&mut *place));
+            let waker = node.waker.with_mut(|place| (*place).assume_init());
+            node.set(outcome, Ordering::Release);
+            Some((result, waker))
+        }
+    }
+}
+
+/// The item of a writer, which waits with one.
+#[inline(always)]
+pub(crate) fn parcel_of<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
+    parcel.take().expect("a writer waits with its item")
+}
