@@ -8,7 +8,7 @@ use std::sync::Arc as StdArc;
 use cellworks_machine::Time;
 
 use crate::channel::{Reach, Reader, Whole, Writer};
-use crate::core::{Read, Side, Written};
+use crate::core::{Met, Side};
 use crate::end::Ended;
 use crate::item::Item;
 use crate::lock::Lock;
@@ -59,14 +59,28 @@ pub struct Alternation<'a> {
     party: Arc<Party>,
     policy: Policy,
     guards: Vec<Box<dyn Listed + 'a>>,
-    /// By 64 guards: which may be ready. Set by channels.
-    ready: Vec<Arc<AtomicU64>>,
-    /// Which have their pre-condition.
-    conditions: Vec<u64>,
-    /// Which have what they need: guards that write have been offered an item.
-    supplied: Vec<u64>,
+    /// By 64 guards.
+    words: Vec<Word>,
     /// Where the next search begins.
     next: usize,
+}
+
+/// Of 64 guards, a bit each.
+struct Word {
+    /// Which may be ready. Set by channels.
+    ready: Arc<AtomicU64>,
+    /// Which have their pre-condition.
+    conditions: u64,
+    /// Which have what they need: guards that write have been offered an item.
+    supplied: u64,
+}
+
+impl Word {
+    /// Which can be chosen.
+    #[inline(always)]
+    fn enabled(&self) -> u64 {
+        self.conditions & self.supplied
+    }
 }
 
 /// A guard that reads.
@@ -159,18 +173,10 @@ mod sealed {
 }
 use sealed::AsGuard as _;
 
-/// What an alternation meets at one of its channels.
-enum Attempt {
-    /// The guard has been carried out; more may be there.
-    Done(Woken),
-    Nothing,
-    Ended(Ended),
-}
-
 /// A guard with its channel.
 trait Listed {
     /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, takes down that it is not.
-    fn attempt(&self, process: u32) -> Attempt;
+    fn attempt(&self, process: u32, woken: &mut Woken) -> Met;
     /// See [`Core::meets`](crate::core::Core::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
@@ -188,51 +194,40 @@ struct ListedGuard<T, L: Lock> {
 }
 
 impl<T, L: Lock> Listed for ListedGuard<T, L> {
-    fn attempt(&self, process: u32) -> Attempt {
+    fn attempt(&self, process: u32, woken: &mut Woken) -> Met {
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.core.lock();
         match self.side {
             Side::Reader => {
                 state.last_reader = Some(process);
-                let read = state.read();
-                let is_ready = match read {
-                    Read::Done(..) => state.may_be_read(),
-                    Read::Nobody => false,
-                    Read::Ended(_) => true,
+                let mut read = None;
+                let met = state.read(&mut read, woken);
+                let is_ready = match met {
+                    Met::Done => state.may_be_read(),
+                    Met::Nobody => false,
+                    Met::Ended(_) => true,
                 };
                 if !is_ready {
                     self.guard.clear_ready();
                 }
                 // Before an item that nobody has taken out of the guard is dropped.
                 drop(state);
-                match read {
-                    Read::Done(read, woken) => {
-                        *parcel = Some(read);
-                        Attempt::Done(woken)
-                    }
-                    Read::Nobody => Attempt::Nothing,
-                    Read::Ended(ended) => Attempt::Ended(ended),
+                if let Some(read) = read {
+                    *parcel = Some(read);
                 }
+                met
             }
             Side::Writer => {
                 state.last_writer = Some(process);
-                let Some(offered) = parcel.take() else {
-                    self.guard.clear_ready();
-                    return Attempt::Nothing;
+                let met = match parcel {
+                    Some(_) => state.write(parcel, woken),
+                    None => Met::Nobody,
                 };
-                match state.write(offered) {
-                    Written::Done(woken) => Attempt::Done(woken),
-                    Written::Nobody(back) => {
-                        *parcel = Some(back);
-                        self.guard.clear_ready();
-                        Attempt::Nothing
-                    }
-                    Written::Ended(back, ended) => {
-                        *parcel = Some(back);
-                        Attempt::Ended(ended)
-                    }
+                if matches!(met, Met::Nobody) {
+                    self.guard.clear_ready();
                 }
+                met
             }
         }
     }
@@ -264,6 +259,14 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
 impl<T, L: Lock> Drop for ListedGuard<T, L> {
     fn drop(&mut self) {
         self.channel.core.remove_guard(self.side, &self.guard);
+    }
+}
+
+fn put(bits: &mut u64, bit: u64, is_on: bool) {
+    if is_on {
+        *bits |= bit;
+    } else {
+        *bits &= !bit;
     }
 }
 
@@ -299,9 +302,7 @@ impl<'a> Alternation<'a> {
             party: Arc::new(Party::new()),
             policy,
             guards: Vec::new(),
-            ready: Vec::new(),
-            conditions: Vec::new(),
-            supplied: Vec::new(),
+            words: Vec::new(),
             next: 0,
         }
     }
@@ -337,15 +338,18 @@ impl<'a> Alternation<'a> {
     ) -> usize {
         let index = self.guards.len();
         let (word, bit) = (index / 64, 1 << (index % 64));
-        if word == self.ready.len() {
-            self.ready.push(Arc::new(AtomicU64::new(0)));
-            self.conditions.push(0);
-            self.supplied.push(0);
+        if word == self.words.len() {
+            self.words.push(Word {
+                ready: Arc::new(AtomicU64::new(0)),
+                conditions: 0,
+                supplied: 0,
+            });
         }
-        let guard = Arc::new(Guard::new(&self.party, index, &self.ready[word]));
-        self.conditions[word] |= bit;
+        let word = &mut self.words[word];
+        let guard = Arc::new(Guard::new(&self.party, index, &word.ready));
+        word.conditions |= bit;
         match side {
-            Side::Reader => self.supplied[word] |= bit,
+            Side::Reader => word.supplied |= bit,
             Side::Writer => guard.enable(false),
         }
         channel.core.add_guard(side, &guard);
@@ -359,29 +363,29 @@ impl<'a> Alternation<'a> {
 
     fn is_enabled(&self, index: usize) -> bool {
         let (word, bit) = (index / 64, 1 << (index % 64));
-        self.conditions[word] & self.supplied[word] & bit != 0
+        self.words[word].enabled() & bit != 0
     }
 
-    fn set(&mut self, index: usize, condition: Option<bool>, supplied: Option<bool>) {
-        let was = self.is_enabled(index);
+    /// Takes down whether a guard has what it needs: one that writes an item, one that reads room for one.
+    #[inline]
+    fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));
-        let put = |bits: &mut u64, on: bool| if on { *bits |= bit } else { *bits &= !bit };
-        if let Some(on) = condition {
-            put(&mut self.conditions[word], on);
-        }
-        if let Some(on) = supplied {
-            put(&mut self.supplied[word], on);
-        }
-        let is = self.is_enabled(index);
-        if is != was {
-            self.guards[index].enable(is);
+        let word = &mut self.words[word];
+        put(&mut word.supplied, bit, is_supplied);
+        if word.conditions & bit != 0 {
+            self.guards[index].enable(is_supplied);
         }
     }
 
     /// Sets the pre-condition of a guard, which is true until it is set: without it the guard is not chosen.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
-        self.set(index, Some(condition), None);
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        let word = &mut self.words[word];
+        put(&mut word.conditions, bit, condition);
+        if word.supplied & bit != 0 {
+            self.guards[index].enable(condition);
+        }
     }
 
     /// What a guard that writes is to write when it is chosen. It stays with the guard until then.
@@ -403,13 +407,13 @@ impl<'a> Alternation<'a> {
         let parcel = process.pack(item, self.guards[index].link());
         // SAFETY: this is the alternation, and active.
         *unsafe { self.guard_of::<T>(index).parcel() } = Some(parcel);
-        self.set(index, None, Some(true));
+        self.supply(index, true);
     }
 
     /// Whether a guard that writes has an item that was not written yet.
     pub fn is_offered<T>(&self, guard: &WriteGuard<T>) -> bool {
         let index = guard.index_in(self);
-        self.supplied[index / 64] & 1 << (index % 64) != 0
+        self.words[index / 64].supplied & 1 << (index % 64) != 0
     }
 
     /// Takes back what a guard that writes has been offered and has not written.
@@ -419,7 +423,7 @@ impl<'a> Alternation<'a> {
         guard: &WriteGuard<T>,
     ) -> Option<T> {
         let index = guard.index_in(self);
-        self.set(index, None, Some(false));
+        self.supply(index, false);
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take()?;
         Some(process.take_back(parcel, self.guards[index].link()))
@@ -438,7 +442,7 @@ impl<'a> Alternation<'a> {
         let index = guard.index_in(self);
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take();
-        self.set(index, None, Some(true));
+        self.supply(index, true);
         let parcel = parcel.unwrap_or_else(|| {
             panic!("the guard {index} has no item; take one only after it was chosen")
         });
@@ -511,8 +515,8 @@ impl<'a> Alternation<'a> {
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
             // An alternation that waits at the other side tells those who wait too, which this one may never do for long.
-            for ready in &self.ready {
-                ready.store(!0, Ordering::Relaxed);
+            for word in &self.words {
+                word.ready.store(!0, Ordering::Relaxed);
             }
         }
         loop {
@@ -547,28 +551,28 @@ impl<'a> Alternation<'a> {
     }
 
     /// The next guard to look at: ready as far as is known, and enabled.
+    #[inline]
     fn candidate(&self) -> Option<usize> {
-        let words = self.ready.len();
         let start = match self.policy {
             Policy::Priority => 0,
             _ => self.next,
         };
-        let first = start / 64;
-        let open = |word: usize| {
-            self.ready[word].load(Ordering::SeqCst) & self.conditions[word] & self.supplied[word]
-        };
-        let find = |word: usize, mask: u64| {
-            let bits = open(word) & mask;
-            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
-        };
-        if words == 0 {
-            return None;
-        }
-        let from_start = !0 << (start % 64);
-        find(first, from_start)
-            .or_else(|| (first + 1..words).find_map(|word| find(word, !0)))
-            .or_else(|| (0..first).find_map(|word| find(word, !0)))
-            .or_else(|| find(first, !from_start))
+        let (first, from_start) = (start / 64, !0 << (start % 64));
+        self.candidate_of(first, from_start)
+            .or_else(|| self.candidate_elsewhere(first))
+    }
+
+    #[inline(always)]
+    fn candidate_of(&self, index: usize, mask: u64) -> Option<usize> {
+        let word = self.words.get(index)?;
+        let open = word.ready.load(Ordering::SeqCst) & word.enabled() & mask;
+        (open != 0).then(|| index * 64 + open.trailing_zeros() as usize)
+    }
+
+    /// After the word `first`, and from the start on, that word included.
+    fn candidate_elsewhere(&self, first: usize) -> Option<usize> {
+        let mut words = (first + 1..self.words.len()).chain(0..=first);
+        words.find_map(|word| self.candidate_of(word, !0))
     }
 
     /// Carries out a guard that is ready, if one is.
@@ -577,16 +581,18 @@ impl<'a> Alternation<'a> {
         loop {
             let index = self.candidate()?;
             let guard = &self.guards[index];
-            let attempt =
-                process.look(&guard.waiting(), || match guard.attempt(process.number()) {
-                    Attempt::Done(woken) => (Some(woken), Some(Ok(()))),
-                    Attempt::Nothing => (None, None),
-                    Attempt::Ended(ended) => (None, Some(Err(ended))),
-                });
-            match attempt {
-                None => {}
-                Some(Ok(())) => return Some(Ok(self.chosen(index))),
-                Some(Err(ended)) => {
+            let mut met = Met::Nobody;
+            process.look(
+                || guard.waiting(),
+                |woken| {
+                    met = guard.attempt(process.number(), woken);
+                    matches!(met, Met::Done)
+                },
+            );
+            match met {
+                Met::Nobody => {}
+                Met::Done => return Some(Ok(self.chosen(index))),
+                Met::Ended(ended) => {
                     self.next = index + 1;
                     self.wrap();
                     return Some(Err(GuardEnded {
@@ -616,16 +622,16 @@ impl<'a> Alternation<'a> {
         self.next = index + 1;
         self.wrap();
         // One that has written has no item; one that has read has one, and has to be asked for it before it reads again.
-        self.set(index, None, Some(false));
+        self.supply(index, false);
         self.id(index)
     }
 
     /// Waits until a guard may be ready, or the other side has carried one out.
     #[track_caller]
     fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
-        let is_open = |word: usize| self.conditions[word] & self.supplied[word] != 0;
         assert!(
-            (0..self.ready.len()).any(is_open) || matches!(patience, Patience::Until(_)),
+            self.words.iter().any(|word| word.enabled() != 0)
+                || matches!(patience, Patience::Until(_)),
             "the process `{}` selects from {} guards of which none is enabled, so it would wait for ever; enable one, or \
              take what was read",
             process.name(),
@@ -634,18 +640,19 @@ impl<'a> Alternation<'a> {
         let in_wait = InWait(self);
         let this = &*in_wait.0;
         let enabled = || (0..this.guards.len()).filter(|index| this.is_enabled(*index));
-        let mut goes_on = process.announce(|| {
-            let mut woken = Woken::Nobody;
+        let mut goes_on = process.announce(|woken| {
             this.party.wait(process.waker());
             let mut goes_on = this.candidate().is_some();
             if !goes_on
                 && this.party.is_opposed()
-                && let Some(index) = enabled().find(|index| this.guards[*index].meets(&mut woken))
+                && let Some(index) = enabled().find(|index| this.guards[*index].meets(woken))
             {
-                this.ready[index / 64].fetch_or(1 << (index % 64), Ordering::Relaxed);
+                this.words[index / 64]
+                    .ready
+                    .fetch_or(1 << (index % 64), Ordering::Relaxed);
                 goes_on = true;
             }
-            (woken, goes_on)
+            goes_on
         });
         if !goes_on {
             let list = |tell: &mut dyn FnMut(Waiting<'_>)| {

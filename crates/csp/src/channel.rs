@@ -430,7 +430,7 @@ macro_rules! end {
                     Side::Reader => Waiting::Read(&*self.channel),
                     Side::Writer => Waiting::Write(&*self.channel),
                 };
-                let unread = process.perform(&what, || self.channel.core.end(ended));
+                let unread = process.perform(&what, |woken| self.channel.core.end(ended, woken));
                 unread
                     .into_iter()
                     .map(|parcel| process.take_back(parcel, &*self.channel))

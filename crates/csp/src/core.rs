@@ -14,6 +14,9 @@
 //! Readers wait only while the buffer is empty, writers only while it is full. Whoever waits, and every item that becomes
 //! ready, is made known to the alternations on the other side.
 
+// Steps are inlined by force, as results on their way between functions go through memory. Without optimisation that would
+// only make frames too large for small stacks: there variables that are inlined share no room.
+
 use std::collections::VecDeque;
 
 use crate::end::Ended;
@@ -23,7 +26,7 @@ use crate::party::Guard;
 use crate::pending;
 use crate::place::Place;
 use crate::process::{Link, Process, Waiting};
-use crate::queue::{Node, Outcome, Queue, parcel_of};
+use crate::queue::{Node, Outcome, Queue};
 use crate::ring::{Buffer, Ring};
 use crate::sync::{Arc, UnsafeCell};
 use crate::waker::{Waker, Woken};
@@ -50,6 +53,8 @@ pub(crate) struct State<T> {
     /// A rendezvous without guards that has not ended: nothing has to be looked at but who waits.
     is_plain: bool,
     ended: Option<Ended>,
+    /// Its capacity is not 0. Otherwise the buffer is another cache line to stay away from.
+    is_buffered: bool,
     /// The processes that used the channel last, by their numbers, for the report of a deadlock.
     pub(crate) last_reader: Option<u32>,
     pub(crate) last_writer: Option<u32>,
@@ -64,31 +69,17 @@ pub(crate) struct State<T> {
     writer_ends: usize,
 }
 
-/// What a writer meets.
-pub(crate) enum Written<T> {
-    /// The item has been accepted.
-    Done(Woken),
-    /// Nobody takes it now.
-    Nobody(Parcel<T>),
-    Ended(Parcel<T>, Ended),
-}
-
-/// What a reader meets.
-pub(crate) enum Read<T> {
-    Done(Parcel<T>, Woken),
+/// What a reader or writer meets.
+pub(crate) enum Met {
+    /// The item has been exchanged.
+    Done,
+    /// There is nobody to exchange one with now.
     Nobody,
     Ended(Ended),
 }
 
 /// An item that the channel does not take, because it has ended.
 pub(crate) type Refused<T> = (Parcel<T>, Ended);
-
-/// What a process that reads or writes has to do after its step.
-pub(crate) enum Begun<R> {
-    Done(R),
-    /// Its node is in a queue.
-    Waits,
-}
 
 /// One of the two sides of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,171 +88,183 @@ pub(crate) enum Side {
     Writer,
 }
 
+/// An item that somebody has brought.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn brought<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
+    parcel.take().expect("who writes has an item")
+}
+
 impl<T> State<T> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn mark_ready(guards: &[Arc<Guard<T>>], woken: &mut Woken) {
         for waker in guards.iter().filter_map(|guard| guard.mark_ready()) {
             woken.add(waker);
         }
     }
 
-    /// A writer, or an alternation that writes and is active, brings an item.
-    #[inline(always)]
-    pub(crate) fn write(&mut self, mut parcel: Parcel<T>) -> Written<T> {
+    /// A writer, or an alternation that writes and is active, brings an item, which is taken if somebody wants it.
+    // What a step results in is small, or stays where it is: on its way through a value of several variants, an item would be
+    // copied in other pieces than it was written in, which the processor's store queue does not forward.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
-            return Written::Ended(parcel, ended);
+            return Met::Ended(ended);
         }
-        if !self.readers.is_empty() {
-            let served = self
-                .readers
-                .serve(Outcome::Served, |place| *place = Some(parcel));
-            let ((), waker) = served.expect("the queue is not empty");
-            return Written::Done(Woken::One(waker));
+        let give = |place: &mut Option<_>| *place = parcel.take();
+        if let Some(waker) = self.readers.serve(Outcome::Served, give) {
+            *woken = Woken::One(waker);
+            return Met::Done;
         }
         // An alternation may have begun to wait, and not have looked again: what came before this item goes first.
-        let is_next =
-            self.read_guards.is_empty() || (self.buffer.is_empty() && self.writers.is_empty());
+        let is_next = self.is_drained() && self.writers.is_empty();
         for guard in self.read_guards.iter().filter(|_| is_next) {
-            parcel = match guard.give(parcel) {
-                Ok(waker) => return Written::Done(Woken::One(waker)),
-                Err(parcel) => parcel,
-            };
+            if let Some(waker) = guard.give(parcel) {
+                *woken = Woken::One(waker);
+                return Met::Done;
+            }
         }
-        if self.buffer.len() < self.capacity {
-            self.buffer.push_back(parcel);
-            let mut woken = Woken::Nobody;
-            Self::mark_ready(&self.read_guards, &mut woken);
-            return Written::Done(woken);
+        if !self.is_buffered || self.buffer.len() == self.capacity {
+            return Met::Nobody;
         }
-        Written::Nobody(parcel)
+        self.buffer.push_back(brought(parcel));
+        Self::mark_ready(&self.read_guards, woken);
+        Met::Done
     }
 
-    /// A reader, or an alternation that reads and is active, wants an item.
-    #[inline(always)]
-    pub(crate) fn read(&mut self) -> Read<T> {
-        if let Some(parcel) = self.buffer.pop_front() {
-            let mut woken = Woken::Nobody;
+    /// A reader, or an alternation that reads and is active, wants an item, which is put to `place` if there is one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn read(&mut self, place: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
+        if !self.is_drained() {
+            *place = self.buffer.pop_front();
             // A closed channel accepts nothing, not even from an alternation that has not looked since then.
             if self.ended.is_none() {
-                // Before the writer goes on, who may then use a ring without the lock.
-                let accept = |next: &mut _| self.buffer.push_back(parcel_of(next));
-                if let Some(((), waker)) = self.writers.serve(Outcome::Served, accept) {
-                    woken.add(waker);
-                } else if let Some((next, waker)) = self.write_guards.iter().find_map(|g| g.take())
-                {
-                    self.buffer.push_back(next);
-                    woken.add(waker);
-                } else {
-                    Self::mark_ready(&self.write_guards, &mut woken);
-                }
+                self.refill(woken);
             }
-            return Read::Done(parcel, woken);
+            return Met::Done;
         }
         if let Some(ended) = self.ended {
-            return Read::Ended(ended);
+            return Met::Ended(ended);
         }
-        match self.take_from_writer() {
-            Some((parcel, waker)) => Read::Done(parcel, Woken::One(waker)),
-            None => Read::Nobody,
+        match self.take_from_writer(place) {
+            Some(waker) => {
+                *woken = Woken::One(waker);
+                Met::Done
+            }
+            None => Met::Nobody,
         }
+    }
+
+    /// Has somebody who waits to write put an item into the buffer, where there is room now.
+    fn refill(&mut self, woken: &mut Woken) {
+        // Before the writer goes on, who may then use a ring without the lock.
+        let accept = |next: &mut _| self.buffer.push_back(brought(next));
+        if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
+            *woken = Woken::One(waker);
+            return;
+        }
+        let mut next = None;
+        if let Some(waker) = self.write_guards.iter().find_map(|g| g.take(&mut next)) {
+            self.buffer.push_back(brought(&mut next));
+            *woken = Woken::One(waker);
+            return;
+        }
+        Self::mark_ready(&self.write_guards, woken);
     }
 
     /// Whether a reader may find something, if only that the channel has ended.
     pub(crate) fn may_be_read(&self) -> bool {
         let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
-        has_writers || !self.buffer.is_empty() || self.ended.is_some()
+        has_writers || !self.is_drained() || self.ended.is_some()
     }
 
-    /// A process writes, whatever the channel is like, or begins to wait at `node`. If the channel has ended, the item is
-    /// given back.
+    /// Whether no item is in the buffer.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_drained(&self) -> bool {
+        !self.is_buffered || self.buffer.is_empty()
+    }
+
+    /// A process writes, whatever the channel is like, or begins to wait at `node`, if it meets nobody.
     ///
     /// # Safety
     ///
     /// As for [`Queue::push`].
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn write_or_push<P: Place>(
         &mut self,
         node: &Node<T>,
         process: &Process<'_, P>,
-        parcel: Parcel<T>,
-    ) -> (Woken, Begun<Result<(), Refused<T>>>) {
+        parcel: &mut Option<Parcel<T>>,
+        woken: &mut Woken,
+    ) -> Met {
         if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
             ring.register(Side::Writer, user);
         }
-        let written = match self.write(parcel) {
-            Written::Nobody(back) if self.exclude(Side::Reader) => self.write(back),
-            written => written,
-        };
-        match written {
-            Written::Done(woken) => (woken, Begun::Done(Ok(()))),
-            Written::Ended(back, ended) => (Woken::Nobody, Begun::Done(Err((back, ended)))),
-            Written::Nobody(back) => {
-                // SAFETY: the caller's promise.
-                unsafe { self.writers.push(node, process.waker(), Some(back)) };
-                let mut woken = Woken::Nobody;
-                Self::mark_ready(&self.read_guards, &mut woken);
-                (woken, Begun::Waits)
-            }
+        let mut met = self.write(parcel, woken);
+        if matches!(met, Met::Nobody) && self.exclude(Side::Reader) {
+            met = self.write(parcel, woken);
         }
+        if matches!(met, Met::Nobody) {
+            // SAFETY: the caller's promise.
+            unsafe { self.writers.push(node, process.waker(), parcel.take()) };
+            Self::mark_ready(&self.read_guards, woken);
+        }
+        met
     }
 
-    /// A process reads, whatever the channel is like, or begins to wait at `node`.
+    /// A process reads, whatever the channel is like, or begins to wait at `node`, if it meets nobody.
     ///
     /// # Safety
     ///
     /// As for [`Queue::push`].
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn read_or_push<P: Place>(
         &mut self,
         node: &Node<T>,
         process: &Process<'_, P>,
-    ) -> (Woken, Begun<Result<Parcel<T>, Ended>>) {
+        place: &mut Option<Parcel<T>>,
+        woken: &mut Woken,
+    ) -> Met {
         if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
             ring.register(Side::Reader, user);
         }
-        let read = match self.read() {
-            Read::Nobody if self.exclude(Side::Writer) => self.read(),
-            read => read,
-        };
-        match read {
-            Read::Done(parcel, woken) => (woken, Begun::Done(Ok(parcel))),
-            Read::Ended(ended) => (Woken::Nobody, Begun::Done(Err(ended))),
-            Read::Nobody => {
-                // SAFETY: the caller's promise.
-                unsafe { self.readers.push(node, process.waker(), None) };
-                let mut woken = Woken::Nobody;
-                Self::mark_ready(&self.write_guards, &mut woken);
-                (woken, Begun::Waits)
-            }
+        let mut met = self.read(place, woken);
+        if matches!(met, Met::Nobody) && self.exclude(Side::Writer) {
+            met = self.read(place, woken);
         }
+        if matches!(met, Met::Nobody) {
+            // SAFETY: the caller's promise.
+            unsafe { self.readers.push(node, process.waker(), None) };
+            Self::mark_ready(&self.write_guards, woken);
+        }
+        met
     }
 
-    /// The item of somebody who waits to write.
-    #[inline(always)]
-    fn take_from_writer(&mut self) -> Option<(Parcel<T>, Waker)> {
-        if let Some(served) = self.writers.serve(Outcome::Served, parcel_of) {
-            return Some(served);
+    /// Takes the item of somebody who waits to write. Returns whom to wake.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
+        let take = |offered: &mut Option<_>| *place = offered.take();
+        if let Some(waker) = self.writers.serve(Outcome::Served, take) {
+            return Some(waker);
         }
         // As in `write`: readers that came before go first.
         if !self.readers.is_empty() {
             return None;
         }
-        self.write_guards.iter().find_map(|guard| guard.take())
+        self.write_guards.iter().find_map(|guard| guard.take(place))
     }
 
     /// Whether nothing is there that an alternation could find, other than another alternation.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
-            && self.buffer.is_empty()
+            && self.is_drained()
             && self.readers.is_empty()
             && self.writers.is_empty()
     }
 
     /// Everybody who waits goes on with `ended`, and later operations do. What is in the buffer stays.
-    fn end(&mut self, ended: Ended) -> Woken {
-        let mut woken = Woken::Nobody;
+    fn end(&mut self, ended: Ended, woken: &mut Woken) {
         if self.ended == Some(Ended::Poisoned) {
-            return woken;
+            return;
         }
         self.exclude(Side::Reader);
         self.exclude(Side::Writer);
@@ -272,14 +275,13 @@ impl<T> State<T> {
             Ended::Closed => Outcome::Closed,
         };
         for queue in [&mut self.readers, &mut self.writers] {
-            while let Some(((), waker)) = queue.serve(outcome, |_| ()) {
+            while let Some(waker) = queue.serve(outcome, |_| ()) {
                 woken.add(waker);
             }
         }
         for guards in [&self.read_guards, &self.write_guards] {
-            Self::mark_ready(guards, &mut woken);
+            Self::mark_ready(guards, woken);
         }
-        woken
     }
 
     /// Lets the sides use a ring without the lock, unless they have to serve or hear of somebody.
@@ -303,7 +305,7 @@ impl<T> State<T> {
 
     fn note_whether_plain(&mut self) {
         let has_guards = !self.read_guards.is_empty() || !self.write_guards.is_empty();
-        self.is_plain = self.capacity == 0 && !has_guards && self.ended.is_none();
+        self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
     fn queue(&mut self, side: Side) -> &mut Queue<T> {
@@ -376,7 +378,7 @@ struct InFrame<'a, T, L: Lock> {
 }
 
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         // Idle or served, mostly. Otherwise the run was cancelled.
         if self.node.outcome() == Outcome::Waits {
@@ -398,7 +400,7 @@ impl<T, L: Lock> InFrame<'_, T, L> {
 
     /// Waits until somebody has served the process. Returns the item that it has then.
     #[track_caller]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn wait<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -418,8 +420,42 @@ impl<T, L: Lock> InFrame<'_, T, L> {
         (parcel, ended)
     }
 
+    /// Ends the call of a writer after its step, or waits.
     #[track_caller]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn go_on_writing<P: Place>(
+        &self,
+        met: Met,
+        mut parcel: Option<Parcel<T>>,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<(), Refused<T>> {
+        match met {
+            Met::Done => Ok(()),
+            Met::Ended(ended) => Err((brought(&mut parcel), ended)),
+            Met::Nobody => self.wait_to_write(process, link),
+        }
+    }
+
+    /// Ends the call of a reader after its step, or waits.
+    #[track_caller]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn go_on_reading<P: Place>(
+        &self,
+        met: Met,
+        mut parcel: Option<Parcel<T>>,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<Parcel<T>, Ended> {
+        match met {
+            Met::Done => Ok(brought(&mut parcel)),
+            Met::Ended(ended) => Err(ended),
+            Met::Nobody => self.wait_to_read(process, link),
+        }
+    }
+
+    #[track_caller]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn wait_to_write<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -432,7 +468,7 @@ impl<T, L: Lock> InFrame<'_, T, L> {
     }
 
     #[track_caller]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn wait_to_read<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -453,6 +489,7 @@ impl<T, L: Lock> Core<T, L> {
             state: UnsafeCell::new(State {
                 is_plain: capacity == 0,
                 ended: None,
+                is_buffered: capacity > 0,
                 capacity,
                 buffer: match &ring {
                     Some(ring) => Buffer::Ring(Arc::clone(ring)),
@@ -472,7 +509,7 @@ impl<T, L: Lock> Core<T, L> {
     }
 
     /// See [`Ring`]; `None` for other channels.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn ring(&self) -> Option<&Ring<T>> {
         self.ring.as_deref()
     }
@@ -486,7 +523,7 @@ impl<T, L: Lock> Core<T, L> {
     /// Writes an item: returns when a reader has it, or the buffer.
     // A rendezvous is inlined into the program as a whole: each return after a switch of stacks is predicted wrongly.
     #[track_caller]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -498,46 +535,46 @@ impl<T, L: Lock> Core<T, L> {
         }
         let mut state = self.lock();
         state.last_writer = Some(process.number());
-        if !state.is_plain {
-            return self.write_in_general(state, process, parcel, link);
-        }
-        if !state.readers.is_empty() {
-            let served = state
-                .readers
-                .serve(Outcome::Served, |place| *place = Some(parcel));
-            let ((), waker) = served.expect("the queue is not empty");
+        if state.is_plain && !state.readers.is_empty() {
+            let give = |place: &mut Option<_>| *place = Some(parcel);
+            let waker = state.readers.serve(Outcome::Served, give);
             drop(state);
-            process.wake_one(waker);
+            process.wake_one(waker.expect("the queue is not empty"));
             return Ok(());
         }
         let node = Node::new();
         let frame = self.frame(Side::Writer, &node);
-        // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
-        unsafe { state.writers.push(&node, process.waker(), Some(parcel)) };
-        drop(state);
-        frame.wait_to_write(process, link)
+        if state.is_plain {
+            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+            unsafe { state.writers.push(&node, process.waker(), Some(parcel)) };
+            drop(state);
+            return frame.wait_to_write(process, link);
+        }
+        let mut parcel = Some(parcel);
+        // SAFETY: as above.
+        let met = unsafe { self.write_in_general(state, &node, process, &mut parcel) };
+        frame.go_on_writing(met, parcel, process, link)
     }
 
-    /// Goes on with the step of [`write`](Self::write) where there may be a buffer, alternations, or an end.
-    #[track_caller]
+    /// The step of [`write`](Self::write) where there may be a buffer, alternations, or an end.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Queue::push`].
     #[inline(never)]
-    fn write_in_general<P: Place>(
+    unsafe fn write_in_general<P: Place>(
         &self,
         mut state: Locked<'_, T, L>,
+        node: &Node<T>,
         process: &Process<'_, P>,
-        parcel: Parcel<T>,
-        link: &dyn Link,
-    ) -> Result<(), Refused<T>> {
-        let node = Node::new();
-        let frame = self.frame(Side::Writer, &node);
-        // SAFETY: as in `write`.
-        let (woken, begun) = unsafe { state.write_or_push(&node, process, parcel) };
+        parcel: &mut Option<Parcel<T>>,
+    ) -> Met {
+        let mut woken = Woken::Nobody;
+        // SAFETY: the caller's promise.
+        let met = unsafe { state.write_or_push(node, process, parcel, &mut woken) };
         drop(state);
-        process.wake(woken);
-        match begun {
-            Begun::Done(result) => result,
-            Begun::Waits => frame.wait_to_write(process, link),
-        }
+        process.wake(&mut woken);
+        met
     }
 
     #[track_caller]
@@ -551,22 +588,20 @@ impl<T, L: Lock> Core<T, L> {
     ) -> Result<(), Refused<T>> {
         let node = Node::new();
         let frame = self.frame(Side::Writer, &node);
-        let begun = process.perform(&Waiting::Write(link), || {
+        let mut parcel = Some(parcel);
+        let met = process.perform(&Waiting::Write(link), |woken| {
             let mut state = self.lock();
             state.last_writer = Some(process.number());
-            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
-            unsafe { state.write_or_push(&node, process, parcel) }
+            // SAFETY: as in `write`.
+            unsafe { state.write_or_push(&node, process, &mut parcel, woken) }
         });
-        match begun {
-            Begun::Done(result) => result,
-            Begun::Waits => frame.wait_to_write(process, link),
-        }
+        frame.go_on_writing(met, parcel, process, link)
     }
 
     /// Reads an item: returns when there is one.
     // Inlined as `write` is.
     #[track_caller]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read<P: Place>(
         &self,
         process: &Process<'_, P>,
@@ -577,43 +612,47 @@ impl<T, L: Lock> Core<T, L> {
         }
         let mut state = self.lock();
         state.last_reader = Some(process.number());
-        if !state.is_plain {
-            return self.read_in_general(state, process, link);
-        }
-        if !state.writers.is_empty() {
-            let served = state.writers.serve(Outcome::Served, parcel_of);
-            let (parcel, waker) = served.expect("the queue is not empty");
+        if state.is_plain && !state.writers.is_empty() {
+            let mut parcel = None;
+            let take = |offered: &mut Option<_>| parcel = offered.take();
+            let waker = state.writers.serve(Outcome::Served, take);
             drop(state);
-            process.wake_one(waker);
-            return Ok(parcel);
+            process.wake_one(waker.expect("the queue is not empty"));
+            return Ok(brought(&mut parcel));
         }
         let node = Node::new();
         let frame = self.frame(Side::Reader, &node);
-        // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
-        unsafe { state.readers.push(&node, process.waker(), None) };
-        drop(state);
-        frame.wait_to_read(process, link)
+        if state.is_plain {
+            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+            unsafe { state.readers.push(&node, process.waker(), None) };
+            drop(state);
+            return frame.wait_to_read(process, link);
+        }
+        let mut parcel = None;
+        // SAFETY: as above.
+        let met = unsafe { self.read_in_general(state, &node, process, &mut parcel) };
+        frame.go_on_reading(met, parcel, process, link)
     }
 
-    /// Goes on with the step of [`read`](Self::read) where there may be a buffer, alternations, or an end.
-    #[track_caller]
+    /// The step of [`read`](Self::read) where there may be a buffer, alternations, or an end.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Queue::push`].
     #[inline(never)]
-    fn read_in_general<P: Place>(
+    unsafe fn read_in_general<P: Place>(
         &self,
         mut state: Locked<'_, T, L>,
+        node: &Node<T>,
         process: &Process<'_, P>,
-        link: &dyn Link,
-    ) -> Result<Parcel<T>, Ended> {
-        let node = Node::new();
-        let frame = self.frame(Side::Reader, &node);
-        // SAFETY: as in `read`.
-        let (woken, begun) = unsafe { state.read_or_push(&node, process) };
+        parcel: &mut Option<Parcel<T>>,
+    ) -> Met {
+        let mut woken = Woken::Nobody;
+        // SAFETY: the caller's promise.
+        let met = unsafe { state.read_or_push(node, process, parcel, &mut woken) };
         drop(state);
-        process.wake(woken);
-        match begun {
-            Begun::Done(result) => result,
-            Begun::Waits => frame.wait_to_read(process, link),
-        }
+        process.wake(&mut woken);
+        met
     }
 
     #[track_caller]
@@ -626,16 +665,14 @@ impl<T, L: Lock> Core<T, L> {
     ) -> Result<Parcel<T>, Ended> {
         let node = Node::new();
         let frame = self.frame(Side::Reader, &node);
-        let begun = process.perform(&Waiting::Read(link), || {
+        let mut parcel = None;
+        let met = process.perform(&Waiting::Read(link), |woken| {
             let mut state = self.lock();
             state.last_reader = Some(process.number());
-            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
-            unsafe { state.read_or_push(&node, process) }
+            // SAFETY: as in `read`.
+            unsafe { state.read_or_push(&node, process, &mut parcel, woken) }
         });
-        match begun {
-            Begun::Done(result) => result,
-            Begun::Waits => frame.wait_to_read(process, link),
-        }
+        frame.go_on_reading(met, parcel, process, link)
     }
 
     #[inline]
@@ -647,16 +684,15 @@ impl<T, L: Lock> Core<T, L> {
         }
     }
 
-    /// Ends the channel. Returns whom to wake, and, if it is poisoned, what nobody has read.
-    pub(crate) fn end(&self, ended: Ended) -> (Woken, VecDeque<Parcel<T>>) {
+    /// Ends the channel. Returns, if it is poisoned, what nobody has read.
+    pub(crate) fn end(&self, ended: Ended, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let mut state = self.lock();
-        let woken = state.end(ended);
-        let unread = match ended {
+        state.end(ended, woken);
+        match ended {
             // Both sides are excluded.
             Ended::Poisoned => std::iter::from_fn(|| state.buffer.pop_front()).collect(),
             Ended::Closed => VecDeque::new(),
-        };
-        (woken, unread)
+        }
     }
 
     /// One more end of a side.
@@ -669,10 +705,11 @@ impl<T, L: Lock> Core<T, L> {
         let mut state = self.lock();
         let ends = state.ends(side);
         *ends -= 1;
+        let mut woken = Woken::Nobody;
         if *ends == 0 && state.ended.is_none() {
-            return state.end(Ended::Closed);
+            state.end(Ended::Closed, &mut woken);
         }
-        Woken::Nobody
+        woken
     }
 
     /// Has an alternation know when the channel may be ready for it.

@@ -21,6 +21,7 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::shared::NetworkState;
 use crate::sync::Arc;
+use crate::waker::Woken;
 use crate::{Alternation, Ended};
 
 /// Where the parties of a model run: each has a seat, at which it sleeps until it is woken.
@@ -265,7 +266,7 @@ type Shared = StdArc<Whole<Token, Spin>>;
 
 /// Each of these items has one owner: a party, or the buffer of the channel.
 fn assert_conserved(items: &[Token], all: &[Owned], channel: &Shared) {
-    let (_, buffer) = channel.core.end(Ended::Poisoned);
+    let buffer = channel.core.end(Ended::Poisoned, &mut Woken::Nobody);
     let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
     let left = buffer.iter().map(|parcel| &parcel.item);
     let mut owned: Vec<Token> = owned.chain(left).copied().collect();

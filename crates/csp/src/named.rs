@@ -225,7 +225,7 @@ impl<P: Place> Process<'_, P> {
             wanting.is_created.store(true, Ordering::Release);
             woken.add(wanting.waker);
         }
-        self.wake(woken);
+        self.wake(&mut woken);
         Ok(())
     }
 

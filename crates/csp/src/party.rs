@@ -109,33 +109,42 @@ impl Party {
         let backoff = Backoff::new();
         loop {
             let state = self.state.load(Ordering::Acquire);
-            let wait = state >> WAIT_SHIFT;
-            let outcome = match state & TAG_MASK {
-                TAKEN => {
-                    backoff.snooze();
-                    continue;
+            let active = state >> WAIT_SHIFT << WAIT_SHIFT | ACTIVE;
+            match state & TAG_MASK {
+                TAKEN => backoff.snooze(),
+                WAITING => {
+                    let stopped = self.state.compare_exchange(
+                        state,
+                        active,
+                        Ordering::AcqRel,
+                        Ordering::Relaxed,
+                    );
+                    if stopped.is_ok() {
+                        return Outcome::Waiting;
+                    }
                 }
-                CLAIMED => Outcome::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
-                POKED => Outcome::Poked,
-                _ => Outcome::Waiting,
-            };
-            let active = wait << WAIT_SHIFT | ACTIVE;
-            let stopped =
-                self.state
-                    .compare_exchange(state, active, Ordering::AcqRel, Ordering::Relaxed);
-            if stopped.is_ok() {
-                return outcome;
+                tag => {
+                    // Others change the state of who waits only.
+                    self.state.store(active, Ordering::Relaxed);
+                    return match tag {
+                        CLAIMED => Outcome::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
+                        POKED => Outcome::Poked,
+                        _ => Outcome::Waiting,
+                    };
+                }
             }
         }
     }
 
     /// The present wait, if it waits.
+    #[inline(always)]
     fn present_wait(&self) -> Option<u64> {
         let state = self.state.load(Ordering::SeqCst);
         (state & TAG_MASK == WAITING).then_some(state >> WAIT_SHIFT)
     }
 
     /// Takes it out of a wait, if that has not ended.
+    #[inline(always)]
     fn take(&self, wait: u64) -> Option<Taken<'_>> {
         let (waiting, taken) = (wait << WAIT_SHIFT | WAITING, wait << WAIT_SHIFT | TAKEN);
         self.state
@@ -147,6 +156,7 @@ impl Party {
 
 impl Taken<'_> {
     /// Lets the alternation go on. Returns whom to wake.
+    #[inline(always)]
     fn end(self, guard: u64, tag: u64) -> Waker {
         // SAFETY: it is taken, by this.
         let waker = self.party.waker.with_mut(|place| unsafe { *place });
@@ -204,6 +214,7 @@ impl<T> Guard<T> {
 
     /// Says that the guard may be ready, so that the alternation looks: takes it out of its wait, if it waits for this
     /// guard. Returns whom to wake then.
+    #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
         // The bit changes under the channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
@@ -219,6 +230,7 @@ impl<T> Guard<T> {
     }
 
     /// The wait in which this guard can be claimed.
+    #[inline(always)]
     fn open_wait(&self) -> Option<u64> {
         let wait = self.party.present_wait()?;
         self.enabled.load(Ordering::Acquire).then_some(wait)
@@ -229,27 +241,24 @@ impl<T> Guard<T> {
         self.open_wait().is_some()
     }
 
-    /// Gives a parcel to an alternation that waits to read, if it does. Returns whom to wake.
-    pub(crate) fn give(&self, parcel: Parcel<T>) -> Result<Waker, Parcel<T>> {
-        let Some(taken) = self.open_wait().and_then(|wait| self.party.take(wait)) else {
-            return Err(parcel);
-        };
-        // SAFETY: it is taken.
-        self.parcel
-            .with_mut(|place| unsafe { *place = Some(parcel) });
-        Ok(taken.end(self.index as u64, CLAIMED))
-    }
-
-    /// Takes the parcel of an alternation that waits to write, if it does. Returns whom to wake as well.
-    pub(crate) fn take(&self) -> Option<(Parcel<T>, Waker)> {
+    /// Gives a parcel to an alternation that waits to read, if it does. Returns whom to wake then.
+    #[inline(always)]
+    pub(crate) fn give(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
         // SAFETY: it is taken.
-        let parcel = self.parcel.with_mut(|place| unsafe { (*place).take() });
-        let waker = taken.end(self.index as u64, CLAIMED);
-        Some((
-            parcel.expect("a guard that writes is enabled with a parcel"),
-            waker,
-        ))
+        self.parcel
+            .with_mut(|place| unsafe { *place = parcel.take() });
+        Some(taken.end(self.index as u64, CLAIMED))
+    }
+
+    /// Takes the parcel of an alternation that waits to write, if it does. Returns whom to wake then.
+    #[inline(always)]
+    pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
+        let taken = self.party.take(self.open_wait()?)?;
+        // SAFETY: it is taken.
+        self.parcel
+            .with_mut(|place| unsafe { *parcel = (*place).take() });
+        Some(taken.end(self.index as u64, CLAIMED))
     }
 
     /// Which of two alternations takes the other when both wait: one rule for both, or each could take the other.

@@ -177,26 +177,11 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// Performs a step of the protocol at the channel that `what` names, and wakes whom it gave a reason to go on. The step
     /// asks for the [waker](Self::waker) of this process if, and only if, that has to wait.
-    #[inline(always)]
-    pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce() -> (Woken, R)) -> R {
-        match self.carrier {
-            None => {
-                let (woken, result) = step();
-                self.wake(woken);
-                result
-            }
-            Some(carrier) => self.perform_by(carrier, what, step),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn perform_by<R>(
-        &self,
-        carrier: &dyn Carrier,
-        what: &Waiting<'_>,
-        step: impl FnOnce() -> (Woken, R),
-    ) -> R {
+    #[inline]
+    pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
+        let Some(carrier) = self.carrier else {
+            return self.step(step);
+        };
         self.step_waits.set(false);
         once(step, |step| {
             carrier.perform(self.asker(), what, &mut || Stepped {
@@ -207,58 +192,61 @@ impl<'a, P: Place> Process<'a, P> {
         })
     }
 
-    /// As [`perform`](Self::perform), for the look of an alternation at one of its guards: `None` if it finds nothing to do.
+    /// As [`perform`](Self::perform), for the look of an alternation at one of its guards, which says whether it has found
+    /// anything to do.
     #[inline(always)]
-    pub(crate) fn look<R>(
+    pub(crate) fn look<'b>(
         &self,
-        what: &Waiting<'_>,
-        step: impl FnOnce() -> (Option<Woken>, R),
-    ) -> R {
+        what: impl FnOnce() -> Waiting<'b>,
+        step: impl FnOnce(&mut Woken) -> bool,
+    ) {
         match self.carrier {
-            None => {
-                let (woken, result) = step();
-                self.wake(woken.unwrap_or_default());
-                result
-            }
-            Some(carrier) => self.look_by(carrier, what, step),
+            None => drop(self.step(step)),
+            Some(carrier) => self.look_by(carrier, &what(), step),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn look_by<R>(
+    fn look_by(
         &self,
         carrier: &dyn Carrier,
         what: &Waiting<'_>,
-        step: impl FnOnce() -> (Option<Woken>, R),
-    ) -> R {
+        step: impl FnOnce(&mut Woken) -> bool,
+    ) {
         let asker = Asker {
             looks: true,
             ..self.asker()
         };
-        once(step, |step| {
-            carrier.perform(asker, what, &mut || {
-                let woken = step();
-                Stepped {
-                    changes: woken.is_some(),
-                    woken: woken.unwrap_or_default(),
+        let changes = Cell::new(false);
+        once(
+            |woken| changes.set(step(woken)),
+            |step| {
+                carrier.perform(asker, what, &mut || Stepped {
+                    woken: step(),
                     waits: false,
-                }
-            });
-        })
+                    changes: changes.get(),
+                });
+            },
+        );
     }
 
     /// As [`perform`](Self::perform), for the step with which an alternation begins to wait.
     #[inline(always)]
-    pub(crate) fn announce<R>(&self, step: impl FnOnce() -> (Woken, R)) -> R {
+    pub(crate) fn announce<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
         match self.carrier {
-            None => {
-                let (woken, result) = step();
-                self.wake(woken);
-                result
-            }
+            None => self.step(step),
             Some(carrier) => once(step, |step| carrier.announce(self.asker(), step)),
         }
+    }
+
+    /// Performs a step here.
+    #[inline(always)]
+    fn step<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
+        let mut woken = Woken::Nobody;
+        let result = step(&mut woken);
+        self.wake(&mut woken);
+        result
     }
 
     /// It has ended: its transport waits for it no more.
@@ -270,9 +258,9 @@ impl<'a, P: Place> Process<'a, P> {
 
     #[cold]
     #[inline(never)]
-    fn wake_all(&self, wakers: Vec<Waker>) {
+    fn wake_all(&self, wakers: &[Waker]) {
         for waker in wakers {
-            self.wake_one(waker);
+            self.wake_one(*waker);
         }
     }
 
@@ -326,13 +314,14 @@ impl<'a, P: Place> Process<'a, P> {
         carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
     }
 
+    /// Wakes those that a step has given a reason to go on.
     #[inline(always)]
-    pub(crate) fn wake(&self, woken: Woken) {
+    pub(crate) fn wake(&self, woken: &mut Woken) {
         match (self.carrier, woken) {
-            (Some(carrier), woken) => carrier.wake(woken),
             (None, Woken::Nobody) => {}
-            (None, Woken::One(waker)) => self.wake_one(waker),
+            (None, Woken::One(waker)) => self.wake_one(*waker),
             (None, Woken::Several(wakers)) => self.wake_all(wakers),
+            (Some(carrier), woken) => carrier.wake(std::mem::take(woken)),
         }
     }
 
@@ -384,15 +373,18 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
-/// Has `perform` perform a step, whose own result it does not know. Returns that.
-fn once<W, R>(step: impl FnOnce() -> (W, R), perform: impl FnOnce(&mut dyn FnMut() -> W)) -> R {
+/// Has `perform` perform a step, which it knows as a function that is called once. Returns the step's result.
+fn once<R>(
+    step: impl FnOnce(&mut Woken) -> R,
+    perform: impl FnOnce(&mut dyn FnMut() -> Woken),
+) -> R {
     let mut step = Some(step);
     let mut result = None;
     perform(&mut || {
         let step = step.take().expect("a step is performed once");
-        let (news, of_step) = step();
-        result = Some(of_step);
-        news
+        let mut woken = Woken::Nobody;
+        result = Some(step(&mut woken));
+        woken
     });
     result.expect("carriers perform what they are asked to")
 }

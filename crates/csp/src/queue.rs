@@ -41,7 +41,7 @@ pub(crate) struct Node<T> {
 }
 
 impl<T> Node<T> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new() -> Self {
         Self {
             outcome: AtomicU32::new(Outcome::Idle as u32),
@@ -52,7 +52,7 @@ impl<T> Node<T> {
     }
 
     /// Its parcel is the process's own if it was served.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn outcome(&self) -> Outcome {
         match self.outcome.load(Ordering::Acquire) {
             0 => Outcome::Idle,
@@ -64,12 +64,12 @@ impl<T> Node<T> {
     }
 
     /// Whether it has been served, or the channel has ended.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_served(&self) -> bool {
         self.outcome.load(Ordering::Acquire) > Outcome::Waits as u32
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn set(&self, outcome: Outcome, order: Ordering) {
         self.outcome.store(outcome as u32, order);
     }
@@ -79,7 +79,7 @@ impl<T> Node<T> {
     /// # Safety
     ///
     /// The caller is the process, and the node is in no queue.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn take_parcel(&self) -> Option<Parcel<T>> {
         // SAFETY: as the caller says.
         self.parcel.with_mut(|place| unsafe { (*place).take() })
@@ -98,7 +98,7 @@ impl<T> Queue<T> {
         last: ptr::null(),
     };
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_null()
     }
@@ -106,7 +106,7 @@ impl<T> Queue<T> {
     /// # Safety
     ///
     /// The node is idle, and stays where it is until it is removed or served.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: Waker, parcel: Option<Parcel<T>>) {
         node.set(Outcome::Waits, Ordering::Relaxed);
         // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects; nodes
@@ -155,28 +155,22 @@ impl<T> Queue<T> {
 
     /// Takes the process that has waited longest, and serves it: `exchange` gives it an item or takes its own, and then it
     /// goes on. Returns whom to wake.
-    #[inline(always)]
-    pub(crate) fn serve<R>(
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn serve(
         &mut self,
         outcome: Outcome,
-        exchange: impl FnOnce(&mut Option<Parcel<T>>) -> R,
-    ) -> Option<(R, Waker)> {
+        exchange: impl FnOnce(&mut Option<Parcel<T>>),
+    ) -> Option<Waker> {
         // SAFETY: a node in the queue is in its place until it is removed, which is now, and its process does not go on
         // before the outcome is stored: nothing of it is accessed after that. Until then its parcel is the lock's, and its
         // waker has been written.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
-            let result = node.parcel.with_mut(|place| exchange(&mut *place));
+            node.parcel.with_mut(|place| exchange(&mut *place));
             let waker = node.waker.with_mut(|place| (*place).assume_init());
             node.set(outcome, Ordering::Release);
-            Some((result, waker))
+            Some(waker)
         }
     }
-}
-
-/// The item of a writer, which waits with one.
-#[inline(always)]
-pub(crate) fn parcel_of<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
-    parcel.take().expect("a writer waits with its item")
 }
