@@ -12,7 +12,6 @@ use crate::end::{Ended, Unsent};
 use crate::held;
 use crate::item::Item;
 use crate::lock::{Lock, Spin, Turns};
-use crate::parcel::Parcel;
 use crate::pending;
 use crate::place::Place;
 use crate::process::{Link, Process, Waiting};
@@ -248,10 +247,10 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     #[track_caller]
     #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
-        let mut parcel = process.pack(item, &*self.channel);
+        let mut item = item;
         if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
             loop {
-                parcel = match ring.put(user, parcel) {
+                item = match ring.put(user, item) {
                     Ok(()) => return Ok(()),
                     Err(back) => back,
                 };
@@ -260,7 +259,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
                 }
             }
         }
-        self.write_slowly(process, parcel)
+        self.write_slowly(process, item)
     }
 
     #[track_caller]
@@ -268,8 +267,9 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     fn write_slowly<P: Place>(
         &mut self,
         process: &Process<'_, P>,
-        parcel: Parcel<T>,
+        item: T,
     ) -> Result<(), Unsent<T>> {
+        let parcel = process.pack(item, &*self.channel);
         match self.channel.core.write(process, parcel, &*self.channel) {
             Ok(()) => Ok(()),
             Err((parcel, ended)) => Err(Unsent {
@@ -305,7 +305,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         loop {
             // The caller's iterator may do anything, so it is not asked in the middle of a step.
             let more = items.by_ref().take(BATCH_ITEMS);
-            batch.extend(more.map(|item| process.pack(item, &*self.channel)));
+            batch.extend(more);
             if batch.is_empty() {
                 return Ok(());
             }
@@ -321,11 +321,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
                 };
                 if let Err(Unsent { item, ended }) = self.write_slowly(process, first) {
                     let mut unwritten = vec![item];
-                    unwritten.extend(
-                        batch
-                            .into_iter()
-                            .map(|parcel| process.take_back(parcel, &*self.channel)),
-                    );
+                    unwritten.extend(batch);
                     let item = unwritten.into_iter().chain(items);
                     return Err(Unsent { item, ended });
                 }
@@ -345,8 +341,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
             loop {
-                if let Some(parcel) = ring.take(user) {
-                    return Ok(process.fetch(parcel, &*self.channel));
+                if let Some(item) = ring.take(user) {
+                    return Ok(item);
                 }
                 if !ring.is_worth_another_try(Side::Reader, user) {
                     break;
@@ -392,9 +388,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
                 // Room now, as nothing may panic in the middle of a step.
                 items.reserve((most - read).min(ring.len()));
                 let room = items.capacity() - items.len();
-                read += ring.take_many(user, room.min(most - read), |parcel| {
-                    items.push(process.fetch(parcel, &*self.channel));
-                });
+                read += ring.take_many(user, room.min(most - read), |item| items.push(item));
                 if read > 0 {
                     break;
                 }

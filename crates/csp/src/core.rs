@@ -492,7 +492,7 @@ impl<T, L: Lock> Core<T, L> {
                 is_buffered: capacity > 0,
                 capacity,
                 buffer: match &ring {
-                    Some(ring) => Buffer::Ring(Arc::clone(ring)),
+                    Some(ring) => Buffer::of_ring(ring),
                     None => Buffer::Queue(VecDeque::new()),
                 },
                 readers: Queue::EMPTY,

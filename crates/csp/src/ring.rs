@@ -24,7 +24,7 @@ use cellworks_machine::barrier;
 use crossbeam_utils::CachePadded;
 
 use crate::core::Side;
-use crate::parcel::Parcel;
+use crate::parcel::{Origin, Parcel};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, spin};
 
 /// Larger buffers are not worth having all their memory at once.
@@ -41,7 +41,7 @@ pub(crate) struct User {
 }
 
 /// Room for an item, accessed by one side at a time.
-type Slot<T> = UnsafeCell<MaybeUninit<Parcel<T>>>;
+type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A buffer of a fixed number of items.
 pub(crate) struct Ring<T> {
@@ -136,10 +136,16 @@ impl<T> Ring<T> {
         }
     }
 
+    /// Where an item is that so many were written before.
+    #[inline(always)]
+    fn index(&self, count: usize) -> usize {
+        count & (self.slots.len() - 1)
+    }
+
     #[inline(always)]
     fn slot(&self, count: usize) -> &Slot<T> {
         // SAFETY: the number of slots is a power of two, so the mask keeps the index inside.
-        unsafe { self.slots.get_unchecked(count & (self.slots.len() - 1)) }
+        unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
     /// Makes a side busy, if it need not take the lock.
@@ -182,17 +188,17 @@ impl<T> Ring<T> {
 
     /// Puts an item, if there is room and the writer need not take the lock.
     #[inline(always)]
-    pub(crate) fn put(&self, user: User, parcel: Parcel<T>) -> Result<(), Parcel<T>> {
+    pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
         let Some(_busy) = self.enter(&self.writer_gate, &self.writer, user) else {
-            return Err(parcel);
+            return Err(item);
         };
         let written = self.writer.count.load(Ordering::Relaxed);
         if self.room(written) == 0 {
-            return Err(parcel);
+            return Err(item);
         }
         // SAFETY: the writer is busy and was let in, and there is room: nobody else accesses this slot.
         self.slot(written)
-            .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel)) });
+            .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
         self.writer
             .count
             .store(written.wrapping_add(1), Ordering::Release);
@@ -200,23 +206,23 @@ impl<T> Ring<T> {
     }
 
     /// Puts as many items as there is room for, from the front, unless the writer has to take the lock.
-    pub(crate) fn put_many(&self, user: User, parcels: &mut VecDeque<Parcel<T>>) {
+    pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(_busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
         };
         let written = self.writer.count.load(Ordering::Relaxed);
         let mut room = self.room(written);
-        if room < parcels.len() {
+        if room < items.len() {
             self.writer
                 .others
                 .set(self.reader.count.load(Ordering::Acquire));
             room = self.room(written);
         }
-        let put = room.min(parcels.len());
-        for (index, parcel) in parcels.drain(..put).enumerate() {
+        let put = room.min(items.len());
+        for (index, item) in items.drain(..put).enumerate() {
             let slot = self.slot(written.wrapping_add(index));
             // SAFETY: as in `put`.
-            slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel)) });
+            slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
         }
         self.writer
             .count
@@ -225,30 +231,25 @@ impl<T> Ring<T> {
 
     /// Takes an item, if there is one and the reader need not take the lock.
     #[inline(always)]
-    pub(crate) fn take(&self, user: User) -> Option<Parcel<T>> {
+    pub(crate) fn take(&self, user: User) -> Option<T> {
         let _busy = self.enter(&self.reader_gate, &self.reader, user)?;
         let read = self.reader.count.load(Ordering::Relaxed);
         if self.items(read) == 0 {
             return None;
         }
         // SAFETY: the reader is busy and was let in, and there is an item: nobody else accesses this slot, which is read once.
-        let parcel = self
+        let item = self
             .slot(read)
             .with_mut(|slot| unsafe { slot.read().assume_init() });
         self.reader
             .count
             .store(read.wrapping_add(1), Ordering::Release);
-        Some(parcel)
+        Some(item)
     }
 
     /// Takes up to `most` items, unless the reader has to take the lock. Hands each to `take`, which must not unwind.
     #[inline(always)]
-    pub(crate) fn take_many(
-        &self,
-        user: User,
-        most: usize,
-        mut take: impl FnMut(Parcel<T>),
-    ) -> usize {
+    pub(crate) fn take_many(&self, user: User, most: usize, mut take: impl FnMut(T)) -> usize {
         let Some(_busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
         };
@@ -358,14 +359,25 @@ impl<T> Drop for Ring<T> {
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
     /// One process writes, and one reads. The other side may be using it, unless it is excluded.
-    Ring(Arc<Ring<T>>),
+    Ring {
+        ring: Arc<Ring<T>>,
+        /// Where the item in each place waits, if processors share no memory: then the sides come with the lock only.
+        origins: Box<[Origin]>,
+    },
 }
 
 impl<T> Buffer<T> {
+    pub(crate) fn of_ring(ring: &Arc<Ring<T>>) -> Self {
+        Self::Ring {
+            ring: Arc::clone(ring),
+            origins: vec![Origin::default(); ring.slots.len()].into(),
+        }
+    }
+
     pub(crate) fn ring(&self) -> Option<&Ring<T>> {
         match self {
             Self::Queue(_) => None,
-            Self::Ring(ring) => Some(ring),
+            Self::Ring { ring, .. } => Some(ring),
         }
     }
 
@@ -376,7 +388,7 @@ impl<T> Buffer<T> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Queue(queue) => queue.len(),
-            Self::Ring(ring) => ring.len(),
+            Self::Ring { ring, .. } => ring.len(),
         }
     }
 
@@ -384,11 +396,12 @@ impl<T> Buffer<T> {
     pub(crate) fn push_back(&mut self, parcel: Parcel<T>) {
         match self {
             Self::Queue(queue) => queue.push_back(parcel),
-            Self::Ring(ring) => {
+            Self::Ring { ring, origins } => {
                 let written = ring.writer.count.load(Ordering::Relaxed);
                 let slot = ring.slot(written);
+                origins[ring.index(written)] = parcel.origin;
                 // SAFETY: there is room, and the writer is the caller, or waits.
-                slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel)) });
+                slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel.item)) });
                 ring.writer
                     .count
                     .store(written.wrapping_add(1), Ordering::Release);
@@ -400,19 +413,20 @@ impl<T> Buffer<T> {
     pub(crate) fn pop_front(&mut self) -> Option<Parcel<T>> {
         match self {
             Self::Queue(queue) => queue.pop_front(),
-            Self::Ring(ring) => {
+            Self::Ring { ring, origins } => {
                 let read = ring.reader.count.load(Ordering::Relaxed);
                 if ring.writer.count.load(Ordering::Acquire) == read {
                     return None;
                 }
                 // SAFETY: there is an item, and the reader is the caller, or excluded.
-                let parcel = ring
+                let item = ring
                     .slot(read)
                     .with_mut(|slot| unsafe { slot.read().assume_init() });
                 ring.reader
                     .count
                     .store(read.wrapping_add(1), Ordering::Release);
-                Some(parcel)
+                let origin = origins[ring.index(read)];
+                Some(Parcel { item, origin })
             }
         }
     }
@@ -424,7 +438,6 @@ mod models {
     use loom::thread;
 
     use super::*;
-    use crate::parcel::Origin;
 
     const WRITER: User = User {
         thread: 1,
@@ -460,7 +473,7 @@ mod models {
             ring.register(Side::Writer, WRITER);
             ring.register(Side::Reader, READER);
             let locked = Locked {
-                buffer: Buffer::Ring(Arc::clone(&ring)),
+                buffer: Buffer::of_ring(&ring),
                 is_poisoned: false,
                 reader_waits: false,
                 writer_waits: None,
@@ -481,14 +494,14 @@ mod models {
 
         /// Says whether the item was accepted. Nobody waits for room.
         fn write(&self, item: u32) -> bool {
-            let Err(back) = self.ring.put(WRITER, parcel(item)) else {
+            let Err(back) = self.ring.put(WRITER, item) else {
                 return true;
             };
             let mut locked = self.locked.lock().unwrap();
             if locked.is_poisoned {
                 return false;
             }
-            locked.buffer.push_back(back);
+            locked.buffer.push_back(parcel(back));
             if std::mem::take(&mut locked.reader_waits) {
                 self.served.store(true, Ordering::Release);
             }
@@ -498,8 +511,8 @@ mod models {
 
         /// Waits until there is an item, or the channel is poisoned.
         fn read(&self) -> Option<u32> {
-            if let Some(parcel) = self.ring.take(READER) {
-                return Some(parcel.item);
+            if let Some(item) = self.ring.take(READER) {
+                return Some(item);
             }
             loop {
                 let mut locked = self.locked.lock().unwrap();
@@ -606,14 +619,14 @@ mod models {
                 let model = Arc::clone(&model);
                 thread::spawn(move || {
                     assert!(model.write(1));
-                    if let Err(back) = model.ring.put(WRITER, parcel(2)) {
+                    if let Err(back) = model.ring.put(WRITER, 2) {
                         let mut locked = model.locked.lock().unwrap();
                         model.ring.exclude(Side::Reader, WRITER.thread);
                         if locked.buffer.len() == 0 {
-                            locked.buffer.push_back(back);
+                            locked.buffer.push_back(parcel(back));
                             model.unlock(&locked);
                         } else {
-                            locked.writer_waits = Some(back.item);
+                            locked.writer_waits = Some(back);
                             drop(locked);
                             while !model.served.load(Ordering::Acquire) {
                                 thread::yield_now();
@@ -628,7 +641,7 @@ mod models {
                 let mut next = model.ring.take(READER);
                 if next.is_none() {
                     let mut locked = model.locked.lock().unwrap();
-                    next = locked.buffer.pop_front();
+                    next = locked.buffer.pop_front().map(|parcel| parcel.item);
                     if next.is_some()
                         && let Some(waiting) = locked.writer_waits.take()
                     {
@@ -637,7 +650,7 @@ mod models {
                     }
                     model.unlock(&locked);
                 }
-                items.extend(next.map(|parcel| parcel.item));
+                items.extend(next);
                 thread::yield_now();
             }
             assert_eq!(items, [1, 2]);
