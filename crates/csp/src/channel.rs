@@ -15,6 +15,7 @@ use crate::lock::{Lock, Spin, Turns};
 use crate::pending;
 use crate::place::Place;
 use crate::process::{Link, Process, Waiting};
+use crate::queue::Partner;
 use crate::transport::Key;
 
 /// An end that one process has: it is not `Clone`.
@@ -164,10 +165,12 @@ impl<R: Reach> Channel<R> {
         });
         let reader = Reader {
             channel: Arc::clone(&shared),
+            partner: Partner::default(),
             kind: PhantomData,
         };
         let writer = Writer {
             channel: shared,
+            partner: Partner::default(),
             kind: PhantomData,
         };
         (writer, reader)
@@ -225,6 +228,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// that runs none of them tells nobody.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
+    partner: Partner,
     kind: PhantomData<fn() -> E>,
 }
 
@@ -234,6 +238,7 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 /// channel, unless a writer [poisons](Writer::poison) it and gets them back.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
+    partner: Partner,
     kind: PhantomData<fn() -> E>,
 }
 
@@ -270,7 +275,11 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         item: T,
     ) -> Result<(), Unsent<T>> {
         let parcel = process.pack(item, &*self.channel);
-        match self.channel.core.write(process, parcel, &*self.channel) {
+        match self
+            .channel
+            .core
+            .write(process, parcel, &*self.channel, &mut self.partner)
+        {
             Ok(()) => Ok(()),
             Err((parcel, ended)) => Err(Unsent {
                 item: process.take_back(parcel, &*self.channel),
@@ -349,7 +358,10 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
                 }
             }
         }
-        let parcel = self.channel.core.read(process, &*self.channel)?;
+        let parcel = self
+            .channel
+            .core
+            .read(process, &*self.channel, &mut self.partner)?;
         Ok(process.fetch(parcel, &*self.channel))
     }
 
@@ -438,6 +450,7 @@ macro_rules! end {
                 channel.core.add_end($side);
                 Self {
                     channel,
+                    partner: Partner::default(),
                     kind: PhantomData,
                 }
             }

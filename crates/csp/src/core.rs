@@ -26,7 +26,7 @@ use crate::party::Guard;
 use crate::pending;
 use crate::place::Place;
 use crate::process::{Link, Process, Waiting};
-use crate::queue::{Node, Outcome, Queue};
+use crate::queue::{Node, Outcome, Partner, Queue};
 use crate::ring::{Buffer, Ring};
 use crate::sync::{Arc, UnsafeCell};
 use crate::waker::{Waker, Woken};
@@ -529,13 +529,16 @@ impl<T, L: Lock> Core<T, L> {
         process: &Process<'_, P>,
         parcel: Parcel<T>,
         link: &dyn Link,
+        partner: &mut Partner,
     ) -> Result<(), Refused<T>> {
         if !process.shares_memory() {
             return self.write_by_carrier(process, parcel, link);
         }
+        partner.prefetch::<L>();
         let mut state = self.lock();
         state.last_writer = Some(process.number());
         if state.is_plain && !state.readers.is_empty() {
+            partner.meet::<L, T>(&state.readers);
             let give = |place: &mut Option<_>| *place = Some(parcel);
             let waker = state.readers.serve(Outcome::Served, give);
             drop(state);
@@ -606,13 +609,16 @@ impl<T, L: Lock> Core<T, L> {
         &self,
         process: &Process<'_, P>,
         link: &dyn Link,
+        partner: &mut Partner,
     ) -> Result<Parcel<T>, Ended> {
         if !process.shares_memory() {
             return self.read_by_carrier(process, link);
         }
+        partner.prefetch::<L>();
         let mut state = self.lock();
         state.last_reader = Some(process.number());
         if state.is_plain && !state.writers.is_empty() {
+            partner.meet::<L, T>(&state.writers);
             let mut parcel = None;
             let take = |offered: &mut Option<_>| parcel = offered.take();
             let waker = state.writers.serve(Outcome::Served, take);

@@ -9,6 +9,7 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use crate::lock::Lock;
 use crate::parcel::Parcel;
 use crate::sync::{AtomicU32, Ordering, UnsafeCell};
 use crate::waker::Waker;
@@ -83,6 +84,33 @@ impl<T> Node<T> {
     pub(crate) unsafe fn take_parcel(&self) -> Option<Parcel<T>> {
         // SAFETY: as the caller says.
         self.parcel.with_mut(|place| unsafe { (*place).take() })
+    }
+}
+
+/// Where the process waited that an end of a channel met last: probably it waits there again. So its node can be on its way from
+/// another core's cache while the channel still is.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Partner(usize);
+
+impl Partner {
+    /// Has the processor fetch that node, to be written.
+    #[inline(always)]
+    pub(crate) fn prefetch<L: Lock>(self) {
+        if L::IS_SHARED {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a prefetch accesses nothing, whatever is at the address.
+            unsafe {
+                std::arch::asm!("prefetchw [{}]", in(reg) self.0, options(nostack, preserves_flags, readonly));
+            }
+        }
+    }
+
+    /// Takes down who is served next.
+    #[inline(always)]
+    pub(crate) fn meet<L: Lock, T>(&mut self, queue: &Queue<T>) {
+        if L::IS_SHARED {
+            self.0 = queue.first.addr();
+        }
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) struct Items {
 
 /// The bit of a signal that says that an item was fetched: one in so many.
 pub(crate) fn signal_of(origin: Origin) -> u32 {
-    1 << (origin.0 % 32)
+    1 << (origin.number() % 32)
 }
 
 impl Items {
@@ -95,23 +95,23 @@ impl Items {
             is_being_fetched: false,
         };
         self.entries.insert(self.next, entry);
-        Origin(self.next)
+        Origin::new(self.next)
     }
 
     /// Where an item is, if it waits.
     pub fn bytes_of(&self, origin: Origin) -> Option<Bytes> {
-        self.entries.get(&origin.0).map(|entry| entry.bytes)
+        self.entries.get(&origin.number()).map(|entry| entry.bytes)
     }
 
     /// Whether an item waits, and nobody has begun to fetch it.
     pub fn is_waiting(&self, origin: Origin) -> bool {
-        let entry = self.entries.get(&origin.0);
+        let entry = self.entries.get(&origin.number());
         entry.is_some_and(|entry| !entry.is_being_fetched)
     }
 
     /// Somebody begins to fetch an item: it stays where it is from now on.
     pub fn begin_fetch(&mut self, origin: Origin) -> Option<Bytes> {
-        let entry = self.entries.get_mut(&origin.0)?;
+        let entry = self.entries.get_mut(&origin.number())?;
         entry.is_being_fetched = true;
         Some(entry.bytes)
     }
@@ -119,12 +119,12 @@ impl Items {
     /// An item has been fetched. Its room in main memory is free; that in a local store is for its SPE to free, when it hears
     /// of it.
     pub fn end_fetch(&mut self, origin: Origin) {
-        let Some(entry) = self.entries.remove(&origin.0) else {
+        let Some(entry) = self.entries.remove(&origin.number()) else {
             return;
         };
         match entry.bytes {
             Bytes::Local { spe, .. } => {
-                self.fetched.entry(spe).or_default().insert(origin.0);
+                self.fetched.entry(spe).or_default().insert(origin.number());
             }
             Bytes::Main { start } => self.main.release(start),
         }
@@ -132,7 +132,7 @@ impl Items {
 
     /// An item is where it is wanted.
     pub fn remove(&mut self, origin: Origin) {
-        self.entries.remove(&origin.0);
+        self.entries.remove(&origin.number());
     }
 
     /// The items of an SPE that a signal says were fetched.
@@ -140,8 +140,8 @@ impl Items {
         let Some(fetched) = self.fetched.get_mut(&spe) else {
             return Vec::new();
         };
-        let taken = fetched.extract_if(.., |id| signal_of(Origin(*id)) & signal != 0);
-        taken.map(Origin).collect()
+        let taken = fetched.extract_if(.., |id| signal_of(Origin::new(*id)) & signal != 0);
+        taken.map(Origin::new).collect()
     }
 
     /// Room in main memory.
@@ -164,7 +164,7 @@ impl Items {
     /// The bytes of an item have been put to main memory. False if it does not wait any more, or somebody fetches it where
     /// it was.
     pub fn flushed(&mut self, origin: Origin, start: u32) -> bool {
-        match self.entries.get_mut(&origin.0) {
+        match self.entries.get_mut(&origin.number()) {
             Some(entry) if !entry.is_being_fetched => {
                 entry.bytes = Bytes::Main { start };
                 true

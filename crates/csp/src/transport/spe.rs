@@ -245,7 +245,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
         let fetched = lock(&self.exchange.items).take_fetched(self.spe.id(), signal);
         let mut rooms = self.rooms.borrow_mut();
         for origin in &fetched {
-            rooms.remove(&origin.0);
+            rooms.remove(&origin.number());
         }
         !fetched.is_empty()
     }
@@ -285,10 +285,13 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
         let mut rooms = self.rooms.borrow_mut();
         let mut items = lock(&self.exchange.items);
         let mut ids = rooms.keys().copied();
-        let Some(origin) = ids.find(|id| items.is_waiting(Origin(*id))).map(Origin) else {
+        let Some(origin) = ids
+            .find(|id| items.is_waiting(Origin::new(*id)))
+            .map(Origin::new)
+        else {
             return false;
         };
-        let buffer = rooms.remove(&origin.0).expect("it was found there");
+        let buffer = rooms.remove(&origin.number()).expect("it was found there");
         drop(rooms);
         let bytes = buffer.bytes();
         let start = items.reserve_main(bytes).unwrap_or_else(|no_room| {
@@ -311,7 +314,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
             items.release_main(start);
             if items.bytes_of(origin).is_some() {
                 // Somebody is fetching it from here.
-                self.rooms.borrow_mut().insert(origin.0, buffer);
+                self.rooms.borrow_mut().insert(origin.number(), buffer);
             }
         }
         drop(items);
@@ -465,7 +468,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
             lsa,
             ea: self.spe.local_store().effective(lsa),
         });
-        self.rooms.borrow_mut().insert(origin.0, buffer);
+        self.rooms.borrow_mut().insert(origin.number(), buffer);
         origin
     }
 
@@ -478,7 +481,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
         if matches!(bytes_of, Some(Bytes::Local { spe, .. }) if spe == self.spe.id()) {
             items.remove(origin);
             drop(items);
-            self.rooms.borrow_mut().remove(&origin.0);
+            self.rooms.borrow_mut().remove(&origin.number());
             self.tell_queued();
             return;
         }
