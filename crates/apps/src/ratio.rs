@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::iter;
 
 use cellworks_csp::{Any, Channel, Ended, Network, Process, Writer};
-use cellworks_machine::{Cycles, Machine, Spe, Time, Topology};
+use cellworks_machine::{Cycles, Machine, Spe, Topology};
 
 use crate::error::agree;
 use crate::placement::axis;
@@ -120,12 +120,12 @@ impl Program for Ratio {
         self.check(machine.topology())?;
         let processes = self.placement.processes();
         let steps = NOT_TIMED + self.steps;
-        let (ticks, mut clock) = Channel::new().named("steps").one_to_one::<u64>();
+        let (ticks, mut clock) = Channel::new().named("steps").one_to_one::<()>();
         let (last, mut results) = Channel::new().named("results").any_to_one();
         let mut ticks = Some(ticks);
         let roles = (0..processes).map(|position| Role {
             position,
-            // The first process says when it has done a step.
+            // The first process says when the timed steps begin and end.
             ticks: ticks.take(),
             results: last.clone(),
         });
@@ -147,12 +147,10 @@ impl Program for Ratio {
             },
         );
         let (span, mut found) = network.run_with(machine, move |process| {
-            let mut begin = Time::default();
-            for step in iter::from_fn(|| clock.read(process).ok()).take(steps as usize) {
-                if step == NOT_TIMED {
-                    begin = process.now();
-                }
-            }
+            // Nobody writes if the network fails, which is then what is reported.
+            let _ = clock.read(process);
+            let begin = process.now();
+            let _ = clock.read(process);
             let span = process.now().since(begin);
             let found = iter::from_fn(|| results.read(process).ok());
             (span, found.take(processes).collect::<Vec<(u64, Data)>>())
@@ -185,7 +183,7 @@ impl Program for Ratio {
 
 struct Role {
     position: usize,
-    ticks: Option<Writer<u64>>,
+    ticks: Option<Writer<()>>,
     results: Writer<(u64, Data), Any>,
 }
 
@@ -207,8 +205,11 @@ fn go_round<S: Spe>(
             .compute(Cycles(2 * pairs * CYCLES_PER_OPERATION));
         data[VALUE] = computed(data[VALUE], pairs);
         data[STEPS] += 1.0;
-        if let Some(ticks) = &mut role.ticks {
-            ticks.write(process, step)?;
+        // Not after each: what the PPE takes to hear of it is no part of a step.
+        if (step == NOT_TIMED || step == steps)
+            && let Some(ticks) = &mut role.ticks
+        {
+            ticks.write(process, ())?;
         }
     }
     Ok(role.results.write(process, (role.position as u64, data))?)

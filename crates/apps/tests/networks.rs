@@ -226,6 +226,39 @@ fn computation_is_charged_by_its_stated_cycles() {
 }
 
 #[test]
+fn the_ring_of_neighbours_is_shared_evenly_and_a_second_process_hides_communication() {
+    let time = |spes, threads| {
+        let knn = Knn {
+            points: 16 * 20,
+            dimensions: 24,
+            block_points: 20,
+            ..knn(spes, threads)
+        };
+        done(knn, &qs22()).value("time").unwrap()
+    };
+    let (alone, one, two) = (time(1, 1), time(4, 1), time(4, 2));
+    // The processes of the ring begin together with every block that they take home: if one after the other did, as the first
+    // block came by, 4 SPEs would be at most 3.2 times as fast with 4 processes, and 2.7 times with 8.
+    assert!(alone / one > 3.3, "{alone} {one}");
+    assert!(two < one, "{two} {one}");
+}
+
+#[test]
+fn what_times_the_steps_of_a_ring_is_no_part_of_them() {
+    let time = |transport| {
+        let ratio = Ratio {
+            placement: by(transport, 2, 1),
+            steps: 40,
+            ..ratio(2, 1, 0)
+        };
+        done(ratio, &qs22()).value("time_per_step").unwrap()
+    };
+    // The PPE takes as long for one message as SPEs for 40 communications without it.
+    let (direct, coordinator) = (time(Transport::Direct), time(Transport::Coordinator));
+    assert!(coordinator < 20.0 * direct, "{coordinator} {direct}");
+}
+
+#[test]
 fn speedups_are_over_one_spe_with_one_thread() {
     let machine = qs22();
     let all: Vec<_> = [(1, 1), (2, 1), (4, 1), (2, 2)]
