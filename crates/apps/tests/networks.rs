@@ -253,7 +253,7 @@ fn what_times_the_steps_of_a_ring_is_no_part_of_them() {
         };
         done(ratio, &qs22()).value("time_per_step").unwrap()
     };
-    // The PPE takes as long for one message as SPEs for 40 communications without it.
+    // The PPE takes as long for one message to its own process as for 40 between two SPEs.
     let (direct, coordinator) = (time(Transport::Direct), time(Transport::Coordinator));
     assert!(coordinator < 20.0 * direct, "{coordinator} {direct}");
 }
@@ -468,7 +468,7 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
             ..ratio(1, 1, 0)
         },
         "steps",
-        "16777216 steps are more than the data can count; use at most 16777215",
+        "16777216 steps are more than the data can count; use at most 16777214",
     );
     refused(
         ratio(1, 1, 1_000_000_000_001),

@@ -186,7 +186,7 @@ impl ScalesFrom {
         let margins = times.chunks_exact(2).map(|pair| pair[0] - wanted * pair[1]);
         let operations = self.operations.iter().map(|operations| *operations as f64);
         let points: Vec<(f64, f64)> = operations.zip(margins).collect();
-        let share = format!("a speed-up of {wanted} on {} SPEs", self.spes);
+        let share = format!("speed-up of {wanted} on {} SPEs", self.spes);
         let first = points.iter().position(|(_, margin)| *margin >= 0.0);
         match first {
             None => Err(format!(
@@ -194,7 +194,7 @@ impl ScalesFrom {
                 points[points.len() - 1].0
             )),
             Some(0) => Err(format!(
-                "{} operations have {share} already; look further down",
+                "{} operations have a {share} already; look further down",
                 points[0].0
             )),
             Some(at) => {
