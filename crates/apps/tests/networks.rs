@@ -229,8 +229,8 @@ fn computation_is_charged_by_its_stated_cycles() {
 fn the_ring_of_neighbours_is_shared_evenly_and_a_second_process_hides_communication() {
     let time = |spes, threads| {
         let knn = Knn {
-            points: 16 * 20,
-            dimensions: 24,
+            points: 24 * 20,
+            dimensions: 72,
             block_points: 20,
             ..knn(spes, threads)
         };
@@ -238,8 +238,9 @@ fn the_ring_of_neighbours_is_shared_evenly_and_a_second_process_hides_communicat
     };
     let (alone, one, two) = (time(1, 1), time(4, 1), time(4, 2));
     // The processes of the ring begin together with every block that they take home: if one after the other did, as the first
-    // block came by, 4 SPEs would be at most 3.2 times as fast with 4 processes, and 2.7 times with 8.
-    assert!(alone / one > 3.3, "{alone} {one}");
+    // block came by, 4 SPEs would be at most 3.4 times as fast with 4 processes, and 3 times with 8.
+    assert!(alone / one > 3.5, "{alone} {one}");
+    // Only if each process lets the other one pass its block on before it computes.
     assert!(two < one, "{two} {one}");
 }
 
