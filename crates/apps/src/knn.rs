@@ -229,7 +229,8 @@ impl Program for Knn {
 
 /// Points on a grid, without order.
 struct Points {
-    coordinates: Vec<u8>,
+    /// Each from 0 to 255; differences of theirs are `i16`, too, which processors multiply many at a time.
+    coordinates: Vec<i16>,
     dimensions: usize,
 }
 
@@ -237,7 +238,7 @@ impl Points {
     fn new(count: usize, dimensions: usize) -> Self {
         // Neither in the order of the points nor in that of their coordinates.
         let mix = |number: u64| (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let coordinate = |at: usize| (mix(mix(mix(at as u64 + 1))) >> 56) as u8;
+        let coordinate = |at: usize| (mix(mix(mix(at as u64 + 1))) >> 56) as i16;
         Self {
             coordinates: (0..count * dimensions).map(coordinate).collect(),
             dimensions,
@@ -250,7 +251,7 @@ impl Points {
 
     fn blocks(&self, points: usize) -> Vec<Block> {
         let parts = self.coordinates.chunks(points * self.dimensions);
-        let block = |(number, part): (usize, &[u8])| Block {
+        let block = |(number, part): (usize, &[i16])| Block {
             number,
             first: (number * points) as u32,
             coordinates: part.iter().map(|one| f32::from(*one)).collect(),
@@ -262,17 +263,20 @@ impl Points {
     fn by_brute_force(&self, point: usize, neighbours: usize) -> Vec<Neighbour> {
         let of = |point: usize| &self.coordinates[point * self.dimensions..][..self.dimensions];
         let here = of(point);
-        let square = |(a, b): (&u8, &u8)| (i32::from(*a) - i32::from(*b)).pow(2);
-        let all = (0..self.count()).filter(|other| *other != point);
-        let mut all: Vec<(i32, u32)> = all
-            .map(|other| (here.iter().zip(of(other)).map(square).sum(), other as u32))
-            .collect();
+        let square = |(a, b): (&i16, &i16)| i32::from(a - b) * i32::from(a - b);
+        // The square of the distance above the number of the point: one number to compare.
+        let key = |other: usize| {
+            let squared: i32 = here.iter().zip(of(other)).map(square).sum();
+            (squared as u64) << 32 | other as u64
+        };
+        let others = (0..self.count()).filter(|other| *other != point);
+        let mut all: Vec<u64> = others.map(key).collect();
         all.select_nth_unstable(neighbours - 1);
         all.truncate(neighbours);
         all.sort_unstable();
-        let neighbour = |(squared, point)| Neighbour {
-            squared: squared as f32,
-            point,
+        let neighbour = |key: u64| Neighbour {
+            squared: (key >> 32) as f32,
+            point: key as u32,
         };
         all.into_iter().map(neighbour).collect()
     }
@@ -342,17 +346,22 @@ struct Plan {
 impl Plan {
     /// The block that is a process's `turn`-th home, if there are so many. As blocks come by, counted from 0 over all
     /// rounds, it comes first at the second number.
+    ///
+    /// A block comes to each process a step later than to the one before. The last process takes the first block home, and the
+    /// first process the last, so all have theirs in the same step: they begin and end each turn together, and nobody waits for
+    /// one that computes while it has nothing to compute itself.
     fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
-        let home = position + turn * self.processes;
-        let at = position + turn * (self.blocks + self.processes);
+        let place = self.processes - 1 - position;
+        let home = place + turn * self.processes;
+        let at = place + turn * (self.blocks + self.processes);
         (home < self.blocks).then_some((home, at))
     }
 
     /// How many blocks come by until the last home has met all.
     fn length(&self) -> usize {
         let last = self.blocks - 1;
-        let (position, turn) = (last % self.processes, last / self.processes);
-        position + turn * (self.blocks + self.processes) + self.blocks
+        let (place, turn) = (last % self.processes, last / self.processes);
+        place + turn * (self.blocks + self.processes) + self.blocks
     }
 }
 
@@ -413,6 +422,9 @@ fn go_round<S: Spe>(
             home = Some(Home::new(&block, plan));
         }
         if let Some(home) = &mut home {
+            // Another process of this SPE that has an item to pass on, or to take, would have to wait for this one's
+            // computation, and all behind it in the ring with it.
+            process.yield_ready();
             process.place().compute(home.compare(&block));
         }
         if at < passed_on {

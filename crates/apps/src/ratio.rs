@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::iter;
 
-use cellworks_csp::{Any, Channel, Ended, Network, Process, Writer};
-use cellworks_machine::{Cycles, Machine, Spe, Time, Topology};
+use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Writer};
+use cellworks_machine::{Cycles, Machine, Span, Spe, Topology};
 
 use crate::error::agree;
 use crate::placement::axis;
@@ -26,7 +26,7 @@ pub struct Ratio {
     /// Floating-point operations of all processes together between two communications, in pairs: each process does an even
     /// number of them, rounded down.
     pub operations: u64,
-    /// How many steps are timed, after one that is not.
+    /// How many steps are timed, between two that are not.
     pub steps: u64,
 }
 
@@ -37,6 +37,8 @@ const CYCLES_PER_OPERATION: u64 = 6;
 /// The channel that closes the ring has room for one item, so that every process can write before it reads.
 const BUFFERED: usize = 1;
 
+/// How many steps are not timed before the others, in which channels are used for the first time, and as many after them, so that
+/// no process has ended and gives the PPE its result while another one still has timed steps to do.
 const NOT_TIMED: u64 = 1;
 
 const TIME: &str = "time_per_step";
@@ -52,8 +54,8 @@ const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
 
-/// Up to here every whole number is an `f32`.
-const STEPS_MAX: u64 = 1 << 24;
+/// Up to 2^24 every whole number is an `f32`.
+const STEPS_MAX: u64 = (1 << 24) - 2 * NOT_TIMED;
 
 impl Ratio {
     /// Pairs of operations of each process between two communications.
@@ -94,13 +96,12 @@ impl Program for Ratio {
                 noun: "steps",
             });
         }
-        if self.steps >= STEPS_MAX {
+        if self.steps > STEPS_MAX {
             return Err(ParameterError::Refused {
                 parameter: "steps",
                 why: format!(
-                    "{} steps are more than the data can count; use at most {}",
-                    self.steps,
-                    STEPS_MAX - 1
+                    "{} steps are more than the data can count; use at most {STEPS_MAX}",
+                    self.steps
                 ),
             });
         }
@@ -119,14 +120,10 @@ impl Program for Ratio {
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let processes = self.placement.processes();
-        let steps = NOT_TIMED + self.steps;
-        let (ticks, mut clock) = Channel::new().named("steps").one_to_one::<u64>();
+        let steps = NOT_TIMED + self.steps + NOT_TIMED;
         let (last, mut results) = Channel::new().named("results").any_to_one();
-        let mut ticks = Some(ticks);
         let roles = (0..processes).map(|position| Role {
             position,
-            // The first process says when it has done a step.
-            ticks: ticks.take(),
             results: last.clone(),
         });
         let roles = roles.collect();
@@ -146,19 +143,13 @@ impl Program for Ratio {
                 go_round(process, role, input, output, steps, pairs)
             },
         );
-        let (span, mut found) = network.run_with(machine, move |process| {
-            let mut begin = Time::default();
-            for step in iter::from_fn(|| clock.read(process).ok()).take(steps as usize) {
-                if step == NOT_TIMED {
-                    begin = process.now();
-                }
-            }
-            let span = process.now().since(begin);
+        let mut found = network.run_with(machine, move |process| {
             let found = iter::from_fn(|| results.read(process).ok());
-            (span, found.take(processes).collect::<Vec<(u64, Data)>>())
+            found.take(processes).collect::<Vec<Last>>()
         })?;
-        found.sort_by_key(|(position, _)| *position);
+        found.sort_by_key(|last| last.position);
         verify(&found, processes as u64, steps, pairs)?;
+        let span = found[0].timed;
         Ok(vec![Quantity {
             name: TIME,
             value: span.as_nanoseconds_f64() / self.steps as f64,
@@ -185,9 +176,18 @@ impl Program for Ratio {
 
 struct Role {
     position: usize,
-    ticks: Option<Writer<u64>>,
-    results: Writer<(u64, Data), Any>,
+    results: Writer<Last, Any>,
 }
+
+/// What a process has at the end.
+struct Last {
+    position: u64,
+    data: Data,
+    /// How long its timed steps took. Each process looks at its own clock: a message in each step would be a part of it.
+    timed: Span,
+}
+
+impl Item for Last {}
 
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
@@ -199,6 +199,7 @@ fn go_round<S: Spe>(
 ) -> Result<(), Ended> {
     let position = role.position as f32;
     let mut data: Data = [position, position, 0.0, 0.0];
+    let (mut begin, mut timed) = (process.now(), Span::default());
     for step in 1..=steps {
         output.write(process, data)?;
         data = input.read(process)?;
@@ -207,11 +208,19 @@ fn go_round<S: Spe>(
             .compute(Cycles(2 * pairs * CYCLES_PER_OPERATION));
         data[VALUE] = computed(data[VALUE], pairs);
         data[STEPS] += 1.0;
-        if let Some(ticks) = &mut role.ticks {
-            ticks.write(process, step)?;
+        if step == NOT_TIMED {
+            begin = process.now();
+        }
+        if step == steps - NOT_TIMED {
+            timed = process.now().since(begin);
         }
     }
-    Ok(role.results.write(process, (role.position as u64, data))?)
+    let last = Last {
+        position: role.position as u64,
+        data,
+        timed,
+    };
+    Ok(role.results.write(process, last)?)
 }
 
 /// An odd number of pairs makes -8 - x of x, an even number x again, without rounding.
@@ -224,12 +233,7 @@ fn computed(value: f32, pairs: u64) -> f32 {
 }
 
 /// Compares the data that each process has at the end with what they have to be.
-fn verify(
-    found: &[(u64, Data)],
-    processes: u64,
-    steps: u64,
-    pairs: u64,
-) -> Result<(), ProgramError> {
+fn verify(found: &[Last], processes: u64, steps: u64, pairs: u64) -> Result<(), ProgramError> {
     const BY: &str = "by the length of the ring";
     agree(
         || "the number of results".to_owned(),
@@ -237,14 +241,15 @@ fn verify(
         processes,
         BY,
     )?;
-    for (position, (of, data)) in (0..).zip(found) {
+    for (position, last) in (0..).zip(found) {
+        let data = &last.data;
         let origin = (position + steps * (processes - 1)) % processes;
         let value = match (steps % 2) * (pairs % 2) {
             0 => origin as f32,
             _ => -ADDEND - origin as f32,
         };
         let what = |name: &str| format!("{name} of the data at process {position} of the ring");
-        agree(|| what("the place"), *of, position, BY)?;
+        agree(|| what("the place"), last.position, position, BY)?;
         agree(|| what("the origin"), data[ORIGIN], origin as f32, BY)?;
         agree(|| what("the number"), data[VALUE], value, BY)?;
         agree(|| what("the count"), data[STEPS], steps as f32, BY)?;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::experiment::{Experiment, Overlap, Stats, Switch};
+use crate::experiment::{CommsTime, Experiment, Network, Overlap, SharedProgram, Stats, Switch};
 
 /// A figure: panels of curves against one quantity.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -35,6 +35,8 @@ pub enum Horizontal {
     Threads,
     /// Computation for each byte, in cycles.
     CyclesPerByte,
+    /// Floating-point operations in each step.
+    Operations,
 }
 
 /// A part of a figure with axes of its own.
@@ -76,6 +78,7 @@ impl Horizontal {
             Self::Spes => "spes",
             Self::Threads => "threads",
             Self::CyclesPerByte => "cycles_per_byte",
+            Self::Operations => "operations",
         }
     }
 
@@ -91,6 +94,22 @@ impl Horizontal {
                     ..*overlap
                 }))
             }
+            (Self::Spes, Experiment::CommsTime(ring)) => Some(Experiment::CommsTime(CommsTime {
+                spes: number as u16,
+                ..*ring
+            })),
+            (Self::Spes, Experiment::SpeedUp(network)) => Some(Experiment::SpeedUp(Network {
+                spes: number as u16,
+                ..*network
+            })),
+            (Self::Operations, Experiment::SpeedUp(network))
+                if matches!(network.program, SharedProgram::Ratio { .. }) =>
+            {
+                Some(Experiment::SpeedUp(Network {
+                    program: SharedProgram::Ratio { operations: number },
+                    ..*network
+                }))
+            }
             (_, Experiment::Stats(stats)) => {
                 let mut stats = stats.clone();
                 match self {
@@ -100,7 +119,7 @@ impl Horizontal {
                         stats.block_bytes = Some((LIST_BYTES / number) as usize);
                     }
                     Self::Spes => stats.spes = number as usize,
-                    Self::Threads | Self::CyclesPerByte => return None,
+                    Self::Threads | Self::CyclesPerByte | Self::Operations => return None,
                 }
                 Some(Experiment::Stats(stats))
             }

@@ -24,7 +24,7 @@ mod sensitivity;
 
 pub use experiment::{
     Access, Barrier, Bounce, ChannelTransport, Combination, Combined, CommsTime, Experiment, Gives,
-    Overlap, Ring, RingStatistic, Stats, Stream, Switch, Way,
+    Network, Overlap, Ring, RingStatistic, ScalesFrom, SharedProgram, Stats, Stream, Switch, Way,
 };
 pub use figure::{Figure, Horizontal, Line, Panel};
 pub use paper::{Number, Paper, PaperError, Reading, Shape, Unit};

@@ -392,7 +392,7 @@ impl Unit {
         }
     }
 
-    /// An outcome in this unit: times are in nanoseconds, bandwidths in bytes a second. `None` if it has
+    /// An outcome in this unit: times are in nanoseconds, bandwidths in bytes a second, operations by one. `None` if it has
     /// another dimension.
     pub(crate) fn in_it(self, outcome: f64, dimension: Dimension) -> Option<f64> {
         let value = match (dimension, self) {
@@ -407,6 +407,7 @@ impl Unit {
             (Dimension::Ratio, Self::PercentMore) => (outcome - 1.0) * 100.0,
             (Dimension::Ratio, Self::PercentLess) => (1.0 - outcome) * 100.0,
             (Dimension::Rank, Self::Rank) => outcome,
+            (Dimension::Operations, Self::Megaflop) => outcome / 1e6,
             _ => return None,
         };
         Some(value)

@@ -12,7 +12,6 @@ use cellworks_report::{Envelope, Environment, MachineInfo};
 use cellworks_sim::Sim;
 
 use crate::experiment::{Experiment, Lookup, Simulation};
-use crate::figure::Figure;
 use crate::paper::{Number, Paper, Reading};
 use crate::run::{Descriptions, Outcomes, run};
 
@@ -62,8 +61,8 @@ pub fn reproduce(
                 experiment.simulations(&paper.machine_of(number).into(), &mut simulations);
             }
         }
-        for (_, _, simulation) in points(paper, asked.figures) {
-            simulations.push(simulation);
+        for (machine, experiment) in points(paper, asked.figures) {
+            experiment.simulations(&machine, &mut simulations);
         }
     }
     let outcomes = run(simulations, descriptions, progress);
@@ -209,8 +208,8 @@ pub(crate) fn simulated(
     Ok(in_unit.expect("the unit is checked where the paper is read"))
 }
 
-/// Every point of the figures of a paper: the figure, the number on its axis, and its simulation.
-fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (&Figure, u64, Simulation)> {
+/// Every point of the figures of a paper: the machine, and the experiment.
+fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experiment)> {
     let figures = paper.figures.iter().filter(move |_| wanted);
     let machine: Arc<str> = paper.machine.as_str().into();
     figures.flat_map(move |figure| {
@@ -220,16 +219,10 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (&Figure, u64, Si
             let machine = Arc::clone(&machine);
             figure.at.iter().filter_map(move |at| {
                 let experiment = figure.x.at(&curve.of, *at)?;
-                Some((figure, *at, simulation(&machine, &experiment)))
+                Some((Arc::clone(&machine), experiment))
             })
         })
     })
-}
-
-fn simulation(machine: &Arc<str>, experiment: &Experiment) -> Simulation {
-    let mut all = Vec::with_capacity(1);
-    experiment.simulations(machine, &mut all);
-    all.remove(0)
 }
 
 /// The figures with their curves; a point whose simulation failed is left out.
@@ -239,13 +232,19 @@ fn figures(asked: Asked<'_>, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
         .flat_map(|paper| paper.figures.iter().map(move |figure| (paper, figure)))
         .map(|(paper, figure)| {
             let machine: Arc<str> = paper.machine.as_str().into();
+            let lookup = |simulation: &Simulation| outcome(outcomes, simulation);
             let point = |experiment: &Experiment, at: u64| {
-                let simulation = simulation(&machine, &figure.x.at(experiment, at)?);
-                let outcome = outcome(outcomes, &simulation).ok()?;
+                let experiment = figure.x.at(experiment, at)?;
+                let outcome = experiment.outcome(&machine, &lookup).ok()?;
+                let speed_up = match experiment {
+                    Experiment::SpeedUp(_) => Some(experiment.value(&machine, &lookup).ok()?),
+                    _ => None,
+                };
                 Some(CurvePoint {
                     x: at,
                     latency_ns: outcome.ns,
                     bandwidth_bytes_per_s: outcome.bytes_per_s,
+                    speed_up,
                 })
             };
             let panel = |panel: &crate::Panel| ReproducedPanel {

@@ -168,6 +168,77 @@ fn figures_have_a_curve_for_each_number_of_spes() {
     }
 }
 
+/// A ring on a QS22, in which nothing takes long.
+const RING: &str = r#"
+name = "ring"
+title = "A ring"
+authors = "Somebody, 2026"
+machine = "qs22"
+
+[[number]]
+id = "knn"
+quantity = "neighbours are found faster"
+source = "text"
+unit = "times"
+shape = { rule = "speed-up on 2 SPEs", at_least = 1.2, at_most = 2.0 }
+experiment = { kind = "speed-up", program = { knn = { points = 160, block_points = 20 } }, spes = 2, transport = "direct" }
+
+[[number]]
+id = "well"
+quantity = "computation from which on a ring scales well"
+source = "text"
+unit = "MFLOP"
+value = 0.01
+experiment = { kind = "scales-from", spes = 4, transport = "direct", efficiency_percent = 80, operations = [1_000, 10_000, 100_000] }
+
+[[figure]]
+number = "1"
+title = "Rings"
+x = "operations"
+at = [1_000, 100_000]
+[[figure.panel]]
+title = "4 SPEs"
+lines = [{ name = "1 thread", of = { kind = "speed-up", program = { ratio = { operations = 1 } }, spes = 4, transport = "direct" } }]
+
+[[figure]]
+number = "2"
+title = "The same by SPEs"
+x = "spes"
+at = [1, 4]
+[[figure.panel]]
+title = "100,000 operations"
+lines = [{ name = "1 thread", of = { kind = "speed-up", program = { ratio = { operations = 100_000 } }, spes = 1, transport = "direct" } }]
+
+[[figure]]
+number = "3"
+title = "A communication"
+x = "spes"
+at = [2, 4]
+[[figure.panel]]
+title = "by signals and DMA"
+lines = [{ name = "1 thread", of = { kind = "comms-time", spes = 2, transport = "direct" } }]
+"#;
+
+#[test]
+fn programs_that_processes_share_have_speed_ups_and_curves_of_them() {
+    let found = reproduced(RING, true).unwrap();
+    assert!(found.envelope.complete, "{:?}", found.envelope.trust);
+    assert_eq!(number(&found, "knn").holds, Some(true), "{found:?}");
+    // In MFLOP: between the operations that it looks at.
+    let well = number(&found, "well").value.unwrap();
+    assert!((0.001..0.1).contains(&well), "{well}");
+
+    let points = |figure: usize| &found.figures[figure].panels[0].curves[0].points;
+    let speed_ups = |figure| points(figure).iter().map(|point| point.speed_up.unwrap());
+    let by_operations: Vec<f64> = speed_ups(0).collect();
+    assert!(by_operations[0] < 2.0 && by_operations[1] > 3.2 && by_operations[1] < 4.0);
+    assert_eq!(speed_ups(1).collect::<Vec<_>>(), [1.0, by_operations[1]]);
+    for point in points(2) {
+        assert_eq!(point.speed_up, None, "it is a time");
+        assert!(point.latency_ns > 100.0);
+    }
+}
+
 #[test]
 fn two_runs_find_the_same() {
     assert_eq!(reproduced(MINE, true), reproduced(MINE, true));

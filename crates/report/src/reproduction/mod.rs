@@ -161,8 +161,8 @@ pub struct ReproducedFigure {
     pub number: String,
     /// What it shows.
     pub title: String,
-    /// What its curves are drawn against: `block_bytes`, `list_elements`, `spes`, `threads` or
-    /// `cycles_per_byte`.
+    /// What its curves are drawn against: `block_bytes`, `list_elements`, `spes`, `threads`,
+    /// `cycles_per_byte` or `operations`.
     pub against: String,
     /// Its panels.
     pub panels: Vec<ReproducedPanel>,
@@ -195,6 +195,9 @@ pub struct CurvePoint {
     pub latency_ns: f64,
     /// What all SPEs move together, in bytes a second.
     pub bandwidth_bytes_per_s: Option<f64>,
+    /// How many times as fast it is as the same by one process on one SPE, if that is what the figure shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_up: Option<f64>,
 }
 
 impl ReproductionSummary {

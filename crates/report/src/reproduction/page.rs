@@ -111,7 +111,13 @@ fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
         @for figure in figures {
             h3 { (called(figure)) " " span.what { (figure.title) ", " (figure.paper) } }
             div.charts {
-                @for panel in &figure.panels { (latency(figure, panel).render()) }
+                @for panel in &figure.panels {
+                    @if let Some(chart) = speed_ups(figure, panel) {
+                        (chart.render())
+                    } @else {
+                        (latency(figure, panel).render())
+                    }
+                }
                 @for panel in &figure.panels {
                     @if let Some(chart) = bandwidths(figure, panel) { (chart.render()) }
                 }
@@ -137,6 +143,36 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
         shows: Vec::new(),
     };
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
+}
+
+/// Speed-ups, beside those of programs that all SPEs share without a loss where they are drawn against the number of SPEs; `None`
+/// if the figure does not show them.
+fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
+    let points = || panel.curves.iter().flat_map(|curve| &curve.points);
+    points().find_map(|point| point.speed_up)?;
+    let y = Axis {
+        label: "times as fast as one process".to_owned(),
+        spacing: Spacing::Linear,
+        tick: |times| short(&figures(times)),
+        shows: Vec::new(),
+    };
+    let mut chart = chart(figure, panel, "speed-up", y, |point| point.speed_up);
+    if figure.against == "spes" {
+        let mut spes: Vec<u64> = points().map(|point| point.x).collect();
+        spes.sort_unstable();
+        spes.dedup();
+        let ideal = |spes: u64| Point {
+            x: spes as f64,
+            y: spes as f64,
+            bar: None,
+            hover: format!("ideal, {spes} SPEs"),
+        };
+        chart.series.push(Series {
+            name: "ideal".to_owned(),
+            points: spes.into_iter().map(ideal).collect(),
+        });
+    }
+    Some(chart)
 }
 
 /// `None` if nothing is moved.
@@ -228,6 +264,12 @@ fn horizontal(figure: &ReproducedFigure) -> Axis {
             tick: |cycles| short(&figures(cycles)),
             shows: Vec::new(),
         },
+        "operations" => Axis {
+            label: "floating-point operations in a step".to_owned(),
+            spacing: Spacing::Log10,
+            tick: |operations| short(&figures(operations)),
+            shows: Vec::new(),
+        },
         "list_elements" => Axis {
             label: "elements of the list".to_owned(),
             spacing: Spacing::Log2,
@@ -249,9 +291,13 @@ fn hover(figure: &ReproducedFigure, curve: &Curve, point: &CurvePoint) -> String
         "list_elements" => format!("{} elements", point.x),
         "threads" => format!("{} threads", point.x),
         "cycles_per_byte" => format!("{} cycles a byte", point.x),
+        "operations" => format!("{} operations", point.x),
         _ => format!("{} SPEs", point.x),
     };
     let mut text = format!("{}, {at}\n{}", curve.name, time(point.latency_ns));
+    if let Some(times) = point.speed_up {
+        text += &format!("\n{} times as fast", figures(times));
+    }
     if let Some(bytes_per_s) = point.bandwidth_bytes_per_s {
         text += &format!("\n{}", bandwidth(bytes_per_s as u64));
     }

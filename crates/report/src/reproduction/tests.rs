@@ -54,6 +54,28 @@ fn the_page_has_the_numbers_and_the_curves_and_loads_nothing() {
 }
 
 #[test]
+fn speed_ups_are_drawn_beside_the_ideal_ones_and_in_place_of_times() {
+    let page = html(&made_up::speed_ups());
+    for text in [
+        "<figcaption>XDRAM0, speed-up</figcaption>",
+        "data-hover=\"2 threads, 16 SPEs\n125 us\n12.0 times as fast",
+        "data-hover=\"ideal, 16 SPEs",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("XDRAM0, latency"));
+
+    let mut by_operations = made_up::speed_ups();
+    by_operations.figures[0].against = "operations".to_owned();
+    let page = html(&by_operations);
+    assert!(page.contains("2 threads, 16 operations\n"));
+    assert!(
+        !page.contains("ideal"),
+        "it has nothing to do with operations"
+    );
+}
+
+#[test]
 fn figures_are_left_out_where_there_are_none() {
     let mut without = made_up::reproduction();
     without.figures.clear();

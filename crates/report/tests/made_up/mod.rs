@@ -21,7 +21,7 @@ use serde_json::json;
 
 pub use matrices::{captured, matrix, pair, times};
 pub use programs::{counters, machines, program};
-pub use reproductions::{reproduction, two_papers};
+pub use reproductions::{reproduction, speed_ups, two_papers};
 
 /// A report with something in every field.
 pub fn report() -> Report {

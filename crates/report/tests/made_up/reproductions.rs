@@ -83,11 +83,30 @@ pub fn reproduction() -> Reproduction {
     }
 }
 
+/// A reproduction whose figure shows speed-ups.
+pub fn speed_ups() -> Reproduction {
+    let point = |spes: u64| CurvePoint {
+        x: spes,
+        latency_ns: 2e6 / spes as f64,
+        bandwidth_bytes_per_s: None,
+        speed_up: Some(0.75 * spes as f64),
+    };
+    let mut shown = reproduction();
+    let figure = &mut shown.figures[0];
+    figure.against = "spes".to_owned();
+    figure.panels[0].curves = vec![Curve {
+        name: "2 threads".to_owned(),
+        points: [4, 16].map(point).to_vec(),
+    }];
+    shown
+}
+
 fn curve(name: &str, factor: f64) -> Curve {
     let point = |x: u64| CurvePoint {
         x,
         latency_ns: 300.0 * factor,
         bandwidth_bytes_per_s: Some(x as f64 * 1e9 / 300.0),
+        speed_up: None,
     };
     Curve {
         name: name.to_owned(),
@@ -209,6 +228,7 @@ fn figure(number: &str, against: &str, at: &[u64]) -> ReproducedFigure {
                 x,
                 latency_ns: 110.0 * factor * (1.0 + x as f64),
                 bandwidth_bytes_per_s: (against != "spes").then_some(1e9 * x as f64 / factor),
+                speed_up: None,
             })
             .collect(),
     };

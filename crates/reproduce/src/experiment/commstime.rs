@@ -5,7 +5,7 @@ use cellworks_csp::{Channel, Ended, Network, Transport};
 use cellworks_machine::{Machine, Span};
 use serde::Deserialize;
 
-use super::{Access, Outcome, check_spes, failed};
+use super::{Access, Outcome, check_spes, failed, one};
 
 /// The time of a communication in a ring of processes on SPEs: see [`CommsTime`](apps::CommsTime) of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -35,8 +35,13 @@ pub enum ChannelTransport {
     Direct,
 }
 
-fn one() -> u16 {
-    1
+impl From<ChannelTransport> for Transport {
+    fn from(transport: ChannelTransport) -> Self {
+        match transport {
+            ChannelTransport::Coordinator => Self::Coordinator,
+            ChannelTransport::Direct => Self::Direct,
+        }
+    }
 }
 
 /// Timed rounds, and those on the PPE before them.
@@ -46,10 +51,7 @@ const WARM_UP: u32 = 5;
 impl CommsTime {
     pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
         check_spes(machine, usize::from(self.spes))?;
-        let transport = match self.transport {
-            ChannelTransport::Coordinator => Transport::Coordinator,
-            ChannelTransport::Direct => Transport::Direct,
-        };
+        let transport = self.transport.into();
         if self.spes == 0 {
             let took = on_ppe(transport, machine)?;
             return Ok(Outcome::time(took.as_nanoseconds_f64() / f64::from(TIMED)));

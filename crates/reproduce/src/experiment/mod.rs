@@ -4,6 +4,7 @@ mod barrier;
 mod bounce;
 mod commstime;
 mod gather;
+mod network;
 mod overlap;
 mod ring;
 mod stats;
@@ -20,6 +21,7 @@ use serde::Deserialize;
 pub use barrier::Barrier;
 pub use bounce::Bounce;
 pub use commstime::{ChannelTransport, CommsTime};
+pub use network::{Network, ScalesFrom, SharedProgram};
 pub use overlap::{Overlap, Way};
 pub use ring::{Ring, RingStatistic};
 pub use stats::{Gives, Stats};
@@ -50,6 +52,10 @@ pub enum Experiment {
     Bounce(Bounce),
     /// A ring of processes that communicate by channels.
     CommsTime(CommsTime),
+    /// How many times as fast a program is that processes share.
+    SpeedUp(Network),
+    /// The computation from which on a ring scales well.
+    ScalesFrom(ScalesFrom),
     /// Several experiments, put together.
     Combined(Combined),
 }
@@ -100,6 +106,8 @@ pub(crate) enum Dimension {
     Bandwidth,
     Ratio,
     Rank,
+    /// Floating-point operations.
+    Operations,
 }
 
 impl Dimension {
@@ -109,6 +117,7 @@ impl Dimension {
             Self::Bandwidth => "a bandwidth",
             Self::Ratio => "a ratio",
             Self::Rank => "a rank",
+            Self::Operations => "a number of operations",
         }
     }
 }
@@ -134,6 +143,7 @@ pub(crate) enum Program {
     Stream(Stream),
     Bounce(Bounce),
     CommsTime(CommsTime),
+    Network(Network),
 }
 
 /// What a run found.
@@ -174,6 +184,7 @@ impl Program {
             Self::Stream(stream) => stream.run(machine),
             Self::Bounce(bounce) => bounce.run(machine),
             Self::CommsTime(ring) => ring.run(machine),
+            Self::Network(network) => network.run(machine),
         }
     }
 }
@@ -191,6 +202,8 @@ impl Experiment {
             | Self::CommsTime(_) => Ok(Dimension::Time),
             Self::Stream(stream) => stream.check().map(|()| Dimension::Bandwidth),
             Self::Ring(ring) => ring.dimension(),
+            Self::SpeedUp(_) => Ok(Dimension::Ratio),
+            Self::ScalesFrom(looked_for) => looked_for.check().map(|()| Dimension::Operations),
             Self::Combined(combined) => combined.dimension(),
         }
     }
@@ -216,6 +229,14 @@ impl Experiment {
             Self::Ring(ring) => ring
                 .runs()
                 .for_each(|run| one(Access::Direct, Program::Ring(run))),
+            Self::SpeedUp(network) => {
+                for run in [*network, network.alone()] {
+                    one(run.ppe_access, Program::Network(run));
+                }
+            }
+            Self::ScalesFrom(looked_for) => looked_for
+                .runs()
+                .for_each(|run| one(run.ppe_access, Program::Network(run))),
             Self::Combined(combined) => {
                 for part in &combined.of {
                     part.simulations(machine, all);
@@ -224,12 +245,28 @@ impl Experiment {
         }
     }
 
+    /// The outcome of the first of its [simulations](Self::simulations), which is that of itself if another one is only
+    /// what it is compared with.
+    pub(crate) fn outcome(
+        &self,
+        machine: &Arc<str>,
+        outcomes: Lookup<'_>,
+    ) -> Result<Outcome, String> {
+        let mut simulations = Vec::new();
+        self.simulations(machine, &mut simulations);
+        outcomes(&simulations[0])
+    }
+
     /// Its result, from those of its [simulations](Self::simulations); in nanoseconds or bytes a second.
     pub(crate) fn value(&self, machine: &Arc<str>, outcomes: Lookup<'_>) -> Result<f64, String> {
-        let single = || {
-            let mut simulations = Vec::with_capacity(1);
+        let single = || self.outcome(machine, outcomes);
+        let times = || -> Result<Vec<f64>, String> {
+            let mut simulations = Vec::new();
             self.simulations(machine, &mut simulations);
-            outcomes(&simulations[0])
+            let times = simulations
+                .iter()
+                .map(|simulation| Ok(outcomes(simulation)?.ns));
+            times.collect()
         };
         match self {
             Self::Stats(Stats {
@@ -246,15 +283,12 @@ impl Experiment {
             | Self::Overlap(_)
             | Self::Bounce(_)
             | Self::CommsTime(_) => Ok(single()?.ns),
-            Self::Ring(ring) => {
-                let mut simulations = Vec::new();
-                self.simulations(machine, &mut simulations);
-                let times: Result<Vec<f64>, String> = simulations
-                    .iter()
-                    .map(|simulation| Ok(outcomes(simulation)?.ns))
-                    .collect();
-                Ok(ring.statistic(&times?))
+            Self::Ring(ring) => Ok(ring.statistic(&times()?)),
+            Self::SpeedUp(_) => {
+                let times = times()?;
+                Ok(times[1] / times[0])
             }
+            Self::ScalesFrom(looked_for) => looked_for.found(&times()?),
             Self::Combined(combined) => {
                 let values: Result<Vec<f64>, String> = combined
                     .of
@@ -312,6 +346,11 @@ impl Combination {
             Self::Mean => values.iter().sum::<f64>() / values.len() as f64,
         }
     }
+}
+
+/// How many threads there are on each SPE where nothing is said.
+fn one() -> u16 {
+    1
 }
 
 /// Why a run of a machine gave no number.

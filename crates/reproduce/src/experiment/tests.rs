@@ -58,6 +58,26 @@ fn numbers_go_around_a_ring_of_channels() {
 }
 
 #[test]
+fn processes_share_programs_as_one_alone_does_them() {
+    // What they find is compared with what it has to be.
+    for program in [
+        "{ knn = { points = 60, block_points = 7 } }",
+        "{ ratio = { operations = 1_000 } }",
+    ] {
+        let text = format!(r#"kind = "speed-up", program = {program}, spes = 3, threads = 2"#);
+        assert_eq!(
+            outcomes(&text).len(),
+            2,
+            "with the one that it is compared with"
+        );
+        gives_a_time(&text);
+    }
+    gives_a_time(
+        r#"kind = "scales-from", spes = 2, efficiency_percent = 90, operations = [2, 64]"#,
+    );
+}
+
+#[test]
 fn a_line_is_changed_in_turn() {
     gives_a_time(r#"kind = "bounce", between = [0, 1]"#);
 }
@@ -158,6 +178,44 @@ fn experiments_are_combined() {
 }
 
 #[test]
+fn a_speed_up_is_over_one_process() {
+    // 100 ns; one process takes 200 ns.
+    let text = r#"kind = "speed-up", program = "prototein", spes = 16, threads = 2"#;
+    assert_eq!(value(text), 2.0);
+    let mut all = Vec::new();
+    experiment(text).simulations(&"made up".into(), &mut all);
+    let placed = all.iter().map(|simulation| match &simulation.program {
+        Program::Network(network) => (network.spes, network.threads),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(placed.collect::<Vec<_>>(), [(16, 2), (1, 1)]);
+}
+
+#[test]
+fn scaling_well_begins_between_two_numbers_of_operations() {
+    let found = |times: &[f64]| {
+        let text = r#"kind = "scales-from", spes = 4, efficiency_percent = 50,
+            operations = [1_000_000, 2_000_000, 4_000_000]"#;
+        let text = text.replace('\n', " ");
+        let Experiment::ScalesFrom(looked_for) = experiment(&text) else {
+            panic!("it is one");
+        };
+        looked_for.found(times)
+    };
+    // Pairs of the times of one process and of 4: it is twice as fast where the second pair lies, and half-way to the third.
+    assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
+    assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
+    assert_eq!(
+        found(&[1.0, 1.0, 2.0, 1.5, 4.0, 3.0]).unwrap_err(),
+        "up to 4000000 operations there is no speed-up of 2 on 4 SPEs; look further up"
+    );
+    assert_eq!(
+        found(&[2.0, 1.0, 4.0, 1.0, 8.0, 1.0]).unwrap_err(),
+        "1000000 operations have a speed-up of 2 on 4 SPEs already; look further down"
+    );
+}
+
+#[test]
 fn statistics_are_of_all_mappings() {
     // 102 is the third in the order of a dictionary, so it takes 300 ns.
     let of = |rest| {
@@ -214,6 +272,18 @@ fn what_cannot_be_simulated_is_refused() {
         (
             r#"kind = "stream", spes = [1], block_bytes = 16, in_flight = 9"#,
             "9 blocks in flight: a stream has 1 to 8",
+        ),
+        (
+            r#"kind = "scales-from", spes = 2, efficiency_percent = 90, operations = [100, 10]"#,
+            "what it looks for lies between `operations`: name at least 2, in rising order",
+        ),
+        (
+            r#"kind = "scales-from", spes = 2, efficiency_percent = 90, operations = [100]"#,
+            "what it looks for lies between `operations`: name at least 2, in rising order",
+        ),
+        (
+            r#"kind = "scales-from", spes = 2, efficiency_percent = 101, operations = [10, 100]"#,
+            "101 % of the number of SPEs is no speed-up to look for: use 1 to 100",
         ),
         (
             r#"kind = "combined", how = "ratio", of = []"#,
