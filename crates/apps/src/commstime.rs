@@ -8,7 +8,9 @@
 
 use std::iter;
 
-use cellworks_csp::{Channel, Ended, Item, Network, Place, Process, Transport, Writer};
+use cellworks_csp::{
+    Channel, Ended, Item, Network, Place, Process, ProcessError, Transport, Writer,
+};
 use cellworks_machine::{Machine, Time, Topology};
 
 use crate::error::agree;
@@ -164,7 +166,7 @@ fn go_round<P: Place>(
     role: Role,
     mut input: Input<u64>,
     mut output: Output<u64>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     match role {
         Role::Prefix => {
             output.write(process, FIRST)?;
@@ -185,7 +187,7 @@ fn each<P: Place, T: Item>(
     mut input: Input<T>,
     mut output: Output<T>,
     f: impl Fn(T) -> T,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     loop {
         let item = input.read(process)?;
         output.write(process, f(item))?;

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::iter;
 use std::ops::AddAssign;
 
-use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Writer};
+use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Reader, Writer};
 use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
 
 use crate::error::agree;
@@ -172,7 +172,7 @@ fn work<S: Spe>(
     mut begun: Writer<(), Any>,
     mut tasks: Reader<Task, Any>,
     mut best: Writer<Found, Any>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     begun.write(process, ())?;
     // If another process could not start, the channel is closed when all others have dropped their ends.
     drop(begun);

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::iter;
 
-use cellworks_csp::{Any, Channel, Ended, Network, Process, Writer};
+use cellworks_csp::{Any, Channel, Network, Process, ProcessError, Writer};
 use cellworks_machine::{Cycles, Machine, Spe, Time, Topology};
 
 use crate::error::agree;
@@ -196,7 +196,7 @@ fn go_round<S: Spe>(
     mut output: Output<Data>,
     steps: u64,
     pairs: u64,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     let position = role.position as f32;
     let mut data: Data = [position, position, 0.0, 0.0];
     for step in 1..=steps {

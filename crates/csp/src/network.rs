@@ -10,6 +10,7 @@
 //! ```
 
 use std::cell::Cell;
+use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
@@ -19,12 +20,12 @@ use cellworks_machine::{
 };
 
 use crate::deadlock::Deadlock;
-use crate::end::Ended;
 use crate::held;
 use crate::named::NamedError;
 use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
+use crate::process_error::ProcessError;
 use crate::shared::{Failure, NetworkState};
 use crate::transport::{
     Carrier, EndOfProgram, Exchange, NoRoomForItem, PpeCarrier, SpeCarrier, Traffic, Transport,
@@ -44,17 +45,18 @@ struct NewProcess<'env, S: Spe> {
     body: ProcessBody<'env, S>,
 }
 
-type ProcessBody<'env, S> = Box<dyn FnOnce(&Process<'_, S>) -> Result<(), Ended> + 'env>;
+type ProcessBody<'env, S> = Box<dyn FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env>;
 type GroupBody<'env, S> = Box<dyn FnOnce(&mut Group<'env, S>) + Send + 'env>;
 
 impl<'env, S: Spe> Group<'env, S> {
     /// Adds a process. It starts when all of the group have been added.
     ///
-    /// That it ends because a channel has [ended](Ended) is no error: so networks are taken down.
+    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken down. With any other
+    /// [error](ProcessError) the network fails.
     pub fn process(
         &mut self,
         name: impl Into<String>,
-        body: impl FnOnce(&Process<'_, S>) -> Result<(), Ended> + 'env,
+        body: impl FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env,
     ) {
         self.add(name.into(), None, Box::new(body));
     }
@@ -65,7 +67,7 @@ impl<'env, S: Spe> Group<'env, S> {
         &mut self,
         name: impl Into<String>,
         stack_bytes: usize,
-        body: impl FnOnce(&Process<'_, S>) -> Result<(), Ended> + 'env,
+        body: impl FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env,
     ) {
         self.add(name.into(), Some(stack_bytes), Box::new(body));
     }
@@ -190,8 +192,16 @@ fn run_on_spe<S: Spe>(
         run_process(spe, name, body, shared, carrier)
     }));
     match ended {
-        // That it ended because a channel did is how networks are taken down.
-        Ok(Ok(()) | Err(Ended::Closed | Ended::Poisoned)) => {}
+        Ok(result) => {
+            // That it ended because a channel did is how networks are taken down.
+            if let Some(source) = result.err().and_then(ProcessError::into_own) {
+                shared.fail(Failure::Failed {
+                    process: name.to_owned(),
+                    at: spe.id(),
+                    source,
+                });
+            }
+        }
         Err(payload) if spe.is_cancelled() => resume_unwind(payload),
         Err(payload) => {
             shared.fail(match payload.downcast::<NoRoomForItem>() {
@@ -236,7 +246,8 @@ fn run_on_spe<S: Spe>(
 ///     });
 ///     sum.unwrap()
 /// }
-/// # assert_eq!(sum_of_squares(&cellworks_host::Host::new().unwrap()), 385);
+/// # let host = cellworks_host::Host::builder().spes(2).build().unwrap();
+/// # assert_eq!(sum_of_squares(&host), 385);
 /// ```
 #[must_use = "a network does something when it is run"]
 pub struct Network<'env, M: Machine> {
@@ -269,12 +280,13 @@ impl<'env, M: Machine> Network<'env, M> {
 
     /// Adds a process on an SPE. Several processes of one SPE take turns: they switch where they wait.
     ///
-    /// That it ends because a channel has [ended](Ended) is no error: so networks are taken down.
+    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken down. With any other
+    /// [error](ProcessError) the network fails.
     pub fn process(
         &mut self,
         name: impl Into<String>,
         at: SpeId,
-        body: impl FnOnce(&Process<'_, M::Spe>) -> Result<(), Ended> + Send + 'env,
+        body: impl FnOnce(&Process<'_, M::Spe>) -> Result<(), ProcessError> + Send + 'env,
     ) {
         let name = name.into();
         self.group(at, move |group| group.process(name, body));
@@ -290,9 +302,9 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Errors
     ///
-    /// [`NetworkError`] if processes wait for each other for ever, one panicked or misused a named channel, or the local
-    /// store of an SPE has no room for the stacks of its processes or for an item. When one of them fails, its ends are
-    /// dropped, so that the others end as their channels do.
+    /// [`NetworkError`] if processes wait for each other for ever, one ended with an [error of its own](ProcessError),
+    /// panicked, or misused a named channel, or the local store of an SPE has no room for the stacks of its processes or for
+    /// an item. When one of them fails, its ends are dropped, so that the others end as their channels do.
     ///
     /// # Panics
     ///
@@ -436,6 +448,16 @@ pub enum NetworkError {
     /// The machine has no main memory for its channels, where SPEs are confined to their local stores.
     #[error(transparent)]
     NoMemory(AllocateError),
+    /// A process on an SPE ended with an error of its own: the first that did. See [`ProcessError`].
+    #[error("the process `{process}` failed on {at}: {source}")]
+    Failed {
+        /// The process.
+        process: String,
+        /// Where it ran.
+        at: SpeId,
+        /// The error.
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// A process panicked: the first that did on an SPE, else the main one, which is likely to panic because of others.
     #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
     Panic {
@@ -485,6 +507,18 @@ impl NetworkError {
                 process,
                 at: Processor::Spe(at),
                 payload,
+            }),
+            (
+                _,
+                Some(Failure::Failed {
+                    process,
+                    at,
+                    source,
+                }),
+            ) => Err(Self::Failed {
+                process,
+                at,
+                source,
             }),
             (_, Some(Failure::Named(error))) => Err(Self::Named(error)),
             (_, Some(Failure::NoRoomForItem(error))) => Err(Self::NoRoomForItem(error)),

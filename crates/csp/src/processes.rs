@@ -52,6 +52,7 @@ use crate::ends::{Input, Output};
 use crate::item::Item;
 use crate::place::Place;
 use crate::process::Process;
+use crate::process_error::ProcessError;
 
 /// Passes items on (the paper's `delta1`).
 ///
@@ -79,7 +80,7 @@ pub fn identity<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     map(process, input, output, |item| item)
 }
 
@@ -110,7 +111,7 @@ pub fn map<T: Item, U: Item>(
     input: impl Input<T>,
     output: impl Output<U>,
     mut function: impl FnMut(T) -> U,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, output), |(input, output)| {
         loop {
             let item = input.read(process)?;
@@ -147,7 +148,7 @@ pub fn prefix<T: Item>(
     first: T,
     input: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, output), |(input, output)| {
         output.write(process, first)?;
         loop {
@@ -184,7 +185,7 @@ pub fn tail<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, output), |(input, output)| {
         drop(input.read(process)?);
         loop {
@@ -220,7 +221,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     map(process, input, output, |number| number + T::from(1))
 }
 
@@ -252,7 +253,7 @@ pub fn delta<T: Item + Clone>(
     input: impl Input<T>,
     first: impl Output<T>,
     second: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, first, second), |(input, first, second)| {
         loop {
             let item = input.read(process)?;
@@ -291,7 +292,7 @@ pub fn parallel_delta<T: Item + Clone>(
     input: impl Input<T>,
     first: impl Output<T>,
     second: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, first, second), |(input, first, second)| {
         let mut either = Alternation::fair();
         let (first, second) = (first.list(&mut either), second.list(&mut either));
@@ -335,7 +336,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
     right: impl Input<B>,
     output: impl Output<T>,
     mut function: impl FnMut(A, B) -> T,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((left, right, output), |(left, right, output)| {
         // As in Listing 2.
         let mut either = Alternation::priority();
@@ -382,7 +383,7 @@ pub fn add<T: Item + Add<Output = T>>(
     left: impl Input<T>,
     right: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     combine(process, left, right, output, T::add)
 }
 
@@ -419,7 +420,7 @@ pub fn tee<T: Item + Clone>(
     input: impl Input<T>,
     output: impl Output<T>,
     side: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, output, side), |(input, output, side)| {
         let mut is_observed = true;
         loop {
@@ -467,7 +468,7 @@ pub fn mux<T: Item, I: Input<T>>(
     process: &Process<'_, impl Place>,
     inputs: Vec<I>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((inputs, output), |(inputs, output)| {
         let mut any = Alternation::fair();
         let guards: Vec<_> = inputs
@@ -485,10 +486,10 @@ pub fn mux<T: Item, I: Input<T>>(
                     any.when(&guards[error.guard.index()], false);
                     open -= 1;
                 }
-                Err(error) => return Err(error.ended),
+                Err(error) => return Err(error.into()),
             }
         }
-        Err(Ended::Closed)
+        Err(Ended::Closed.into())
     })
 }
 
@@ -527,7 +528,7 @@ pub fn timer(
     process: &Process<'_, impl Place>,
     period: Span,
     output: impl Output<Time>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     assert!(
         period > Span::default(),
         "a timer needs a period, and was given none"

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cellworks_csp::{
-    Alternation, Channel, Ended, Item, Network, Place, Process, Reach, Reader, Writer,
+    Alternation, Channel, Item, Network, Place, Process, ProcessError, Reach, Reader, Writer,
 };
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
@@ -45,7 +45,7 @@ fn write_numbers<E, R: Reach>(
     writer: &mut Writer<u64, E, R>,
     messages: usize,
     batch: usize,
-) -> std::result::Result<(), Ended> {
+) -> std::result::Result<(), ProcessError> {
     let numbers = 0..messages as u64;
     if batch > 1 {
         return Ok(writer.write_all(process, numbers)?);
@@ -62,7 +62,7 @@ fn time_reads<T: Item, E, R: Reach>(
     reader: &mut Reader<T, E, R>,
     messages: usize,
     batch: usize,
-) -> std::result::Result<Duration, Ended> {
+) -> std::result::Result<Duration, ProcessError> {
     let mut items = Vec::with_capacity(batch);
     let mut read = |messages: usize| {
         let mut left = messages;
@@ -77,7 +77,7 @@ fn time_reads<T: Item, E, R: Reach>(
                 left -= 1;
             }
         }
-        Ok::<_, Ended>(())
+        Ok::<_, ProcessError>(())
     };
     read(messages / 10)?;
     let start = Instant::now();
@@ -130,7 +130,7 @@ fn echo<T: Item, R: Reach>(
     process: &Process<'_, impl Place>,
     mut reader: Reader<T, cellworks_csp::One, R>,
     mut writer: Writer<T, cellworks_csp::One, R>,
-) -> std::result::Result<(), Ended> {
+) -> std::result::Result<(), ProcessError> {
     loop {
         let item = reader.read(process)?;
         writer.write(process, item)?;
@@ -143,7 +143,7 @@ fn ping<T: Item, R: Reach>(
     reader: &mut Reader<T, cellworks_csp::One, R>,
     mut item: T,
     round_trips: usize,
-) -> std::result::Result<(Duration, T), Ended> {
+) -> std::result::Result<(Duration, T), ProcessError> {
     let start = Instant::now();
     for _ in 0..round_trips {
         writer.write(process, item)?;
@@ -291,7 +291,7 @@ pub fn alternation<R: Reach>(
                     let chosen = alternation.select(process)?;
                     alternation.take(process, &guards[chosen.index()]);
                 }
-                Ok::<_, Ended>(())
+                Ok::<_, ProcessError>(())
             };
             take(messages / 10)?;
             let start = Instant::now();
@@ -366,7 +366,7 @@ pub fn idle(host: &Host, processes: usize) -> f64 {
         network.process(
             format!("reader {index}"),
             spe(index % spes),
-            move |process| reader.read(process).map(drop),
+            move |process| Ok(reader.read(process).map(drop)?),
         );
     }
     let used = network.run_with(host, |_| {

@@ -255,7 +255,8 @@ fn a_channel_between_two_networks_is_refused() {
             let mut network = Network::new();
             network.process("reader", spe(0), |process| {
                 let _over = Over(&is_over);
-                reader.read(process).map(drop)
+                reader.read(process)?;
+                Ok(())
             });
             run(network)
         });

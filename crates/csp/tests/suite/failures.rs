@@ -33,6 +33,11 @@ on_every_machine![
     a_panic_comes_before_that_of_the_main_process,
     a_panic_of_the_main_process_names_it,
     a_payload_goes_on,
+    an_error_names_its_process,
+    an_error_ends_the_others,
+    an_error_of_one_of_several_processes_names_it,
+    an_error_comes_before_what_follows_from_it,
+    ends_of_channels_are_no_errors,
 ];
 
 /// The deadlock in which a network ends.
@@ -92,11 +97,13 @@ fn two_writers_wait_for_each_other<M: Machine>(machine: &M) {
     let mut network = Network::new();
     network.process("left", spe(0), move |process| {
         a.write(process, 1)?;
-        at_b.read(process).map(drop)
+        at_b.read(process)?;
+        Ok(())
     });
     network.process("right", spe(0), move |process| {
         (0..3).try_for_each(|item| b.write(process, item))?;
-        at_a.read(process).map(drop)
+        at_a.read(process)?;
+        Ok(())
     });
     let text = report(&deadlock(machine, network));
     assert!(
@@ -159,7 +166,8 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
     let mut network = Network::new();
     // The first by its number, perhaps: a search for a cycle that began here must find the one further on.
     network.process("bystander", spe(0), move |process| {
-        at_c.read(process).map(drop)
+        at_c.read(process)?;
+        Ok(())
     });
     network.process("left", spe(1), move |process| {
         let item = at_b.read(process)?;
@@ -322,7 +330,8 @@ fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
         let mut network = Network::new();
         network.process("other", spe(0), move |process| {
             let _a = a;
-            at_never.read(process).map(drop)
+            at_never.read(process)?;
+            Ok(())
         });
         let result = network.run_with(machine, |process| at_a.read(process).unwrap());
         let text = result.unwrap_err().to_string();
@@ -337,7 +346,9 @@ fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
 fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
     let (_writer, mut reader) = Channel::new().named("a").one_to_one::<u8>();
     let mut network = Network::new();
-    network.process("reader", spe(0), |process| reader.read(process).map(drop));
+    network.process("reader", spe(0), |process| {
+        Ok(reader.read(process).map(drop)?)
+    });
     let text = report(&deadlock(machine, network));
     assert!(
         text.starts_with(
@@ -369,10 +380,8 @@ fn an_end_is_left_over<M: Machine>(machine: &M) {
 fn a_channel_is_never_created<M: Machine>(machine: &M) {
     let mut network = Network::new();
     network.process("reader", spe(0), |process| {
-        process
-            .reader::<u8, cellworks_csp::One>(7)?
-            .read(process)
-            .map(drop)
+        process.reader::<u8, cellworks_csp::One>(7)?.read(process)?;
+        Ok(())
     });
     let text = report(&deadlock(machine, network));
     assert!(
@@ -389,7 +398,8 @@ fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
     network.process("reader", spe(0), |process| {
         process.create(7, Channel::new().named("numbers").one_to_one::<u8>())?;
         let mut reader: Reader<u8> = process.reader(7)?;
-        reader.read(process).map(drop)
+        reader.read(process)?;
+        Ok(())
     });
     let text = report(&deadlock(machine, network));
     assert!(
@@ -408,7 +418,8 @@ fn a_process_waits_for_something_else<M: Machine>(machine: &M) {
         Ok(a.write(process, 1)?)
     });
     network.process("reader", spe(1), move |process| {
-        at_a.read(process).map(drop)
+        at_a.read(process)?;
+        Ok(())
     });
     let deadlock = deadlock(machine, network);
     let text = report(&deadlock);
@@ -445,7 +456,8 @@ fn destructors_of_cancelled_processes_do_not_wait<M: Machine>(machine: &M) {
     let mut network = Network::new();
     network.process("polite", spe(0), move |process| {
         let _farewell = Farewell(process, farewells, answers);
-        at_never.read(process).map(drop)
+        at_never.read(process)?;
+        Ok(())
     });
     let text = report(&deadlock(machine, network));
     let expected = "the process `polite` waits to read the channel `never` (which no process has written to) at failures.rs";
@@ -482,7 +494,8 @@ fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().one_to_one::<u8>();
     let mut network = Network::new();
     network.process("patient", spe(0), move |process| {
-        at_a.read(process).map(drop)
+        at_a.read(process)?;
+        Ok(())
     });
     let (_never, mut at_never) = Channel::new().one_to_one::<u8>();
     let chosen = network.run_with(machine, move |process| {
@@ -576,7 +589,8 @@ fn a_panic_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
     let mut network = Network::new();
     let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
     network.process("waiting", spe(1), move |process| {
-        at_a.read(process).map(drop)
+        at_a.read(process)?;
+        Ok(())
     });
     network.process("guilty", spe(1), move |process| {
         let _end = &mut a;
@@ -604,7 +618,8 @@ fn a_panic_of_the_main_process_names_it<M: Machine>(machine: &M) {
     let mut network = Network::new();
     let (_writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("waiting", spe(1), move |process| {
-        reader.read(process).map(drop)
+        reader.read(process)?;
+        Ok(())
     });
     let result = network.run_with(machine, |_| panic!("a {}", "test"));
     let error: NetworkError = result.unwrap_err();
@@ -619,6 +634,136 @@ fn a_panic_of_the_main_process_names_it<M: Machine>(machine: &M) {
         error.to_string(),
         "the process `main` panicked on the PPE: a test"
     );
+}
+
+/// What is wrong with an order.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("{0} is not a size of a shoe")]
+struct NoSize(u32);
+
+fn checked(size: u32) -> Result<u32, NoSize> {
+    if (36..47).contains(&size) {
+        Ok(size)
+    } else {
+        Err(NoSize(size))
+    }
+}
+
+fn an_error_names_its_process<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    network.process("innocent", spe(0), |_| Ok(()));
+    network.process("guilty", spe(2), |_| {
+        checked(36)?;
+        checked(360)?;
+        Ok(())
+    });
+    let error = network.run(machine).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the process `guilty` failed on SPE 2: 360 is not a size of a shoe"
+    );
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.downcast_ref(), Some(&NoSize(360)));
+    let NetworkError::Failed { process, at, .. } = error else {
+        panic!("an error of a process is one, not {error:?}");
+    };
+    assert_eq!((process.as_str(), at), ("guilty", spe(2)));
+}
+
+fn an_error_ends_the_others<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (mut sizes, mut to_check) = Channel::new().one_to_one::<u32>();
+    let (mut output, mut results) = Channel::new().one_to_one::<u32>();
+    // What ends and what goes wrong, in one body.
+    network.process("guilty", spe(0), move |process| {
+        loop {
+            let size = checked(to_check.read(process)?)?;
+            output.write(process, size)?;
+        }
+    });
+    let result = network.run_with(machine, |process| {
+        sizes.write(process, 42).unwrap();
+        assert_eq!(results.read(process), Ok(42));
+        sizes.write(process, 12).unwrap();
+        assert_eq!(results.read(process), Err(Ended::Closed));
+        let unsent = sizes.write(process, 43).unwrap_err();
+        assert_eq!((unsent.item, unsent.ended), (43, Ended::Closed));
+    });
+    let error = result.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the process `guilty` failed on SPE 0: 12 is not a size of a shoe"
+    );
+}
+
+fn an_error_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
+    network.process("waiting", spe(1), move |process| {
+        at_a.read(process)?;
+        Ok(())
+    });
+    network.process("guilty", spe(1), move |process| {
+        let _end = &mut a;
+        process.yield_now();
+        // A text is an error, too.
+        Err("it rains".into())
+    });
+    let error = network.run(machine).unwrap_err().to_string();
+    assert_eq!(error, "the process `guilty` failed on SPE 1: it rains");
+}
+
+fn an_error_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
+    network.process("first", spe(1), move |_| {
+        let _end = &mut a;
+        Err(NoSize(0).into())
+    });
+    // It waits for what nobody writes then, and the main process panics.
+    let (_never, mut at_never) = Channel::new().one_to_one::<u32>();
+    network.process("second", spe(2), move |process| {
+        at_never.read(process)?;
+        Ok(())
+    });
+    let result = network.run_with(machine, |process| at_a.read(process).unwrap());
+    let error = result.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the process `first` failed on SPE 1: 0 is not a size of a shoe"
+    );
+}
+
+fn ends_of_channels_are_no_errors<M: Machine>(machine: &M) {
+    let mut network = Network::new();
+    let (written, mut not_read) = Channel::new().one_to_one::<Box<u32>>();
+    let (mut not_written, read) = Channel::new().one_to_one::<u32>();
+    let (mut listed_writer, mut listed) = Channel::new().one_to_one::<u32>();
+    network.process("writer", spe(0), move |process| {
+        let mut written = written;
+        loop {
+            written.write(process, Box::new(1))?;
+        }
+    });
+    network.process("reader", spe(1), move |process| {
+        let mut read = read;
+        loop {
+            read.read(process)?;
+        }
+    });
+    network.process("alternating", spe(2), move |process| {
+        let mut either = Alternation::fair();
+        either.read(&mut listed);
+        loop {
+            either.select(process)?;
+        }
+    });
+    let result = network.run_with(machine, |process| {
+        not_read.poison(process);
+        not_written.poison(process);
+        listed_writer.poison(process);
+    });
+    result.unwrap();
 }
 
 fn a_payload_goes_on<M: Machine>(machine: &M) {

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use cellworks_csp::{
-    Alternation, Any, Channel, Ended, NetworkError, Process, Reader, Transport, Writer,
+    Alternation, Any, Channel, Ended, NetworkError, Process, ProcessError, Reader, Transport,
+    Writer,
 };
 use cellworks_machine::{Cycles, Machine, Spe, Time};
 use cellworks_sim::{Description, Sim};
@@ -92,7 +93,8 @@ fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
         std::panic::resume_unwind(Box::new(number));
     });
     network.process("other", spe(0), move |process| {
-        waits.read(process).map(drop)
+        waits.read(process)?;
+        Ok(())
     });
     let result = network.run_with(machine, |process| {
         writer.write(process, 7).unwrap();
@@ -162,7 +164,7 @@ fn work<S: Spe>(
     worker: &mut Reader<Vec<u32>, Any>,
     done: &mut Writer<Vec<u32>, Any>,
     index: usize,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     let mut held = Vec::new();
     let mut alternation = Alternation::arbitrary(index as u64);
     let read = alternation.read(worker);
@@ -238,7 +240,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
                     if index == 0 {
                         if let Err(unsent) = writer.write(process, item) {
                             hold(unsent.item);
-                            return Err(unsent.ended);
+                            return Err(unsent.into());
                         }
                         continue;
                     }
@@ -248,7 +250,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
                     if let Err(error) = alternation.select(process) {
                         let back = alternation.withdraw(process, &write);
                         back.into_iter().for_each(hold);
-                        return Err(error.ended);
+                        return Err(error.into());
                     }
                 }
                 Ok(())
