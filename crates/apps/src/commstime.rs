@@ -92,7 +92,7 @@ impl Program for CommsTime {
         let (copies, mut consumer) = Channel::new().named("to the consumer").one_to_one();
         let roles = [Role::Prefix, Role::Delta(copies)].into_iter();
         let roles = roles.chain(iter::repeat_with(|| Role::Successor).take(successors));
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let ring = Ring {
             placement: self.placement,
@@ -101,7 +101,7 @@ impl Program for CommsTime {
         };
         ring.add(&mut network, roles.collect(), go_round::<M::Spe>);
         let not_timed = self.rounds / 10;
-        let timed = network.run_with(machine, move |process| {
+        let timed = network.run_with(move |process| {
             let mut begin = Time::default();
             for round in 0..=not_timed + self.rounds {
                 let number = consumer.read(process)?;

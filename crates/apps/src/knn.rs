@@ -152,7 +152,7 @@ impl Program for Knn {
         });
         let roles = roles.collect();
         drop((begun, found));
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let ring = Ring {
             placement: self.placement,
@@ -166,7 +166,7 @@ impl Program for Knn {
                 go_round(process, role, input, output, &plan)
             },
         );
-        let (span, found) = network.run_with(machine, move |process| {
+        let (span, found) = network.run_with(move |process| {
             // All begin, or the network fails.
             for _ in 0..plan.processes {
                 let _ = ready.read(process);

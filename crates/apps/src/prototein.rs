@@ -116,7 +116,7 @@ impl Program for Prototein {
         let (mut bag, tasks) = Channel::new().named("bag").one_to_any();
         let (begun, mut ready) = Channel::new().named("ready").any_to_one();
         let (best, mut results) = Channel::new().named("results").any_to_one();
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let workers = self.placement.processes();
         for worker in 0..workers {
@@ -129,7 +129,7 @@ impl Program for Prototein {
             );
         }
         drop((tasks, begun, best));
-        let (span, found) = network.run_with(machine, |process| {
+        let (span, found) = network.run_with(|process| {
             // All begin, or the network fails.
             for _ in 0..workers {
                 let _ = ready.read(process);

@@ -131,7 +131,7 @@ impl Program for Ratio {
         });
         let roles = roles.collect();
         drop(last);
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let ring = Ring {
             placement: self.placement,
@@ -146,7 +146,7 @@ impl Program for Ratio {
                 go_round(process, role, input, output, steps, pairs)
             },
         );
-        let (span, mut found) = network.run_with(machine, move |process| {
+        let (span, mut found) = network.run_with(move |process| {
             let mut begin = Time::default();
             for step in iter::from_fn(|| clock.read(process).ok()).take(steps as usize) {
                 if step == NOT_TIMED {

@@ -4,7 +4,7 @@
 //!   Network ── process(name, spe, f) ─┐
 //!           └─ group(spe, |group| group.process(name, f) ...) ── processes that share local channels
 //!                                     │
-//!           run(machine) ─────────────┴──► one program for each SPE, one cooperative thread for each process
+//!           run() ────────────────────┴──► one program for each SPE, one cooperative thread for each process
 //!                  │
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
@@ -226,7 +226,7 @@ fn run_on_spe<S: Spe>(
 /// fn sum_of_squares<M: Machine>(machine: &M) -> u64 {
 ///     let (mut numbers, mut to_square) = Channel::new().named("numbers").one_to_one();
 ///     let (mut squares, mut to_add) = Channel::new().named("squares").one_to_one();
-///     let mut network = Network::new();
+///     let mut network = Network::on(machine);
 ///     network.process("source", SpeId::new(0), move |process| {
 ///         (1..=10_u64).try_for_each(|number| Ok(numbers.write(process, number)?))
 ///     });
@@ -236,7 +236,7 @@ fn run_on_spe<S: Spe>(
 ///             squares.write(process, number * number)?;
 ///         }
 ///     });
-///     let sum = network.run_with(machine, move |process| {
+///     let sum = network.run_with(move |process| {
 ///         let mut sum = 0;
 ///         // Closed when the source has ended, and the square process with it.
 ///         while let Ok(square) = to_add.read(process) {
@@ -251,23 +251,16 @@ fn run_on_spe<S: Spe>(
 /// ```
 #[must_use = "a network does something when it is run"]
 pub struct Network<'env, M: Machine> {
+    machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
 }
 
-impl<M: Machine> Default for Network<'_, M> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<'env, M: Machine> Network<'env, M> {
-    /// A network without processes.
-    ///
-    /// On which machine it runs is known from [`run`](Self::run). Where a process uses its [`place`](Process::place) the
-    /// compiler has to know before: `Network::<M>::new()`.
-    pub fn new() -> Self {
+    /// A network without processes, to be run on a machine.
+    pub fn on(machine: &'env M) -> Self {
         Self {
+            machine,
             groups: Vec::new(),
             transport: Transport::default(),
         }
@@ -282,6 +275,11 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken down. With any other
     /// [error](ProcessError) the network fails.
+    ///
+    /// # Panics
+    ///
+    /// If the machine does not have that SPE.
+    #[track_caller]
     pub fn process(
         &mut self,
         name: impl Into<String>,
@@ -294,24 +292,32 @@ impl<'env, M: Machine> Network<'env, M> {
 
     /// Adds processes on an SPE that share what is not `Send`, such as [local channels](crate::Channel::local): `group` is
     /// called there, and adds them.
+    ///
+    /// # Panics
+    ///
+    /// If the machine does not have that SPE.
+    #[track_caller]
     pub fn group(&mut self, at: SpeId, group: impl FnOnce(&mut Group<'env, M::Spe>) + Send + 'env) {
+        let topology = self.machine.topology();
+        let spes = topology.spes().len();
+        assert!(
+            at.index() < spes,
+            "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
+            topology.name()
+        );
         self.groups.push((at, Box::new(group)));
     }
 
-    /// Runs the network on a machine, and returns when all processes have ended.
+    /// Runs the network, and returns when all processes have ended.
     ///
     /// # Errors
     ///
     /// [`NetworkError`] if processes wait for each other for ever, one ended with an [error of its own](ProcessError),
     /// panicked, or misused a named channel, or the local store of an SPE has no room for the stacks of its processes or for
     /// an item. When one of them fails, its ends are dropped, so that the others end as their channels do.
-    ///
-    /// # Panics
-    ///
-    /// If a process was placed on an SPE that the machine does not have.
     #[track_caller]
-    pub fn run(self, machine: &M) -> Result<(), NetworkError> {
-        self.run_with(machine, |_| ())
+    pub fn run(self) -> Result<(), NetworkError> {
+        self.run_with(|_| ())
     }
 
     /// As [`run`](Self::run), with `main` as one more process, on the PPE. Returns what that returned.
@@ -319,17 +325,12 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    ///
-    /// # Panics
-    ///
-    /// As [`run`](Self::run).
     #[track_caller]
     pub fn run_with<R>(
         self,
-        machine: &M,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<R, NetworkError> {
-        self.run_counted(machine, main).map(|(result, _)| result)
+        self.run_counted(main).map(|(result, _)| result)
     }
 
     /// As [`run_with`](Self::run_with), and says what its channels had to move.
@@ -337,25 +338,12 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    ///
-    /// # Panics
-    ///
-    /// As [`run`](Self::run).
     #[track_caller]
     pub fn run_counted<R>(
         self,
-        machine: &M,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<(R, Traffic), NetworkError> {
-        let topology = machine.topology();
-        let spes = topology.spes().len();
-        for (at, _) in &self.groups {
-            assert!(
-                at.index() < spes,
-                "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
-                topology.name()
-            );
-        }
+        let machine = self.machine;
         let shared = NetworkState::default();
         let state = &shared;
         // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.

@@ -20,7 +20,7 @@ use crate::named::NamedError;
 /// # let host = cellworks_host::Host::new().unwrap();
 /// let (mut texts, mut to_parse) = Channel::new().one_to_one::<&str>();
 /// let (mut numbers, mut parsed) = Channel::new().one_to_one::<u32>();
-/// let mut network = Network::new();
+/// let mut network = Network::on(&host);
 /// network.process("parser", SpeId::new(0), move |process| {
 ///     loop {
 ///         let text = to_parse.read(process)?;
@@ -31,7 +31,7 @@ use crate::named::NamedError;
 ///         numbers.write(process, 1_000 / number)?;
 ///     }
 /// });
-/// let result = network.run_with(&host, |process| {
+/// let result = network.run_with(|process| {
 ///     texts.write(process, "8").unwrap();
 ///     assert_eq!(parsed.read(process), Ok(125));
 ///     texts.write(process, "eight").unwrap();

@@ -22,7 +22,7 @@ on_every_machine![
 
 fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M) {
     const PROCESSES: u32 = 40;
-    let mut network = network();
+    let mut network = network(machine);
     let (mut writers, mut readers) = (Vec::new(), Vec::new());
     let (results, mut result) = Channel::new().any_to_one();
     for index in 0..PROCESSES {
@@ -43,7 +43,7 @@ fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M)
         }
         Ok(())
     });
-    let squares = network.run_with(machine, |process| {
+    let squares = network.run_with(|process| {
         let mut squares = Vec::new();
         while let Ok(square) = result.read(process) {
             squares.push(square);
@@ -58,7 +58,7 @@ fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M)
 fn a_main_process_that_polls_keeps_nobody_waiting<M: Machine>(machine: &M) {
     let (mut writer, mut ping) = Channel::new().any_to_any::<u32>();
     let (mut last, mut done) = Channel::new().one_to_one::<u32>();
-    let mut network = network();
+    let mut network = network(machine);
     network.process("left", spe(0), move |process| {
         (0..50).try_for_each(|number| Ok(writer.write(process, number)?))
     });
@@ -69,7 +69,7 @@ fn a_main_process_that_polls_keeps_nobody_waiting<M: Machine>(machine: &M) {
         }
         Ok(last.write(process, sum)?)
     });
-    let sum = network.run_with(machine, |process| {
+    let sum = network.run_with(|process| {
         let mut alternation = Alternation::priority();
         let guard = alternation.read(&mut done);
         loop {
@@ -85,7 +85,7 @@ fn a_main_process_that_polls_keeps_nobody_waiting<M: Machine>(machine: &M) {
 fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
     let (mut never, mut waits) = Channel::new().one_to_one::<u32>();
-    let mut network = network();
+    let mut network = network(machine);
     network.process("reader", spe(0), move |process| {
         let number = reader.read(process)?;
         let _never = &mut never;
@@ -96,7 +96,7 @@ fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
         waits.read(process)?;
         Ok(())
     });
-    let result = network.run_with(machine, |process| {
+    let result = network.run_with(|process| {
         writer.write(process, 7).unwrap();
         assert_eq!(writer.write(process, 8).unwrap_err().ended, Ended::Closed);
     });
@@ -109,11 +109,11 @@ fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
 fn a_machine_runs_one_network_after_the_other<M: Machine>(machine: &M) {
     for round in 0..5_u32 {
         let (mut writer, mut reader) = Channel::new().buffered(3).one_to_one();
-        let mut network = network();
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             (0..round).try_for_each(|number| Ok(writer.write(process, number)?))
         });
-        let count = network.run_with(machine, |process| {
+        let count = network.run_with(|process| {
             let mut count = 0;
             while reader.read(process).is_ok() {
                 count += 1;
@@ -129,7 +129,7 @@ fn crowd<M: Machine>(machine: &M, items: u32) {
     const WORKERS: usize = 8;
     let (tasks, worker) = Channel::new().buffered(2).any_to_any::<Vec<u32>>();
     let (done, mut results) = Channel::new().any_to_one::<Vec<u32>>();
-    let mut network = network();
+    let mut network = network(machine);
     for index in 0..2 {
         let mut tasks = tasks.clone();
         network.process(format!("source {index}"), spe(index), move |process| {
@@ -148,7 +148,7 @@ fn crowd<M: Machine>(machine: &M, items: u32) {
         });
     }
     drop((worker, done));
-    let all = network.run_with(machine, |process| {
+    let all = network.run_with(|process| {
         let mut all = Vec::new();
         while let Ok(items) = results.read(process) {
             all.extend(items);
@@ -224,7 +224,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
     let begin = |item| ledger.lock().unwrap().written.push(item);
     let hold = |item| ledger.lock().unwrap().held.push(item);
     let (writer, reader) = Channel::new().buffered(capacity).any_to_any::<u64>();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     for index in 0..2 {
         let mut writer = writer.clone();
         network.process(
@@ -277,7 +277,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
         });
     }
     drop((writer, reader));
-    network.run(machine).unwrap();
+    network.run().unwrap();
     let mut ledger = ledger.lock().unwrap();
     ledger.written.sort_unstable();
     ledger.held.sort_unstable();

@@ -29,7 +29,7 @@ fn a_full_local_store_flushes_the_oldest_items<M: Machine>(machine: &M) {
     const BYTES: usize = 48 * KB;
     let (mut writer, mut reader) = Channel::new().buffered(BLOCKS).one_to_one();
     let (mut full, mut begin) = Channel::new().one_to_one::<()>();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         for index in 0..BLOCKS {
             writer.write(process, block(index, BYTES))?;
@@ -43,7 +43,7 @@ fn a_full_local_store_flushes_the_oldest_items<M: Machine>(machine: &M) {
         }
         Ok(())
     });
-    let ((), traffic) = network.run_counted(machine, |_| ()).unwrap();
+    let ((), traffic) = network.run_counted(|_| ()).unwrap();
     // A local store has room for five of them at most.
     let flushed = traffic.items_flushed as usize;
     assert!((5..BLOCKS).contains(&flushed), "{traffic:?}");
@@ -56,14 +56,14 @@ fn items_of_a_poisoned_buffer_come_back_from_wherever_they_wait<M: Machine>(mach
     const BYTES: usize = 60 * KB;
     let (mut writer, mut reader) = Channel::new().buffered(BLOCKS).one_to_one();
     let (mut full, mut begin) = Channel::new().one_to_one::<()>();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("writer", spe(2), move |process| {
         for index in 0..BLOCKS {
             writer.write(process, block(index, BYTES))?;
         }
         Ok(full.write(process, ())?)
     });
-    let unread = network.run_with(machine, |process| {
+    let unread = network.run_with(|process| {
         begin.read(process).unwrap();
         reader.poison(process)
     });
@@ -81,7 +81,7 @@ fn no_room(result: Result<(), NetworkError>) -> String {
 
 fn an_item_that_does_not_fit_for_its_writer_is_an_error<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().named("blocks").one_to_one();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("source", spe(1), move |process| {
         Ok(writer.write(process, block(0, 300 * KB))?)
     });
@@ -89,7 +89,7 @@ fn an_item_that_does_not_fit_for_its_writer_is_an_error<M: Machine>(machine: &M)
         reader.read(process)?;
         Ok(())
     });
-    let text = no_room(network.run(machine));
+    let text = no_room(network.run());
     assert!(
         text.starts_with(
             "the process `source` has no room for an item of 307200 bytes of the channel `blocks` on SPE 1: 262144 of \
@@ -102,14 +102,14 @@ fn an_item_that_does_not_fit_for_its_writer_is_an_error<M: Machine>(machine: &M)
 
 fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().named("blocks").one_to_one();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("sink", spe(2), move |process| {
         let local_store = process.place().local_store();
         let _data = local_store.reserve(200 * KB, 16, "a table").unwrap();
         reader.read(process)?;
         Ok(())
     });
-    let result = network.run_with(machine, |process| {
+    let result = network.run_with(|process| {
         let _ = writer.write(process, block(0, 100 * KB));
     });
     let text = no_room(result);
@@ -126,7 +126,7 @@ fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: Machine>(machine: &M)
 /// Three writers of large items on one SPE, and readers that take their time: no item is lost, whatever is flushed.
 fn a_writer_waits_for_room_that_its_readers_hold<M: Machine>(machine: &M) {
     const BLOCKS: usize = 12;
-    let mut network = network::<M>();
+    let mut network = network(machine);
     let (results, mut result) = Channel::new().any_to_one();
     for index in 0..3 {
         let (mut writer, mut reader) = Channel::new().buffered(index).one_to_one();
@@ -147,7 +147,7 @@ fn a_writer_waits_for_room_that_its_readers_hold<M: Machine>(machine: &M) {
         });
     }
     drop(results);
-    let read = network.run_with(machine, |process| {
+    let read = network.run_with(|process| {
         let mut read = 0;
         while let Ok(blocks) = result.read(process) {
             read += blocks;
@@ -172,7 +172,7 @@ fn transfers_of_items_do_not_race() {
 
 fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().one_to_one();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("writer", spe(3), move |process| {
         (0..20).try_for_each(|index| Ok(writer.write(process, block(index, KB))?))
     });
@@ -182,7 +182,7 @@ fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
             Ok(())
         })
     });
-    let ((), traffic) = network.run_counted(machine, |_| ()).unwrap();
+    let ((), traffic) = network.run_counted(|_| ()).unwrap();
     let moved = Traffic {
         communications: 20,
         ..traffic
@@ -195,7 +195,7 @@ fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
 fn the_main_process_reads_and_writes_large_items<M: Machine>(machine: &M) {
     let (mut forth, mut there) = Channel::new().one_to_one();
     let (mut answers, mut back) = Channel::new().one_to_one();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("echo", spe(1), move |process| {
         loop {
             let block: Vec<u8> = there.read(process)?;
@@ -203,7 +203,7 @@ fn the_main_process_reads_and_writes_large_items<M: Machine>(machine: &M) {
         }
     });
     let ((), traffic) = network
-        .run_counted(machine, |process| {
+        .run_counted(|process| {
             for (index, bytes) in [0, 1, 17, 16 * KB + 1, 120 * KB].into_iter().enumerate() {
                 forth.write(process, block(index, bytes)).unwrap();
                 assert_eq!(back.read(process), Ok(block(index, bytes)));
@@ -252,7 +252,8 @@ fn processes_of_one_spe_communicate_for_much_less() {
 fn news_takes_as_long_as_what_carries_it() {
     for transport in [Transport::Direct, Transport::Coordinator] {
         let (mut writer, mut reader) = Channel::new().one_to_one::<u64>();
-        let mut network = Network::<Sim>::new();
+        let machine = qs22();
+        let mut network = Network::on(&machine);
         network.transport(transport);
         network.process("writer", spe(0), move |process| {
             process.place().compute(Cycles(1_000_000_000));
@@ -265,7 +266,7 @@ fn news_takes_as_long_as_what_carries_it() {
             let now = process.now().as_femtoseconds() / 1_000_000;
             Ok(took.write(process, now as u64 - sent)?)
         });
-        let took_ns = network.run_with(&qs22(), |process| result.read(process));
+        let took_ns = network.run_with(|process| result.read(process));
         // A signal from SPE to SPE takes 79 ns, and a DMA transfer more.
         assert!(took_ns.unwrap().unwrap() > 2 * 79, "{transport:?}");
     }
