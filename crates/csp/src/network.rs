@@ -397,7 +397,9 @@ impl<'env, M: Machine> Network<'env, M> {
         });
         let traffic = shared.exchange.get().map(Exchange::traffic);
         let result = NetworkError::of(result, &shared, Location::caller())?;
-        let result = result.expect("what keeps the main process from running is an error");
+        let Some(result) = result else {
+            unreachable!("what keeps the main process from running is an error");
+        };
         Ok((result, traffic.unwrap_or_default()))
     }
 }
