@@ -1,7 +1,9 @@
 //! What transports carry where SPEs are confined to their local stores: items, news, and what it takes on a simulated machine.
 
-use cellworks_csp::{Channel, Network, NetworkError, Traffic, Transport};
-use cellworks_machine::{Cycles, Machine, Spe};
+use cellworks_csp::{
+    Alternation, Any, Channel, Network, NetworkError, Place, Process, Reader, Traffic, Transport,
+};
+use cellworks_machine::{Cycles, Machine, Span, Spe};
 use cellworks_sim::{Description, HazardWatch, Sim};
 
 use crate::ring::ring;
@@ -245,6 +247,45 @@ fn processes_of_one_spe_communicate_for_much_less() {
     // Of nine channels, one leads to the PPE; of the others all lead to another SPE, or two.
     assert!(2 * within.bytes_moved < across.bytes_moved);
     assert!(2 * within.requests < across.requests);
+}
+
+/// Looks at a channel that nobody writes to, so often.
+fn look<P: Place>(process: &Process<'_, P>, reader: &mut Reader<u64, Any>, times: usize) -> Span {
+    let begin = process.now();
+    for _ in 0..times {
+        // One that is made anew looks, however little has changed.
+        let mut alternation = Alternation::priority();
+        alternation.read(reader);
+        assert!(alternation.select_or_skip(process).unwrap().is_none());
+    }
+    process.now().since(begin)
+}
+
+/// How long an SPE takes to look at a channel that the PPE looks at so often meanwhile.
+fn time_of_looks(looks_of_the_ppe: usize) -> f64 {
+    let (writer, reader) = Channel::new().any_to_any::<u64>();
+    let (mut took, mut result) = Channel::new().one_to_one();
+    let machine = qs22();
+    let mut network = Network::on(&machine);
+    let mut here = reader.clone();
+    network.process("looks", spe(0), move |process| {
+        Ok(took.write(process, look(process, &mut here, 100))?)
+    });
+    let mut there = reader;
+    let span = network.run_with(move |process| {
+        look(process, &mut there, looks_of_the_ppe);
+        let span = result.read(process);
+        drop(writer);
+        span
+    });
+    span.unwrap().unwrap().as_nanoseconds_f64()
+}
+
+/// Who only looks at a channel leaves the copies of its line alone that others have.
+#[test]
+fn looks_of_the_ppe_cost_the_spes_nothing() {
+    let (alone, together) = (time_of_looks(0), time_of_looks(100));
+    assert!(together < 1.01 * alone, "{together} ns instead of {alone}");
 }
 
 /// Nobody hears of anything before a signal could have brought it.
