@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cellworks_machine::Machine;
 use cellworks_report::reproduction::{
@@ -42,7 +42,8 @@ use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 pub struct Reproducing {
     papers: Vec<Paper>,
     figures: bool,
-    machines: Vec<MachineInfo>,
+    machine: MachineInfo,
+    other_machines: Vec<MachineInfo>,
     plan: Plan,
     outcomes: Outcomes,
 }
@@ -90,8 +91,8 @@ impl Reproducing {
         figures: bool,
         descriptions: Descriptions<'_>,
     ) -> Result<Self, UnknownMachine> {
-        assert!(!papers.is_empty(), "without papers there is nothing to do");
-        let machines = machines(&papers, descriptions)?;
+        let mut machines = machines(&papers, descriptions)?.into_iter();
+        let machine = machines.next();
         let mut simulations = Vec::new();
         for paper in &papers {
             for number in &paper.numbers {
@@ -104,7 +105,8 @@ impl Reproducing {
         Ok(Self {
             papers,
             figures,
-            machines,
+            machine: machine.expect("there are papers, and each is about a machine"),
+            other_machines: machines.collect(),
             plan: Plan(different(simulations).into()),
             outcomes: Outcomes::new(),
         })
@@ -117,7 +119,7 @@ impl Reproducing {
 
     /// The machine of the first paper.
     pub fn machine(&self) -> &MachineInfo {
-        &self.machines[0]
+        &self.machine
     }
 
     /// How many simulations it takes.
@@ -135,7 +137,7 @@ impl Reproducing {
         let plan = self.plan();
         let this = Mutex::new(self);
         plan.simulate(descriptions, &|simulated| {
-            let mut this = this.lock().expect("no thread panics while it has the lock");
+            let mut this = this.lock().unwrap_or_else(PoisonError::into_inner);
             this.take_down(simulated);
             ControlFlow::Continue(())
         });
@@ -172,11 +174,9 @@ impl Reproducing {
             .collect();
         let is_complete = reasons.is_empty() && self.done() == self.planned();
         let figures = figures(&self.papers, self.figures, outcomes);
-        let mut machines = self.machines.into_iter();
-        let machine = machines.next().expect("each paper is about a machine");
         Reproduction {
-            envelope: Envelope::new("reproduce", machine, environment, reasons, is_complete),
-            other_machines: machines.collect(),
+            envelope: Envelope::new("reproduce", self.machine, environment, reasons, is_complete),
+            other_machines: self.other_machines,
             papers: self.papers.iter().map(info).collect(),
             summary: ReproductionSummary::of(&results),
             results,
