@@ -26,17 +26,19 @@ use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 /// ```
 /// use cellworks_reproduce::{Paper, Reproducing, built_in};
 ///
-/// # let environment = cellworks_report::Environment {
-/// #     cellworks_version: String::new(), os: None, kernel: None, architecture: String::new(),
-/// #     finished_unix_s: 0, warnings: Vec::new(), host: None,
-/// # };
+/// # fn example(environment: cellworks_report::Environment) -> Result<(), cellworks_reproduce::UnknownMachine> {
 /// let mut paper = Paper::built_in("cellmt").unwrap();
 /// paper.numbers.truncate(3);
 /// let mut reproducing = Reproducing::of(vec![paper], false, &built_in)?;
 /// reproducing.simulate(&built_in);
 /// let found = reproducing.report(environment);
 /// assert_eq!(found.results.len(), 3);
-/// # Ok::<(), cellworks_reproduce::UnknownMachine>(())
+/// # Ok(())
+/// # }
+/// # example(cellworks_report::Environment {
+/// #     cellworks_version: String::new(), build: String::new(), operating_system: String::new(), kernel: None,
+/// #     architecture: String::new(), finished_unix_s: 0, warnings: Vec::new(), host: None,
+/// # }).unwrap();
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reproducing {
