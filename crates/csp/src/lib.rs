@@ -17,6 +17,7 @@
 //!   [`Process::spread_poison`] passes poison on.
 //! - [`processes`] are the standard ones, of which networks are put together.
 //! - [`Network`] places processes on SPEs and runs them; a deadlock is an error that names who waits for whom.
+//! - [`ProcessError`] is what a process ends with before its work is done: how a channel ended, or an error of its own.
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 
