@@ -8,7 +8,9 @@
 
 use std::iter;
 
-use cellworks_csp::{Channel, Ended, Item, Network, Place, Process, Transport, Writer};
+use cellworks_csp::{
+    Channel, Ended, Item, Network, Place, Process, ProcessError, Transport, Writer,
+};
 use cellworks_machine::{Machine, Time, Topology};
 
 use crate::error::agree;
@@ -90,7 +92,7 @@ impl Program for CommsTime {
         let (copies, mut consumer) = Channel::new().named("to the consumer").one_to_one();
         let roles = [Role::Prefix, Role::Delta(copies)].into_iter();
         let roles = roles.chain(iter::repeat_with(|| Role::Successor).take(successors));
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let ring = Ring {
             placement: self.placement,
@@ -99,7 +101,7 @@ impl Program for CommsTime {
         };
         ring.add(&mut network, roles.collect(), go_round::<M::Spe>);
         let not_timed = self.rounds / 10;
-        let timed = network.run_with(machine, move |process| {
+        let timed = network.run_with(move |process| {
             let mut begin = Time::default();
             for round in 0..=not_timed + self.rounds {
                 let number = consumer.read(process)?;
@@ -164,7 +166,7 @@ fn go_round<P: Place>(
     role: Role,
     mut input: Input<u64>,
     mut output: Output<u64>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     match role {
         Role::Prefix => {
             output.write(process, FIRST)?;
@@ -185,7 +187,7 @@ fn each<P: Place, T: Item>(
     mut input: Input<T>,
     mut output: Output<T>,
     f: impl Fn(T) -> T,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     loop {
         let item = input.read(process)?;
         output.write(process, f(item))?;

@@ -124,13 +124,34 @@ pub enum ProgramError {
     },
     /// A network of processes failed.
     #[error(transparent)]
-    Network(#[from] NetworkError),
+    Network(NetworkError),
     /// The run failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A measurement failed that a program consists of.
     #[error("{0}")]
     Measurement(String),
+}
+
+/// That a process has refused a parameter is that.
+impl From<NetworkError> for ProgramError {
+    fn from(error: NetworkError) -> Self {
+        match error {
+            NetworkError::Failed {
+                process,
+                at,
+                source,
+            } => match source.downcast() {
+                Ok(parameter) => Self::Parameter(*parameter),
+                Err(source) => Self::Network(NetworkError::Failed {
+                    process,
+                    at,
+                    source,
+                }),
+            },
+            other => Self::Network(other),
+        }
+    }
 }
 
 /// Compares a result with what it has to be, which is as long.

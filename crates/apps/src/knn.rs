@@ -12,10 +12,9 @@
 
 use std::fmt;
 use std::iter;
-use std::sync::{Mutex, PoisonError};
 
-use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Writer};
-use cellworks_machine::{Cycles, LocalBuffer, Machine, Spe, StageError, Topology};
+use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Reader, Writer};
+use cellworks_machine::{Cycles, LocalBuffer, Machine, Spe, Topology};
 
 use crate::error::agree;
 use crate::placement::axis;
@@ -144,8 +143,6 @@ impl Program for Knn {
         let (mut source, to_first) = Channel::new().named("source").one_to_one();
         let (begun, mut ready) = Channel::new().named("ready").any_to_one();
         let (found, mut results) = Channel::new().named("results").any_to_one();
-        let no_room: Mutex<Option<StageError>> = Mutex::default();
-        let no_room = &no_room;
         let mut to_first = Some(to_first);
         let roles = (0..plan.processes).map(|position| Role {
             position,
@@ -155,7 +152,7 @@ impl Program for Knn {
         });
         let roles = roles.collect();
         drop((begun, found));
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let ring = Ring {
             placement: self.placement,
@@ -166,18 +163,10 @@ impl Program for Knn {
             &mut network,
             roles,
             move |process: &Process<'_, M::Spe>, role, input, output| {
-                match go_round(process, role, input, output, &plan) {
-                    Err(Stopped::Ended(ended)) => Err(ended),
-                    Err(Stopped::NoRoom(error)) => {
-                        // Its ends are dropped, which takes the network down.
-                        *no_room.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                        Ok(())
-                    }
-                    Ok(()) => Ok(()),
-                }
+                go_round(process, role, input, output, &plan)
             },
         );
-        let (span, found) = network.run_with(machine, move |process| {
+        let (span, found) = network.run_with(move |process| {
             // All begin, or the network fails.
             for _ in 0..plan.processes {
                 let _ = ready.read(process);
@@ -191,17 +180,6 @@ impl Program for Knn {
             let found: Vec<Found> = found.take(plan.blocks).collect();
             (process.now().since(begin), found)
         })?;
-        if let Some(error) = no_room
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-        {
-            return Err(ParameterError::Refused {
-                parameter: "block_points",
-                why: format!("{error}; use smaller blocks or fewer threads"),
-            }
-            .into());
-        }
         verify(found, &points, self)?;
         let pairs = self.points as f64 * self.points as f64;
         Ok(vec![
@@ -374,25 +352,13 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
-/// Why a process stops before it has done all.
-enum Stopped {
-    Ended(Ended),
-    NoRoom(StageError),
-}
-
-impl<E: Into<Ended>> From<E> for Stopped {
-    fn from(ended: E) -> Self {
-        Self::Ended(ended.into())
-    }
-}
-
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
     mut input: Input<Block>,
     mut output: Output<Block>,
     plan: &Plan,
-) -> Result<(), Stopped> {
+) -> Result<(), ProcessError> {
     let Role {
         position,
         mut source,
@@ -400,7 +366,7 @@ fn go_round<S: Spe>(
         mut found,
     } = role;
     // Before blocks come, which would leave room in pieces.
-    let _room = room_for_home(process.place(), plan).map_err(Stopped::NoRoom)?;
+    let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
     // If another process could not start, the channel is closed when all others have dropped their ends.
     drop(begun);
@@ -442,7 +408,7 @@ fn go_round<S: Spe>(
 }
 
 /// Takes room in the local store for a block with its neighbours, where programs are confined to it.
-fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, StageError> {
+fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
     let of_neighbours = plan.neighbours * size_of::<Neighbour>();
     let of_point = plan.dimensions * size_of::<f32>() + of_neighbours;
     let bytes = HEADER_BYTES + plan.block_points * of_point;
@@ -450,7 +416,10 @@ fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, St
     let room = spe
         .is_confined_to_local_store()
         .then(|| spe.local_store().reserve(bytes, 16, what));
-    room.transpose()
+    room.transpose().map_err(|error| ParameterError::Refused {
+        parameter: "block_points",
+        why: format!("{error}; use smaller blocks or fewer threads"),
+    })
 }
 
 /// A block with its neighbours so far.

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::iter;
 use std::ops::AddAssign;
 
-use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Reader, Writer};
+use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Reader, Writer};
 use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
 
 use crate::error::agree;
@@ -116,7 +116,7 @@ impl Program for Prototein {
         let (mut bag, tasks) = Channel::new().named("bag").one_to_any();
         let (begun, mut ready) = Channel::new().named("ready").any_to_one();
         let (best, mut results) = Channel::new().named("results").any_to_one();
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let workers = self.placement.processes();
         for worker in 0..workers {
@@ -129,7 +129,7 @@ impl Program for Prototein {
             );
         }
         drop((tasks, begun, best));
-        let (span, found) = network.run_with(machine, |process| {
+        let (span, found) = network.run_with(|process| {
             // All begin, or the network fails.
             for _ in 0..workers {
                 let _ = ready.read(process);
@@ -172,7 +172,7 @@ fn work<S: Spe>(
     mut begun: Writer<(), Any>,
     mut tasks: Reader<Task, Any>,
     mut best: Writer<Found, Any>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     begun.write(process, ())?;
     // If another process could not start, the channel is closed when all others have dropped their ends.
     drop(begun);

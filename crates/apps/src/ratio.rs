@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::iter;
 
-use cellworks_csp::{Any, Channel, Ended, Item, Network, Process, Writer};
+use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Writer};
 use cellworks_machine::{Cycles, Machine, Span, Spe, Topology};
 
 use crate::error::agree;
@@ -128,7 +128,7 @@ impl Program for Ratio {
         });
         let roles = roles.collect();
         drop(last);
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.transport(self.placement.transport);
         let ring = Ring {
             placement: self.placement,
@@ -143,7 +143,7 @@ impl Program for Ratio {
                 go_round(process, role, input, output, steps, pairs)
             },
         );
-        let mut found = network.run_with(machine, move |process| {
+        let mut found = network.run_with(move |process| {
             let found = iter::from_fn(|| results.read(process).ok());
             found.take(processes).collect::<Vec<Last>>()
         })?;
@@ -196,7 +196,7 @@ fn go_round<S: Spe>(
     mut output: Output<Data>,
     steps: u64,
     pairs: u64,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     let position = role.position as f32;
     let mut data: Data = [position, position, 0.0, 0.0];
     let (mut begin, mut timed) = (process.now(), Span::default());

@@ -13,7 +13,8 @@
 //! communication inside the SPE (section 2.2.8).
 
 use cellworks_csp::{
-    Channel, Ended, Item, Local, Network, One, Place, Process, Reader, Shared, Unsent, Writer,
+    Channel, Ended, Item, Local, Network, One, Place, Process, ProcessError, Reader, Shared,
+    Unsent, Writer,
 };
 use cellworks_machine::{Machine, SpeId};
 
@@ -105,7 +106,7 @@ impl Ring {
         self,
         network: &mut Network<'env, M>,
         roles: Vec<R>,
-        body: impl Fn(&Process<'_, M::Spe>, R, Input<T>, Output<T>) -> Result<(), Ended>
+        body: impl Fn(&Process<'_, M::Spe>, R, Input<T>, Output<T>) -> Result<(), ProcessError>
         + Clone
         + Send
         + 'env,

@@ -7,7 +7,7 @@ use cellworks::sim::Description;
 fn sum_of_squares<M: Machine>(machine: &M) -> Result<u64, NetworkError> {
     let (mut tasks, worker) = Channel::new().one_to_any::<u64>();
     let (results, mut squares) = Channel::new().any_to_one::<u64>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     for spe in [0, 1].map(SpeId::new) {
         let (mut tasks, mut results) = (worker.clone(), results.clone());
         network.process(format!("worker on {spe}"), spe, move |process| {
@@ -22,9 +22,7 @@ fn sum_of_squares<M: Machine>(machine: &M) -> Result<u64, NetworkError> {
     network.process("source", SpeId::new(0), move |process| {
         (1..=100).try_for_each(|number| Ok(tasks.write(process, number)?))
     });
-    network.run_with(machine, |process| {
-        std::iter::from_fn(|| squares.read(process).ok()).sum()
-    })
+    network.run_with(|process| std::iter::from_fn(|| squares.read(process).ok()).sum())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -26,7 +26,7 @@ fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, NetworkE
 
     // Two on each of three SPEs, where they take turns.
     let [a, b, c] = [0, 1, 2].map(SpeId::new);
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("prefix 1", a, |process| {
         prefix(process, 1, to_prefix_1, from_prefix_1)
     });
@@ -43,7 +43,7 @@ fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, NetworkE
     network.process("add", c, |process| {
         add(process, as_they_are, without_first, sum)
     });
-    network.run_with(machine, |process| {
+    network.run_with(|process| {
         let numbers = Vec::from_iter((0..count).map_while(|_| results.read(process).ok()));
         // It spreads, and all processes end.
         results.poison(process);

@@ -48,7 +48,8 @@ pub use cellworks_threads as threads;
 /// What most programs need.
 pub mod prelude {
     pub use cellworks_csp::{
-        Alternation, Channel, Ended, Item, Network, NetworkError, Place, Process, Reader, Writer,
+        Alternation, Channel, Ended, Item, Network, NetworkError, Place, Process, ProcessError,
+        Reader, Writer,
     };
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;

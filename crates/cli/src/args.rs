@@ -7,7 +7,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::output::Page;
 use crate::run::RunArgs;
+use crate::session::Shown;
 use cellworks_machine::{CellId, ModuleId, Span};
 use cellworks_reproduce::Paper;
 use cellworks_stats::{Count, Function, Iterations, MatrixRequest, Polling, Primitive, Request};
@@ -265,7 +267,7 @@ pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// No progress
+    /// No progress and no warnings
     #[arg(long)]
     pub quiet: bool,
 }
@@ -279,7 +281,8 @@ Examples:
   cellworks reproduce --format csv > numbers.csv
       Every published number, for a spreadsheet.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 some simulations failed.";
+Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 some simulations failed,
+130 interrupted.";
 
 /// Lists the simulated machines that are built in, or shows one of them.
 ///
@@ -548,6 +551,15 @@ impl CommonArgs {
     /// Whether the machine is a simulated one.
     pub fn is_simulated(&self) -> bool {
         self.machine != HOST
+    }
+
+    /// How what is found is shown, with this page.
+    pub fn shown(&self, page: Option<Page>) -> Shown {
+        Shown {
+            format: self.output.format,
+            page,
+            quiet: self.quiet,
+        }
     }
 
     /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.

@@ -1,13 +1,15 @@
 //! `cellworks reproduce`: published numbers beside simulated ones.
 
+use std::ops::ControlFlow;
+
+use cellworks_report::reproduction::Reproduction;
 use cellworks_report::{json, reproduction};
-use cellworks_reproduce::{Asked, Paper, built_in, reproduce};
+use cellworks_reproduce::{Paper, Reproducing, built_in};
 
 use crate::Failure;
 use crate::args::ReproduceArgs;
-use crate::output::{Page, Views, show};
-use crate::progress::Progress;
-use crate::surroundings::environment_of_a_simulation;
+use crate::output::{Page, Views};
+use crate::session::{Circumstances, End, Session, Shown, Steps};
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let page = arguments.output.html.as_deref().map(Page::at).transpose()?;
@@ -15,30 +17,55 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
         None => Paper::all(),
         Some(name) => vec![Paper::built_in(name).expect("clap lets only names of papers pass")],
     };
-    let asked = Asked {
-        papers: &papers,
-        // Curves take many times as long as the numbers, and only a page shows them.
-        figures: page.is_some(),
+    // Curves take many times as long as the numbers, and only a page shows them.
+    let reproducing = Reproducing::of(papers, page.is_some(), &built_in)
+        .map_err(|error| Failure::Run(error.to_string()))?;
+    let plan = reproducing.plan();
+    let (machine, planned) = (reproducing.machine().clone(), reproducing.planned());
+    let shown = Shown {
+        format: arguments.output.format,
+        page,
+        quiet: arguments.quiet,
     };
-    let progress = Progress::new(1, arguments.quiet);
-    progress.about("simulations".to_owned());
-    let found = reproduce(
-        asked,
-        &built_in,
-        environment_of_a_simulation(),
-        &|done, all| progress.at(done, all),
-    );
-    progress.clear();
-    let found = found.map_err(|error| Failure::Run(error.to_string()))?;
-    let views = Views {
+    let session = Session::begin(machine, None, reproducing, shown);
+    session.progress().about("simulations".to_owned());
+    plan.simulate(&built_in, &|simulated| {
+        session.update(|reproducing| {
+            reproducing.take_down(simulated);
+            session.progress().at(reproducing.done(), planned);
+        });
+        match session.is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    session.conclude(session.has_to_end().unwrap_or(End::Done))
+}
+
+impl Steps for Reproducing {
+    type Report = Reproduction;
+
+    const NAME: &'static str = "simulations";
+    const VIEWS: Views<Reproduction> = Views {
         table: reproduction::table,
         csv: reproduction::csv,
         json: json::render,
         html: reproduction::html,
     };
-    show(&found, &views, arguments.output.format, page.as_ref())?;
-    if found.envelope.trust.trustworthy {
-        return Ok(());
+
+    fn planned(&self) -> usize {
+        Self::planned(self)
     }
-    Err(Failure::Untrusted(found.envelope.trust.reasons))
+
+    fn done(&self) -> usize {
+        Self::done(self)
+    }
+
+    fn report(self, circumstances: Circumstances, _: &End) -> Reproduction {
+        Self::report(self, circumstances.environment)
+    }
+
+    fn doubts(report: &Reproduction) -> &[String] {
+        &report.envelope.trust.reasons
+    }
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_report::{Counters, Environment, MachineInfo};
 
-use crate::args::{CommonArgs, Format};
+use crate::args::Format;
 use crate::output::{Page, Views, both, show, warn};
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
@@ -76,6 +76,14 @@ pub(crate) struct Circumstances {
     pub counters: Option<Counters>,
 }
 
+/// How a run and what it has found are shown.
+pub(crate) struct Shown {
+    pub format: Format,
+    pub page: Option<Page>,
+    /// Neither progress nor warnings.
+    pub quiet: bool,
+}
+
 /// A run.
 pub(crate) struct Session<S> {
     /// `None` once the run was concluded.
@@ -103,14 +111,18 @@ impl<S: Steps> Session<S> {
         machine: MachineInfo,
         surroundings: Option<Surroundings>,
         steps: S,
-        common: &CommonArgs,
-        page: Option<Page>,
+        shown: Shown,
     ) -> Arc<Self> {
-        if let (Some(computer), false) = (&surroundings, common.quiet) {
+        let Shown {
+            format,
+            page,
+            quiet,
+        } = shown;
+        if let (Some(computer), false) = (&surroundings, quiet) {
             computer.warnings().iter().for_each(|warning| warn(warning));
         }
         let session = Arc::new(Self {
-            progress: Progress::new(steps.planned(), common.quiet),
+            progress: Progress::new(steps.planned(), quiet),
             found: Mutex::new(Some(Found {
                 steps,
                 warnings: Vec::new(),
@@ -119,9 +131,9 @@ impl<S: Steps> Session<S> {
             interrupted: OnceLock::new(),
             machine,
             surroundings,
-            format: common.output.format,
+            format,
             page,
-            quiet: common.quiet,
+            quiet,
         });
         let on_ctrl_c = Arc::clone(&session);
         // Without a handler Ctrl-C still ends the process, only less tidily.

@@ -198,6 +198,34 @@ fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
     is_clean(&shown);
 }
 
+/// Thousands of simulations, most of them for the curves of a page: those that were finished are in the report, and what
+/// could not be compared is named.
+#[test]
+fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("p.html");
+    let mut command = common::cellworks();
+    command
+        .args(["reproduce", "--format", "json", "--html"])
+        .arg(&html);
+    command.env("TERM", "xterm");
+    // Any number but 0 that the bar may show first.
+    let (report, shown) = interrupted(command, &["1/", "2/", "3/", "4/", "5/", "6/", "7/"]);
+    assert_eq!(report["trust"]["trustworthy"], true);
+    let missing = list(&report, "results")
+        .iter()
+        .filter(|result| result["not_simulated"] == "the run ended before");
+    assert!(missing.count() > 0, "{report}");
+    let page = std::fs::read_to_string(&html).unwrap();
+    assert!(page.contains("Not complete"), "{page}");
+    let last = shown.lines().last().unwrap();
+    assert!(
+        last.contains("interrupted: ") && last.contains(" simulations were finished"),
+        "{shown:?}"
+    );
+    is_clean(&shown);
+}
+
 /// A matrix of 2016 pairs has those that were measured before somebody pressed Ctrl-C.
 #[test]
 fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {

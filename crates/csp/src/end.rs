@@ -15,7 +15,8 @@ pub enum Ended {
 
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
-/// It becomes an [`Ended`] with `?`, which drops the item.
+/// It becomes an [`Ended`] or a [`ProcessError`](crate::ProcessError) with `?`, which drops the item. It is no
+/// [`Error`](std::error::Error), which would have to outlive what the item borrows; [`Ended`] is one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// What was to be written.
@@ -43,5 +44,3 @@ impl<T> fmt::Display for Unsent<T> {
         write!(f, "an item was not written: {}", self.ended)
     }
 }
-
-impl<T> std::error::Error for Unsent<T> {}

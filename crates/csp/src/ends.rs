@@ -6,6 +6,7 @@ use crate::end::{Ended, Unsent};
 use crate::item::Item;
 use crate::place::Place;
 use crate::process::Process;
+use crate::process_error::ProcessError;
 
 /// Ends of channels, one or several, that are poisoned together.
 ///
@@ -167,13 +168,13 @@ impl<P: Place> Process<'_, P> {
     /// What the buffers of the channels hold when they are poisoned is dropped.
     ///
     /// ```
-    /// use cellworks_csp::{Ended, Place, Process, Reader, Writer};
+    /// use cellworks_csp::{Place, Process, ProcessError, Reader, Writer};
     ///
     /// fn halves(
     ///     process: &Process<impl Place>,
     ///     numbers: Reader<u64>,
     ///     results: Writer<u64>,
-    /// ) -> Result<(), Ended> {
+    /// ) -> Result<(), ProcessError> {
     ///     process.spread_poison((numbers, results), |(numbers, results)| {
     ///         loop {
     ///             let number = numbers.read(process)?;
@@ -189,10 +190,11 @@ impl<P: Place> Process<'_, P> {
     pub fn spread_poison<E: Ends, R>(
         &self,
         mut ends: E,
-        body: impl FnOnce(&mut E) -> Result<R, Ended>,
-    ) -> Result<R, Ended> {
+        body: impl FnOnce(&mut E) -> Result<R, ProcessError>,
+    ) -> Result<R, ProcessError> {
         let result = body(&mut ends);
-        if matches!(result, Err(Ended::Poisoned)) {
+        let ended = result.as_ref().err().and_then(ProcessError::ended);
+        if ended == Some(Ended::Poisoned) {
             ends.poison_all(self);
         }
         result

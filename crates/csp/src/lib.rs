@@ -17,6 +17,7 @@
 //!   [`Process::spread_poison`] passes poison on.
 //! - [`processes`] are the standard ones, of which networks are put together.
 //! - [`Network`] places processes on SPEs and runs them; a deadlock is an error that names who waits for whom.
+//! - [`ProcessError`] is what a process ends with before its work is done: how a channel ended, or an error of its own.
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 
@@ -38,6 +39,7 @@ mod party;
 mod pending;
 mod place;
 mod process;
+mod process_error;
 pub mod processes;
 mod queue;
 mod ring;
@@ -57,4 +59,5 @@ pub use named::{Mistake, NamedError};
 pub use network::{Group, Network, NetworkError};
 pub use place::{Place, PpePlace};
 pub use process::Process;
+pub use process_error::ProcessError;
 pub use transport::{NoRoomForItem, Traffic, Transport};

@@ -148,7 +148,7 @@ impl<P: Place> Process<'_, P> {
     /// const GREETINGS: u64 = 7;
     ///
     /// fn greetings<M: Machine>(machine: &M) -> Vec<String> {
-    ///     let mut network = Network::new();
+    ///     let mut network = Network::on(machine);
     ///     for spe in [0, 1].map(SpeId::new) {
     ///         network.process(format!("greeter {spe}"), spe, move |process| {
     ///             // Waits until it is created.
@@ -156,7 +156,7 @@ impl<P: Place> Process<'_, P> {
     ///             Ok(greetings.write(process, format!("hello from {spe}"))?)
     ///         });
     ///     }
-    ///     let received = network.run_with(machine, |process| {
+    ///     let received = network.run_with(|process| {
     ///         process.create(GREETINGS, Channel::new().any_to_one::<String>())?;
     ///         let mut greetings: Reader<String> = process.reader(GREETINGS)?;
     ///         let mut all = vec![greetings.read(process)?, greetings.read(process)?];

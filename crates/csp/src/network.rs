@@ -4,12 +4,13 @@
 //!   Network ── process(name, spe, f) ─┐
 //!           └─ group(spe, |group| group.process(name, f) ...) ── processes that share local channels
 //!                                     │
-//!           run(machine) ─────────────┴──► one program for each SPE, one cooperative thread for each process
+//!           run() ────────────────────┴──► one program for each SPE, one cooperative thread for each process
 //!                  │
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 
 use std::cell::Cell;
+use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
@@ -19,12 +20,12 @@ use cellworks_machine::{
 };
 
 use crate::deadlock::Deadlock;
-use crate::end::Ended;
 use crate::held;
 use crate::named::NamedError;
 use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
+use crate::process_error::ProcessError;
 use crate::shared::{Failure, NetworkState};
 use crate::transport::{
     Carrier, EndOfProgram, Exchange, NoRoomForItem, PpeCarrier, SpeCarrier, Traffic, Transport,
@@ -44,17 +45,18 @@ struct NewProcess<'env, S: Spe> {
     body: ProcessBody<'env, S>,
 }
 
-type ProcessBody<'env, S> = Box<dyn FnOnce(&Process<'_, S>) -> Result<(), Ended> + 'env>;
+type ProcessBody<'env, S> = Box<dyn FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env>;
 type GroupBody<'env, S> = Box<dyn FnOnce(&mut Group<'env, S>) + Send + 'env>;
 
 impl<'env, S: Spe> Group<'env, S> {
     /// Adds a process. It starts when all of the group have been added.
     ///
-    /// That it ends because a channel has [ended](Ended) is no error: so networks are taken down.
+    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken down. With any other
+    /// [error](ProcessError) the network fails.
     pub fn process(
         &mut self,
         name: impl Into<String>,
-        body: impl FnOnce(&Process<'_, S>) -> Result<(), Ended> + 'env,
+        body: impl FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env,
     ) {
         self.add(name.into(), None, Box::new(body));
     }
@@ -65,7 +67,7 @@ impl<'env, S: Spe> Group<'env, S> {
         &mut self,
         name: impl Into<String>,
         stack_bytes: usize,
-        body: impl FnOnce(&Process<'_, S>) -> Result<(), Ended> + 'env,
+        body: impl FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env,
     ) {
         self.add(name.into(), Some(stack_bytes), Box::new(body));
     }
@@ -190,8 +192,16 @@ fn run_on_spe<S: Spe>(
         run_process(spe, name, body, shared, carrier)
     }));
     match ended {
-        // That it ended because a channel did is how networks are taken down.
-        Ok(Ok(()) | Err(Ended::Closed | Ended::Poisoned)) => {}
+        Ok(result) => {
+            // That it ended because a channel did is how networks are taken down.
+            if let Some(source) = result.err().and_then(ProcessError::into_own) {
+                shared.fail(Failure::Failed {
+                    process: name.to_owned(),
+                    at: spe.id(),
+                    source,
+                });
+            }
+        }
         Err(payload) if spe.is_cancelled() => resume_unwind(payload),
         Err(payload) => {
             shared.fail(match payload.downcast::<NoRoomForItem>() {
@@ -216,7 +226,7 @@ fn run_on_spe<S: Spe>(
 /// fn sum_of_squares<M: Machine>(machine: &M) -> u64 {
 ///     let (mut numbers, mut to_square) = Channel::new().named("numbers").one_to_one();
 ///     let (mut squares, mut to_add) = Channel::new().named("squares").one_to_one();
-///     let mut network = Network::new();
+///     let mut network = Network::on(machine);
 ///     network.process("source", SpeId::new(0), move |process| {
 ///         (1..=10_u64).try_for_each(|number| Ok(numbers.write(process, number)?))
 ///     });
@@ -226,7 +236,7 @@ fn run_on_spe<S: Spe>(
 ///             squares.write(process, number * number)?;
 ///         }
 ///     });
-///     let sum = network.run_with(machine, move |process| {
+///     let sum = network.run_with(move |process| {
 ///         let mut sum = 0;
 ///         // Closed when the source has ended, and the square process with it.
 ///         while let Ok(square) = to_add.read(process) {
@@ -236,27 +246,21 @@ fn run_on_spe<S: Spe>(
 ///     });
 ///     sum.unwrap()
 /// }
-/// # assert_eq!(sum_of_squares(&cellworks_host::Host::new().unwrap()), 385);
+/// # let host = cellworks_host::Host::builder().spes(2).build().unwrap();
+/// # assert_eq!(sum_of_squares(&host), 385);
 /// ```
 #[must_use = "a network does something when it is run"]
 pub struct Network<'env, M: Machine> {
+    machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
 }
 
-impl<M: Machine> Default for Network<'_, M> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<'env, M: Machine> Network<'env, M> {
-    /// A network without processes.
-    ///
-    /// On which machine it runs is known from [`run`](Self::run). Where a process uses its [`place`](Process::place) the
-    /// compiler has to know before: `Network::<M>::new()`.
-    pub fn new() -> Self {
+    /// A network without processes, to be run on a machine.
+    pub fn on(machine: &'env M) -> Self {
         Self {
+            machine,
             groups: Vec::new(),
             transport: Transport::default(),
         }
@@ -269,12 +273,18 @@ impl<'env, M: Machine> Network<'env, M> {
 
     /// Adds a process on an SPE. Several processes of one SPE take turns: they switch where they wait.
     ///
-    /// That it ends because a channel has [ended](Ended) is no error: so networks are taken down.
+    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken down. With any other
+    /// [error](ProcessError) the network fails.
+    ///
+    /// # Panics
+    ///
+    /// If the machine does not have that SPE.
+    #[track_caller]
     pub fn process(
         &mut self,
         name: impl Into<String>,
         at: SpeId,
-        body: impl FnOnce(&Process<'_, M::Spe>) -> Result<(), Ended> + Send + 'env,
+        body: impl FnOnce(&Process<'_, M::Spe>) -> Result<(), ProcessError> + Send + 'env,
     ) {
         let name = name.into();
         self.group(at, move |group| group.process(name, body));
@@ -282,24 +292,32 @@ impl<'env, M: Machine> Network<'env, M> {
 
     /// Adds processes on an SPE that share what is not `Send`, such as [local channels](crate::Channel::local): `group` is
     /// called there, and adds them.
-    pub fn group(&mut self, at: SpeId, group: impl FnOnce(&mut Group<'env, M::Spe>) + Send + 'env) {
-        self.groups.push((at, Box::new(group)));
-    }
-
-    /// Runs the network on a machine, and returns when all processes have ended.
-    ///
-    /// # Errors
-    ///
-    /// [`NetworkError`] if processes wait for each other for ever, one panicked or misused a named channel, or the local
-    /// store of an SPE has no room for the stacks of its processes or for an item. When one of them fails, its ends are
-    /// dropped, so that the others end as their channels do.
     ///
     /// # Panics
     ///
-    /// If a process was placed on an SPE that the machine does not have.
+    /// If the machine does not have that SPE.
     #[track_caller]
-    pub fn run(self, machine: &M) -> Result<(), NetworkError> {
-        self.run_with(machine, |_| ())
+    pub fn group(&mut self, at: SpeId, group: impl FnOnce(&mut Group<'env, M::Spe>) + Send + 'env) {
+        let topology = self.machine.topology();
+        let spes = topology.spes().len();
+        assert!(
+            at.index() < spes,
+            "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
+            topology.name()
+        );
+        self.groups.push((at, Box::new(group)));
+    }
+
+    /// Runs the network, and returns when all processes have ended.
+    ///
+    /// # Errors
+    ///
+    /// [`NetworkError`] if processes wait for each other for ever, one ended with an [error of its own](ProcessError),
+    /// panicked, or misused a named channel, or the local store of an SPE has no room for the stacks of its processes or for
+    /// an item. When one of them fails, its ends are dropped, so that the others end as their channels do.
+    #[track_caller]
+    pub fn run(self) -> Result<(), NetworkError> {
+        self.run_with(|_| ())
     }
 
     /// As [`run`](Self::run), with `main` as one more process, on the PPE. Returns what that returned.
@@ -307,17 +325,12 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    ///
-    /// # Panics
-    ///
-    /// As [`run`](Self::run).
     #[track_caller]
     pub fn run_with<R>(
         self,
-        machine: &M,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<R, NetworkError> {
-        self.run_counted(machine, main).map(|(result, _)| result)
+        self.run_counted(main).map(|(result, _)| result)
     }
 
     /// As [`run_with`](Self::run_with), and says what its channels had to move.
@@ -325,25 +338,12 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    ///
-    /// # Panics
-    ///
-    /// As [`run`](Self::run).
     #[track_caller]
     pub fn run_counted<R>(
         self,
-        machine: &M,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<(R, Traffic), NetworkError> {
-        let topology = machine.topology();
-        let spes = topology.spes().len();
-        for (at, _) in &self.groups {
-            assert!(
-                at.index() < spes,
-                "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
-                topology.name()
-            );
-        }
+        let machine = self.machine;
         let shared = NetworkState::default();
         let state = &shared;
         // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
@@ -397,7 +397,9 @@ impl<'env, M: Machine> Network<'env, M> {
         });
         let traffic = shared.exchange.get().map(Exchange::traffic);
         let result = NetworkError::of(result, &shared, Location::caller())?;
-        let result = result.expect("what keeps the main process from running is an error");
+        let Some(result) = result else {
+            unreachable!("what keeps the main process from running is an error");
+        };
         Ok((result, traffic.unwrap_or_default()))
     }
 }
@@ -436,6 +438,16 @@ pub enum NetworkError {
     /// The machine has no main memory for its channels, where SPEs are confined to their local stores.
     #[error(transparent)]
     NoMemory(AllocateError),
+    /// A process on an SPE ended with an error of its own: the first that did. See [`ProcessError`].
+    #[error("the process `{process}` failed on {at}: {source}")]
+    Failed {
+        /// The process.
+        process: String,
+        /// Where it ran.
+        at: SpeId,
+        /// The error.
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// A process panicked: the first that did on an SPE, else the main one, which is likely to panic because of others.
     #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
     Panic {
@@ -485,6 +497,18 @@ impl NetworkError {
                 process,
                 at: Processor::Spe(at),
                 payload,
+            }),
+            (
+                _,
+                Some(Failure::Failed {
+                    process,
+                    at,
+                    source,
+                }),
+            ) => Err(Self::Failed {
+                process,
+                at,
+                source,
             }),
             (_, Some(Failure::Named(error))) => Err(Self::Named(error)),
             (_, Some(Failure::NoRoomForItem(error))) => Err(Self::NoRoomForItem(error)),

@@ -96,13 +96,13 @@ impl<'a, P: Place> Process<'a, P> {
     /// Cell no switch. For loops that compute for long and do not communicate (section 2.2.7).
     ///
     /// ```
-    /// use cellworks_csp::{Ended, Input, Output, Place, Process};
+    /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};
     ///
     /// fn logistic_map(
     ///     process: &Process<impl Place>,
     ///     mut starts: impl Input<f64>,
     ///     mut results: impl Output<f64>,
-    /// ) -> Result<(), Ended> {
+    /// ) -> Result<(), ProcessError> {
     ///     loop {
     ///         let mut x = starts.read(process)?;
     ///         for _ in 0..1_000 {

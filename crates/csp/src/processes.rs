@@ -22,7 +22,7 @@
 //!     let (to_successor, at_successor) = Channel::new().one_to_one();
 //!     let (to_prefix, at_prefix) = Channel::new().one_to_one();
 //!     let (to_main, mut at_main) = Channel::new().one_to_one();
-//!     let mut network = Network::new();
+//!     let mut network = Network::on(machine);
 //!     network.process("prefix", SpeId::new(0), move |process| {
 //!         processes::prefix(process, 0, at_prefix, to_delta)
 //!     });
@@ -32,7 +32,7 @@
 //!     network.process("successor", SpeId::new(0), move |process| {
 //!         processes::successor(process, at_successor, to_prefix)
 //!     });
-//!     let numbers = network.run_with(machine, |process| {
+//!     let numbers = network.run_with(|process| {
 //!         let numbers = (0..count).map(|_| at_main.read(process)).collect::<Result<_, Ended>>();
 //!         at_main.poison(process);
 //!         numbers
@@ -52,6 +52,7 @@ use crate::ends::{Input, Output};
 use crate::item::Item;
 use crate::place::Place;
 use crate::process::Process;
+use crate::process_error::ProcessError;
 
 /// Passes items on (the paper's `delta1`).
 ///
@@ -59,13 +60,13 @@ use crate::process::Process;
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut writer, input) = Channel::new().one_to_one();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// network.process("identity", SpeId::new(0), move |process| {
 ///     processes::identity(process, input, output)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     writer.write(process, "an item").unwrap();
 ///     assert_eq!(reader.read(process), Ok("an item"));
 /// })
@@ -79,7 +80,7 @@ pub fn identity<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     map(process, input, output, |item| item)
 }
 
@@ -89,13 +90,13 @@ pub fn identity<T: Item>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut writer, input) = Channel::new().one_to_one();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// network.process("square", SpeId::new(0), move |process| {
 ///     processes::map(process, input, output, |number: u64| number * number)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     writer.write(process, 12).unwrap();
 ///     assert_eq!(reader.read(process), Ok(144));
 /// })
@@ -110,7 +111,7 @@ pub fn map<T: Item, U: Item>(
     input: impl Input<T>,
     output: impl Output<U>,
     mut function: impl FnMut(T) -> U,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, output), |(input, output)| {
         loop {
             let item = input.read(process)?;
@@ -125,13 +126,13 @@ pub fn map<T: Item, U: Item>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut writer, input) = Channel::new().one_to_one();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// network.process("prefix", SpeId::new(0), move |process| {
 ///     processes::prefix(process, 0, input, output)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     assert_eq!(reader.read(process), Ok(0));
 ///     writer.write(process, 1).unwrap();
 ///     assert_eq!(reader.read(process), Ok(1));
@@ -147,7 +148,7 @@ pub fn prefix<T: Item>(
     first: T,
     input: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, output), |(input, output)| {
         output.write(process, first)?;
         loop {
@@ -163,13 +164,13 @@ pub fn prefix<T: Item>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut writer, input) = Channel::new().one_to_one();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// network.process("tail", SpeId::new(0), move |process| {
 ///     processes::tail(process, input, output)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     writer.write(process, 0).unwrap();
 ///     writer.write(process, 1).unwrap();
 ///     assert_eq!(reader.read(process), Ok(1));
@@ -184,7 +185,7 @@ pub fn tail<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, output), |(input, output)| {
         drop(input.read(process)?);
         loop {
@@ -200,13 +201,13 @@ pub fn tail<T: Item>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut writer, input) = Channel::new().one_to_one();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// network.process("successor", SpeId::new(0), move |process| {
 ///     processes::successor(process, input, output)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     writer.write(process, 41_u32).unwrap();
 ///     assert_eq!(reader.read(process), Ok(42));
 /// })
@@ -220,7 +221,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     map(process, input, output, |number| number + T::from(1))
 }
 
@@ -230,14 +231,14 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut writer, input) = Channel::new().one_to_one();
 /// let (first, mut one) = Channel::new().one_to_one();
 /// let (second, mut other) = Channel::new().one_to_one();
 /// network.process("delta", SpeId::new(0), move |process| {
 ///     processes::delta(process, input, first, second)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     writer.write(process, 'a').unwrap();
 ///     assert_eq!((one.read(process), other.read(process)), (Ok('a'), Ok('a')));
 /// })
@@ -252,7 +253,7 @@ pub fn delta<T: Item + Clone>(
     input: impl Input<T>,
     first: impl Output<T>,
     second: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, first, second), |(input, first, second)| {
         loop {
             let item = input.read(process)?;
@@ -268,14 +269,14 @@ pub fn delta<T: Item + Clone>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut writer, input) = Channel::new().one_to_one();
 /// let (first, mut one) = Channel::new().one_to_one();
 /// let (second, mut other) = Channel::new().one_to_one();
 /// network.process("delta", SpeId::new(0), move |process| {
 ///     processes::parallel_delta(process, input, first, second)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     writer.write(process, 'a').unwrap();
 ///     // With `delta` this would wait for ever: the other one has to be read first.
 ///     assert_eq!((other.read(process), one.read(process)), (Ok('a'), Ok('a')));
@@ -291,7 +292,7 @@ pub fn parallel_delta<T: Item + Clone>(
     input: impl Input<T>,
     first: impl Output<T>,
     second: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, first, second), |(input, first, second)| {
         let mut either = Alternation::fair();
         let (first, second) = (first.list(&mut either), second.list(&mut either));
@@ -311,14 +312,14 @@ pub fn parallel_delta<T: Item + Clone>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut counts, left) = Channel::new().one_to_one::<u32>();
 /// let (mut words, right) = Channel::new().one_to_one::<&str>();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// network.process("repeat", SpeId::new(0), move |process| {
 ///     processes::combine(process, left, right, output, |count, word| word.repeat(count as usize))
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     words.write(process, "ab").unwrap();
 ///     counts.write(process, 3).unwrap();
 ///     assert_eq!(reader.read(process), Ok("ababab".to_owned()));
@@ -335,7 +336,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
     right: impl Input<B>,
     output: impl Output<T>,
     mut function: impl FnMut(A, B) -> T,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((left, right, output), |(left, right, output)| {
         // As in Listing 2.
         let mut either = Alternation::priority();
@@ -359,14 +360,14 @@ pub fn combine<A: Item, B: Item, T: Item>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut some, left) = Channel::new().one_to_one();
 /// let (mut others, right) = Channel::new().one_to_one();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// network.process("add", SpeId::new(0), move |process| {
 ///     processes::add(process, left, right, output)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     others.write(process, 40_u64).unwrap();
 ///     some.write(process, 2).unwrap();
 ///     assert_eq!(reader.read(process), Ok(42));
@@ -382,7 +383,7 @@ pub fn add<T: Item + Add<Output = T>>(
     left: impl Input<T>,
     right: impl Input<T>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     combine(process, left, right, output, T::add)
 }
 
@@ -394,14 +395,14 @@ pub fn add<T: Item + Add<Output = T>>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut writer, input) = Channel::new().one_to_one();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// let (side, mut observer) = Channel::new().buffered(4).one_to_one();
 /// network.process("tee", SpeId::new(0), move |process| {
 ///     processes::tee(process, input, output, side)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     writer.write(process, 1).unwrap();
 ///     assert_eq!((reader.read(process), observer.read(process)), (Ok(1), Ok(1)));
 ///     drop(observer);
@@ -419,7 +420,7 @@ pub fn tee<T: Item + Clone>(
     input: impl Input<T>,
     output: impl Output<T>,
     side: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((input, output, side), |(input, output, side)| {
         let mut is_observed = true;
         loop {
@@ -441,14 +442,14 @@ pub fn tee<T: Item + Clone>(
 /// # use cellworks_csp::{Channel, Ended, Network, processes};
 /// # use cellworks_machine::SpeId;
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (mut some, left) = Channel::new().buffered(2).one_to_one();
 /// let (mut others, right) = Channel::new().buffered(2).one_to_one();
 /// let (output, mut reader) = Channel::new().one_to_one();
 /// network.process("mux", SpeId::new(0), move |process| {
 ///     processes::mux(process, vec![left, right], output)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     some.write(process, 1).unwrap();
 ///     drop(some);
 ///     assert_eq!(reader.read(process), Ok(1));
@@ -467,7 +468,7 @@ pub fn mux<T: Item, I: Input<T>>(
     process: &Process<'_, impl Place>,
     inputs: Vec<I>,
     output: impl Output<T>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     process.spread_poison((inputs, output), |(inputs, output)| {
         let mut any = Alternation::fair();
         let guards: Vec<_> = inputs
@@ -485,10 +486,10 @@ pub fn mux<T: Item, I: Input<T>>(
                     any.when(&guards[error.guard.index()], false);
                     open -= 1;
                 }
-                Err(error) => return Err(error.ended),
+                Err(error) => return Err(error.into()),
             }
         }
-        Err(Ended::Closed)
+        Err(Ended::Closed.into())
     })
 }
 
@@ -502,13 +503,13 @@ pub fn mux<T: Item, I: Input<T>>(
 /// # use cellworks_csp::{Channel, Network, processes};
 /// # use cellworks_machine::{Span, SpeId, Time};
 /// # let host = cellworks_host::Host::new().unwrap();
-/// # let mut network = Network::new();
+/// # let mut network = Network::on(&host);
 /// let (output, mut ticks) = Channel::new().one_to_one::<Time>();
 /// let period = Span::from_nanoseconds(1_000);
 /// network.process("timer", SpeId::new(0), move |process| {
 ///     processes::timer(process, period, output)
 /// });
-/// network.run_with(&host, move |process| {
+/// network.run_with(move |process| {
 ///     let first = ticks.read(process).unwrap();
 ///     let second = ticks.read(process).unwrap();
 ///     assert!(second > first);
@@ -527,7 +528,7 @@ pub fn timer(
     process: &Process<'_, impl Place>,
     period: Span,
     output: impl Output<Time>,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     assert!(
         period > Span::default(),
         "a timer needs a period, and was given none"

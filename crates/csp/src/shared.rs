@@ -1,5 +1,6 @@
 //! What the processes of a network share.
 
+use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -35,6 +36,12 @@ pub(crate) enum Failure {
     NoRoomForItem(NoRoomForItem),
     /// There is no main memory for what channels need there.
     NoMemory(AllocateError),
+    /// A process ended with an error of its own.
+    Failed {
+        process: String,
+        at: SpeId,
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// A process on an SPE panicked.
     Panic {
         process: String,

@@ -9,7 +9,7 @@ use std::env;
 
 use cellworks_report::Environment;
 use cellworks_report::reproduction::{Published, Reproduced, ShapeRange};
-use cellworks_reproduce::{Asked, Paper, built_in, reproduce};
+use cellworks_reproduce::{Paper, Reproducing, built_in};
 
 fn main() -> Result<(), String> {
     let mut names: Vec<String> = env::args().skip(1).collect();
@@ -20,11 +20,10 @@ fn main() -> Result<(), String> {
         let known = Paper::names().join(", ");
         let paper = Paper::built_in(&name)
             .ok_or_else(|| format!("there is no paper `{name}`; there are {known}"))?;
-        let asked = Asked {
-            papers: &[paper],
-            figures: false,
-        };
-        let found = reproduce(asked, &built_in, here(), &|_, _| {}).map_err(|e| e.to_string())?;
+        let reproducing = Reproducing::of(vec![paper], false, &built_in);
+        let mut reproducing = reproducing.map_err(|error| error.to_string())?;
+        reproducing.simulate(&built_in);
+        let found = reproducing.report(here());
         println!("### {}\n", found.papers[0].title);
         for (title, is_in) in TABLES {
             let rows: Vec<&Reproduced> = found.results.iter().filter(|row| is_in(row)).collect();

@@ -29,6 +29,6 @@ pub use experiment::{
 pub use figure::{Figure, Horizontal, Line, Panel};
 pub use paper::{Number, Paper, PaperError, Reading, Shape, Unit};
 pub use quantities::{fitted, with_quantity};
-pub use reproduce::{Asked, UnknownMachine, reproduce};
-pub use run::{Descriptions, built_in};
+pub use reproduce::{Plan, Reproducing, UnknownMachine};
+pub use run::{Descriptions, Simulated, built_in};
 pub use sensitivity::{Change, Moved, sensitivity};

@@ -1,7 +1,8 @@
 //! From papers to a report.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cellworks_machine::Machine;
 use cellworks_report::reproduction::{
@@ -13,15 +14,55 @@ use cellworks_sim::Sim;
 
 use crate::experiment::{Experiment, Lookup, Simulation};
 use crate::paper::{Number, Paper, Reading};
-use crate::run::{Descriptions, Outcomes, run};
+use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 
-/// What is to be reproduced.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// The papers.
-    pub papers: &'a [Paper],
-    /// Whether the curves of their figures are simulated, too.
-    pub figures: bool,
+/// The numbers of papers, of which some have been simulated.
+///
+/// ```text
+///   Reproducing::of(papers) ──► plan: simulate ──► each that is done: take_down ──► report, at any time
+/// ```
+///
+/// ```
+/// use cellworks_reproduce::{Paper, Reproducing, built_in};
+///
+/// # fn example(environment: cellworks_report::Environment) -> Result<(), cellworks_reproduce::UnknownMachine> {
+/// let mut paper = Paper::built_in("cellmt").unwrap();
+/// paper.numbers.truncate(3);
+/// let mut reproducing = Reproducing::of(vec![paper], false, &built_in)?;
+/// reproducing.simulate(&built_in);
+/// let found = reproducing.report(environment);
+/// assert_eq!(found.results.len(), 3);
+/// # Ok(())
+/// # }
+/// # example(cellworks_report::Environment {
+/// #     cellworks_version: String::new(), build: String::new(), operating_system: String::new(), kernel: None,
+/// #     architecture: String::new(), finished_unix_s: 0, warnings: Vec::new(), host: None,
+/// # }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reproducing {
+    papers: Vec<Paper>,
+    figures: bool,
+    machine: MachineInfo,
+    other_machines: Vec<MachineInfo>,
+    plan: Plan,
+    outcomes: Outcomes,
+}
+
+/// The simulations that a reproduction takes.
+#[derive(Clone, Debug)]
+pub struct Plan(Arc<[Simulation]>);
+
+impl Plan {
+    /// Simulates them, on all cores of this computer. `found` is told what each has found, from any thread, and says whether to
+    /// go on: if not, those that run are the last.
+    pub fn simulate(
+        &self,
+        descriptions: Descriptions<'_>,
+        found: &(dyn Fn(Simulated) -> ControlFlow<()> + Sync),
+    ) {
+        run_each(&self.0, descriptions, found);
+    }
 }
 
 /// A paper names a machine that nobody has described.
@@ -36,62 +77,122 @@ pub struct UnknownMachine {
     pub machine: String,
 }
 
-/// Simulates every number of the papers that has an experiment, on all cores of this computer.
-/// `progress` is told how many of how many simulations are done, from any thread.
-///
-/// # Errors
-///
-/// [`UnknownMachine`] if there is no description of a machine that a paper names. A simulation that fails is
-/// no error: the report says so.
-///
-/// # Panics
-///
-/// If there are no papers.
-pub fn reproduce(
-    asked: Asked<'_>,
-    descriptions: Descriptions<'_>,
-    environment: Environment,
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Reproduction, UnknownMachine> {
-    let machines = machines(asked.papers, descriptions)?;
-    let mut simulations = Vec::new();
-    for paper in asked.papers {
-        for number in &paper.numbers {
-            if let Some(experiment) = &number.experiment {
-                experiment.simulations(&paper.machine_of(number).into(), &mut simulations);
+impl Reproducing {
+    /// Every number of the papers that has an experiment is to be simulated; with `figures` the curves of their figures, too.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownMachine`] if there is no description of a machine that a paper names.
+    ///
+    /// # Panics
+    ///
+    /// If there are no papers.
+    pub fn of(
+        papers: Vec<Paper>,
+        figures: bool,
+        descriptions: Descriptions<'_>,
+    ) -> Result<Self, UnknownMachine> {
+        let mut machines = machines(&papers, descriptions)?.into_iter();
+        let machine = machines.next();
+        let mut simulations = Vec::new();
+        for paper in &papers {
+            for number in &paper.numbers {
+                simulations.extend(simulations_of(paper, number));
+            }
+            for (machine, experiment) in points(paper, figures) {
+                experiment.simulations(&machine, &mut simulations);
             }
         }
-        for (machine, experiment) in points(paper, asked.figures) {
-            experiment.simulations(&machine, &mut simulations);
+        Ok(Self {
+            papers,
+            figures,
+            machine: machine.expect("there are papers, and each is about a machine"),
+            other_machines: machines.collect(),
+            plan: Plan(different(simulations).into()),
+            outcomes: Outcomes::new(),
+        })
+    }
+
+    /// The simulations that it takes.
+    pub fn plan(&self) -> Plan {
+        self.plan.clone()
+    }
+
+    /// The machine of the first paper.
+    pub fn machine(&self) -> &MachineInfo {
+        &self.machine
+    }
+
+    /// How many simulations it takes.
+    pub fn planned(&self) -> usize {
+        self.plan.0.len()
+    }
+
+    /// How many of them were taken down.
+    pub fn done(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// Simulates all, on all cores of this computer.
+    pub fn simulate(&mut self, descriptions: Descriptions<'_>) {
+        let plan = self.plan();
+        let this = Mutex::new(self);
+        plan.simulate(descriptions, &|simulated| {
+            let mut this = this.lock().unwrap_or_else(PoisonError::into_inner);
+            this.take_down(simulated);
+            ControlFlow::Continue(())
+        });
+    }
+
+    /// Takes down what a simulation has found.
+    pub fn take_down(&mut self, simulated: Simulated) {
+        let Simulated {
+            simulation,
+            outcome,
+        } = simulated;
+        self.outcomes.insert(simulation, outcome);
+    }
+
+    /// Compares what was found with what was published. Numbers of which simulations are missing are not simulated then, and
+    /// the report is not complete. A simulation that has failed is no error: the report says so.
+    pub fn report(self, environment: Environment) -> Reproduction {
+        let outcomes = &self.outcomes;
+        let outcome = |simulation: &Simulation| outcome(outcomes, simulation);
+        let numbers = self
+            .papers
+            .iter()
+            .flat_map(|paper| paper.numbers.iter().map(move |number| (paper, number)));
+        let results: Vec<Reproduced> = numbers
+            .map(|(paper, number)| {
+                let mut simulations = simulations_of(paper, number).into_iter();
+                let is_missing = simulations.any(|one| !outcomes.contains_key(&one));
+                row(paper, number, &outcome, is_missing)
+            })
+            .collect();
+        let reasons: Vec<String> = results
+            .iter()
+            .filter_map(|row| Some(format!("{}: {}", row.name, row.failed.as_ref()?)))
+            .collect();
+        let is_complete = reasons.is_empty() && self.done() == self.planned();
+        let figures = figures(&self.papers, self.figures, outcomes);
+        Reproduction {
+            envelope: Envelope::new("reproduce", self.machine, environment, reasons, is_complete),
+            other_machines: self.other_machines,
+            papers: self.papers.iter().map(info).collect(),
+            summary: ReproductionSummary::of(&results),
+            results,
+            figures,
         }
     }
-    let outcomes = run(simulations, descriptions, progress);
-    let outcome = |simulation: &Simulation| outcome(&outcomes, simulation);
-    let results: Vec<Reproduced> = asked
-        .papers
-        .iter()
-        .flat_map(|paper| {
-            paper
-                .numbers
-                .iter()
-                .map(|number| row(paper, number, &outcome))
-        })
-        .collect();
-    let reasons: Vec<String> = results
-        .iter()
-        .filter_map(|row| Some(format!("{}: {}", row.name, row.failed.as_ref()?)))
-        .collect();
-    let is_complete = reasons.is_empty();
-    let mut machines = machines.into_iter();
-    let machine = machines.next().expect("each paper is about a machine");
-    Ok(Reproduction {
-        envelope: Envelope::new("reproduce", machine, environment, reasons, is_complete),
-        other_machines: machines.collect(),
-        papers: asked.papers.iter().map(info).collect(),
-        summary: ReproductionSummary::of(&results),
-        results,
-        figures: figures(asked, &outcomes),
-    })
+}
+
+/// What a number takes: nothing, if it has no experiment.
+fn simulations_of(paper: &Paper, number: &Number) -> Vec<Simulation> {
+    let mut simulations = Vec::new();
+    if let Some(experiment) = &number.experiment {
+        experiment.simulations(&paper.machine_of(number).into(), &mut simulations);
+    }
+    simulations
 }
 
 fn outcome(
@@ -141,11 +242,12 @@ fn info(paper: &Paper) -> PaperInfo {
     }
 }
 
-fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>) -> Reproduced {
+fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -> Reproduced {
     let machine: Arc<str> = paper.machine_of(number).into();
     let simulated = number
         .experiment
         .as_ref()
+        .filter(|_| !is_missing)
         .map(|experiment| simulated(number, experiment, &machine, outcomes));
     let (value, failed) = match simulated {
         None => (None, None),
@@ -190,7 +292,10 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>) -> Reproduced {
             .map(|(shape, value)| shape.holds(value)),
         served_for_calibration: number.served_for_calibration,
         error_percent,
-        not_simulated: number.not_simulated.clone(),
+        not_simulated: match is_missing {
+            true => Some("the run ended before".to_owned()),
+            false => number.not_simulated.clone(),
+        },
         failed,
     }
 }
@@ -225,9 +330,9 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experi
     })
 }
 
-/// The figures with their curves; a point whose simulation failed is left out.
-fn figures(asked: Asked<'_>, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
-    let papers = asked.papers.iter().filter(|_| asked.figures);
+/// The figures with their curves; a point whose simulation failed or is missing is left out.
+fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
+    let papers = papers.iter().filter(|_| wanted);
     papers
         .flat_map(|paper| paper.figures.iter().map(move |figure| (paper, figure)))
         .map(|(paper, figure)| {

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,39 +27,58 @@ pub fn built_in(name: &str) -> Option<Description> {
 /// What simulations found, or why they found nothing.
 pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
 
-/// Runs all simulations, each once however often it is there. `progress` is told how many of how many are
-/// done, from any thread.
-pub(crate) fn run(
-    simulations: Vec<Simulation>,
-    descriptions: Descriptions<'_>,
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Outcomes {
+/// What one simulation has found, or why it has found nothing.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    pub(crate) simulation: Simulation,
+    pub(crate) outcome: Result<Outcome, String>,
+}
+
+/// Each simulation once, however often it is there.
+pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     let mut seen = HashSet::new();
-    let different: Vec<Simulation> = simulations
-        .into_iter()
-        .filter(|simulation| seen.insert(simulation.clone()))
-        .collect();
+    let is_new = |simulation: &Simulation| seen.insert(simulation.clone());
+    simulations.into_iter().filter(is_new).collect()
+}
+
+/// Runs simulations on all cores of this computer. `found` is told what each has found, from any thread, and says whether to
+/// go on: if not, those that run are the last.
+pub(crate) fn run_each(
+    simulations: &[Simulation],
+    descriptions: Descriptions<'_>,
+    found: &(dyn Fn(Simulated) -> ControlFlow<()> + Sync),
+) {
     let next = AtomicUsize::new(0);
-    let done = AtomicUsize::new(0);
-    let outcomes = Mutex::new(Outcomes::with_capacity(different.len()));
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let work = || {
         let mut machines = Machines::new(descriptions);
-        let mut found = Vec::new();
-        while let Some(simulation) = different.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.push((simulation.clone(), machines.run(simulation)));
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, different.len());
+        while let Some(simulation) = simulations.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let simulated = Simulated {
+                simulation: simulation.clone(),
+                outcome: machines.run(simulation),
+            };
+            if found(simulated).is_break() {
+                next.store(simulations.len(), Ordering::Relaxed);
+            }
         }
-        outcomes
-            .lock()
-            .expect("no thread panics while it has the lock")
-            .extend(found);
     };
     thread::scope(|scope| {
-        for _ in 1..cores.min(different.len()) {
+        for _ in 1..cores.min(simulations.len()) {
             scope.spawn(work);
         }
         work();
+    });
+}
+
+/// Runs all simulations, each once however often it is there.
+pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) -> Outcomes {
+    let outcomes = Mutex::new(Outcomes::new());
+    run_each(&different(simulations), descriptions, &|simulated| {
+        let mut outcomes = outcomes
+            .lock()
+            .expect("no thread panics while it has the lock");
+        outcomes.insert(simulated.simulation, simulated.outcome);
+        ControlFlow::Continue(())
     });
     outcomes
         .into_inner()

@@ -82,7 +82,7 @@ fn known<'a>(
         experiment.simulations(&machine, &mut simulations);
     }
     let describe = |_: &str| Some(description.clone());
-    let outcomes = run(simulations, &describe, &|_, _| {});
+    let outcomes = run(simulations, &describe);
     let outcome = |simulation: &Simulation| outcomes[simulation].clone();
     numbers()
         .map(|(number, experiment)| {

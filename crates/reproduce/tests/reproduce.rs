@@ -1,10 +1,11 @@
 //! Papers reproduced on a simulated machine.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use cellworks_report::Environment;
 use cellworks_report::reproduction::{Reproduced, Reproduction};
-use cellworks_reproduce::{Asked, Paper, UnknownMachine, built_in, reproduce, sensitivity};
+use cellworks_reproduce::{Paper, Reproducing, UnknownMachine, built_in, sensitivity};
 use cellworks_sim::Description;
 
 /// A paper of something of every kind that takes little time.
@@ -91,12 +92,10 @@ fn environment() -> Environment {
 }
 
 fn reproduced(text: &str, figures: bool) -> Result<Reproduction, UnknownMachine> {
-    let papers = [Paper::parse(text).unwrap()];
-    let asked = Asked {
-        papers: &papers,
-        figures,
-    };
-    reproduce(asked, &built_in, environment(), &|_, _| {})
+    let papers = vec![Paper::parse(text).unwrap()];
+    let mut reproducing = Reproducing::of(papers, figures, &built_in)?;
+    reproducing.simulate(&built_in);
+    Ok(reproducing.report(environment()))
 }
 
 #[track_caller]
@@ -245,19 +244,41 @@ fn two_runs_find_the_same() {
 }
 
 #[test]
-fn progress_counts_every_simulation_once() {
-    let seen = Mutex::new(Vec::new());
-    let papers = [Paper::parse(MINE).unwrap()];
-    let asked = Asked {
-        papers: &papers,
-        figures: false,
-    };
-    let progress = |done, all| seen.lock().unwrap().push((done, all));
-    reproduce(asked, &built_in, environment(), &progress).unwrap();
-    let mut seen = seen.into_inner().unwrap();
-    seen.sort_unstable();
+fn every_simulation_runs_once() {
+    let papers = vec![Paper::parse(MINE).unwrap()];
+    let reproducing = Reproducing::of(papers, false, &built_in).unwrap();
     // A tick, a switch, two barriers and two mappings: one barrier is asked for twice.
-    assert_eq!(seen, [1, 2, 3, 4, 5, 6].map(|done| (done, 6)));
+    assert_eq!((reproducing.done(), reproducing.planned()), (0, 6));
+    let runs = Mutex::new(0);
+    reproducing.plan().simulate(&built_in, &|_| {
+        *runs.lock().unwrap() += 1;
+        ControlFlow::Continue(())
+    });
+    assert_eq!(runs.into_inner().unwrap(), 6);
+}
+
+#[test]
+fn what_was_not_simulated_when_it_ends_is_named() {
+    let papers = vec![Paper::parse(MINE).unwrap()];
+    let reproducing = Reproducing::of(papers, true, &built_in).unwrap();
+    let plan = reproducing.plan();
+    let reproducing = Mutex::new(reproducing);
+    plan.simulate(&built_in, &|simulated| {
+        let mut reproducing = reproducing.lock().unwrap();
+        if reproducing.done() == 0 {
+            reproducing.take_down(simulated);
+        }
+        ControlFlow::Break(())
+    });
+    let found = reproducing.into_inner().unwrap().report(environment());
+    assert!(found.envelope.trust.trustworthy && !found.envelope.complete);
+    // One simulation is one number at the most; that one has no experiment in any case is still said.
+    let values = found.results.iter().filter(|result| result.value.is_some());
+    assert!(values.count() <= 1);
+    let why = |name: &str| number(&found, name).not_simulated.as_deref();
+    assert_eq!(why("grows"), Some("the run ended before"));
+    assert_ne!(why("elsewhere"), Some("the run ended before"));
+    assert!(cellworks_report::reproduction::table(&found).contains("Not complete: "));
 }
 
 #[test]

@@ -408,9 +408,12 @@ impl PpeCore for SimPpe {
         let before = self.translation.with(ea, 4, |block, offset, in_flight| {
             block.fetch_update(offset, op, in_flight)
         });
-        let line = ea.0 / LINE_BYTES as u64;
-        self.world().caches.borrow_mut().discard(line);
-        before.ok_or(AtomicError::NotMapped { ea })
+        let before = before.ok_or(AtomicError::NotMapped { ea })?;
+        if op.stores(before) {
+            let line = ea.0 / LINE_BYTES as u64;
+            self.world().caches.borrow_mut().discard(line);
+        }
+        Ok(before)
     }
 
     #[track_caller]

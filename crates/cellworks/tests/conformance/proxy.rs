@@ -5,7 +5,7 @@ use cellworks::machine::mfc::{
     EffectiveAddress, ListElement, LsAddr, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks::machine::{
-    Machine, Mfc, ModuleId, Ppe, ProblemStateRegister, RunError, Spe, TryIssueError,
+    Handle, Machine, Mfc, ModuleId, Ppe, ProblemStateRegister, RunError, Spe, TryIssueError,
 };
 
 use crate::{on_every_machine, spe};
@@ -49,14 +49,32 @@ fn block<M: Machine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
     assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TAG.mask());
 }
 
-/// Reads the words that [`block`] has sent, and so lets the put complete.
-fn unblock<'scope, M: Machine>(ppe: &'scope Ppe<'scope, '_, M>) {
-    let reader = ppe.spawn(spe(1), |this: &M::Spe| {
+/// Starts a program that reads the words which [`block`] has sent, and so lets the put complete.
+fn read_all<'scope, M: Machine>(ppe: &'scope Ppe<'scope, '_, M>) -> Handle<'scope, [u32; 5], M> {
+    ppe.spawn(spe(1), |this: &M::Spe| {
         [(); 5].map(|()| this.read_in_mbox())
-    });
+    })
+}
+
+/// Reads them, and waits for the put.
+fn unblock<'scope, M: Machine>(ppe: &'scope Ppe<'scope, '_, M>) {
+    let reader = read_all(ppe);
     ppe.wait_all_proxy(spe(0), TagMask::ALL);
     assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
     assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TagMask::NONE);
+}
+
+/// What the PPE does while its put is in the proxy queue: see [`block`].
+fn while_blocked<M: Machine>(
+    machine: &M,
+    main: impl for<'scope, 'env> FnOnce(&'scope Ppe<'scope, 'env, M>, &'env Region),
+) {
+    let words = region(machine, 512);
+    let run = machine.run(|ppe| {
+        block(ppe, &words);
+        main(ppe, &words);
+    });
+    run.unwrap();
 }
 
 fn bytes_go_both_ways_without_a_program<M: Machine>(machine: &M) {
@@ -107,134 +125,110 @@ fn a_program_finds_what_the_ppe_has_brought<M: Machine>(machine: &M) {
 }
 
 fn a_fenced_command_waits_for_its_tag_group<M: Machine>(machine: &M) {
-    let region = region(machine, 512);
-    machine
-        .run(|ppe| {
-            block(ppe, &region);
-            let put = |opcode, offset, tag| {
-                let put = RawCommand::new(opcode, DATA, region.at(offset), 16, tag);
-                ppe.issue_proxy(spe(0), put).unwrap();
-            };
-            put(Opcode::Putf, 128, TAG);
-            put(Opcode::Put, 256, OTHER);
-            ppe.wait_all_proxy(spe(0), OTHER.mask());
-            assert_eq!(
-                ppe.wait_any_proxy(spe(0), TAG.mask() | OTHER.mask()),
-                OTHER.mask()
-            );
-            // The last word of what is put is not 0.
-            assert_eq!((region.load_u32(140), region.load_u32(268)), (0, 4));
-            unblock(ppe);
-            assert_eq!(region.load_u32(140), 4);
-        })
-        .unwrap();
+    while_blocked(machine, |ppe, region| {
+        let put = |opcode, offset, tag| {
+            let put = RawCommand::new(opcode, DATA, region.at(offset), 16, tag);
+            ppe.issue_proxy(spe(0), put).unwrap();
+        };
+        put(Opcode::Putf, 128, TAG);
+        put(Opcode::Put, 256, OTHER);
+        ppe.wait_all_proxy(spe(0), OTHER.mask());
+        assert_eq!(
+            ppe.wait_any_proxy(spe(0), TAG.mask() | OTHER.mask()),
+            OTHER.mask()
+        );
+        // The last word of what is put is not 0.
+        assert_eq!((region.load_u32(140), region.load_u32(268)), (0, 4));
+        unblock(ppe);
+        assert_eq!(region.load_u32(140), 4);
+    });
 }
 
 fn a_ninth_command_waits<M: Machine>(machine: &M) {
-    let region = region(machine, 512);
-    machine
-        .run(|ppe| {
-            block(ppe, &region);
-            let behind = |offset| RawCommand::putb(DATA, region.at(offset), 16, TAG);
-            for _ in 1..8 {
-                ppe.try_issue_proxy(spe(0), behind(128)).unwrap();
-            }
-            let full = ppe.try_issue_proxy(spe(0), behind(256)).unwrap_err();
-            assert_eq!(full, TryIssueError::Full);
-            assert_eq!(
-                full.to_string(),
-                "the MFC command queue is full; wait for a tag group, or use `issue` (for the PPE, `issue_proxy`), \
-                 which waits for an entry"
-            );
-            // The other SPEs' queues are others.
-            ppe.try_issue_proxy(spe(2), behind(384)).unwrap();
-            let reader = ppe.spawn(spe(1), |this: &M::Spe| {
-                [(); 5].map(|()| this.read_in_mbox())
-            });
-            ppe.issue_proxy(spe(0), behind(256)).unwrap();
-            ppe.wait_all_proxy(spe(0), TAG.mask());
-            assert_eq!((region.load_u32(140), region.load_u32(268)), (4, 4));
-            assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
-        })
-        .unwrap();
+    while_blocked(machine, |ppe, region| {
+        let behind = |offset| RawCommand::putb(DATA, region.at(offset), 16, TAG);
+        for _ in 1..8 {
+            ppe.try_issue_proxy(spe(0), behind(128)).unwrap();
+        }
+        let full = ppe.try_issue_proxy(spe(0), behind(256)).unwrap_err();
+        assert_eq!(full, TryIssueError::Full);
+        assert_eq!(
+            full.to_string(),
+            "the MFC command queue is full; wait for a tag group, or use `issue` (for the PPE, `issue_proxy`), \
+             which waits for an entry"
+        );
+        // The other SPEs' queues are others.
+        ppe.try_issue_proxy(spe(2), behind(384)).unwrap();
+        let reader = read_all(ppe);
+        ppe.issue_proxy(spe(0), behind(256)).unwrap();
+        ppe.wait_all_proxy(spe(0), TAG.mask());
+        assert_eq!((region.load_u32(140), region.load_u32(268)), (4, 4));
+        assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
+    });
 }
 
 fn a_put_to_a_full_mailbox_needs_no_question_to_go_on<M: Machine>(machine: &M) {
-    let region = region(machine, 512);
-    machine
-        .run(|ppe| {
-            block(ppe, &region);
-            ppe.issue_proxy(spe(0), RawCommand::putf(DATA, region.at(128), 16, TAG))
-                .unwrap();
-            // Meanwhile the PPE waits for something else.
-            let reader = ppe.spawn(spe(1), |this: &M::Spe| {
-                [(); 5].map(|()| this.read_in_mbox())
-            });
-            assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
-            ppe.wait_all_proxy(spe(0), TAG.mask());
-            assert_eq!(region.load_u32(140), 4);
-        })
-        .unwrap();
+    while_blocked(machine, |ppe, region| {
+        ppe.issue_proxy(spe(0), RawCommand::putf(DATA, region.at(128), 16, TAG))
+            .unwrap();
+        // Meanwhile the PPE waits for something else.
+        let reader = read_all(ppe);
+        assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
+        ppe.wait_all_proxy(spe(0), TAG.mask());
+        assert_eq!(region.load_u32(140), 4);
+    });
 }
 
 fn tag_groups_of_the_spu_are_others<M: Machine>(machine: &M) {
-    let region = region(machine, 512);
-    machine
-        .run(|ppe| {
-            block(ppe, &region);
-            let program = ppe.spawn(spe(0), |this: &M::Spe| {
-                let mfc = this.mfc();
-                assert_eq!(
-                    (mfc.incomplete_tags(), mfc.free_entries()),
-                    (TagMask::NONE, 16)
-                );
-                mfc.issue(RawCommand::putb(DATA, region.at(128), 16, TAG))
-                    .unwrap();
-                mfc.wait_all(TAG.mask());
-            });
-            program.join().unwrap();
-            assert_eq!(region.load_u32(140), 4);
-            assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TAG.mask());
-            unblock(ppe);
-        })
-        .unwrap();
+    while_blocked(machine, |ppe, region| {
+        let program = ppe.spawn(spe(0), |this: &M::Spe| {
+            let mfc = this.mfc();
+            assert_eq!(
+                (mfc.incomplete_tags(), mfc.free_entries()),
+                (TagMask::NONE, 16)
+            );
+            mfc.issue(RawCommand::putb(DATA, region.at(128), 16, TAG))
+                .unwrap();
+            mfc.wait_all(TAG.mask());
+        });
+        program.join().unwrap();
+        assert_eq!(region.load_u32(140), 4);
+        assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TAG.mask());
+        unblock(ppe);
+    });
 }
 
 fn the_end_of_a_program_leaves_the_queue_alone<M: Machine>(machine: &M) {
-    let region = region(machine, 512);
-    machine
-        .run(|ppe| {
-            block(ppe, &region);
-            ppe.issue_proxy(spe(0), RawCommand::putf(DATA, region.at(128), 16, TAG))
-                .unwrap();
-            let leaves_a_list_behind = |this: &M::Spe| {
-                let list = LsAddr(0x100);
-                let element = ListElement {
-                    stall_and_notify: true,
-                    bytes: 16,
-                    eal: region.at(256).eal(),
-                };
-                for at in [0, 8] {
-                    let [first, second] = element.to_words();
-                    this.local_store().write_word(LsAddr(list.0 + at), first);
-                    this.local_store()
-                        .write_word(LsAddr(list.0 + at + 4), second);
-                }
-                let eah = region.at(256).eah();
-                this.mfc()
-                    .issue(RawCommand::getl(LsAddr(0x2000), eah, list, 16, TAG))
-                    .unwrap();
-                this.mfc().wait_stalled();
+    while_blocked(machine, |ppe, region| {
+        ppe.issue_proxy(spe(0), RawCommand::putf(DATA, region.at(128), 16, TAG))
+            .unwrap();
+        let leaves_a_list_behind = |this: &M::Spe| {
+            let list = LsAddr(0x100);
+            let element = ListElement {
+                stall_and_notify: true,
+                bytes: 16,
+                eal: region.at(256).eal(),
             };
-            ppe.spawn(spe(0), leaves_a_list_behind).join().unwrap();
-            let finds_an_empty_queue = |this: &M::Spe| this.mfc().free_entries();
-            let free = ppe.spawn(spe(0), finds_an_empty_queue).join().unwrap();
-            assert_eq!(free, 16);
-            assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TAG.mask());
-            unblock(ppe);
-            assert_eq!(region.load_u32(140), 4);
-        })
-        .unwrap();
+            for at in [0, 8] {
+                let [first, second] = element.to_words();
+                this.local_store().write_word(LsAddr(list.0 + at), first);
+                this.local_store()
+                    .write_word(LsAddr(list.0 + at + 4), second);
+            }
+            let eah = region.at(256).eah();
+            this.mfc()
+                .issue(RawCommand::getl(LsAddr(0x2000), eah, list, 16, TAG))
+                .unwrap();
+            this.mfc().wait_stalled();
+        };
+        ppe.spawn(spe(0), leaves_a_list_behind).join().unwrap();
+        let finds_an_empty_queue = |this: &M::Spe| this.mfc().free_entries();
+        let free = ppe.spawn(spe(0), finds_an_empty_queue).join().unwrap();
+        assert_eq!(free, 16);
+        assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TAG.mask());
+        unblock(ppe);
+        assert_eq!(region.load_u32(140), 4);
+    });
 }
 
 fn what_the_proxy_queue_does_not_take_is_refused<M: Machine>(machine: &M) {

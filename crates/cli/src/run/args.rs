@@ -41,29 +41,87 @@ pub(crate) struct RunArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum ProgramArgs {
-    Aes(AesArgs),
-    Barrier(BarrierArgs),
+    /// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
+    ///
+    /// The result is compared with what the cipher makes of the whole buffer at once.
+    Aes(Asking<AesArgs>),
+
+    /// Measures a barrier of SPEs by signals, with one root or with one in each Cell: CellStats' section 5.2.
+    Barrier(Asking<BarrierArgs>),
+
+    /// Measures what a communication between processes costs: DSMCBE's figure 3.
+    ///
+    /// A number goes round a ring of processes on SPEs, and a process on the PPE checks and times the copies that it gets.
+    /// Processes of one SPE that are neighbours in the ring speak through channels that do not leave the SPE.
     #[command(name = "commstime")]
-    CommsTime(CommsTimeArgs),
-    DmaLatency(DmaLatencyArgs),
-    Knn(KnnArgs),
-    Overlap(OverlapArgs),
-    Prototein(PrototeinArgs),
-    Ratio(RatioArgs),
-    Switch(SwitchArgs),
+    CommsTime(Asking<CommsTimeArgs>),
+
+    /// Measures the latency of a get by size, each SPE with a buffer of its own: CellMT's figure 2.
+    ///
+    /// It is the dmaget of `cellworks stats` with -N, in time and in cycles.
+    DmaLatency(Asking<DmaLatencyArgs>),
+
+    /// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
+    ///
+    /// The result is compared with brute force. Speed-ups are over one SPE with one thread, if that runs too. The paper has
+    /// 50k points.
+    Knn(Asking<KnnArgs>),
+
+    /// Compares single buffering, double buffering and threads by computation a byte, with a model and with the
+    /// crossover, where computation takes as long as transfers.
+    Overlap(Asking<OverlapArgs>),
+
+    /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
+    ///
+    /// The result is compared with that of a search without tasks. Speed-ups are over one SPE with one thread, if that runs too.
+    Prototein(Asking<PrototeinArgs>),
+
+    /// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's figure 9.
+    ///
+    /// The operations of a step are shared by all processes, and then each gives 16 bytes to the next. Speed-ups are over one
+    /// SPE with one thread, if that runs too.
+    Ratio(Asking<RatioArgs>),
+
+    /// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
+    Switch(Asking<SwitchArgs>),
+}
+
+/// The flags of a program, and those that all programs have.
+#[derive(Args)]
+pub(crate) struct Asking<A: Args> {
+    #[command(flatten)]
+    pub program: A,
+
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// What kind of machine a program runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    ThisComputer,
+    Simulated,
+}
+
+impl Kind {
+    /// How often something is done if nobody has said it: many times to be measured, or a few to be simulated.
+    pub fn usual(self, on_this_computer: u64, simulated: u64) -> u64 {
+        match self {
+            Self::ThisComputer => on_this_computer,
+            Self::Simulated => simulated,
+        }
+    }
 }
 
 /// The flags of a program, as the programs that they ask for.
-pub(super) trait Asked {
+pub(super) trait Asked: Args {
     type Program: Program + Clone + Send + 'static;
 
     /// An example that works, without the machine.
     const EXAMPLE: &'static str;
 
-    fn common(&self) -> &CommonArgs;
-
-    /// Every combination of values; the message says why there is none.
-    fn programs(&self) -> Result<Vec<Self::Program>, String>;
+    /// Every combination of values, on this kind of machine; the message says why there is none.
+    fn programs(&self, on: Kind) -> Result<Vec<Self::Program>, String>;
 }
 
 /// The flag of a parameter.
@@ -111,9 +169,6 @@ fn bufferings(how: &[How], threads: &List<usize>) -> Vec<Buffering> {
     how.iter().flat_map(of).collect()
 }
 
-/// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
-///
-/// The result is compared with what the cipher makes of the whole buffer at once.
 #[derive(Args)]
 pub(crate) struct AesArgs {
     /// How transfers and computation follow each other
@@ -146,20 +201,13 @@ pub(crate) struct AesArgs {
     /// Stefan, 2009]
     #[arg(long, value_name = "LIST", value_parser = cycles, allow_negative_numbers = true)]
     pub cycles_per_byte: Option<List<f64>>,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 impl Asked for AesArgs {
     type Program = Aes;
     const EXAMPLE: &'static str = "aes --buffering threads --threads 4 --block 4k";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<Aes>, String> {
+    fn programs(&self, _: Kind) -> Result<Vec<Aes>, String> {
         if self.threads.is_some() && !self.buffering.contains(&How::Threads) {
             return Err(
                 "--threads without --buffering threads: the other ways have no threads; leave it \
@@ -192,8 +240,6 @@ impl Asked for AesArgs {
     }
 }
 
-/// Compares single buffering, double buffering and threads by computation a byte, with a model and with the
-/// crossover, where computation takes as long as transfers.
 #[derive(Args)]
 pub(crate) struct OverlapArgs {
     /// Threads of each SPE
@@ -215,20 +261,13 @@ pub(crate) struct OverlapArgs {
     /// Bytes that are staged at once, a multiple of 16
     #[arg(long, value_name = "LIST", value_parser = sizes, default_value = "4k", allow_negative_numbers = true)]
     pub block: List<usize>,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 impl Asked for OverlapArgs {
     type Program = Overlap;
     const EXAMPLE: &'static str = "overlap --threads 2,4,8 --cycles-per-byte 0.1-100";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<Overlap>, String> {
+    fn programs(&self, _: Kind) -> Result<Vec<Overlap>, String> {
         let how = [How::Single, How::Double, How::Threads];
         // The transfers alone: what the model starts from.
         let mut cycles = vec![0.0];
@@ -256,7 +295,6 @@ impl Asked for OverlapArgs {
     }
 }
 
-/// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
 #[derive(Args)]
 pub(crate) struct SwitchArgs {
     /// How many threads
@@ -266,9 +304,6 @@ pub(crate) struct SwitchArgs {
     /// How often all threads yield together [default: 1m on this computer, 16k on a simulated machine]
     #[arg(long, value_name = "YIELDS", value_parser = one_count, allow_negative_numbers = true)]
     pub yields: Option<u64>,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 /// A millisecond or more on any computer.
@@ -280,25 +315,15 @@ impl Asked for SwitchArgs {
     type Program = Switch;
     const EXAMPLE: &'static str = "switch --threads 1-16";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<Switch>, String> {
-        let usual = if self.common.is_simulated() {
-            SIMULATED_YIELDS
-        } else {
-            HOST_YIELDS
-        };
-        let yields = self.yields.unwrap_or(usual);
+    fn programs(&self, on: Kind) -> Result<Vec<Switch>, String> {
+        let yields = self
+            .yields
+            .unwrap_or(on.usual(HOST_YIELDS, SIMULATED_YIELDS));
         let one = |&threads| Switch { threads, yields };
         Ok(self.threads.0.iter().map(one).collect())
     }
 }
 
-/// Measures the latency of a get by size, each SPE with a buffer of its own: CellMT's figure 2.
-///
-/// It is the dmaget of `cellworks stats` with -N, in time and in cycles.
 #[derive(Args)]
 pub(crate) struct DmaLatencyArgs {
     /// Bytes of a block; a range is taken at powers of 2
@@ -308,21 +333,14 @@ pub(crate) struct DmaLatencyArgs {
     /// How many SPEs get at once
     #[arg(long, value_name = "LIST", value_parser = counts, default_value = "1", allow_negative_numbers = true)]
     pub spes: List<usize>,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 impl Asked for DmaLatencyArgs {
     type Program = DmaLatency;
     const EXAMPLE: &'static str = "dma-latency --sizes 8-16k --spes 1";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<DmaLatency>, String> {
-        let is_simulated = self.common.is_simulated();
+    fn programs(&self, on: Kind) -> Result<Vec<DmaLatency>, String> {
+        let is_simulated = on == Kind::Simulated;
         let mut programs = Vec::new();
         for &spes in &self.spes.0 {
             let one = |&block_bytes| DmaLatency {

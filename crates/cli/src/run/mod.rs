@@ -19,7 +19,7 @@ use crate::output::Page;
 use crate::session::{End, Session};
 use crate::simulated::{Simulated, load};
 use crate::surroundings::{Surroundings, this_computer};
-use args::{Asked, ProgramArgs, flag_of};
+use args::{Asked, Asking, Kind, ProgramArgs, flag_of};
 use found::Found;
 
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
@@ -36,11 +36,16 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-fn run_asked<A: Asked>(asked: &A) -> Result<(), Failure> {
-    let common = asked.common();
+fn run_asked<A: Asked>(asked: &Asking<A>) -> Result<(), Failure> {
+    let common = &asked.common;
+    let kind = match common.is_simulated() {
+        true => Kind::Simulated,
+        false => Kind::ThisComputer,
+    };
     let example = || format!("\n  example: cellworks run {}", example::<A>(common));
     let programs = asked
-        .programs()
+        .program
+        .programs(kind)
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example()))?;
     let page = common.output.html.as_deref().map(Page::at).transpose()?;
@@ -81,7 +86,7 @@ fn on_host<P: Program + Clone + Send + 'static>(
     let surroundings = Surroundings::of(host)?;
     let machine = MachineInfo::of(host.topology(), None);
     let found = Found::nothing_of(programs);
-    let session = Session::begin(machine, Some(surroundings), found, common, page);
+    let session = Session::begin(machine, Some(surroundings), found, common.shown(page));
     session.conclude(run_all(host, programs, &session, &mut |_| {}))
 }
 
@@ -96,7 +101,7 @@ fn on_simulated<P: Program + Clone + Send + 'static>(
     let usual = HazardWatch::Warn;
     let machine = Simulated::build(description, flags, usual, page.as_ref(), check)?;
     let found = Found::nothing_of(programs);
-    let session = Session::begin(machine.info(), None, found, common, page);
+    let session = Session::begin(machine.info(), None, found, common.shown(page));
     machine.run(&session, |after| {
         run_all(&machine.sim, programs, &session, after)
     })

@@ -3,9 +3,8 @@
 use cellworks_apps::{Barrier, CommsTime, Knn, Placement, Prototein, Ratio, Roots, Transport};
 use clap::{Args, ValueEnum};
 
-use super::args::Asked;
+use super::args::{Asked, Kind};
 use super::list::{List, counts, one_count};
-use crate::args::CommonArgs;
 
 /// How processes of different SPEs reach each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -56,10 +55,6 @@ impl NetworkArgs {
     }
 }
 
-/// Measures what a communication between processes costs: DSMCBE's figure 3.
-///
-/// A number goes round a ring of processes on SPEs, and a process on the PPE checks and times the copies that it gets.
-/// Processes of one SPE that are neighbours in the ring speak through channels that do not leave the SPE.
 #[derive(Args)]
 pub(crate) struct CommsTimeArgs {
     /// How many SPEs the ring has processes on
@@ -72,9 +67,6 @@ pub(crate) struct CommsTimeArgs {
     /// How many times round are timed [default: 10k on this computer, 1k on a simulated machine]
     #[arg(long, value_name = "ROUNDS", value_parser = one_count, allow_negative_numbers = true)]
     pub rounds: Option<u64>,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 /// The paper's own number.
@@ -86,26 +78,16 @@ impl Asked for CommsTimeArgs {
     type Program = CommsTime;
     const EXAMPLE: &'static str = "commstime --spes 2 --threads 1-4";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<CommsTime>, String> {
-        let usual = if self.common.is_simulated() {
-            SIMULATED_ROUNDS
-        } else {
-            HOST_ROUNDS
-        };
-        let rounds = self.rounds.unwrap_or(usual);
+    fn programs(&self, on: Kind) -> Result<Vec<CommsTime>, String> {
+        let rounds = self
+            .rounds
+            .unwrap_or(on.usual(HOST_ROUNDS, SIMULATED_ROUNDS));
         let placed = self.network.placed(&self.spes).into_iter();
         let one = |placement| CommsTime { placement, rounds };
         Ok(placed.map(one).collect())
     }
 }
 
-/// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
-///
-/// The result is compared with that of a search without tasks. Speed-ups are over one SPE with one thread, if that runs too.
 #[derive(Args)]
 pub(crate) struct PrototeinArgs {
     /// Prototeins of 2 to 20 beads: H is hydrophobic, P polar
@@ -127,9 +109,6 @@ pub(crate) struct PrototeinArgs {
 
     #[command(flatten)]
     pub network: NetworkArgs,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 /// Makes 740 tasks: ten and more for each worker of a blade.
@@ -139,11 +118,7 @@ impl Asked for PrototeinArgs {
     type Program = Prototein;
     const EXAMPLE: &'static str = "prototein --prototein HPHPPHHPHPPHPHHP --spes 1,2";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<Prototein>, String> {
+    fn programs(&self, _: Kind) -> Result<Vec<Prototein>, String> {
         let mut programs = Vec::new();
         for beads in &self.prototein {
             let usual = List(vec![PLACED.min(beads.len())]);
@@ -160,10 +135,6 @@ impl Asked for PrototeinArgs {
     }
 }
 
-/// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
-///
-/// The result is compared with brute force. Speed-ups are over one SPE with one thread, if that runs too. The paper has
-/// 50k points.
 #[derive(Args)]
 pub(crate) struct KnnArgs {
     /// How many points
@@ -188,20 +159,13 @@ pub(crate) struct KnnArgs {
 
     #[command(flatten)]
     pub network: NetworkArgs,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 impl Asked for KnnArgs {
     type Program = Knn;
     const EXAMPLE: &'static str = "knn --points 5k --neighbours 10 --spes 1,2";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<Knn>, String> {
+    fn programs(&self, _: Kind) -> Result<Vec<Knn>, String> {
         let mut programs = Vec::new();
         for &points in &self.points.0 {
             for &dimensions in &self.dimensions.0 {
@@ -223,10 +187,6 @@ impl Asked for KnnArgs {
     }
 }
 
-/// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's figure 9.
-///
-/// The operations of a step are shared by all processes, and then each gives 16 bytes to the next. Speed-ups are over one
-/// SPE with one thread, if that runs too.
 #[derive(Args)]
 pub(crate) struct RatioArgs {
     /// Floating-point operations of all processes together in a step
@@ -243,9 +203,6 @@ pub(crate) struct RatioArgs {
 
     #[command(flatten)]
     pub network: NetworkArgs,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 const HOST_STEPS: u64 = 100;
@@ -256,17 +213,8 @@ impl Asked for RatioArgs {
     type Program = Ratio;
     const EXAMPLE: &'static str = "ratio --operations 10k,100k,1m --spes 1,2";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<Ratio>, String> {
-        let usual = if self.common.is_simulated() {
-            SIMULATED_STEPS
-        } else {
-            HOST_STEPS
-        };
-        let steps = self.steps.unwrap_or(usual);
+    fn programs(&self, on: Kind) -> Result<Vec<Ratio>, String> {
+        let steps = self.steps.unwrap_or(on.usual(HOST_STEPS, SIMULATED_STEPS));
         let mut programs = Vec::new();
         for &operations in &self.operations.0 {
             let one = |placement| Ratio {
@@ -289,7 +237,6 @@ pub(crate) enum Gatherers {
     EachCell,
 }
 
-/// Measures a barrier of SPEs by signals, with one root or with one in each Cell: CellStats' section 5.2.
 #[derive(Args)]
 pub(crate) struct BarrierArgs {
     /// Who gathers
@@ -309,9 +256,6 @@ pub(crate) struct BarrierArgs {
     /// How many barriers are timed [default: 10k on this computer, 32 on a simulated machine]
     #[arg(long, value_name = "BARRIERS", value_parser = one_count, allow_negative_numbers = true)]
     pub barriers: Option<u64>,
-
-    #[command(flatten)]
-    pub common: CommonArgs,
 }
 
 const HOST_BARRIERS: u64 = 10_000;
@@ -322,17 +266,10 @@ impl Asked for BarrierArgs {
     type Program = Barrier;
     const EXAMPLE: &'static str = "barrier --roots one,each-cell --spes 2";
 
-    fn common(&self) -> &CommonArgs {
-        &self.common
-    }
-
-    fn programs(&self) -> Result<Vec<Barrier>, String> {
-        let usual = if self.common.is_simulated() {
-            SIMULATED_BARRIERS
-        } else {
-            HOST_BARRIERS
-        };
-        let barriers = self.barriers.unwrap_or(usual);
+    fn programs(&self, on: Kind) -> Result<Vec<Barrier>, String> {
+        let barriers = self
+            .barriers
+            .unwrap_or(on.usual(HOST_BARRIERS, SIMULATED_BARRIERS));
         let mut programs = Vec::new();
         for gatherers in &self.roots {
             let roots = match gatherers {

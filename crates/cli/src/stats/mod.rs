@@ -64,7 +64,12 @@ fn run_on_host(arguments: &StatsArgs, wanted: &Wanted, page: Option<Page>) -> Re
     let work = Work::of(wanted, host.topology(), &limits, arguments)?;
     let machine = MachineInfo::of(host.topology(), None);
     let found = Found::nothing_of(&work, host.topology());
-    let session = Session::begin(machine, Some(surroundings), found, &arguments.common, page);
+    let session = Session::begin(
+        machine,
+        Some(surroundings),
+        found,
+        arguments.common.shown(page),
+    );
     session.conclude(measure_all(host, work, &session, &mut |_| {}))
 }
 

@@ -43,7 +43,7 @@ pub(super) fn run(
     let topology = machine.sim.topology();
     let work = work(topology)?;
     let found = Found::nothing_of(&work, topology);
-    let session = Session::begin(machine.info(), None, found, &arguments.common, page);
+    let session = Session::begin(machine.info(), None, found, arguments.common.shown(page));
     machine.run(&session, |after| {
         measure_all(&machine.sim, work, &session, after)
     })

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cellworks_csp::{
-    Alternation, Channel, Ended, Item, Network, Place, Process, Reach, Reader, Writer,
+    Alternation, Channel, Item, Network, Place, Process, ProcessError, Reach, Reader, Writer,
 };
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
@@ -34,10 +34,8 @@ impl Result {
     }
 }
 
-fn ran(network: Network<'_, Host>, host: &Host) {
-    network
-        .run(host)
-        .expect("nobody waits for ever, nobody panics");
+fn ran(network: Network<'_, Host>) {
+    network.run().expect("nobody waits for ever, nobody panics");
 }
 
 fn write_numbers<E, R: Reach>(
@@ -45,7 +43,7 @@ fn write_numbers<E, R: Reach>(
     writer: &mut Writer<u64, E, R>,
     messages: usize,
     batch: usize,
-) -> std::result::Result<(), Ended> {
+) -> std::result::Result<(), ProcessError> {
     let numbers = 0..messages as u64;
     if batch > 1 {
         return Ok(writer.write_all(process, numbers)?);
@@ -62,7 +60,7 @@ fn time_reads<T: Item, E, R: Reach>(
     reader: &mut Reader<T, E, R>,
     messages: usize,
     batch: usize,
-) -> std::result::Result<Duration, Ended> {
+) -> std::result::Result<Duration, ProcessError> {
     let mut items = Vec::with_capacity(batch);
     let mut read = |messages: usize| {
         let mut left = messages;
@@ -77,7 +75,7 @@ fn time_reads<T: Item, E, R: Reach>(
                 left -= 1;
             }
         }
-        Ok::<_, Ended>(())
+        Ok::<_, ProcessError>(())
     };
     read(messages / 10)?;
     let start = Instant::now();
@@ -92,7 +90,7 @@ pub fn comms_time<R: Reach>(
     loops: usize,
 ) -> f64 {
     let result = Result::default();
-    let mut network = Network::new();
+    let mut network = Network::on(host);
     network.group(spe(0), |group| {
         let (mut to_delta, mut at_delta) = channel().one_to_one::<u64>();
         let (mut to_successor, mut at_successor) = channel().one_to_one::<u64>();
@@ -122,7 +120,7 @@ pub fn comms_time<R: Reach>(
             Ok(())
         });
     });
-    ran(network, host);
+    ran(network);
     result.get()
 }
 
@@ -130,7 +128,7 @@ fn echo<T: Item, R: Reach>(
     process: &Process<'_, impl Place>,
     mut reader: Reader<T, cellworks_csp::One, R>,
     mut writer: Writer<T, cellworks_csp::One, R>,
-) -> std::result::Result<(), Ended> {
+) -> std::result::Result<(), ProcessError> {
     loop {
         let item = reader.read(process)?;
         writer.write(process, item)?;
@@ -143,7 +141,7 @@ fn ping<T: Item, R: Reach>(
     reader: &mut Reader<T, cellworks_csp::One, R>,
     mut item: T,
     round_trips: usize,
-) -> std::result::Result<(Duration, T), Ended> {
+) -> std::result::Result<(Duration, T), ProcessError> {
     let start = Instant::now();
     for _ in 0..round_trips {
         writer.write(process, item)?;
@@ -159,7 +157,7 @@ pub fn ping_pong_on_one_spe<R: Reach>(
     round_trips: usize,
 ) -> f64 {
     let result = Result::default();
-    let mut network = Network::new();
+    let mut network = Network::on(host);
     network.group(spe(0), |group| {
         let (mut forth, there) = channel().one_to_one::<u64>();
         let (back, mut here) = channel().one_to_one::<u64>();
@@ -172,7 +170,7 @@ pub fn ping_pong_on_one_spe<R: Reach>(
             Ok(())
         });
     });
-    ran(network, host);
+    ran(network);
     result.get()
 }
 
@@ -187,7 +185,7 @@ pub fn ping_pong<T: Item + Sync + Clone>(
 ) -> f64 {
     let result = Result::default();
     let spes = cellworks_machine::Machine::topology(host).spes().len();
-    let mut network = Network::new();
+    let mut network = Network::on(host);
     for pair in 0..pairs {
         let (mut forth, there) = Channel::new().one_to_one::<T>();
         let (back, mut here) = Channel::new().one_to_one::<T>();
@@ -222,7 +220,7 @@ pub fn ping_pong<T: Item + Sync + Clone>(
             echo(process, there, back)
         });
     }
-    ran(network, host);
+    ran(network);
     result.get()
 }
 
@@ -230,7 +228,7 @@ pub fn ping_pong<T: Item + Sync + Clone>(
 pub fn stream(host: &Host, channel: Channel, at: [usize; 2], messages: usize, batch: usize) -> f64 {
     let result = Result::default();
     let (mut writer, mut reader) = channel.one_to_one::<u64>();
-    let mut network = Network::new();
+    let mut network = Network::on(host);
     network.process("writer", spe(at[0]), move |process| {
         write_numbers(process, &mut writer, messages + messages / 10, batch)
     });
@@ -239,14 +237,14 @@ pub fn stream(host: &Host, channel: Channel, at: [usize; 2], messages: usize, ba
         result_of.set(time_reads(process, &mut reader, messages, batch)?, messages);
         Ok(())
     });
-    ran(network, host);
+    ran(network);
     result.get()
 }
 
 /// The same through a channel of one SPE.
 pub fn stream_on_one_spe(host: &Host, capacity: usize, messages: usize, batch: usize) -> f64 {
     let result = Result::default();
-    let mut network = Network::new();
+    let mut network = Network::on(host);
     network.group(spe(0), |group| {
         let (mut writer, mut reader) = Channel::local().buffered(capacity).one_to_one::<u64>();
         group.process("writer", move |process| {
@@ -258,7 +256,7 @@ pub fn stream_on_one_spe(host: &Host, capacity: usize, messages: usize, batch: u
             Ok(())
         });
     });
-    ran(network, host);
+    ran(network);
     result.get()
 }
 
@@ -270,7 +268,7 @@ pub fn alternation<R: Reach>(
     messages: usize,
 ) -> f64 {
     let result = Result::default();
-    let mut network = Network::new();
+    let mut network = Network::on(host);
     network.group(spe(0), |group| {
         let mut readers = Vec::new();
         for index in 0..channels {
@@ -291,7 +289,7 @@ pub fn alternation<R: Reach>(
                     let chosen = alternation.select(process)?;
                     alternation.take(process, &guards[chosen.index()]);
                 }
-                Ok::<_, Ended>(())
+                Ok::<_, ProcessError>(())
             };
             take(messages / 10)?;
             let start = Instant::now();
@@ -300,7 +298,7 @@ pub fn alternation<R: Reach>(
             Ok(())
         });
     });
-    ran(network, host);
+    ran(network);
     result.get()
 }
 
@@ -314,7 +312,7 @@ pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 
         of_writers.push(writer);
         ends.push(reader);
     }
-    let mut network = Network::new();
+    let mut network = Network::on(host);
     let started = Instant::now();
     for (index, mut writer) in of_writers.into_iter().enumerate() {
         network.process(
@@ -350,7 +348,7 @@ pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 
         );
     }
     drop(ends);
-    ran(network, host);
+    ran(network);
     result.set(started.elapsed(), messages);
     result.get()
 }
@@ -358,7 +356,7 @@ pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 
 /// The CPU time that so many processes take which wait, in nanoseconds for each second.
 pub fn idle(host: &Host, processes: usize) -> f64 {
     let spes = cellworks_machine::Machine::topology(host).spes().len();
-    let mut network = Network::new();
+    let mut network = Network::on(host);
     let mut writers = Vec::new();
     for index in 0..processes {
         let (writer, mut reader) = Channel::new().one_to_one::<u64>();
@@ -366,10 +364,10 @@ pub fn idle(host: &Host, processes: usize) -> f64 {
         network.process(
             format!("reader {index}"),
             spe(index % spes),
-            move |process| reader.read(process).map(drop),
+            move |process| Ok(reader.read(process).map(drop)?),
         );
     }
-    let used = network.run_with(host, |_| {
+    let used = network.run_with(|_| {
         // They fall asleep.
         std::thread::sleep(Duration::from_millis(100));
         let before = crate::cpus::time_used_ns();

@@ -181,26 +181,37 @@ fn relax(at: [usize; 2]) {
     }
 }
 
-pub fn stream_rtrb(capacity: usize, at: [usize; 2], messages: usize) -> f64 {
-    let (mut writer, mut reader) = rtrb::RingBuffer::new(capacity);
+/// A stream through a ring without waiting: `push` says whether there was room.
+fn stream_spinning(
+    at: [usize; 2],
+    messages: usize,
+    mut push: impl FnMut(u64) -> bool + Send,
+    mut pop: impl FnMut() -> Option<u64> + Send,
+) -> f64 {
     stream(
         at,
         messages,
         move |count| {
             for number in 0..count as u64 {
-                while writer.push(number).is_err() {
+                while !push(number) {
                     relax(at);
                 }
             }
         },
         move |count| {
             for _ in 0..count {
-                while std::hint::black_box(reader.pop()).is_err() {
+                while std::hint::black_box(pop()).is_none() {
                     relax(at);
                 }
             }
         },
     )
+}
+
+pub fn stream_rtrb(capacity: usize, at: [usize; 2], messages: usize) -> f64 {
+    let (mut writer, mut reader) = rtrb::RingBuffer::new(capacity);
+    let push = move |number| writer.push(number).is_ok();
+    stream_spinning(at, messages, push, move || reader.pop().ok())
 }
 
 /// In batches of up to `batch`.
@@ -244,24 +255,8 @@ pub fn stream_ringbuf(capacity: usize, at: [usize; 2], messages: usize) -> f64 {
     use ringbuf::HeapRb;
     use ringbuf::traits::{Consumer, Producer, Split};
     let (mut writer, mut reader) = HeapRb::<u64>::new(capacity).split();
-    stream(
-        at,
-        messages,
-        move |count| {
-            for number in 0..count as u64 {
-                while writer.try_push(number).is_err() {
-                    relax(at);
-                }
-            }
-        },
-        move |count| {
-            for _ in 0..count {
-                while std::hint::black_box(reader.try_pop()).is_none() {
-                    relax(at);
-                }
-            }
-        },
-    )
+    let push = move |number| writer.try_push(number).is_ok();
+    stream_spinning(at, messages, push, move || reader.try_pop())
 }
 
 /// Selection over so many rendezvous channels, each with an OS thread that writes.

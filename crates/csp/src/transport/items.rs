@@ -1,18 +1,24 @@
 //! Items that wait to be read: where their bytes are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::panic::Location;
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{NoRoom, Processor, Space, SpeId};
 
+use super::Asker;
 use crate::parcel::Origin;
+use crate::process::Link;
 
 /// Bytes that the address of an item is a multiple of, so that whole lines move as such.
 const LINE_ALIGN: u32 = 128;
 
 /// The most that one command moves.
 const COMMAND_BYTES: usize = cellworks_machine::mfc::MAX_TRANSFER_BYTES as usize;
+
+/// What reports of a full store call the room of an item.
+pub(crate) const HOLDER: &str = "an item of a channel";
 
 /// What an item takes of a store: whole quadwords, which DMA moves.
 pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
@@ -24,23 +30,31 @@ pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
     (bytes.next_multiple_of(16), align)
 }
 
-/// The tag group of the commands that move items for a process.
-pub(crate) fn tag_of(process: u32) -> Tag {
-    Tag::new(16 + process % 16).expect("16 to 31 are tags")
-}
+/// A constructor of commands.
+pub(crate) type CommandOf = fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand;
 
-/// The commands that move an item, by the constructor of one.
-pub(crate) fn commands(
-    of: impl Fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand,
+/// Has `issue` the commands that move an item of so many bytes for a process. Returns the tag group to wait for.
+pub(crate) fn issue_all<E: fmt::Debug>(
+    process: u32,
+    of: CommandOf,
     lsa: LsAddr,
     ea: EffectiveAddress,
     bytes: usize,
-    tag: Tag,
-) -> impl Iterator<Item = RawCommand> {
-    (0..bytes).step_by(COMMAND_BYTES).map(move |at| {
-        let size = (bytes - at).min(COMMAND_BYTES);
-        of(LsAddr(lsa.0 + at as u32), ea + at as u64, size as u32, tag)
-    })
+    issue: impl Fn(RawCommand) -> Result<(), E>,
+) -> Tag {
+    let tag = Tag::new(16 + process % 16).expect("16 to 31 are tags");
+    let (room, _) = room_of(bytes);
+    for at in (0..room).step_by(COMMAND_BYTES) {
+        let size = (room - at).min(COMMAND_BYTES);
+        issue(of(
+            LsAddr(lsa.0 + at as u32),
+            ea + at as u64,
+            size as u32,
+            tag,
+        ))
+        .expect("items are in local stores, and in a region of the network");
+    }
+    tag
 }
 
 /// Where the bytes of an item are.
@@ -144,12 +158,14 @@ impl Items {
         taken.map(Origin::new).collect()
     }
 
-    /// Room in main memory.
+    /// Room in main memory, for an item of the channel `link`; the process that asks ends if there is none.
     #[track_caller]
-    pub fn reserve_main(&mut self, bytes: usize) -> Result<u32, NoRoom> {
-        let (bytes, align) = room_of(bytes);
+    pub fn reserve_main(&mut self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
+        let (room, align) = room_of(bytes);
         let at = Location::caller();
-        self.main.reserve(bytes, align, "an item of a channel", at)
+        let reserved = self.main.reserve(room, align, HOLDER, at);
+        reserved
+            .unwrap_or_else(|no_room| no_room_for_item(asker, link, bytes, Processor::Ppe, no_room))
     }
 
     pub fn release_main(&mut self, start: u32) {
@@ -213,10 +229,20 @@ fn room(no_room: &NoRoom) -> String {
     text
 }
 
-impl NoRoomForItem {
-    /// Ends the process with this, which the network returns.
-    pub(crate) fn raise(self) -> ! {
-        // No panic, though it unwinds like one: nothing is printed.
-        std::panic::resume_unwind(Box::new(self))
-    }
+/// Ends a process, and its network with it: an item of the channel `link` has no room.
+pub(crate) fn no_room_for_item(
+    asker: Asker<'_>,
+    link: &dyn Link,
+    bytes: usize,
+    at: Processor,
+    no_room: NoRoom,
+) -> ! {
+    // No panic, though it unwinds like one: nothing is printed.
+    std::panic::resume_unwind(Box::new(NoRoomForItem {
+        process: asker.name.to_owned(),
+        channel: link.name(),
+        bytes,
+        at,
+        no_room: Box::new(no_room),
+    }))
 }

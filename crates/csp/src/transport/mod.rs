@@ -20,7 +20,7 @@
 //! | what | direct | coordinator |
 //! |---|---|---|
 //! | a step of a channel | an atomic update of the channel's line, in main memory; the PPE does the same | a request to the PPE, and an answer |
-//! | an alternation on an SPE looks at a channel | a read of the channel's line; the update only if something was there | the same |
+//! | an alternation looks at a channel | a read of the channel's line; the update only if something was there | the same as a step |
 //! | an alternation begins to wait, or is taken out of a wait | an atomic update of its process's line | a request |
 //! | somebody may go on | a signal, in OR mode, with a bit for the process; to the PPE a word in the outbound mailbox; who was woken then reads the line | an answer, in the inbound mailbox |
 //! | both processes are on one SPE | nothing but instructions | the same |
@@ -103,6 +103,26 @@ pub(crate) struct Stepped {
     pub waits: bool,
     /// It has changed the state of the channel. Only a look of an alternation may not have.
     pub changes: bool,
+}
+
+/// Performs a step of a channel at its line, which `update` changes and `look` reads. Returns whom to wake.
+fn step_at_line(
+    asker: Asker<'_>,
+    step: &mut dyn FnMut() -> Stepped,
+    look: impl FnOnce(),
+    update: impl FnOnce(),
+) -> Woken {
+    if !asker.looks {
+        update();
+        return step().woken;
+    }
+    // Who reads a line leaves the reservations of those alone that are about to change it.
+    look();
+    let stepped = step();
+    if stepped.changes {
+        update();
+    }
+    stepped.woken
 }
 
 /// What carries news and items for the processes of one processor.

@@ -14,9 +14,9 @@ use super::costs::{
     ANSWER_WORDS, COORDINATOR, HANDLER, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_STEP, THREAD_WAKE,
 };
 use super::exchange::{Exchange, Route, lock};
-use super::items::{Bytes, commands, room_of, signal_of, tag_of};
+use super::items::{Bytes, issue_all, signal_of};
 use super::spe::{Asked, wake_bit};
-use super::{Asker, Carrier, NoRoomForItem, Stepped, Transport};
+use super::{Asker, Carrier, Stepped, Transport, step_at_line};
 use crate::parcel::Origin;
 use crate::process::{Link, Waiting};
 use crate::waker::Woken;
@@ -151,23 +151,20 @@ impl<'a, C: PpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    fn update(&self, line: EffectiveAddress, op: AtomicOp) {
-        let updated = self.core.fetch_update(line, op);
+    fn update(&self, line: EffectiveAddress) {
+        let updated = self.core.fetch_update(line, AtomicOp::Add(1));
         updated.expect("the lines of a network are in a region of its own");
     }
 
-    fn reserve_main(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
-        let reserved = lock(&self.exchange.items).reserve_main(bytes);
-        reserved.unwrap_or_else(|no_room| {
-            NoRoomForItem {
-                process: asker.name.to_owned(),
-                channel: link.name(),
-                bytes,
-                at: Processor::Ppe,
-                no_room: Box::new(no_room),
-            }
-            .raise()
-        })
+    /// Reads a line, as an SPE does by `getllar`: a compare-and-swap that finds what it does not expect stores nothing, and
+    /// leaves the reservations and the copies that others have of the line alone.
+    fn look(&self, line: EffectiveAddress) {
+        let never = AtomicOp::CompareAndSwap {
+            expected: u32::MAX,
+            new: u32::MAX,
+        };
+        let word = self.core.fetch_update(line, never);
+        word.expect("the lines of a network are in a region of its own");
     }
 }
 
@@ -190,8 +187,8 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
             }
             (Route::Shared { line, .. }, Transport::Direct) => {
                 self.core.compute(SPE_STEP);
-                self.update(line, AtomicOp::Add(1));
-                self.wake(step().woken);
+                let (look, update) = (|| self.look(line), || self.update(line));
+                self.wake(step_at_line(asker, step, look, update));
             }
             (Route::Shared { .. }, Transport::Coordinator) => {
                 self.core.compute(THREAD_WAKE);
@@ -210,7 +207,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
         match self.exchange.transport {
             Transport::Direct => {
                 self.core.compute(SPE_STEP);
-                self.update(self.exchange.line_of_process(process), AtomicOp::Add(1));
+                self.update(self.exchange.line_of_process(process));
             }
             Transport::Coordinator => {
                 self.core.compute(THREAD_WAKE);
@@ -224,8 +221,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
     fn glance(&self, asker: Asker<'_>) {
         self.serve();
         if self.exchange.transport == Transport::Direct {
-            let line = self.exchange.line_of_process(asker.number);
-            self.update(line, AtomicOp::Add(0));
+            self.look(self.exchange.line_of_process(asker.number));
         }
         self.core.compute(PAUSE_OF_SKIP);
     }
@@ -251,7 +247,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
                 (Processor::Spe(spe), Transport::Direct) => {
                     if self.exchange.alternates(process) {
                         let line = self.exchange.line_of_process(process);
-                        self.update(line, AtomicOp::Add(1));
+                        self.update(line);
                     }
                     self.core
                         .send_signal(spe, SignalRegister::One, wake_bit(process));
@@ -292,7 +288,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
             if exchange.transport == Transport::Direct
                 && let Route::Shared { line, .. } = exchange.route(what, process, Processor::Ppe)
             {
-                self.update(line, AtomicOp::Add(0));
+                self.look(line);
             }
             if ready() {
                 break true;
@@ -306,8 +302,9 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
         if bytes == 0 {
             return Origin::default();
         }
-        let start = self.reserve_main(asker, link, bytes);
-        lock(&self.exchange.items).pack(Bytes::Main { start })
+        let mut items = lock(&self.exchange.items);
+        let start = items.reserve_main(asker, link, bytes);
+        items.pack(Bytes::Main { start })
     }
 
     fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize) {
@@ -318,15 +315,13 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
             return;
         };
         if let Bytes::Local { spe, lsa, .. } = from {
-            let start = self.reserve_main(asker, link, bytes);
-            let ea = lock(&self.exchange.items).main_address(start);
-            let (room, _) = room_of(bytes);
-            let tag = tag_of(asker.number);
-            for command in commands(RawCommand::put, lsa, ea, room, tag) {
-                self.core
-                    .issue_proxy(spe, command)
-                    .expect("items are in local stores, and in a region of the network");
-            }
+            let mut items = lock(&self.exchange.items);
+            let start = items.reserve_main(asker, link, bytes);
+            let ea = items.main_address(start);
+            drop(items);
+            let tag = issue_all(asker.number, RawCommand::put, lsa, ea, bytes, |command| {
+                self.core.issue_proxy(spe, command)
+            });
             let why = format_args!("an item to leave the local store of {spe}");
             self.core.wait_until(&why, &mut || {
                 (self.core.incomplete_proxy_tags(spe) & tag.into()).is_empty()

@@ -13,8 +13,8 @@ use cellworks_machine::{
 
 use super::costs::{ANSWER_WORDS, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
 use super::exchange::{Exchange, Route, lock};
-use super::items::{Bytes, commands, room_of, signal_of, tag_of};
-use super::{Asker, Carrier, NoRoomForItem, Stepped, Transport};
+use super::items::{Bytes, CommandOf, HOLDER, issue_all, no_room_for_item, room_of, signal_of};
+use super::{Asker, Carrier, Stepped, Transport, step_at_line};
 use crate::parcel::Origin;
 use crate::process::{Link, Waiting};
 use crate::waker::Woken;
@@ -255,7 +255,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
         let local_store = self.spe.local_store();
         let (room, align) = room_of(bytes);
         loop {
-            let no_room = match local_store.reserve(room, align, "an item of a channel") {
+            let no_room = match local_store.reserve(room, align, HOLDER) {
                 Ok(buffer) => return buffer,
                 Err(no_room) => no_room,
             };
@@ -264,14 +264,8 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
             }
             let is_awaited = self.transfers.get() > 0 || !self.rooms.borrow().is_empty();
             if !is_awaited {
-                NoRoomForItem {
-                    process: asker.name.to_owned(),
-                    channel: link.name(),
-                    bytes,
-                    at: self.processor(),
-                    no_room: Box::new(no_room.no_room().clone()),
-                }
-                .raise();
+                let no_room = no_room.no_room().clone();
+                no_room_for_item(asker, link, bytes, self.processor(), no_room);
             }
             let before = local_store.free_bytes();
             self.wait_in_queue("room for an item in its local store", &mut || {
@@ -294,16 +288,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
         let buffer = rooms.remove(&origin.number()).expect("it was found there");
         drop(rooms);
         let bytes = buffer.bytes();
-        let start = items.reserve_main(bytes).unwrap_or_else(|no_room| {
-            NoRoomForItem {
-                process: asker.name.to_owned(),
-                channel: link.name(),
-                bytes,
-                at: Processor::Ppe,
-                no_room: Box::new(no_room),
-            }
-            .raise()
-        });
+        let start = items.reserve_main(asker, link, bytes);
         let ea = items.main_address(start);
         drop(items);
         self.transfer(asker, RawCommand::put, &buffer, ea, bytes);
@@ -326,24 +311,17 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
     fn transfer(
         &self,
         asker: Asker<'_>,
-        of: impl Fn(
-            cellworks_machine::mfc::LsAddr,
-            EffectiveAddress,
-            u32,
-            cellworks_machine::mfc::Tag,
-        ) -> RawCommand,
+        of: CommandOf,
         buffer: &LocalBuffer,
         ea: EffectiveAddress,
         bytes: usize,
     ) {
-        let tag = tag_of(asker.number);
         let mfc = self.spe.mfc();
-        let (room, _) = room_of(bytes);
+        let lsa = buffer.address();
         self.transfers.set(self.transfers.get() + 1);
-        for command in commands(of, buffer.address(), ea, room, tag) {
+        let tag = issue_all(asker.number, of, lsa, ea, bytes, |command| {
             mfc.issue(command)
-                .expect("items are in local stores, and in a region of the network");
-        }
+        });
         mfc.wait_all(tag.into());
         self.transfers.set(self.transfers.get() - 1);
         self.exchange.count_moved(bytes);
@@ -368,18 +346,8 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
             }
             (Route::Shared { line, .. }, Transport::Direct) => {
                 self.spe.compute(SPE_STEP);
-                if asker.looks {
-                    // Who reads a line leaves the reservations of those alone that are about to change it.
-                    self.look(line);
-                    let stepped = step();
-                    if stepped.changes {
-                        self.update(line);
-                    }
-                    self.wake(stepped.woken);
-                } else {
-                    self.update(line);
-                    self.wake(step().woken);
-                }
+                let (look, update) = (|| self.look(line), || self.update(line));
+                self.wake(step_at_line(asker, step, look, update));
             }
             (Route::Shared { is_simple, .. }, Transport::Coordinator) => {
                 let asked = match is_simple {

@@ -36,7 +36,7 @@ fn alone<M: Machine, R>(
     machine: &M,
     main: impl FnOnce(&cellworks_csp::Process<'_, cellworks_csp::PpePlace<'_, M::Core>>) -> R,
 ) -> R {
-    Network::new().run_with(machine, main).unwrap()
+    Network::on(machine).run_with(main).unwrap()
 }
 
 type Ends = (Vec<Writer<u32>>, Vec<Reader<u32>>);
@@ -174,7 +174,7 @@ fn a_time_out_ends_a_selection<M: Machine>(machine: &M) {
 fn one_that_skips_meets_one_that_waits<M: Machine>(machine: &M) {
     for skipper_writes in [true, false] {
         let (mut writer, mut reader) = Channel::new().one_to_one();
-        let mut network = Network::new();
+        let mut network = Network::on(machine);
         network.process("writer", spe(0), move |process| {
             let mut alternation = Alternation::fair();
             let write = alternation.write(&mut writer);
@@ -189,7 +189,7 @@ fn one_that_skips_meets_one_that_waits<M: Machine>(machine: &M) {
             }
             Ok(())
         });
-        let items = network.run_with(machine, move |process| {
+        let items = network.run_with(move |process| {
             let mut items = Vec::new();
             let mut alternation = Alternation::fair();
             let read = alternation.read(&mut reader);
@@ -212,14 +212,14 @@ fn one_that_skips_meets_one_that_waits<M: Machine>(machine: &M) {
 fn a_hundred_guards_are_listed<M: Machine>(machine: &M) {
     const GUARDS: usize = 100;
     let (mut writers, mut readers) = buffers(GUARDS, 0);
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("writer", spe(0), move |process| {
         for index in (0..GUARDS).rev() {
             writers[index].write(process, index as u32)?;
         }
         Ok(())
     });
-    let order = network.run_with(machine, move |process| {
+    let order = network.run_with(move |process| {
         let mut alternation = Alternation::fair();
         let guards: Vec<_> = readers.iter_mut().map(|r| alternation.read(r)).collect();
         let read = |_| loop {
@@ -241,7 +241,7 @@ fn a_hundred_guards_are_listed<M: Machine>(machine: &M) {
 fn an_alternation_writes_to_whoever_reads<M: Machine>(machine: &M) {
     let (mut writers, readers) = buffers(3, 0);
     let (done, mut results) = Channel::new().any_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     for (index, mut reader) in (0..).zip(readers) {
         let mut done = done.clone();
         network.process(format!("reader {index}"), spe(index), move |process| {
@@ -270,7 +270,7 @@ fn an_alternation_writes_to_whoever_reads<M: Machine>(machine: &M) {
             alternation.select(process)?;
         }
     });
-    let all = network.run_with(machine, |process| {
+    let all = network.run_with(|process| {
         let mut all = Vec::new();
         while let Ok(item) = results.read(process) {
             all.push(item);
@@ -284,7 +284,7 @@ fn an_alternation_writes_to_whoever_reads<M: Machine>(machine: &M) {
 fn mixed_guards_of_plain_parties<M: Machine>(machine: &M) {
     let (mut to, mut input) = Channel::new().one_to_one::<u32>();
     let (mut output, mut from) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("source", spe(0), move |process| {
         (0..50).try_for_each(|item| Ok(to.write(process, item)?))
     });
@@ -310,7 +310,7 @@ fn mixed_guards_of_plain_parties<M: Machine>(machine: &M) {
         }
         Ok(())
     });
-    let items = network.run_with(machine, |process| {
+    let items = network.run_with(|process| {
         let mut items = Vec::new();
         while let Ok(item) = from.read(process) {
             items.push(item);
@@ -322,12 +322,12 @@ fn mixed_guards_of_plain_parties<M: Machine>(machine: &M) {
 
 fn a_buffer_is_read_in_order_by_an_alternation<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(3).one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("writer", spe(0), move |process| {
         (0..3_000_u32).try_for_each(|item| Ok(writer.write(process, item)?))
     });
     network
-        .run_with(machine, |process| {
+        .run_with(|process| {
             let mut alternation = Alternation::fair();
             let read = alternation.read(&mut reader);
             for item in 0..3_000 {
@@ -354,7 +354,7 @@ fn both_ends_of_a_buffer_in_one_alternation<M: Machine>(machine: &M) {
 }
 
 fn both_ends_of_a_rendezvous_in_one_alternation_never_meet<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("alone", spe(0), |process| {
         let (mut writer, mut reader) = Channel::new().named("own").one_to_one::<u32>();
         let mut alternation = Alternation::priority();
@@ -365,7 +365,7 @@ fn both_ends_of_a_rendezvous_in_one_alternation_never_meet<M: Machine>(machine: 
         alternation.select(process)?;
         Ok(())
     });
-    let Err(NetworkError::Deadlock(deadlock)) = network.run(machine) else {
+    let Err(NetworkError::Deadlock(deadlock)) = network.run() else {
         panic!("nobody else has an end")
     };
     let text = deadlock.to_string();
@@ -412,7 +412,7 @@ fn an_end_is_free_again_after_its_alternation<M: Machine>(machine: &M) {
 
 fn an_alternation_that_was_leaked_leaves_its_channels_usable<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("writer", spe(0), move |process| {
         let mut alternation = Alternation::fair();
         let write = alternation.write(&mut writer);
@@ -420,7 +420,7 @@ fn an_alternation_that_was_leaked_leaves_its_channels_usable<M: Machine>(machine
         std::mem::forget(alternation);
         (1..4_u32).try_for_each(|item| Ok(writer.write(process, Box::new(item))?))
     });
-    let items = network.run_with(machine, |process| {
+    let items = network.run_with(|process| {
         let mut alternation = Alternation::fair();
         alternation.read(&mut reader);
         std::mem::forget(alternation);
@@ -457,7 +457,7 @@ fn tokens_of_another_alternation_are_refused<M: Machine>(machine: &M) {
 }
 
 fn nothing_to_wait_for_is_refused<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("alone", spe(0), |process| {
         let (_writer, mut reader) = Channel::new().one_to_one::<u32>();
         let mut alternation = Alternation::fair();
@@ -467,7 +467,7 @@ fn nothing_to_wait_for_is_refused<M: Machine>(machine: &M) {
         alternation.select(process)?;
         Ok(())
     });
-    let text = network.run(machine).unwrap_err().to_string();
+    let text = network.run().unwrap_err().to_string();
     let expected = "the process `alone` selects from 1 guards of which none is enabled, so it would wait for ever; enable \
                     one, or take what was read";
     assert!(text.contains(expected), "{text}");
@@ -477,7 +477,7 @@ fn three_alternations_in_a_ring_meet<M: Machine>(machine: &M) {
     const ROUNDS: u32 = 200;
     let (writers, mut readers) = buffers(3, 0);
     readers.rotate_right(1);
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     for (index, (mut writer, mut reader)) in (0..).zip(writers.into_iter().zip(readers)) {
         network.process(format!("party {index}"), spe(index), move |process| {
             let mut alternation = Alternation::arbitrary(u64::from(index));
@@ -499,5 +499,5 @@ fn three_alternations_in_a_ring_meet<M: Machine>(machine: &M) {
             Ok(())
         });
     }
-    network.run(machine).unwrap();
+    network.run().unwrap();
 }

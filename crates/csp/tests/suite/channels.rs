@@ -18,11 +18,11 @@ on_every_machine![
 
 fn check_order<M: Machine>(machine: &M, capacity: usize) {
     let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one();
-    let mut network = network();
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         (0..100_u32).try_for_each(|item| Ok(writer.write(process, Box::new(item))?))
     });
-    let items = network.run_with(machine, |process| {
+    let items = network.run_with(|process| {
         let mut items = Vec::new();
         while let Ok(item) = reader.read(process) {
             items.push(*item);
@@ -43,7 +43,7 @@ fn items_arrive_in_order_through_a_buffer<M: Machine>(machine: &M) {
 
 fn processes_of_one_spe_share_local_channels<M: Machine>(machine: &M) {
     let (mut results, mut result) = Channel::new().one_to_one();
-    let mut network = network();
+    let mut network = network(machine);
     network.group(spe(1), move |group| {
         let (mut forth, mut at_square) = Channel::local().one_to_one::<u64>();
         let (mut back, mut squared) = Channel::local().one_to_one::<u64>();
@@ -62,14 +62,14 @@ fn processes_of_one_spe_share_local_channels<M: Machine>(machine: &M) {
             Ok(results.write(process, sum)?)
         });
     });
-    let sum = network.run_with(machine, |process| result.read(process));
+    let sum = network.run_with(|process| result.read(process));
     assert_eq!(sum.unwrap(), Ok(385));
 }
 
 fn each_item_goes_to_one_of_several_readers<M: Machine>(machine: &M) {
     let (mut tasks, worker) = Channel::new().one_to_any::<u32>();
     let (done, mut results) = Channel::new().any_to_one::<u32>();
-    let mut network = network();
+    let mut network = network(machine);
     for index in 0..3 {
         let (mut worker, mut done) = (worker.clone(), done.clone());
         network.process(format!("worker {index}"), spe(index), move |process| {
@@ -83,7 +83,7 @@ fn each_item_goes_to_one_of_several_readers<M: Machine>(machine: &M) {
     network.process("source", spe(3), move |process| {
         (0..50).try_for_each(|task| Ok(tasks.write(process, task)?))
     });
-    let results = network.run_with(machine, |process| {
+    let results = network.run_with(|process| {
         let mut all = Vec::new();
         while let Ok(task) = results.read(process) {
             all.push(task);
@@ -97,7 +97,7 @@ fn each_item_goes_to_one_of_several_readers<M: Machine>(machine: &M) {
 fn poison_ends_both_sides_and_gives_items_back<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(2).one_to_one();
     let (mut back, mut given_back) = Channel::new().one_to_one();
-    let mut network = network();
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         for item in 0.. {
             if let Err(unsent) = writer.write(process, format!("item {item}")) {
@@ -108,7 +108,7 @@ fn poison_ends_both_sides_and_gives_items_back<M: Machine>(machine: &M) {
         }
         Ok(())
     });
-    let all = network.run_with(machine, |process| {
+    let all = network.run_with(|process| {
         let mut all = vec![reader.read(process).unwrap()];
         all.extend(reader.poison(process));
         assert_eq!(reader.read(process), Err(Ended::Poisoned));
@@ -121,7 +121,7 @@ fn poison_ends_both_sides_and_gives_items_back<M: Machine>(machine: &M) {
 }
 
 fn an_alternation_reads_whatever_is_there<M: Machine>(machine: &M) {
-    let mut network = network();
+    let mut network = network(machine);
     let mut readers = Vec::new();
     for index in 0..4 {
         let (mut writer, reader) = Channel::new().one_to_one();
@@ -130,7 +130,7 @@ fn an_alternation_reads_whatever_is_there<M: Machine>(machine: &M) {
             (0..20_u32).try_for_each(|item| Ok(writer.write(process, item)?))
         });
     }
-    let counts = network.run_with(machine, |process| {
+    let counts = network.run_with(|process| {
         let mut counts = [0; 4];
         let mut alternation = Alternation::fair();
         let guards: Vec<_> = readers.iter_mut().map(|r| alternation.read(r)).collect();
@@ -159,7 +159,7 @@ fn two_alternations_meet<M: Machine>(machine: &M) {
     const ROUNDS: u32 = 200;
     let (ping, pong) = Channel::new().one_to_one::<u32>();
     let (forth, back) = Channel::new().one_to_one::<u32>();
-    let mut network = network();
+    let mut network = network(machine);
     let side = |mut writer: cellworks_csp::Writer<u32>, mut reader: cellworks_csp::Reader<u32>| {
         move |process: &cellworks_csp::Process<'_, M::Spe>| {
             let mut alternation = Alternation::fair();
@@ -183,13 +183,13 @@ fn two_alternations_meet<M: Machine>(machine: &M) {
     };
     network.process("left", spe(0), side(ping, back));
     network.process("right", spe(1), side(forth, pong));
-    network.run(machine).unwrap();
+    network.run().unwrap();
 }
 
 fn a_cycle_of_waits_is_reported<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
-    let mut network = network();
+    let mut network = network(machine);
     network.process("left", spe(0), move |process| {
         a.write(process, 1)?;
         at_b.read(process)?;
@@ -202,7 +202,7 @@ fn a_cycle_of_waits_is_reported<M: Machine>(machine: &M) {
         at_a.read(process)?;
         Ok(b.write(process, 2)?)
     });
-    let Err(NetworkError::Deadlock(deadlock)) = network.run(machine) else {
+    let Err(NetworkError::Deadlock(deadlock)) = network.run() else {
         panic!("a deadlock is an error");
     };
     let text = deadlock.to_string();

@@ -23,8 +23,8 @@ on_every_machine![
 ];
 
 fn close_lets_a_buffer_be_read<M: Machine>(machine: &M) {
-    Network::new()
-        .run_with(machine, |process| {
+    Network::on(machine)
+        .run_with(|process| {
             let (mut writer, mut reader) = Channel::new().buffered(3).one_to_one();
             writer.write(process, 1_u32).unwrap();
             writer.write(process, 2).unwrap();
@@ -43,7 +43,7 @@ fn close_gives_back_what_waits<M: Machine>(machine: &M) {
         let (mut writer, mut reader) = Channel::new().buffered(1).one_to_one::<String>();
         let (mut to, mut given_back) = Channel::new().one_to_one();
         let (mut waits, mut is_full) = Channel::new().one_to_one();
-        let mut network = Network::new();
+        let mut network = Network::on(machine);
         network.process("writer", spe(0), move |process| {
             writer.write(process, "accepted".to_owned())?;
             waits.write(process, ())?;
@@ -63,7 +63,7 @@ fn close_gives_back_what_waits<M: Machine>(machine: &M) {
             Ok(to.write(process, item)?)
         });
         network
-            .run_with(machine, |process| {
+            .run_with(|process| {
                 is_full.read(process).unwrap();
                 reader.close(process);
                 let item = given_back.read(process);
@@ -82,7 +82,7 @@ fn a_writer_that_closes_and_one_that_poisons<M: Machine>(machine: &M) {
             true => Ended::Poisoned,
             false => Ended::Closed,
         };
-        let mut network = Network::new();
+        let mut network = Network::on(machine);
         for index in 0..3 {
             let mut reader = reader.clone();
             network.process(format!("reader {index}"), spe(index), move |process| {
@@ -98,7 +98,7 @@ fn a_writer_that_closes_and_one_that_poisons<M: Machine>(machine: &M) {
         }
         drop(reader);
         network
-            .run_with(machine, |process| match poisons {
+            .run_with(|process| match poisons {
                 true => assert!(writer.poison(process).is_empty()),
                 false => writer.close(process),
             })
@@ -107,8 +107,8 @@ fn a_writer_that_closes_and_one_that_poisons<M: Machine>(machine: &M) {
 }
 
 fn poison_returns_what_is_in_the_buffer<M: Machine>(machine: &M) {
-    Network::new()
-        .run_with(machine, |process| {
+    Network::on(machine)
+        .run_with(|process| {
             let (mut writer, mut reader) = Channel::new().buffered(3).one_to_one();
             for item in 1..4_u32 {
                 writer.write(process, item).unwrap();
@@ -129,8 +129,8 @@ fn poison_returns_what_is_in_the_buffer<M: Machine>(machine: &M) {
 }
 
 fn poison_comes_after_close<M: Machine>(machine: &M) {
-    Network::new()
-        .run_with(machine, |process| {
+    Network::on(machine)
+        .run_with(|process| {
             let (mut writer, mut reader) = Channel::new().buffered(2).one_to_one();
             writer.write(process, 1_u32).unwrap();
             writer.close(process);
@@ -143,8 +143,8 @@ fn poison_comes_after_close<M: Machine>(machine: &M) {
 }
 
 fn the_last_end_that_is_dropped_closes<M: Machine>(machine: &M) {
-    Network::new()
-        .run_with(machine, |process| {
+    Network::on(machine)
+        .run_with(|process| {
             let (mut writer, reader) = Channel::new().buffered(2).any_to_any::<u32>();
             let other = reader.clone();
             drop(reader);
@@ -163,7 +163,7 @@ fn an_end_that_is_dropped_wakes_at_once<M: Machine>(machine: &M) {
     for other in [0, 1] {
         let has_ended = AtomicBool::new(false);
         let (writer, mut reader) = Channel::new().one_to_one::<u32>();
-        let mut network = Network::new();
+        let mut network = Network::on(machine);
         network.process("reader", spe(0), |process: &Process<'_, M::Spe>| {
             assert_eq!(reader.read(process), Err(Ended::Closed));
             has_ended.store(true, Ordering::Relaxed);
@@ -179,21 +179,21 @@ fn an_end_that_is_dropped_wakes_at_once<M: Machine>(machine: &M) {
             process.place().wait_until(&"the reader to end", &mut ready);
             Ok(())
         });
-        network.run(machine).unwrap();
+        network.run().unwrap();
     }
 }
 
 fn an_end_that_nobody_used_wakes_who_waits<M: Machine>(machine: &M) {
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.group(spe(0), move |_| drop(writer));
-    let ended = network.run_with(machine, |process| reader.read(process));
+    let ended = network.run_with(|process| reader.read(process));
     assert_eq!(ended.unwrap(), Err(Ended::Closed));
 }
 
 fn ends_of_a_process_that_unwinds_are_dropped<M: Machine>(machine: &M) {
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("writer", spe(0), move |process| {
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut writer = writer;
@@ -203,9 +203,7 @@ fn ends_of_a_process_that_unwinds_are_dropped<M: Machine>(machine: &M) {
         assert!(caught.is_err());
         Ok(())
     });
-    let items = network.run_with(machine, |process| {
-        [reader.read(process), reader.read(process)]
-    });
+    let items = network.run_with(|process| [reader.read(process), reader.read(process)]);
     assert_eq!(items.unwrap(), [Ok(1), Err(Ended::Closed)]);
 }
 
@@ -218,13 +216,13 @@ fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
         Channel::new().buffered(2).one_to_one();
     let counted = Arc::new(());
     for _ in 0..3 {
-        let mut network = Network::new();
+        let mut network = Network::on(machine);
         let (writer, text, counted) = (&mut writer, &text, Arc::clone(&counted));
         network.process("writer", spe(0), move |process| {
             let _counted = counted;
             Ok(writer.write(process, Borrowed(text))?)
         });
-        let read = network.run_with(machine, |process| reader.read(process).map(|item| item.0));
+        let read = network.run_with(|process| reader.read(process).map(|item| item.0));
         assert_eq!(read.unwrap(), Ok("borrowed"));
     }
     assert_eq!(Arc::strong_count(&counted), 1);
@@ -243,7 +241,7 @@ fn a_channel_between_two_networks_is_refused() {
     let is_over = AtomicBool::new(false);
     let run = |network: Network<'_, Host>| {
         // Somebody goes on, or the first network would be found waiting for nobody.
-        let ended = network.run_with(&crate::host(), |_| {
+        let ended = network.run_with(|_| {
             while !is_over.load(Ordering::Relaxed) {
                 std::thread::yield_now();
             }
@@ -252,14 +250,17 @@ fn a_channel_between_two_networks_is_refused() {
     };
     let results = std::thread::scope(|scope| {
         let reads = scope.spawn(|| {
-            let mut network = Network::new();
+            let host = crate::host();
+            let mut network = Network::on(&host);
             network.process("reader", spe(0), |process| {
                 let _over = Over(&is_over);
-                reader.read(process).map(drop)
+                reader.read(process)?;
+                Ok(())
             });
             run(network)
         });
-        let mut network = Network::new();
+        let host = crate::host();
+        let mut network = Network::on(&host);
         network.process("writer", spe(0), |process| {
             let _over = Over(&is_over);
             Ok(writer.write(process, 1)?)

@@ -33,11 +33,16 @@ on_every_machine![
     a_panic_comes_before_that_of_the_main_process,
     a_panic_of_the_main_process_names_it,
     a_payload_goes_on,
+    an_error_names_its_process,
+    an_error_ends_the_others,
+    an_error_of_one_of_several_processes_names_it,
+    an_error_comes_before_what_follows_from_it,
+    ends_of_channels_are_no_errors,
 ];
 
 /// The deadlock in which a network ends.
-fn deadlock<M: Machine>(machine: &M, network: Network<'_, M>) -> Deadlock {
-    match network.run(machine) {
+fn deadlock<M: Machine>(network: Network<'_, M>) -> Deadlock {
+    match network.run() {
         Err(NetworkError::Deadlock(deadlock)) => deadlock,
         other => panic!("a deadlock is an error, not {other:?}"),
     }
@@ -58,7 +63,7 @@ fn report(deadlock: &Deadlock) -> String {
 fn two_readers_wait_for_each_other<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     // Neither has ever written.
     let line = line!() + 2;
     network.process("left", spe(0), move |process| {
@@ -69,7 +74,7 @@ fn two_readers_wait_for_each_other<M: Machine>(machine: &M) {
         at_a.read(process)?;
         Ok(b.write(process, 1)?)
     });
-    let deadlock = deadlock(machine, network);
+    let deadlock = deadlock(network);
     let text = report(&deadlock);
     assert!(
         text.starts_with(
@@ -89,16 +94,18 @@ fn two_readers_wait_for_each_other<M: Machine>(machine: &M) {
 fn two_writers_wait_for_each_other<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().buffered(2).named("b").one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("left", spe(0), move |process| {
         a.write(process, 1)?;
-        at_b.read(process).map(drop)
+        at_b.read(process)?;
+        Ok(())
     });
     network.process("right", spe(0), move |process| {
         (0..3).try_for_each(|item| b.write(process, item))?;
-        at_a.read(process).map(drop)
+        at_a.read(process)?;
+        Ok(())
     });
-    let text = report(&deadlock(machine, network));
+    let text = report(&deadlock(network));
     assert!(
         text.starts_with(
             "deadlock: these two processes wait for each other\n  \
@@ -124,9 +131,9 @@ fn ring<M: Machine>(network: &mut Network<'_, M>) {
 }
 
 fn a_cycle_of_four_is_named_in_order<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     ring(&mut network);
-    let deadlock = deadlock(machine, network);
+    let deadlock = deadlock(network);
     let mut names: Vec<_> = deadlock
         .cycle
         .iter()
@@ -156,10 +163,11 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let (mut c, mut at_c) = Channel::new().named("c").one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     // The first by its number, perhaps: a search for a cycle that began here must find the one further on.
     network.process("bystander", spe(0), move |process| {
-        at_c.read(process).map(drop)
+        at_c.read(process)?;
+        Ok(())
     });
     network.process("left", spe(1), move |process| {
         let item = at_b.read(process)?;
@@ -170,7 +178,7 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
         at_a.read(process)?;
         Ok(b.write(process, 1)?)
     });
-    let text = report(&deadlock(machine, network));
+    let text = report(&deadlock(network));
     assert!(
         text.starts_with("deadlock: these two processes wait for each other\n  the process `"),
         "{text}"
@@ -184,7 +192,7 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
 }
 
 fn alternations_wait_for_each_other<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (a, at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (b, at_b) = Channel::new().named("b").one_to_one::<u8>();
     // Both read; nobody offers anything.
@@ -199,7 +207,7 @@ fn alternations_wait_for_each_other<M: Machine>(machine: &M) {
     };
     network.process("left", spe(0), side(at_b, a));
     network.process("right", spe(1), side(at_a, b));
-    let text = report(&deadlock(machine, network));
+    let text = report(&deadlock(network));
     assert!(
         text.starts_with(
             "deadlock: these two processes wait for each other\n  \
@@ -214,7 +222,7 @@ fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let (mut unused, mut at_unused) = Channel::new().named("unused").one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("alternating", spe(0), move |process| {
         let mut either = Alternation::priority();
         let offered = either.write(&mut unused);
@@ -227,7 +235,7 @@ fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
         at_a.read(process)?;
         Ok(b.write(process, 1)?)
     });
-    let result = network.run_with(machine, |process| {
+    let result = network.run_with(|process| {
         // Holds an end that it does not use, while it waits for the others.
         let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
         let _ = at_never.read(process);
@@ -247,12 +255,12 @@ fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
 }
 
 fn a_process_waits_for_itself<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("lonely", spe(3), |process| {
         let (mut writer, _reader) = Channel::new().one_to_one::<u8>();
         Ok(writer.write(process, 1)?)
     });
-    let text = report(&deadlock(machine, network));
+    let text = report(&deadlock(network));
     assert!(
         text.starts_with(
             "deadlock: this process waits for itself\n  \
@@ -263,7 +271,7 @@ fn a_process_waits_for_itself<M: Machine>(machine: &M) {
 }
 
 fn local_channels_are_in_cycles<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.group(spe(1), |group| {
         let (mut a, mut at_a) = Channel::local().named("a").one_to_one::<u8>();
         let (mut b, mut at_b) = Channel::local().named("b").one_to_one::<u8>();
@@ -276,7 +284,7 @@ fn local_channels_are_in_cycles<M: Machine>(machine: &M) {
             Ok(b.write(process, 1)?)
         });
     });
-    let deadlock = deadlock(machine, network);
+    let deadlock = deadlock(network);
     assert_eq!(deadlock.cycle.len(), 2, "{deadlock}");
     assert!(deadlock.outside.is_empty(), "{deadlock}");
 }
@@ -284,12 +292,12 @@ fn local_channels_are_in_cycles<M: Machine>(machine: &M) {
 fn the_main_process_is_in_a_cycle<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("other", spe(0), move |process| {
         at_a.read(process)?;
         Ok(b.write(process, 1)?)
     });
-    let result = network.run_with(machine, move |process| {
+    let result = network.run_with(move |process| {
         at_b.read(process)?;
         Ok::<_, Ended>(a.write(process, 1)?)
     });
@@ -319,12 +327,13 @@ fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
     for _ in 0..20 {
         let (a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
         let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
-        let mut network = Network::new();
+        let mut network = Network::on(machine);
         network.process("other", spe(0), move |process| {
             let _a = a;
-            at_never.read(process).map(drop)
+            at_never.read(process)?;
+            Ok(())
         });
-        let result = network.run_with(machine, |process| at_a.read(process).unwrap());
+        let result = network.run_with(|process| at_a.read(process).unwrap());
         let text = result.unwrap_err().to_string();
         assert!(text.starts_with("deadlock: "), "{text}");
         assert!(
@@ -336,9 +345,11 @@ fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
 
 fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
     let (_writer, mut reader) = Channel::new().named("a").one_to_one::<u8>();
-    let mut network = Network::new();
-    network.process("reader", spe(0), |process| reader.read(process).map(drop));
-    let text = report(&deadlock(machine, network));
+    let mut network = Network::on(machine);
+    network.process("reader", spe(0), |process| {
+        Ok(reader.read(process).map(drop)?)
+    });
+    let text = report(&deadlock(network));
     assert!(
         text.starts_with(
             "deadlock: every process waits, and nobody is left who could go on\n  \
@@ -350,7 +361,7 @@ fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
 
 fn an_end_is_left_over<M: Machine>(machine: &M) {
     let (results, mut at_results) = Channel::new().named("results").any_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     for worker in 0..2 {
         let mut results = results.clone();
         network.process(format!("worker {worker}"), spe(worker), move |process| {
@@ -358,7 +369,7 @@ fn an_end_is_left_over<M: Machine>(machine: &M) {
         });
     }
     // `results` should have been dropped.
-    let result = network.run_with(machine, |process| while at_results.read(process).is_ok() {});
+    let result = network.run_with(|process| while at_results.read(process).is_ok() {});
     let text = result.unwrap_err().to_string();
     let expected = "the process `main` waits to read the channel `results` (whose writers have ended, but an end for \
                     another was not dropped) at ";
@@ -367,14 +378,12 @@ fn an_end_is_left_over<M: Machine>(machine: &M) {
 }
 
 fn a_channel_is_never_created<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("reader", spe(0), |process| {
-        process
-            .reader::<u8, cellworks_csp::One>(7)?
-            .read(process)
-            .map(drop)
+        process.reader::<u8, cellworks_csp::One>(7)?.read(process)?;
+        Ok(())
     });
-    let text = report(&deadlock(machine, network));
+    let text = report(&deadlock(network));
     assert!(
         text.starts_with(
             "deadlock: every process waits, and nobody is left who could go on\n  \
@@ -385,13 +394,14 @@ fn a_channel_is_never_created<M: Machine>(machine: &M) {
 }
 
 fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("reader", spe(0), |process| {
         process.create(7, Channel::new().named("numbers").one_to_one::<u8>())?;
         let mut reader: Reader<u8> = process.reader(7)?;
-        reader.read(process).map(drop)
+        reader.read(process)?;
+        Ok(())
     });
-    let text = report(&deadlock(machine, network));
+    let text = report(&deadlock(network));
     assert!(
         text.contains(
             "the process `reader` waits to read the channel 7, `numbers` (which no process has written to) at failures.rs"
@@ -402,15 +412,16 @@ fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
 
 fn a_process_waits_for_something_else<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
-    let mut network = Network::<M>::new();
+    let mut network = Network::on(machine);
     network.process("mailbox", spe(0), move |process| {
         process.place().read_in_mbox();
         Ok(a.write(process, 1)?)
     });
     network.process("reader", spe(1), move |process| {
-        at_a.read(process).map(drop)
+        at_a.read(process)?;
+        Ok(())
     });
-    let deadlock = deadlock(machine, network);
+    let deadlock = deadlock(network);
     let text = report(&deadlock);
     assert!(
         text.contains("the process `reader` waits to read the channel `a`"),
@@ -442,12 +453,13 @@ fn destructors_of_cancelled_processes_do_not_wait<M: Machine>(machine: &M) {
     let (farewells, _at_farewells) = Channel::new().one_to_one::<u8>();
     let (_answer, answers) = Channel::new().one_to_one::<u8>();
     let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("polite", spe(0), move |process| {
         let _farewell = Farewell(process, farewells, answers);
-        at_never.read(process).map(drop)
+        at_never.read(process)?;
+        Ok(())
     });
-    let text = report(&deadlock(machine, network));
+    let text = report(&deadlock(network));
     let expected = "the process `polite` waits to read the channel `never` (which no process has written to) at failures.rs";
     assert!(text.contains(expected), "{text}");
 }
@@ -455,7 +467,7 @@ fn destructors_of_cancelled_processes_do_not_wait<M: Machine>(machine: &M) {
 fn a_slow_network_is_no_deadlock<M: Machine>(machine: &M) {
     let (mut results, mut at_results) = Channel::new().one_to_one();
     let (mut requests, mut at_requests) = Channel::new().one_to_one::<u64>();
-    let mut network = Network::<M>::new();
+    let mut network = Network::on(machine);
     network.process("slow", spe(0), move |process| {
         let steps = at_requests.read(process)?;
         let mut sum = 0_u64;
@@ -469,7 +481,7 @@ fn a_slow_network_is_no_deadlock<M: Machine>(machine: &M) {
         Ok(results.write(process, sum)?)
     });
     // Everybody else waits, for longer than anything spins.
-    let sum = network.run_with(machine, |process| {
+    let sum = network.run_with(|process| {
         requests.write(process, 500)?;
         at_results.read(process)
     });
@@ -480,12 +492,13 @@ const LONG: Span = Span::from_nanoseconds(30_000_000);
 
 fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("patient", spe(0), move |process| {
-        at_a.read(process).map(drop)
+        at_a.read(process)?;
+        Ok(())
     });
     let (_never, mut at_never) = Channel::new().one_to_one::<u8>();
-    let chosen = network.run_with(machine, move |process| {
+    let chosen = network.run_with(move |process| {
         let mut either = Alternation::fair();
         let read = either.read(&mut at_never);
         let chosen = either.select_until(process, process.now() + LONG);
@@ -504,7 +517,7 @@ fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
 fn a_timer_is_no_deadlock<M: Machine>(machine: &M) {
     let (ticks, mut at_ticks) = Channel::new().one_to_one();
     let (mut a, mut at_a) = Channel::new().one_to_one::<u8>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("timer", spe(0), |process| {
         processes::timer(process, LONG, ticks)
     });
@@ -513,17 +526,13 @@ fn a_timer_is_no_deadlock<M: Machine>(machine: &M) {
         at_ticks.poison(process);
         Ok(a.write(process, 1)?)
     });
-    let read = network.run_with(machine, |process| at_a.read(process));
+    let read = network.run_with(|process| at_a.read(process));
     assert_eq!(read.unwrap(), Ok(1));
 }
 
 /// What a network says in which a process panicked.
-fn panic_of<M: Machine, R>(
-    machine: &M,
-    network: Network<'_, M>,
-    main: impl FnOnce() -> R,
-) -> String {
-    let result = network.run_with(machine, |_| main());
+fn panic_of<M: Machine, R>(network: Network<'_, M>, main: impl FnOnce() -> R) -> String {
+    let result = network.run_with(|_| main());
     let Err(NetworkError::Panic {
         process,
         at,
@@ -537,10 +546,10 @@ fn panic_of<M: Machine, R>(
 }
 
 fn a_panic_names_its_process<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("innocent", spe(0), |_| Ok(()));
     network.process("guilty", spe(2), |_| panic!("a test"));
-    let error = network.run(machine).unwrap_err();
+    let error = network.run().unwrap_err();
     assert_eq!(
         error.to_string(),
         "the process `guilty` panicked on SPE 2: a test"
@@ -549,7 +558,7 @@ fn a_panic_names_its_process<M: Machine>(machine: &M) {
 }
 
 fn a_panic_ends_the_others<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     let (output, mut results) = Channel::new().one_to_one::<u32>();
     network.process("guilty", spe(0), move |process| {
@@ -564,7 +573,7 @@ fn a_panic_ends_the_others<M: Machine>(machine: &M) {
             output.write(process, item)?;
         }
     });
-    let result = network.run_with(machine, |process| {
+    let result = network.run_with(|process| {
         let read = (results.read(process), results.read(process));
         assert_eq!(read, (Ok(1), Err(Ended::Closed)));
     });
@@ -573,10 +582,11 @@ fn a_panic_ends_the_others<M: Machine>(machine: &M) {
 }
 
 fn a_panic_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
     network.process("waiting", spe(1), move |process| {
-        at_a.read(process).map(drop)
+        at_a.read(process)?;
+        Ok(())
     });
     network.process("guilty", spe(1), move |process| {
         let _end = &mut a;
@@ -584,29 +594,30 @@ fn a_panic_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
         panic!("a test")
     });
     network.process("innocent", spe(1), |_| Ok(()));
-    assert_eq!(panic_of(machine, network, || ()), "guilty, SPE 1: a test");
+    assert_eq!(panic_of(network, || ()), "guilty, SPE 1: a test");
 }
 
 fn a_panic_comes_before_that_of_the_main_process<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("first", spe(1), move |process| {
         let _end = writer;
         process.yield_now();
         panic!("the reason")
     });
-    let result = network.run_with(machine, |process| reader.read(process).unwrap());
+    let result = network.run_with(|process| reader.read(process).unwrap());
     let error = result.unwrap_err().to_string();
     assert_eq!(error, "the process `first` panicked on SPE 1: the reason");
 }
 
 fn a_panic_of_the_main_process_names_it<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (_writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("waiting", spe(1), move |process| {
-        reader.read(process).map(drop)
+        reader.read(process)?;
+        Ok(())
     });
-    let result = network.run_with(machine, |_| panic!("a {}", "test"));
+    let result = network.run_with(|_| panic!("a {}", "test"));
     let error: NetworkError = result.unwrap_err();
     assert!(matches!(
         &error,
@@ -621,10 +632,140 @@ fn a_panic_of_the_main_process_names_it<M: Machine>(machine: &M) {
     );
 }
 
+/// What is wrong with an order.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("{0} is not a size of a shoe")]
+struct NoSize(u32);
+
+fn checked(size: u32) -> Result<u32, NoSize> {
+    if (36..47).contains(&size) {
+        Ok(size)
+    } else {
+        Err(NoSize(size))
+    }
+}
+
+fn an_error_names_its_process<M: Machine>(machine: &M) {
+    let mut network = Network::on(machine);
+    network.process("innocent", spe(0), |_| Ok(()));
+    network.process("guilty", spe(2), |_| {
+        checked(36)?;
+        checked(360)?;
+        Ok(())
+    });
+    let error = network.run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the process `guilty` failed on SPE 2: 360 is not a size of a shoe"
+    );
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.downcast_ref(), Some(&NoSize(360)));
+    let NetworkError::Failed { process, at, .. } = error else {
+        panic!("an error of a process is one, not {error:?}");
+    };
+    assert_eq!((process.as_str(), at), ("guilty", spe(2)));
+}
+
+fn an_error_ends_the_others<M: Machine>(machine: &M) {
+    let mut network = Network::on(machine);
+    let (mut sizes, mut to_check) = Channel::new().one_to_one::<u32>();
+    let (mut output, mut results) = Channel::new().one_to_one::<u32>();
+    // What ends and what goes wrong, in one body.
+    network.process("guilty", spe(0), move |process| {
+        loop {
+            let size = checked(to_check.read(process)?)?;
+            output.write(process, size)?;
+        }
+    });
+    let result = network.run_with(|process| {
+        sizes.write(process, 42).unwrap();
+        assert_eq!(results.read(process), Ok(42));
+        sizes.write(process, 12).unwrap();
+        assert_eq!(results.read(process), Err(Ended::Closed));
+        let unsent = sizes.write(process, 43).unwrap_err();
+        assert_eq!((unsent.item, unsent.ended), (43, Ended::Closed));
+    });
+    let error = result.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the process `guilty` failed on SPE 0: 12 is not a size of a shoe"
+    );
+}
+
+fn an_error_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
+    let mut network = Network::on(machine);
+    let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
+    network.process("waiting", spe(1), move |process| {
+        at_a.read(process)?;
+        Ok(())
+    });
+    network.process("guilty", spe(1), move |process| {
+        let _end = &mut a;
+        process.yield_now();
+        // A text is an error, too.
+        Err("it rains".into())
+    });
+    let error = network.run().unwrap_err().to_string();
+    assert_eq!(error, "the process `guilty` failed on SPE 1: it rains");
+}
+
+fn an_error_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
+    let mut network = Network::on(machine);
+    let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
+    network.process("first", spe(1), move |_| {
+        let _end = &mut a;
+        Err(NoSize(0).into())
+    });
+    // It waits for what nobody writes then, and the main process panics.
+    let (_never, mut at_never) = Channel::new().one_to_one::<u32>();
+    network.process("second", spe(2), move |process| {
+        at_never.read(process)?;
+        Ok(())
+    });
+    let result = network.run_with(|process| at_a.read(process).unwrap());
+    let error = result.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the process `first` failed on SPE 1: 0 is not a size of a shoe"
+    );
+}
+
+fn ends_of_channels_are_no_errors<M: Machine>(machine: &M) {
+    let mut network = Network::on(machine);
+    let (written, mut not_read) = Channel::new().one_to_one::<Box<u32>>();
+    let (mut not_written, read) = Channel::new().one_to_one::<u32>();
+    let (mut listed_writer, mut listed) = Channel::new().one_to_one::<u32>();
+    network.process("writer", spe(0), move |process| {
+        let mut written = written;
+        loop {
+            written.write(process, Box::new(1))?;
+        }
+    });
+    network.process("reader", spe(1), move |process| {
+        let mut read = read;
+        loop {
+            read.read(process)?;
+        }
+    });
+    network.process("alternating", spe(2), move |process| {
+        let mut either = Alternation::fair();
+        either.read(&mut listed);
+        loop {
+            either.select(process)?;
+        }
+    });
+    let result = network.run_with(|process| {
+        not_read.poison(process);
+        not_written.poison(process);
+        listed_writer.poison(process);
+    });
+    result.unwrap();
+}
+
 fn a_payload_goes_on<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("guilty", spe(0), |_| std::panic::panic_any(42_u32));
-    let error = network.run(machine).unwrap_err();
+    let error = network.run().unwrap_err();
     assert!(error.to_string().ends_with("(a payload that is not text)"));
     let resumed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| error.resume()));
     assert_eq!(resumed.unwrap_err().downcast_ref(), Some(&42_u32));
@@ -632,7 +773,7 @@ fn a_payload_goes_on<M: Machine>(machine: &M) {
 
 /// 80 stacks of 4 KB, in a local store of 256 KB.
 fn check_no_room<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (writer, mut reader) = Channel::new().any_to_one::<usize>();
     for index in 0..80 {
         let mut writer = writer.clone();
@@ -642,7 +783,7 @@ fn check_no_room<M: Machine>(machine: &M) {
     }
     drop(writer);
     let mut ran = None;
-    let result = network.run_with(machine, |process| ran = reader.read(process).ok());
+    let result = network.run_with(|process| ran = reader.read(process).ok());
     assert_eq!(ran, None, "all processes of an SPE run, or none");
     let error = result.unwrap_err();
     let NetworkError::NoRoom { fit, processes, .. } = &error else {
@@ -667,7 +808,7 @@ fn stacks_need_local_store_on_a_qs22() {
 }
 
 fn check_small_stacks<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (writer, mut reader) = Channel::new().any_to_one::<usize>();
     network.group(spe(0), move |group| {
         for index in 0..80 {
@@ -677,9 +818,8 @@ fn check_small_stacks<M: Machine>(machine: &M) {
             });
         }
     });
-    let count = network.run_with(machine, |process| {
-        std::iter::from_fn(|| reader.read(process).ok()).count()
-    });
+    let count =
+        network.run_with(|process| std::iter::from_fn(|| reader.read(process).ok()).count());
     assert_eq!(count.unwrap(), 80);
 }
 
@@ -692,9 +832,9 @@ fn small_stacks_fit() {
 #[test]
 #[should_panic(expected = "a process was placed on SPE 4, but ")]
 fn a_process_needs_an_spe() {
-    let mut network = Network::new();
+    let host = crate::host();
+    let mut network = Network::on(&host);
     network.process("lost", spe(4), |_| Ok(()));
-    let _ = network.run(&crate::host());
 }
 
 #[test]

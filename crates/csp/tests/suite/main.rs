@@ -56,8 +56,8 @@ fn by(transport: Transport) {
 }
 
 /// A network that uses the transport of the present case.
-fn network<'env, M: Machine>() -> Network<'env, M> {
-    let mut network = Network::new();
+fn network<M: Machine>(machine: &M) -> Network<'_, M> {
+    let mut network = Network::on(machine);
     network.transport(TRANSPORT.get());
     network
 }

@@ -27,7 +27,7 @@ on_every_machine![
 
 fn operations_wait_for_creation<M: Machine>(machine: &M) {
     for capacity in [0, 2] {
-        let mut network = Network::<M>::new();
+        let mut network = Network::on(machine);
         network.process("writer", spe(0), move |process| {
             let mut numbers: Writer<u32> = process.writer(7)?;
             (0..10).try_for_each(|number| Ok(numbers.write(process, number)?))
@@ -39,7 +39,7 @@ fn operations_wait_for_creation<M: Machine>(machine: &M) {
             let channel = Channel::new().buffered(capacity).one_to_one::<u32>();
             Ok(process.create(7, channel)?)
         });
-        let read = network.run_with(machine, |process| {
+        let read = network.run_with(|process| {
             let mut numbers: Reader<u32> = process.reader(7).unwrap();
             std::iter::from_fn(|| numbers.read(process).ok()).collect::<Vec<_>>()
         });
@@ -48,7 +48,7 @@ fn operations_wait_for_creation<M: Machine>(machine: &M) {
 }
 
 fn processes_of_one_spe_wait_for_creation<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("writer", spe(2), |process| {
         let mut numbers: Writer<u32> = process.writer(1)?;
         Ok(numbers.write(process, 5)?)
@@ -63,14 +63,12 @@ fn processes_of_one_spe_wait_for_creation<M: Machine>(machine: &M) {
         process.create(1, Channel::new().one_to_one::<u32>())?;
         Ok(process.create(2, Channel::new().one_to_one::<u32>())?)
     });
-    let number = network.run_with(machine, |process| {
-        process.reader::<u32, One>(2).unwrap().read(process)
-    });
+    let number = network.run_with(|process| process.reader::<u32, One>(2).unwrap().read(process));
     assert_eq!(number.unwrap(), Ok(6));
 }
 
 fn an_alternation_takes_named_ends<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     for index in 0..3_u16 {
         network.process(format!("writer {index}"), spe(index), move |process| {
             process.create(u64::from(index), Channel::new().one_to_one::<u16>())?;
@@ -78,7 +76,7 @@ fn an_alternation_takes_named_ends<M: Machine>(machine: &M) {
             Ok(writer.write(process, index)?)
         });
     }
-    let sum = network.run_with(machine, |process| {
+    let sum = network.run_with(|process| {
         let readers = (0..3).map(|id| process.reader::<u16, One>(id));
         let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
         let mut any = Alternation::fair();
@@ -96,7 +94,7 @@ fn an_alternation_takes_named_ends<M: Machine>(machine: &M) {
 
 fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
     let (done, mut results) = Channel::new().any_to_one::<u32>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     for index in 0..2_u16 {
         network.process(format!("writer {index}"), spe(index), move |process| {
             let mut tasks: Writer<u32, Any> = process.writer(9)?;
@@ -114,7 +112,7 @@ fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
     }
     drop(done);
     let mut all = network
-        .run_with(machine, |process| {
+        .run_with(|process| {
             process.create(9, Channel::new().any_to_any::<u32>())?;
             let mut all = Vec::new();
             while all.len() < 20 {
@@ -131,7 +129,7 @@ fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
 
 /// One writer after the other, with nobody in between.
 fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (mut next, mut turn) = Channel::new().one_to_one::<()>();
     network.process("first", spe(0), move |process| {
         let mut numbers: Writer<u32> = process.writer(3)?;
@@ -144,7 +142,7 @@ fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: 
         let mut numbers: Writer<u32> = process.writer(3)?;
         Ok(numbers.write(process, 2)?)
     });
-    let read = network.run_with(machine, |process| {
+    let read = network.run_with(|process| {
         process.create(3, Channel::new().any_to_one::<u32>())?;
         let mut numbers: Reader<u32> = process.reader(3)?;
         Ok::<_, Ended>([numbers.read(process)?, numbers.read(process)?])
@@ -153,7 +151,7 @@ fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: 
 }
 
 fn a_channel_closes_when_its_creator_and_its_users_have_ended<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("creator", spe(0), |process| {
         Ok(process.create(3, Channel::new().any_to_one::<u32>())?)
     });
@@ -161,7 +159,7 @@ fn a_channel_closes_when_its_creator_and_its_users_have_ended<M: Machine>(machin
         let mut numbers: Writer<u32> = process.writer(3)?;
         Ok(numbers.write(process, 1)?)
     });
-    let read = network.run_with(machine, |process| {
+    let read = network.run_with(|process| {
         let mut numbers: Reader<u32> = process.reader(3).unwrap();
         (numbers.read(process), numbers.read(process))
     });
@@ -169,11 +167,11 @@ fn a_channel_closes_when_its_creator_and_its_users_have_ended<M: Machine>(machin
 }
 
 fn who_comes_late_finds_a_closed_channel<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("creator", spe(0), |process| {
         Ok(process.create(3, Channel::new().one_to_any::<u32>())?)
     });
-    let read = network.run_with(machine, |process| {
+    let read = network.run_with(|process| {
         let mut numbers: Writer<u32> = process.writer(3).unwrap();
         let first: Reader<u32> = process.reader(3).unwrap();
         // The creator may have ended, or not yet: the reader that the network keeps goes with it.
@@ -187,14 +185,14 @@ fn who_comes_late_finds_a_closed_channel<M: Machine>(machine: &M) {
 }
 
 fn an_end_for_several_is_taken_as_one<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     for index in 0..3 {
         network.process(format!("writer {index}"), spe(index), move |process| {
             let mut numbers: Writer<u16, One> = process.writer(3)?;
             Ok(numbers.write(process, index)?)
         });
     }
-    let sum = network.run_with(machine, |process| {
+    let sum = network.run_with(|process| {
         process.create(3, Channel::new().any_to_one::<u16>())?;
         let mut numbers: Reader<u16> = process.reader(3)?;
         (0..3).try_fold(0, |sum, _| Ok::<_, Ended>(sum + numbers.read(process)?))
@@ -208,7 +206,7 @@ fn misuse<M: Machine>(
     misuse: impl FnOnce(&cellworks_csp::Process<'_, M::Spe>) -> Result<(), NamedError> + Send,
 ) -> (NamedError, String) {
     let mut found = None;
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("right", spe(0), |process| {
         process.create(7, Channel::new().one_to_any::<u32>())?;
         process.create(8, Channel::new().one_to_one::<()>())?;
@@ -222,7 +220,7 @@ fn misuse<M: Machine>(
         found = Some(error.clone());
         Err(error.into())
     });
-    let Err(NetworkError::Named(error)) = network.run(machine) else {
+    let Err(NetworkError::Named(error)) = network.run() else {
         panic!("a misuse is an error of the run");
     };
     assert_eq!(found, Some(error.clone()));
@@ -292,7 +290,7 @@ fn the_items_have_another_type<M: Machine>(machine: &M) {
 }
 
 fn a_misuse_fails_the_run_whatever_the_process_makes_of_it<M: Machine>(machine: &M) {
-    let result = Network::new().run_with(machine, |process| {
+    let result = Network::on(machine).run_with(|process| {
         process
             .create(7, Channel::new().one_to_one::<u32>())
             .unwrap();
@@ -309,9 +307,8 @@ fn a_misuse_fails_the_run_whatever_the_process_makes_of_it<M: Machine>(machine: 
 
 fn ids_of_two_runs_are_not_the_same<M: Machine>(machine: &M) {
     for _ in 0..2 {
-        let result = Network::new().run_with(machine, |process| {
-            process.create(7, Channel::new().one_to_one::<u32>())
-        });
+        let result = Network::on(machine)
+            .run_with(|process| process.create(7, Channel::new().one_to_one::<u32>()));
         assert_eq!(result.unwrap(), Ok(()));
     }
 }
@@ -319,7 +316,7 @@ fn ids_of_two_runs_are_not_the_same<M: Machine>(machine: &M) {
 #[test]
 #[should_panic(expected = "of a writer and a reader of two different channels")]
 fn ends_of_two_channels_are_no_channel() {
-    let result = Network::new().run_with(&crate::host(), |process| {
+    let result = Network::on(&crate::host()).run_with(|process| {
         let (writer, _) = Channel::new().one_to_one::<u32>();
         let (_, reader) = Channel::new().one_to_one::<u32>();
         process.create(7, (writer, reader))
@@ -330,7 +327,7 @@ fn ends_of_two_channels_are_no_channel() {
 #[test]
 #[should_panic(expected = "the channel 7 was to be created again, as the channel 8")]
 fn a_channel_has_one_id() {
-    let result = Network::new().run_with(&crate::host(), |process| {
+    let result = Network::on(&crate::host()).run_with(|process| {
         let (writer, reader) = Channel::new().any_to_any::<u32>();
         let again = (writer.clone(), reader.clone());
         process.create(7, (writer, reader))?;

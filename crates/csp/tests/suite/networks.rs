@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use cellworks_csp::{
-    Alternation, Any, Channel, Ended, NetworkError, Process, Reader, Transport, Writer,
+    Alternation, Any, Channel, Ended, NetworkError, Process, ProcessError, Reader, Transport,
+    Writer,
 };
 use cellworks_machine::{Cycles, Machine, Spe, Time};
 use cellworks_sim::{Description, Sim};
@@ -22,7 +23,7 @@ on_every_machine![
 
 fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M) {
     const PROCESSES: u32 = 40;
-    let mut network = network();
+    let mut network = network(machine);
     let (mut writers, mut readers) = (Vec::new(), Vec::new());
     let (results, mut result) = Channel::new().any_to_one();
     for index in 0..PROCESSES {
@@ -43,7 +44,7 @@ fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M)
         }
         Ok(())
     });
-    let squares = network.run_with(machine, |process| {
+    let squares = network.run_with(|process| {
         let mut squares = Vec::new();
         while let Ok(square) = result.read(process) {
             squares.push(square);
@@ -58,7 +59,7 @@ fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M)
 fn a_main_process_that_polls_keeps_nobody_waiting<M: Machine>(machine: &M) {
     let (mut writer, mut ping) = Channel::new().any_to_any::<u32>();
     let (mut last, mut done) = Channel::new().one_to_one::<u32>();
-    let mut network = network();
+    let mut network = network(machine);
     network.process("left", spe(0), move |process| {
         (0..50).try_for_each(|number| Ok(writer.write(process, number)?))
     });
@@ -69,7 +70,7 @@ fn a_main_process_that_polls_keeps_nobody_waiting<M: Machine>(machine: &M) {
         }
         Ok(last.write(process, sum)?)
     });
-    let sum = network.run_with(machine, |process| {
+    let sum = network.run_with(|process| {
         let mut alternation = Alternation::priority();
         let guard = alternation.read(&mut done);
         loop {
@@ -85,7 +86,7 @@ fn a_main_process_that_polls_keeps_nobody_waiting<M: Machine>(machine: &M) {
 fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
     let (mut never, mut waits) = Channel::new().one_to_one::<u32>();
-    let mut network = network();
+    let mut network = network(machine);
     network.process("reader", spe(0), move |process| {
         let number = reader.read(process)?;
         let _never = &mut never;
@@ -93,9 +94,10 @@ fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
         std::panic::resume_unwind(Box::new(number));
     });
     network.process("other", spe(0), move |process| {
-        waits.read(process).map(drop)
+        waits.read(process)?;
+        Ok(())
     });
-    let result = network.run_with(machine, |process| {
+    let result = network.run_with(|process| {
         writer.write(process, 7).unwrap();
         assert_eq!(writer.write(process, 8).unwrap_err().ended, Ended::Closed);
     });
@@ -108,11 +110,11 @@ fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
 fn a_machine_runs_one_network_after_the_other<M: Machine>(machine: &M) {
     for round in 0..5_u32 {
         let (mut writer, mut reader) = Channel::new().buffered(3).one_to_one();
-        let mut network = network();
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             (0..round).try_for_each(|number| Ok(writer.write(process, number)?))
         });
-        let count = network.run_with(machine, |process| {
+        let count = network.run_with(|process| {
             let mut count = 0;
             while reader.read(process).is_ok() {
                 count += 1;
@@ -127,7 +129,7 @@ fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machi
     const ITEMS: u32 = 50;
     let (end, never) = Channel::new().one_to_any::<u32>();
     let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
-    let mut network = network();
+    let mut network = network(machine);
     for index in 0..2 {
         let mut never = never.clone();
         network.process(format!("poller {index}"), spe(0), move |process| {
@@ -143,7 +145,7 @@ fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machi
         (0..ITEMS).try_for_each(|item| Ok(writer.write(process, item)?))
     });
     drop(never);
-    let sum = network.run_with(machine, move |process| {
+    let sum = network.run_with(move |process| {
         let sum = (0..ITEMS)
             .map(|_| reader.read(process).unwrap())
             .sum::<u32>();
@@ -158,7 +160,7 @@ fn crowd<M: Machine>(machine: &M, items: u32) {
     const WORKERS: usize = 8;
     let (tasks, worker) = Channel::new().buffered(2).any_to_any::<Vec<u32>>();
     let (done, mut results) = Channel::new().any_to_one::<Vec<u32>>();
-    let mut network = network();
+    let mut network = network(machine);
     for index in 0..2 {
         let mut tasks = tasks.clone();
         network.process(format!("source {index}"), spe(index), move |process| {
@@ -177,7 +179,7 @@ fn crowd<M: Machine>(machine: &M, items: u32) {
         });
     }
     drop((worker, done));
-    let all = network.run_with(machine, |process| {
+    let all = network.run_with(|process| {
         let mut all = Vec::new();
         while let Ok(items) = results.read(process) {
             all.extend(items);
@@ -193,7 +195,7 @@ fn work<S: Spe>(
     worker: &mut Reader<Vec<u32>, Any>,
     done: &mut Writer<Vec<u32>, Any>,
     index: usize,
-) -> Result<(), Ended> {
+) -> Result<(), ProcessError> {
     let mut held = Vec::new();
     let mut alternation = Alternation::arbitrary(index as u64);
     let read = alternation.read(worker);
@@ -253,7 +255,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
     let begin = |item| ledger.lock().unwrap().written.push(item);
     let hold = |item| ledger.lock().unwrap().held.push(item);
     let (writer, reader) = Channel::new().buffered(capacity).any_to_any::<u64>();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     for index in 0..2 {
         let mut writer = writer.clone();
         network.process(
@@ -269,7 +271,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
                     if index == 0 {
                         if let Err(unsent) = writer.write(process, item) {
                             hold(unsent.item);
-                            return Err(unsent.ended);
+                            return Err(unsent.into());
                         }
                         continue;
                     }
@@ -279,7 +281,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
                     if let Err(error) = alternation.select(process) {
                         let back = alternation.withdraw(process, &write);
                         back.into_iter().for_each(hold);
-                        return Err(error.ended);
+                        return Err(error.into());
                     }
                 }
                 Ok(())
@@ -306,7 +308,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
         });
     }
     drop((writer, reader));
-    network.run(machine).unwrap();
+    network.run().unwrap();
     let mut ledger = ledger.lock().unwrap();
     ledger.written.sort_unstable();
     ledger.held.sort_unstable();

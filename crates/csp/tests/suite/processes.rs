@@ -61,15 +61,15 @@ fn add_numbers<M: Machine>(network: &mut Network<'_, M>, output: Writer<u64>) {
 
 fn the_numbers_come_from_a_ring<M: Machine>(machine: &M) {
     let (output, mut numbers) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     add_numbers(&mut network, output);
-    let numbers = network.run_with(machine, |process| first(process, &mut numbers, 20));
+    let numbers = network.run_with(|process| first(process, &mut numbers, 20));
     assert_eq!(numbers.unwrap(), Vec::from_iter(0..20));
 }
 
 fn the_same_ring_runs_on_one_spe_with_local_channels<M: Machine>(machine: &M) {
     let (output, mut numbers) = Channel::new().one_to_one::<u64>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.group(spe(0), move |group| {
         let (to_delta, at_delta) = Channel::local().one_to_one();
         let (to_successor, at_successor) = Channel::local().any_to_any();
@@ -84,7 +84,7 @@ fn the_same_ring_runs_on_one_spe_with_local_channels<M: Machine>(machine: &M) {
             processes::successor(process, at_successor, to_prefix)
         });
     });
-    let numbers = network.run_with(machine, |process| first(process, &mut numbers, 20));
+    let numbers = network.run_with(|process| first(process, &mut numbers, 20));
     assert_eq!(numbers.unwrap(), Vec::from_iter(0..20));
 }
 
@@ -95,7 +95,7 @@ fn tail_and_add_give_the_sums_of_neighbours<M: Machine>(machine: &M) {
     let (to_tail, at_tail) = Channel::new().one_to_one();
     let (from_tail, without_first) = Channel::new().one_to_one();
     let (sums, mut results) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     add_numbers(&mut network, numbers);
     network.process("delta of numbers", spe(3), move |process| {
         processes::parallel_delta(process, at_delta, to_add, to_tail)
@@ -106,7 +106,7 @@ fn tail_and_add_give_the_sums_of_neighbours<M: Machine>(machine: &M) {
     network.process("add", spe(3), move |process| {
         processes::add(process, as_they_are, without_first, sums)
     });
-    let sums = network.run_with(machine, |process| first(process, &mut results, 10));
+    let sums = network.run_with(|process| first(process, &mut results, 10));
     assert_eq!(sums.unwrap(), [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
 }
 
@@ -114,11 +114,11 @@ fn a_delta_writes_to_the_first_output_first<M: Machine>(machine: &M) {
     let (mut items, input) = Channel::new().one_to_one();
     let (to_first, mut first) = Channel::new().one_to_one();
     let (to_second, mut second) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("delta", spe(0), move |process| {
         processes::delta(process, input, to_first, to_second)
     });
-    let read = network.run_with(machine, move |process| {
+    let read = network.run_with(move |process| {
         items.write(process, "item".to_owned()).unwrap();
         let mut either = Alternation::priority();
         let at_second = either.read(&mut second);
@@ -135,11 +135,11 @@ fn a_parallel_delta_writes_in_either_order<M: Machine>(machine: &M) {
     let (mut items, input) = Channel::new().one_to_one();
     let (to_first, mut first) = Channel::new().one_to_one();
     let (to_second, mut second) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("delta", spe(0), move |process| {
         processes::parallel_delta(process, input, to_first, to_second)
     });
-    let read = network.run_with(machine, move |process| {
+    let read = network.run_with(move |process| {
         let mut all = Vec::new();
         for item in 0..20 {
             items.write(process, item)?;
@@ -159,11 +159,11 @@ fn add_reads_in_either_order<M: Machine>(machine: &M) {
     let (mut left, at_left) = Channel::new().one_to_one::<u32>();
     let (mut right, at_right) = Channel::new().one_to_one();
     let (output, mut sums) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("add", spe(0), move |process| {
         processes::add(process, at_left, at_right, output)
     });
-    let sums = network.run_with(machine, move |process| {
+    let sums = network.run_with(move |process| {
         let mut all = Vec::new();
         for number in 0..20 {
             let (one, other) = match number % 2 {
@@ -184,7 +184,7 @@ fn a_tee_goes_on_without_its_observer<M: Machine>(machine: &M) {
     let (mut items, input) = Channel::new().one_to_one();
     let (output, mut passed) = Channel::new().one_to_one();
     let (to_side, mut side) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("source", spe(0), move |process| {
         (0..10_u8).try_for_each(|item| Ok(items.write(process, item)?))
     });
@@ -196,7 +196,7 @@ fn a_tee_goes_on_without_its_observer<M: Machine>(machine: &M) {
         side.poison(process);
         Ok(())
     });
-    let all = network.run_with(machine, move |process| {
+    let all = network.run_with(move |process| {
         let mut all = Vec::new();
         while let Ok(item) = passed.read(process) {
             all.push(item);
@@ -230,9 +230,9 @@ fn add_sources_and_mux<M: Machine>(
 
 fn a_mux_passes_on_all_and_ends_when_all_are_closed<M: Machine>(machine: &M) {
     let (output, mut items) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     add_sources_and_mux(&mut network, output, 30, 0);
-    let all = network.run_with(machine, |process| {
+    let all = network.run_with(|process| {
         let mut all = Vec::new();
         while let Ok(item) = items.read(process) {
             all.push(item);
@@ -255,7 +255,7 @@ fn a_mux_is_fair<M: Machine>(machine: &M) {
     let (inputs, readers): (Vec<_>, Vec<_>) = (0..3)
         .map(|_| Channel::new().buffered(5).one_to_one::<usize>())
         .unzip();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("source", spe(1), move |process| {
         for (source, mut input) in inputs.into_iter().enumerate() {
             (0..5).try_for_each(|_| input.write(process, source))?;
@@ -267,9 +267,8 @@ fn a_mux_is_fair<M: Machine>(machine: &M) {
         is_full.read(process)?;
         processes::mux(process, readers, output)
     });
-    let all = network.run_with(machine, |process| {
-        std::iter::from_fn(|| items.read(process).ok()).collect::<Vec<_>>()
-    });
+    let all = network
+        .run_with(|process| std::iter::from_fn(|| items.read(process).ok()).collect::<Vec<_>>());
     // All inputs were ready until the end, so each has every third turn.
     let all = all.unwrap();
     assert_eq!(all.len(), 15);
@@ -284,11 +283,11 @@ fn a_mux_ends_when_one_input_is_poisoned<M: Machine>(machine: &M) {
     let (mut poisoned, left) = Channel::new().one_to_one::<u8>();
     let (mut other, right) = Channel::new().one_to_one();
     let (output, mut items) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("mux", spe(0), move |process| {
         processes::mux(process, vec![left, right], output)
     });
-    let ends = network.run_with(machine, move |process| {
+    let ends = network.run_with(move |process| {
         poisoned.poison(process);
         let read = items.read(process);
         (read, other.write(process, 1).map_err(|unsent| unsent.ended))
@@ -301,11 +300,11 @@ const PERIOD: Span = Span::from_nanoseconds(200_000);
 
 fn a_timer_writes_the_times<M: Machine>(machine: &M) {
     let (output, mut times) = Channel::new().one_to_one::<Time>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("timer", spe(0), move |process| {
         processes::timer(process, PERIOD, output)
     });
-    let times = network.run_with(machine, |process| first(process, &mut times, 3));
+    let times = network.run_with(|process| first(process, &mut times, 3));
     let times = times.unwrap();
     let nominal = (1..).map(|periods| Span::from_femtoseconds(periods * PERIOD.as_femtoseconds()));
     for (time, nominal) in times.iter().zip(nominal) {
@@ -316,11 +315,11 @@ fn a_timer_writes_the_times<M: Machine>(machine: &M) {
 
 fn a_timer_leaves_out_what_nobody_waited_for<M: Machine>(machine: &M) {
     let (output, mut times) = Channel::new().one_to_one::<Time>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("timer", spe(0), move |process| {
         processes::timer(process, PERIOD, output)
     });
-    let times = network.run_with(machine, |process| {
+    let times = network.run_with(|process| {
         let first = times.read(process).unwrap();
         let late = first + Span::from_femtoseconds(10 * PERIOD.as_femtoseconds());
         process.sleep_until(late);
@@ -350,9 +349,9 @@ fn add_pipeline<M: Machine>(network: &mut Network<'_, M>) -> (Writer<u32>, Reade
 
 fn poison_spreads_from_end_to_end_and_back<M: Machine>(machine: &M) {
     for from_the_front in [true, false] {
-        let mut network = Network::new();
+        let mut network = Network::on(machine);
         let (mut writer, mut reader) = add_pipeline(&mut network);
-        let ended = network.run_with(machine, move |process| {
+        let ended = network.run_with(move |process| {
             if from_the_front {
                 writer.poison(process);
                 return reader.read(process).unwrap_err();
@@ -367,10 +366,10 @@ fn poison_spreads_from_end_to_end_and_back<M: Machine>(machine: &M) {
 
 fn poison_spreads_around_a_ring<M: Machine>(machine: &M) {
     let (output, mut numbers) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     add_numbers(&mut network, output);
     // That it ends at all is what is tested: no end of the ring is held by anybody outside.
-    let ended = network.run_with(machine, move |process| {
+    let ended = network.run_with(move |process| {
         numbers.poison(process);
         numbers.read(process)
     });
@@ -378,12 +377,12 @@ fn poison_spreads_around_a_ring<M: Machine>(machine: &M) {
 }
 
 fn closing_runs_down_a_pipeline_after_what_was_written<M: Machine>(machine: &M) {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let (mut writer, mut reader) = add_pipeline(&mut network);
     network.process("source", spe(3), move |process| {
         (0..10).try_for_each(|item| Ok(writer.write(process, item)?))
     });
-    let all = network.run_with(machine, move |process| {
+    let all = network.run_with(move |process| {
         let all: Vec<_> = std::iter::from_fn(|| reader.read(process).ok()).collect();
         assert_eq!(reader.read(process), Err(Ended::Closed));
         all
@@ -393,18 +392,16 @@ fn closing_runs_down_a_pipeline_after_what_was_written<M: Machine>(machine: &M) 
 
 fn spreading_poison_closes_when_the_body_ends_otherwise<M: Machine>(machine: &M) {
     let (output, mut reader) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("writer", spe(0), move |process| {
         let sum = process.spread_poison(output, |output| {
             output.write(process, 1)?;
             Ok(7)
         });
-        assert_eq!(sum, Ok(7));
+        assert_eq!(sum.unwrap(), 7);
         Ok(())
     });
-    let read = network.run_with(machine, |process| {
-        (reader.read(process), reader.read(process))
-    });
+    let read = network.run_with(|process| (reader.read(process), reader.read(process)));
     assert_eq!(read.unwrap(), (Ok(1), Err(Ended::Closed)));
 }
 
@@ -412,12 +409,12 @@ fn ends_in_lists_are_poisoned<M: Machine>(machine: &M) {
     let (mut first, reader) = Channel::new().one_to_one::<u8>();
     let (writers, mut readers): (Vec<_>, Vec<_>) =
         (0..3).map(|_| Channel::new().one_to_one::<u8>()).unzip();
-    let ended = Network::new().run_with(machine, |process| {
+    let ended = Network::on(machine).run_with(|process| {
         // As a process on the PPE, whose ends nobody else waits at.
         first.poison(process);
         let mut ends = (reader, writers);
-        let result = process.spread_poison(&mut ends, |(reader, _)| reader.read(process));
-        assert_eq!(result, Err(Ended::Poisoned));
+        let result = process.spread_poison(&mut ends, |(reader, _)| Ok(reader.read(process)?));
+        assert_eq!(result.unwrap_err().ended(), Some(Ended::Poisoned));
         let ended = readers.iter_mut().map(|reader| reader.read(process));
         ended.collect::<Vec<_>>()
     });
@@ -427,14 +424,14 @@ fn ends_in_lists_are_poisoned<M: Machine>(machine: &M) {
 fn borrowed_ends_are_left_open<M: Machine>(machine: &M) {
     let (mut numbers, input) = Channel::new().one_to_one::<u32>();
     let (mut output, mut results) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.process("twice", spe(0), move |process| {
         let ended = processes::successor(process, input, &mut output);
-        assert_eq!(ended, Err(Ended::Closed));
+        assert_eq!(ended.unwrap_err().ended(), Some(Ended::Closed));
         // The input was dropped, the output was not.
         Ok(output.write(process, 0)?)
     });
-    let read = network.run_with(machine, move |process| {
+    let read = network.run_with(move |process| {
         numbers.write(process, 1).unwrap();
         let first = results.read(process);
         drop(numbers);
@@ -445,7 +442,7 @@ fn borrowed_ends_are_left_open<M: Machine>(machine: &M) {
 
 fn computing_processes_take_turns<M: Machine>(machine: &M, is_yielding: bool) -> Vec<usize> {
     let (mut results, mut result) = Channel::new().one_to_one();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.group(spe(0), move |group| {
         let log = Rc::new(RefCell::new(Vec::new()));
         for index in 0..2 {
@@ -461,7 +458,7 @@ fn computing_processes_take_turns<M: Machine>(machine: &M, is_yielding: bool) ->
                 Ok(done.write(process, ())?)
             });
             group.process(format!("waiting for {index}"), move |process| {
-                is_done.read(process)
+                Ok(is_done.read(process)?)
             });
         }
         group.process("result", move |process| {
@@ -472,7 +469,7 @@ fn computing_processes_take_turns<M: Machine>(machine: &M, is_yielding: bool) ->
         });
     });
     network
-        .run_with(machine, |process| result.read(process))
+        .run_with(|process| result.read(process))
         .unwrap()
         .unwrap()
 }

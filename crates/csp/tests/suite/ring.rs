@@ -11,7 +11,7 @@ const ROUNDS: u32 = 100;
 pub fn ring(transport: Transport, spes: usize, threads: usize) -> (Span, Traffic) {
     let qs22 = Sim::new(Description::built_in("qs22").expect("it is built in"));
     let processes = spes * threads;
-    let mut network = Network::<Sim>::new();
+    let mut network = Network::on(&qs22);
     network.transport(transport);
     let (mut writers, mut readers) = (Vec::new(), Vec::new());
     for _ in 0..processes {
@@ -52,7 +52,7 @@ pub fn ring(transport: Transport, spes: usize, threads: usize) -> (Span, Traffic
             }),
         }
     }
-    let measured = network.run_counted(&qs22, move |process| {
+    let measured = network.run_counted(move |process| {
         let mut since = Time::default();
         // The first rounds find out who uses which channel.
         for round in 0..ROUNDS + 5 {

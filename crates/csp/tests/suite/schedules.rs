@@ -71,7 +71,7 @@ fn check(machine: &Sim, seed: u64) {
         .buffered(random.below(3) as usize)
         .any_to_any::<Box<u64>>();
     let (owned, mut owners) = Channel::new().any_to_one::<Vec<Box<u64>>>();
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     let mut written = Vec::new();
     for index in 0..1 + random.below(3) {
         let items = Vec::from_iter((0..random.below(6)).map(|item| Box::new(100 * index + item)));
@@ -194,7 +194,7 @@ fn check(machine: &Sim, seed: u64) {
         Ok(to_owner.write(process, mine)?)
     });
     drop((first, second, first_reader, second_reader, owned));
-    let all = network.run_with(machine, |process| {
+    let all = network.run_with(|process| {
         let mut all = Vec::new();
         while let Ok(items) = owners.read(process) {
             all.extend(items);

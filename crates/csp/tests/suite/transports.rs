@@ -1,7 +1,9 @@
 //! What transports carry where SPEs are confined to their local stores: items, news, and what it takes on a simulated machine.
 
-use cellworks_csp::{Channel, Network, NetworkError, Traffic, Transport};
-use cellworks_machine::{Cycles, Machine, Spe};
+use cellworks_csp::{
+    Alternation, Any, Channel, Network, NetworkError, Place, Process, Reader, Traffic, Transport,
+};
+use cellworks_machine::{Cycles, Machine, Span, Spe};
 use cellworks_sim::{Description, HazardWatch, Sim};
 
 use crate::ring::ring;
@@ -29,7 +31,7 @@ fn a_full_local_store_flushes_the_oldest_items<M: Machine>(machine: &M) {
     const BYTES: usize = 48 * KB;
     let (mut writer, mut reader) = Channel::new().buffered(BLOCKS).one_to_one();
     let (mut full, mut begin) = Channel::new().one_to_one::<()>();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         for index in 0..BLOCKS {
             writer.write(process, block(index, BYTES))?;
@@ -43,7 +45,7 @@ fn a_full_local_store_flushes_the_oldest_items<M: Machine>(machine: &M) {
         }
         Ok(())
     });
-    let ((), traffic) = network.run_counted(machine, |_| ()).unwrap();
+    let ((), traffic) = network.run_counted(|_| ()).unwrap();
     // A local store has room for five of them at most.
     let flushed = traffic.items_flushed as usize;
     assert!((5..BLOCKS).contains(&flushed), "{traffic:?}");
@@ -56,14 +58,14 @@ fn items_of_a_poisoned_buffer_come_back_from_wherever_they_wait<M: Machine>(mach
     const BYTES: usize = 60 * KB;
     let (mut writer, mut reader) = Channel::new().buffered(BLOCKS).one_to_one();
     let (mut full, mut begin) = Channel::new().one_to_one::<()>();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("writer", spe(2), move |process| {
         for index in 0..BLOCKS {
             writer.write(process, block(index, BYTES))?;
         }
         Ok(full.write(process, ())?)
     });
-    let unread = network.run_with(machine, |process| {
+    let unread = network.run_with(|process| {
         begin.read(process).unwrap();
         reader.poison(process)
     });
@@ -81,14 +83,15 @@ fn no_room(result: Result<(), NetworkError>) -> String {
 
 fn an_item_that_does_not_fit_for_its_writer_is_an_error<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().named("blocks").one_to_one();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("source", spe(1), move |process| {
         Ok(writer.write(process, block(0, 300 * KB))?)
     });
     network.process("sink", spe(2), move |process| {
-        reader.read(process).map(drop)
+        reader.read(process)?;
+        Ok(())
     });
-    let text = no_room(network.run(machine));
+    let text = no_room(network.run());
     assert!(
         text.starts_with(
             "the process `source` has no room for an item of 307200 bytes of the channel `blocks` on SPE 1: 262144 of \
@@ -101,13 +104,14 @@ fn an_item_that_does_not_fit_for_its_writer_is_an_error<M: Machine>(machine: &M)
 
 fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().named("blocks").one_to_one();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("sink", spe(2), move |process| {
         let local_store = process.place().local_store();
         let _data = local_store.reserve(200 * KB, 16, "a table").unwrap();
-        reader.read(process).map(drop)
+        reader.read(process)?;
+        Ok(())
     });
-    let result = network.run_with(machine, |process| {
+    let result = network.run_with(|process| {
         let _ = writer.write(process, block(0, 100 * KB));
     });
     let text = no_room(result);
@@ -124,7 +128,7 @@ fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: Machine>(machine: &M)
 /// Three writers of large items on one SPE, and readers that take their time: no item is lost, whatever is flushed.
 fn a_writer_waits_for_room_that_its_readers_hold<M: Machine>(machine: &M) {
     const BLOCKS: usize = 12;
-    let mut network = network::<M>();
+    let mut network = network(machine);
     let (results, mut result) = Channel::new().any_to_one();
     for index in 0..3 {
         let (mut writer, mut reader) = Channel::new().buffered(index).one_to_one();
@@ -145,7 +149,7 @@ fn a_writer_waits_for_room_that_its_readers_hold<M: Machine>(machine: &M) {
         });
     }
     drop(results);
-    let read = network.run_with(machine, |process| {
+    let read = network.run_with(|process| {
         let mut read = 0;
         while let Ok(blocks) = result.read(process) {
             read += blocks;
@@ -170,7 +174,7 @@ fn transfers_of_items_do_not_race() {
 
 fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().one_to_one();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("writer", spe(3), move |process| {
         (0..20).try_for_each(|index| Ok(writer.write(process, block(index, KB))?))
     });
@@ -180,7 +184,7 @@ fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
             Ok(())
         })
     });
-    let ((), traffic) = network.run_counted(machine, |_| ()).unwrap();
+    let ((), traffic) = network.run_counted(|_| ()).unwrap();
     let moved = Traffic {
         communications: 20,
         ..traffic
@@ -193,7 +197,7 @@ fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
 fn the_main_process_reads_and_writes_large_items<M: Machine>(machine: &M) {
     let (mut forth, mut there) = Channel::new().one_to_one();
     let (mut answers, mut back) = Channel::new().one_to_one();
-    let mut network = network::<M>();
+    let mut network = network(machine);
     network.process("echo", spe(1), move |process| {
         loop {
             let block: Vec<u8> = there.read(process)?;
@@ -201,7 +205,7 @@ fn the_main_process_reads_and_writes_large_items<M: Machine>(machine: &M) {
         }
     });
     let ((), traffic) = network
-        .run_counted(machine, |process| {
+        .run_counted(|process| {
             for (index, bytes) in [0, 1, 17, 16 * KB + 1, 120 * KB].into_iter().enumerate() {
                 forth.write(process, block(index, bytes)).unwrap();
                 assert_eq!(back.read(process), Ok(block(index, bytes)));
@@ -245,12 +249,52 @@ fn processes_of_one_spe_communicate_for_much_less() {
     assert!(2 * within.requests < across.requests);
 }
 
+/// Looks at a channel that nobody writes to, so often.
+fn look<P: Place>(process: &Process<'_, P>, reader: &mut Reader<u64, Any>, times: usize) -> Span {
+    let begin = process.now();
+    for _ in 0..times {
+        // One that is made anew looks, however little has changed.
+        let mut alternation = Alternation::priority();
+        alternation.read(reader);
+        assert!(alternation.select_or_skip(process).unwrap().is_none());
+    }
+    process.now().since(begin)
+}
+
+/// How long an SPE takes to look at a channel that the PPE looks at so often meanwhile.
+fn time_of_looks(looks_of_the_ppe: usize) -> f64 {
+    let (writer, reader) = Channel::new().any_to_any::<u64>();
+    let (mut took, mut result) = Channel::new().one_to_one();
+    let machine = qs22();
+    let mut network = Network::on(&machine);
+    let mut here = reader.clone();
+    network.process("looks", spe(0), move |process| {
+        Ok(took.write(process, look(process, &mut here, 100))?)
+    });
+    let mut there = reader;
+    let span = network.run_with(move |process| {
+        look(process, &mut there, looks_of_the_ppe);
+        let span = result.read(process);
+        drop(writer);
+        span
+    });
+    span.unwrap().unwrap().as_nanoseconds_f64()
+}
+
+/// Who only looks at a channel leaves the copies of its line alone that others have.
+#[test]
+fn looks_of_the_ppe_cost_the_spes_nothing() {
+    let (alone, together) = (time_of_looks(0), time_of_looks(100));
+    assert!(together < 1.01 * alone, "{together} ns instead of {alone}");
+}
+
 /// Nobody hears of anything before a signal could have brought it.
 #[test]
 fn news_takes_as_long_as_what_carries_it() {
     for transport in [Transport::Direct, Transport::Coordinator] {
         let (mut writer, mut reader) = Channel::new().one_to_one::<u64>();
-        let mut network = Network::<Sim>::new();
+        let machine = qs22();
+        let mut network = Network::on(&machine);
         network.transport(transport);
         network.process("writer", spe(0), move |process| {
             process.place().compute(Cycles(1_000_000_000));
@@ -263,7 +307,7 @@ fn news_takes_as_long_as_what_carries_it() {
             let now = process.now().as_femtoseconds() / 1_000_000;
             Ok(took.write(process, now as u64 - sent)?)
         });
-        let took_ns = network.run_with(&qs22(), |process| result.read(process));
+        let took_ns = network.run_with(|process| result.read(process));
         // A signal from SPE to SPE takes 79 ns, and a DMA transfer more.
         assert!(took_ns.unwrap().unwrap() > 2 * 79, "{transport:?}");
     }

@@ -25,7 +25,7 @@ pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
 /// Published numbers of papers beside what simulated machines give. `machine` is that of the first paper, and
-/// `trust` and `complete` hold if every simulation gave a number.
+/// `trust` and `complete` hold if every simulation gave a number; `complete` does not if some were left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
     /// What all results have in common.
@@ -85,7 +85,7 @@ pub struct Reproduced {
     /// How far the simulated value is from the published one, in per cent of that; above 0 if it is
     /// larger. 0 where the reading allows the value; `None` for ranks, which are compared by eye.
     pub error_percent: Option<f64>,
-    /// Why nothing simulates it.
+    /// Why nothing has simulated it.
     pub not_simulated: Option<String>,
     /// Why its simulation gave no number.
     pub failed: Option<String>,

@@ -68,7 +68,7 @@ pub(super) const KINDS: [Kind; 6] = [
     },
     Kind {
         title: "Not simulated",
-        about: "There is no experiment for these numbers yet.",
+        about: "No experiment has simulated these numbers.",
         belongs: |result| !is_simulated(result),
         columns: &[
             QUANTITY,
@@ -207,7 +207,11 @@ pub(super) fn summary(reproduction: &Reproduction) -> Vec<String> {
         let numbers = count(summary.not_simulated, "number");
         sentences.push(format!("Not simulated: {numbers}"));
     }
-    let failed = reproduction.envelope.trust.reasons.iter();
+    let envelope = &reproduction.envelope;
+    if envelope.trust.trustworthy && !envelope.complete {
+        sentences.push("Not complete: the run ended early".to_owned());
+    }
+    let failed = envelope.trust.reasons.iter();
     sentences.extend(failed.map(|reason| format!("Failed: {reason}")));
     sentences
 }

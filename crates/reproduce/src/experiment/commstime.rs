@@ -72,10 +72,10 @@ impl CommsTime {
 
 /// Communications of the main process with itself.
 fn on_ppe<M: Machine>(transport: Transport, machine: &M) -> Result<Span, String> {
-    let mut network = Network::new();
+    let mut network = Network::on(machine);
     network.transport(transport);
     let (mut writer, mut reader) = Channel::new().buffered(1).one_to_one::<u32>();
-    let took = network.run_with(machine, move |process| {
+    let took = network.run_with(move |process| {
         let mut begin = process.now();
         for number in 0..WARM_UP + TIMED {
             if number == WARM_UP {

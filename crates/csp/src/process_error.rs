@@ -1,0 +1,112 @@
+//! How processes end before their work is done.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::alternation::GuardEnded;
+use crate::end::{Ended, Unsent};
+use crate::named::NamedError;
+
+/// Why a process ends before its work is done: a channel has [ended](Ended), or it has found something wrong.
+///
+/// Bodies of processes return it, and the functions that they consist of. With `?` everything becomes one: how a channel
+/// ended, which is how networks are taken down and no error of the network; and any other error, which
+/// [the network fails with](crate::NetworkError::Failed), also a text or a boxed error.
+///
+/// ```
+/// use cellworks_csp::{Channel, Network, NetworkError};
+/// use cellworks_machine::SpeId;
+///
+/// # let host = cellworks_host::Host::new().unwrap();
+/// let (mut texts, mut to_parse) = Channel::new().one_to_one::<&str>();
+/// let (mut numbers, mut parsed) = Channel::new().one_to_one::<u32>();
+/// let mut network = Network::on(&host);
+/// network.process("parser", SpeId::new(0), move |process| {
+///     loop {
+///         let text = to_parse.read(process)?;
+///         let number = text.parse::<u32>()?;
+///         if number == 0 {
+///             return Err("0 was to be divided by".into());
+///         }
+///         numbers.write(process, 1_000 / number)?;
+///     }
+/// });
+/// let result = network.run_with(|process| {
+///     texts.write(process, "8").unwrap();
+///     assert_eq!(parsed.read(process), Ok(125));
+///     texts.write(process, "eight").unwrap();
+///     // The parser has ended, and its ends are dropped.
+///     parsed.read(process).is_err()
+/// });
+/// let error = result.unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "the process `parser` failed on SPE 0: invalid digit found in string"
+/// );
+/// let NetworkError::Failed { source, .. } = error else { unreachable!() };
+/// assert!(source.is::<std::num::ParseIntError>());
+/// ```
+pub struct ProcessError(Reason);
+
+enum Reason {
+    Ended(Ended),
+    Own(Box<dyn Error + Send + Sync>),
+}
+
+impl ProcessError {
+    /// How a channel ended, if that is the reason.
+    pub fn ended(&self) -> Option<Ended> {
+        match self.0 {
+            Reason::Ended(ended) => Some(ended),
+            Reason::Own(_) => None,
+        }
+    }
+
+    /// The error that is the process's own, if it is no channel that has ended.
+    pub(crate) fn into_own(self) -> Option<Box<dyn Error + Send + Sync>> {
+        match self.0 {
+            Reason::Ended(_) => None,
+            Reason::Own(error) => Some(error),
+        }
+    }
+}
+
+// That this is no `Error` itself, nor `Unsent`, is what lets the three of these be there.
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
+    fn from(error: E) -> Self {
+        let error = error.into();
+        let ended = if let Some(ended) = error.downcast_ref::<Ended>() {
+            Some(*ended)
+        } else if let Some(guard) = error.downcast_ref::<GuardEnded>() {
+            Some(guard.ended)
+        } else {
+            // The network has failed with it already.
+            error.is::<NamedError>().then_some(Ended::Poisoned)
+        };
+        Self(ended.map_or(Reason::Own(error), Reason::Ended))
+    }
+}
+
+impl<T> From<Unsent<T>> for ProcessError {
+    fn from(unsent: Unsent<T>) -> Self {
+        Self(Reason::Ended(unsent.ended))
+    }
+}
+
+impl fmt::Display for ProcessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::Ended(ended) => ended.fmt(f),
+            Reason::Own(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for ProcessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::Ended(ended) => fmt::Debug::fmt(ended, f),
+            Reason::Own(error) => fmt::Debug::fmt(error, f),
+        }
+    }
+}
