@@ -33,6 +33,10 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often a side looks for the other one, on another OS thread, before it takes the lock to wait.
 const LOOKS: u32 = 64;
 
+/// The most pauses before the first of them. Two sides that keep up with each other hand over cache lines for each item, which
+/// takes longer than the item: so who has found something at the first look waits longer the next time, for more items at once.
+const MOST_PATIENCE: u32 = 16;
+
 /// Who uses a side: an OS thread, and a process there. 0 and 0 is nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User {
@@ -61,6 +65,8 @@ struct End {
     is_busy: AtomicBool,
     /// The count of the other side, when it was last looked at. Only for the side itself.
     others: Cell<usize>,
+    /// For how many pauses to wait before a look. Only for the side itself.
+    patience: Cell<u32>,
 }
 
 /// What others say to a side.
@@ -82,6 +88,7 @@ impl End {
             count: CachePadded::new(AtomicUsize::new(0)),
             is_busy: AtomicBool::new(false),
             others: Cell::new(0),
+            patience: Cell::new(1),
         })
     }
 }
@@ -277,18 +284,26 @@ impl<T> Ring<T> {
     /// thread, or something else is to be done first. Says whether to try again.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
-        let (gate, _) = self.gate(side);
+        let (gate, end) = self.gate(side);
         let (other, _) = self.gate(side.other());
         let thread = other.thread.load(Ordering::Relaxed);
         if thread == 0 || thread == user.thread || !gate.is_of(user) {
             return false;
         }
-        for _ in 0..LOOKS {
+        let patience = end.patience.get();
+        (0..patience).for_each(|_| spin());
+        for look in 0..LOOKS {
             if gate.takes_lock.load(Ordering::Relaxed) {
                 return false;
             }
             let items = self.len();
             if side == Side::Reader && items > 0 || side == Side::Writer && items < self.capacity {
+                let next = if look == 0 {
+                    2 * patience
+                } else {
+                    patience / 2
+                };
+                end.patience.set(next.clamp(1, MOST_PATIENCE));
                 return true;
             }
             spin();
