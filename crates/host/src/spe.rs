@@ -222,6 +222,7 @@ impl HostSpe {
 struct Starter<'scope, 'env> {
     spe: &'scope HostSpe,
     scope: &'scope threads::Scope<'scope, 'env>,
+    started: Cell<usize>,
 }
 
 impl StartThread for Starter<'_, '_> {
@@ -239,6 +240,7 @@ impl StartThread for Starter<'_, '_> {
             named = named.stack_bytes(bytes);
         }
         drop(named.spawn(body));
+        self.started.set(self.started.get() + 1);
     }
 }
 
@@ -325,7 +327,16 @@ unsafe impl Spe for HostSpe {
     }
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
-        threads::scope_at(at, |scope| main(&Starter { spe: self, scope }));
+        threads::scope_at(at, |scope| {
+            let starter = Starter {
+                spe: self,
+                scope,
+                started: Cell::new(0),
+            };
+            main(&starter);
+            let in_rows = &self.lines.are_wanted_in_rows;
+            in_rows.set(starter.started.get() >= LEAST_THREADS);
+        });
     }
 
     fn is_confined_to_local_store(&self) -> bool {
@@ -429,12 +440,13 @@ unsafe impl Spe for HostSpe {
             what,
             at,
         } = request;
-        if self.views.is_some() {
+        // Threads of a strict host do not take turns.
+        if !threads::takes_turns() && self.views.is_some() {
             // SAFETY: the caller's promise.
             return unsafe { self.hold_copy(memory, bytes, align, fetch, what, at) };
         }
         if fetch {
-            if bytes <= LINE_BYTES && threads::ready_threads() >= LEAST_OTHERS {
+            if bytes <= LINE_BYTES && self.lines.are_wanted_in_rows.get() && threads::takes_turns() {
                 self.lines.want(memory);
             } else {
                 prefetch(memory, bytes.min(PREFETCH_BYTES));
@@ -447,7 +459,7 @@ unsafe impl Spe for HostSpe {
     fn arrived(&self, hold: &HostHold) {
         // On a Cell the data would still be on its way; here cache lines are.
         match hold.0 {
-            None => threads::yield_now(),
+            None => threads::yield_in_turn(),
             // The same, in a place of its own: so the compiler knows after the switch above that there is nothing to
             // give back, and keeps nothing for that.
             Some(_) => self.worker.yield_now(),
@@ -475,14 +487,14 @@ unsafe impl Spe for HostSpe {
     }
 }
 
-/// Lines that are wanted, to be prefetched together.
+/// Lines that are wanted, to be prefetched together where many threads take turns.
 ///
 /// A prefetch whose page is not in the TLB keeps the processor from retiring what comes after it until the page tables
-/// have been walked. What it can begin meanwhile is what its queues have room for: the prefetches of three or four
-/// switches of threads, with all the stores between them, or those of a whole row. Measured on a Zen 4 in a virtual machine,
-/// 1 GiB in pages of 4 KiB, 32 threads: 2 to 3.6 times as long as a pipeline by hand without this, 1.7 to 2 times with it.
-/// Where the TLB has all pages, it costs a tenth. See `docs/performance.md`.
+/// have been walked. What it can begin meanwhile is what its queues have room for: the prefetches of a few
+/// switches of threads, with all that is between them, or those of a whole row. Where the TLB has all pages, a row costs
+/// time; few threads prefetch at once, so who measures what is best finds both. See `docs/performance.md`.
 struct Lines {
+    are_wanted_in_rows: Cell<bool>,
     wanted: [Cell<*const u8>; LINES_AT_ONCE],
     count: Cell<usize>,
 }
@@ -490,12 +502,13 @@ struct Lines {
 const LINES_AT_ONCE: usize = 16;
 const LINE_BYTES: usize = 64;
 
-/// With fewer other threads ready, the first of them would come back too soon after its line was asked for at last.
-const LEAST_OTHERS: usize = LINES_AT_ONCE + LINES_AT_ONCE / 2;
+/// With fewer threads, the first of them would come back too soon after its line was asked for at last.
+const LEAST_THREADS: usize = LINES_AT_ONCE + LINES_AT_ONCE / 2 + 1;
 
 impl Lines {
     fn new() -> Self {
         Self {
+            are_wanted_in_rows: Cell::new(false),
             wanted: [const { Cell::new(std::ptr::null()) }; LINES_AT_ONCE],
             count: Cell::new(0),
         }

@@ -131,6 +131,7 @@ mod block;
 mod list;
 mod overflow;
 mod report;
+mod rotation;
 mod scheduler;
 mod scope;
 mod stack;
@@ -139,6 +140,6 @@ pub use report::{Blocked, BlockedThread};
 pub use scheduler::{
     Cancelled, Config, Idle, NoOutside, Thread, Verdict, blocked_threads, cancel_all, current,
     free_stack_bytes, hand_over, is_cancelled, is_running, is_unwinding, others_ready, park,
-    ready_threads, run, stack_high_water_bytes, unpark_all, yield_now,
+    run, stack_high_water_bytes, takes_turns, unpark_all, yield_in_turn, yield_now,
 };
 pub use scope::{Builder, JoinHandle, Scope, scope, scope_at};
