@@ -218,6 +218,20 @@ impl HostSpe {
     }
 }
 
+impl HostSpe {
+    /// [`Spe::arrived`], of a thread that does not take turns.
+    #[inline(always)]
+    fn arrived_out_of_turn(&self, hold: &HostHold) {
+        // On a Cell the data would still be on its way; here cache lines are.
+        match hold.0 {
+            None => threads::begin_turns(),
+            // The same, in a place of its own: so the compiler knows after the switch above that there is nothing to
+            // give back, and keeps nothing for that.
+            Some(_) => self.worker.yield_now(),
+        }
+    }
+}
+
 /// Starts cooperative threads of an SPE.
 struct Starter<'scope, 'env> {
     spe: &'scope HostSpe,
@@ -440,30 +454,38 @@ unsafe impl Spe for HostSpe {
             what,
             at,
         } = request;
-        // Threads of a strict host do not take turns.
-        if !threads::takes_turns() && self.views.is_some() {
+        if self.views.is_some() {
             // SAFETY: the caller's promise.
             return unsafe { self.hold_copy(memory, bytes, align, fetch, what, at) };
         }
         if fetch {
-            if bytes <= LINE_BYTES && self.lines.are_wanted_in_rows.get() && threads::takes_turns() {
-                self.lines.want(memory);
-            } else {
-                prefetch(memory, bytes.min(PREFETCH_BYTES));
-            }
+            prefetch(memory, bytes);
         }
         Ok((memory, HostHold(None)))
     }
 
     #[inline(always)]
     fn arrived(&self, hold: &HostHold) {
-        // On a Cell the data would still be on its way; here cache lines are.
-        match hold.0 {
-            None => threads::yield_in_turn(),
-            // The same, in a place of its own: so the compiler knows after the switch above that there is nothing to
-            // give back, and keeps nothing for that.
-            Some(_) => self.worker.yield_now(),
+        if !threads::take_turn(|| ()) {
+            self.arrived_out_of_turn(hold);
         }
+    }
+
+    #[inline(always)]
+    unsafe fn hold_until_arrived(
+        &self,
+        request: StageRequest,
+    ) -> Result<(NonNull<u8>, HostHold), StageError> {
+        // The threads of a strict host do not take turns. So one question answers whether this is one, whether there is
+        // anybody to wait for, and how.
+        let StageRequest { memory, bytes, .. } = request;
+        if threads::take_turn(|| self.lines.begin(memory, bytes)) {
+            return Ok((memory, HostHold(None)));
+        }
+        // SAFETY: the caller's promise.
+        let held = unsafe { self.hold(request) }?;
+        self.arrived_out_of_turn(&held.1);
+        Ok(held)
     }
 
     #[inline]
@@ -492,7 +514,7 @@ unsafe impl Spe for HostSpe {
 /// A prefetch whose page is not in the TLB keeps the processor from retiring what comes after it until the page tables
 /// have been walked. What it can begin meanwhile is what its queues have room for: the prefetches of a few
 /// switches of threads, with all that is between them, or those of a whole row. Where the TLB has all pages, a row costs
-/// time; few threads prefetch at once, so who measures what is best finds both. See `docs/performance.md`.
+/// time; fewer threads prefetch at once, so who measures which number is best compares both. See `docs/performance.md`.
 struct Lines {
     are_wanted_in_rows: Cell<bool>,
     wanted: [Cell<*const u8>; LINES_AT_ONCE],
@@ -503,7 +525,7 @@ const LINES_AT_ONCE: usize = 16;
 const LINE_BYTES: usize = 64;
 
 /// With fewer threads, the first of them would come back too soon after its line was asked for at last.
-const LEAST_THREADS: usize = LINES_AT_ONCE + LINES_AT_ONCE / 2 + 1;
+const LEAST_THREADS: usize = 2 * LINES_AT_ONCE + 1;
 
 impl Lines {
     fn new() -> Self {
@@ -511,6 +533,16 @@ impl Lines {
             are_wanted_in_rows: Cell::new(false),
             wanted: [const { Cell::new(std::ptr::null()) }; LINES_AT_ONCE],
             count: Cell::new(0),
+        }
+    }
+
+    /// Begins to bring bytes to the cache for a thread that takes turns.
+    #[inline(always)]
+    fn begin(&self, memory: NonNull<u8>, bytes: usize) {
+        if self.are_wanted_in_rows.get() && bytes <= LINE_BYTES {
+            self.want(memory);
+        } else {
+            prefetch(memory, bytes);
         }
     }
 
@@ -529,9 +561,9 @@ impl Lines {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn prefetch(memory: NonNull<u8>, bytes: usize) {
-    for line in (0..bytes).step_by(LINE_BYTES) {
+    for line in (0..bytes.min(PREFETCH_BYTES)).step_by(LINE_BYTES) {
         prefetch_line(memory.as_ptr().wrapping_add(line));
     }
 }

@@ -475,7 +475,10 @@ where
 {
     #[inline(always)]
     fn hand_over(&self, index: usize, result: R) {
-        let failing = Failing { flow: self.flow, index };
+        let failing = Failing {
+            flow: self.flow,
+            index,
+        };
         // SAFETY: there is one `Held` at a time, and neither the sink nor the inputs know of it.
         unsafe { (*self.flow.sink.get())(index, result) };
         std::mem::forget(failing);
@@ -484,7 +487,10 @@ where
     #[inline(always)]
     fn take(self) -> Option<(usize, I::Item)> {
         let index = self.taken;
-        let failing = Failing { flow: self.flow, index };
+        let failing = Failing {
+            flow: self.flow,
+            index,
+        };
         // SAFETY: as above.
         let input = unsafe { (*self.flow.inputs.get()).next() };
         std::mem::forget(failing);

@@ -4,15 +4,15 @@
 //!   ready queue:  ── x ── y ── waits for its scope ──►  its turn
 //!                                                         │ goes on with `next`
 //!                                                         ▼
-//!                               ┌──► a ──► b ──► c ──► d ──┐    each `yield_in_turn` is one step: one pointer
+//!                               ┌──► a ──► b ──► c ──► d ──┐    each `take_turn` is one step: one pointer
 //!                               └──────────────────────────┘    is stored, and the switch follows
 //! ```
 //!
-//! Threads of a scope that yield with [`yield_in_turn`](crate::yield_in_turn) while their parent waits for the scope to
-//! end stand in a circle through their blocks, not in the ready queue, where the parent stands for all of them. While
+//! Threads of a scope that call [`begin_turns`](crate::begin_turns) while their parent waits for the scope to end stand
+//! in a circle through their blocks, not in the ready queue, where the parent stands for all of them. While
 //! they take turns the ready queue looks empty, as it does when the core is frozen. Whatever is not a turn takes the slow
 //! paths that are there for that: a thread that parks, ends, spawns or wakes another one first leaves the circle, and the
-//! parent is put into the ready queue for those that stay. A thread that has left comes back with its next turn.
+//! parent is put into the ready queue for those that stay. A thread that has left comes back when it calls `begin_turns` again.
 //!
 //! If others are ready, the parent gives up its turn when each thread of the circle has had one.
 

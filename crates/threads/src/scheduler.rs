@@ -469,10 +469,11 @@ impl Scheduler {
         self.note_unwinding();
         let ready = self.ready.replace(0);
         rotation.ready.set(ready);
-        self.mode.set(match ready == 0 && !rotation.ends_with(next) {
-            true => ROTATING,
-            false => ROTATING | ROUNDS,
-        });
+        self.mode
+            .set(match ready == 0 && !rotation.ends_with(next) {
+                true => ROTATING,
+                false => ROTATING | ROUNDS,
+            });
         self.current.set(next);
         // SAFETY: as in `turn`; `me` is in no queue, `stop_rotating` puts it there once.
         unsafe { self.switch(&me.context, next.context.get()) };
@@ -1092,19 +1093,30 @@ fn yield_slowly(s: &Scheduler) {
     }
 }
 
-/// As [`yield_now`], in fewer steps among threads of one scope that all yield so while their parent waits for them: they
-/// take turns without the ready queue.
+/// If the running thread takes turns with others, calls `before`, lets each of the others have its turn, and says true; else
+/// returns at once.
 ///
-/// Where threads do not, because one yields otherwise, waits or wakes another, it costs a little more than `yield_now`.
+/// Threads take turns that have called [`begin_turns`], are of one scope, and whose parent waits for them: a turn is a switch
+/// without the ready queue, as it is known who is next. It is over for a thread that yields otherwise, waits, starts or wakes
+/// another, until it calls `begin_turns` again. During unwinding no turns are taken.
 #[inline(always)]
-pub fn yield_in_turn() {
+pub fn take_turn(before: impl FnOnce()) -> bool {
     with(|s| {
-        if s.mode.get() == ROTATING {
-            match panicking() {
-                true => yield_slowly(s),
-                false => s.turn(),
-            }
-        } else if s.ready.get() | usize::from(s.mode.get()) != 0 {
+        let takes_turns = s.mode.get() == ROTATING && !panicking();
+        if takes_turns {
+            before();
+            s.turn();
+        }
+        takes_turns
+    })
+}
+
+/// As [`yield_now`], and from then on the running thread [takes turns](take_turn), as far as others do.
+#[inline(always)]
+pub fn begin_turns() {
+    with(|s| {
+        // One branch: for a word in a cache each counts.
+        if s.ready.get() | usize::from(s.mode.get()) != 0 {
             yield_to_rotation(s);
         }
     });
@@ -1117,13 +1129,6 @@ fn yield_to_rotation(s: &Scheduler) {
     } else if !s.join_rotation() {
         s.go_round();
     }
-}
-
-/// Whether the running thread takes turns with others: whether [`yield_in_turn`] has just been the way to yield for all of
-/// them.
-#[inline(always)]
-pub fn takes_turns() -> bool {
-    with(|s| s.mode.get() == ROTATING)
 }
 
 /// Waits until somebody calls [`Thread::unpark`] on this thread; if somebody did before, consumes that and returns.
