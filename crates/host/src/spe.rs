@@ -466,7 +466,7 @@ unsafe impl Spe for HostSpe {
 
     #[inline(always)]
     fn arrived(&self, hold: &HostHold) {
-        if !threads::take_turn(|| ()) {
+        if !threads::take_turn() {
             self.arrived_out_of_turn(hold);
         }
     }
@@ -479,7 +479,8 @@ unsafe impl Spe for HostSpe {
         // The threads of a strict host do not take turns. So one question answers whether this is one, whether there is
         // anybody to wait for, and how.
         let StageRequest { memory, bytes, .. } = request;
-        if threads::take_turn(|| self.lines.begin(memory, bytes)) {
+        // SAFETY: `begin` prefetches, or takes down what is to be prefetched, and calls nothing else.
+        if unsafe { threads::take_turn_after(|| self.lines.begin(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
         // SAFETY: the caller's promise.

@@ -54,7 +54,7 @@ pub enum InterleaveError {
     #[error(transparent)]
     Stack(#[from] StackError),
     /// The body panicked. Pieces of work that had begun were finished, and their results handed over; no other
-    /// was begun.
+    /// was begun, but for one if what takes the results was waiting then.
     #[error("the body panicked at input {index}: {}", crate::error::message(.payload))]
     Panicked {
         /// The place of the input among all, from 0 on.

@@ -424,7 +424,7 @@ impl Scheduler {
         unsafe { self.core().bounds.switch(save, to) }
     }
 
-    /// Lets the next thread of the rotation go on.
+    /// Lets the next thread of the rotation go on. The mode is `ROTATING`, or it is known that there is a next one.
     ///
     /// Whoever continues a thread that takes turns says that it runs now, so that there is one store for that and none in
     /// the frame of the thread.
@@ -1046,14 +1046,15 @@ pub(crate) fn running_block(in_guard: usize) -> Option<&'static Block> {
     with(|s| {
         // SAFETY: null or the block of a thread of this run; the signal handler does not outlive it.
         let block = unsafe { s.current.get().as_ref() }?;
-        // A turn says that the next thread runs before it has left the stack of the one before that.
-        let before = match s.is_rotating() {
-            // SAFETY: while rotating, that is a thread of this run, too.
-            true => unsafe { &*block.behind.get() },
-            false => block,
-        };
-        [block, before]
+        // A turn says that the next thread runs before it has left the stack of the one before that, or of the parent.
+        // SAFETY: while rotating, both are threads of this run, too.
+        let leaving = s
+            .is_rotating()
+            .then(|| unsafe { [&*block.behind.get(), &*(*block.scope.get()).drainer.get()] });
+        leaving
             .into_iter()
+            .flatten()
+            .chain([block])
             .find(|block| block.stack.guard().contains(&in_guard))
     })
 }
@@ -1093,14 +1094,43 @@ fn yield_slowly(s: &Scheduler) {
     }
 }
 
-/// If the running thread takes turns with others, calls `before`, lets each of the others have its turn, and says true; else
-/// returns at once.
+/// If the running thread takes turns with others, lets each of them have its turn and says true; else returns false, at
+/// once.
 ///
-/// Threads take turns that have called [`begin_turns`], are of one scope, and whose parent waits for them: a turn is a switch
-/// without the ready queue, as it is known who is next. It is over for a thread that yields otherwise, waits, starts or wakes
-/// another, until it calls `begin_turns` again. During unwinding no turns are taken.
+/// Threads of one scope take turns that have called [`begin_turns`], as long as their parent waits for them: a turn is a
+/// switch without the ready queue, as it is known who is next. A thread that waits, or starts or wakes another, takes none
+/// until it calls `begin_turns` again. During unwinding nobody does.
+///
+/// ```
+/// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
+///
+/// run(&Config::default(), &NoOutside, || {
+///     scope(|s| {
+///         for _ in 0..2 {
+///             s.spawn(|| {
+///                 for _ in 0..1_000 {
+///                     if !take_turn() {
+///                         begin_turns();
+///                     }
+///                 }
+///             });
+///         }
+///     });
+/// }).unwrap();
+/// ```
 #[inline(always)]
-pub fn take_turn(before: impl FnOnce()) -> bool {
+pub fn take_turn() -> bool {
+    // SAFETY: nothing is called.
+    unsafe { take_turn_after(|| ()) }
+}
+
+/// As [`take_turn`], but calls `before` first, if there is a turn to take: so one question serves both.
+///
+/// # Safety
+///
+/// `before` calls nothing of this crate, not even through others: it could end what has just been found out.
+#[inline(always)]
+pub unsafe fn take_turn_after(before: impl FnOnce()) -> bool {
     with(|s| {
         let takes_turns = s.mode.get() == ROTATING && !panicking();
         if takes_turns {
@@ -1111,7 +1141,7 @@ pub fn take_turn(before: impl FnOnce()) -> bool {
     })
 }
 
-/// As [`yield_now`], and from then on the running thread [takes turns](take_turn), as far as others do.
+/// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with those of its scope that do, too.
 #[inline(always)]
 pub fn begin_turns() {
     with(|s| {

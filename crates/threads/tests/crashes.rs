@@ -42,7 +42,7 @@ const CASES: &[Case] = &[
                         let thread = s.builder().name(format!("member {member}"));
                         thread.spawn(move || {
                             begin_turns();
-                            assert!(take_turn(|| ()));
+                            assert!(take_turn());
                             if member == 1 {
                                 recurse(0);
                             }
