@@ -1147,18 +1147,21 @@ pub fn begin_turns() {
     with(|s| {
         // One branch: for a word in a cache each counts.
         if s.ready.get() | usize::from(s.mode.get()) != 0 {
-            yield_to_rotation(s);
+            yield_to_rotation();
         }
     });
 }
 
+/// It finds the scheduler itself: the caller, which may take turns all the time, would keep its address in its frame.
 #[inline(never)]
-fn yield_to_rotation(s: &Scheduler) {
-    if panicking() || !s.has_ready() {
-        yield_slowly(s);
-    } else if !s.join_rotation() {
-        s.go_round();
-    }
+fn yield_to_rotation() {
+    with(|s| {
+        if panicking() || !s.has_ready() {
+            yield_slowly(s);
+        } else if !s.join_rotation() {
+            s.go_round();
+        }
+    });
 }
 
 /// Waits until somebody calls [`Thread::unpark`] on this thread; if somebody did before, consumes that and returns.
