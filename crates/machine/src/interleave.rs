@@ -356,12 +356,17 @@ where
     /// `body` is called in one place: the compiler inlines it then, whatever its size. A call would cost more than the
     /// loop itself, and its return, after a switch of threads, a misprediction.
     fn work_on_inputs(&self) {
-        let mut next = self.exchange_slowly(None);
-        while let Some((index, input)) = next {
+        let Some((mut index, mut input)) = self.exchange_slowly(None) else {
+            return;
+        };
+        loop {
             let working = Failing { flow: self, index };
             let result = (self.body)(input);
             std::mem::forget(working);
-            next = self.exchange(index, result);
+            match self.exchange(index, result) {
+                Some(next) => (index, input) = next,
+                None => return,
+            }
         }
     }
 
@@ -372,7 +377,9 @@ where
     fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
         let taken = self.taken.get();
         if taken >= self.stop.get() {
-            return self.exchange_slowly(Some((index, result)));
+            // Taken apart, so that only this way has it in memory.
+            let (index, input) = self.exchange_slowly(Some((index, result)))?;
+            return Some((index, input));
         }
         let held = self.hold(taken);
         held.hand_over(index, result);
