@@ -218,10 +218,25 @@ impl HostSpe {
     }
 }
 
+impl HostSpe {
+    /// [`Spe::arrived`], of a thread that does not take turns.
+    #[inline(always)]
+    fn arrived_out_of_turn(&self, hold: &HostHold) {
+        // On a Cell the data would still be on its way; here cache lines are.
+        match hold.0 {
+            None => threads::begin_turns(),
+            // The same, in a place of its own: so the compiler knows after the switch above that there is nothing to
+            // give back, and keeps nothing for that.
+            Some(_) => self.worker.yield_now(),
+        }
+    }
+}
+
 /// Starts cooperative threads of an SPE.
 struct Starter<'scope, 'env> {
     spe: &'scope HostSpe,
     scope: &'scope threads::Scope<'scope, 'env>,
+    started: Cell<usize>,
 }
 
 impl StartThread for Starter<'_, '_> {
@@ -239,6 +254,7 @@ impl StartThread for Starter<'_, '_> {
             named = named.stack_bytes(bytes);
         }
         drop(named.spawn(body));
+        self.started.set(self.started.get() + 1);
     }
 }
 
@@ -325,7 +341,16 @@ unsafe impl Spe for HostSpe {
     }
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
-        threads::scope_at(at, |scope| main(&Starter { spe: self, scope }));
+        threads::scope_at(at, |scope| {
+            let starter = Starter {
+                spe: self,
+                scope,
+                started: Cell::new(0),
+            };
+            main(&starter);
+            let in_rows = &self.lines.are_wanted_in_rows;
+            in_rows.set(starter.started.get() >= LEAST_THREADS);
+        });
     }
 
     fn is_confined_to_local_store(&self) -> bool {
@@ -434,24 +459,34 @@ unsafe impl Spe for HostSpe {
             return unsafe { self.hold_copy(memory, bytes, align, fetch, what, at) };
         }
         if fetch {
-            if bytes <= LINE_BYTES && threads::ready_threads() >= LEAST_OTHERS {
-                self.lines.want(memory);
-            } else {
-                prefetch(memory, bytes.min(PREFETCH_BYTES));
-            }
+            prefetch(memory, bytes);
         }
         Ok((memory, HostHold(None)))
     }
 
     #[inline(always)]
     fn arrived(&self, hold: &HostHold) {
-        // On a Cell the data would still be on its way; here cache lines are.
-        match hold.0 {
-            None => threads::yield_now(),
-            // The same, in a place of its own: so the compiler knows after the switch above that there is nothing to
-            // give back, and keeps nothing for that.
-            Some(_) => self.worker.yield_now(),
+        if !threads::take_turn() {
+            self.arrived_out_of_turn(hold);
         }
+    }
+
+    #[inline(always)]
+    unsafe fn hold_until_arrived(
+        &self,
+        request: StageRequest,
+    ) -> Result<(NonNull<u8>, HostHold), StageError> {
+        // The threads of a strict host do not take turns. So one question answers whether this is one, whether there is
+        // anybody to wait for, and how.
+        let StageRequest { memory, bytes, .. } = request;
+        // SAFETY: `begin` prefetches, or takes down what is to be prefetched, and calls nothing else.
+        if unsafe { threads::take_turn_after(|| self.lines.begin(memory, bytes)) } {
+            return Ok((memory, HostHold(None)));
+        }
+        // SAFETY: the caller's promise.
+        let held = unsafe { self.hold(request) }?;
+        self.arrived_out_of_turn(&held.1);
+        Ok(held)
     }
 
     #[inline]
@@ -475,14 +510,14 @@ unsafe impl Spe for HostSpe {
     }
 }
 
-/// Lines that are wanted, to be prefetched together.
+/// Lines that are wanted, to be prefetched together where many threads take turns.
 ///
 /// A prefetch whose page is not in the TLB keeps the processor from retiring what comes after it until the page tables
-/// have been walked. What it can begin meanwhile is what its queues have room for: the prefetches of three or four
-/// switches of threads, with all the stores between them, or those of a whole row. Measured on a Zen 4 in a virtual machine,
-/// 1 GiB in pages of 4 KiB, 32 threads: 2 to 3.6 times as long as a pipeline by hand without this, 1.7 to 2 times with it.
-/// Where the TLB has all pages, it costs a tenth. See `docs/performance.md`.
+/// have been walked. What it can begin meanwhile is what its queues have room for: the prefetches of a few
+/// switches of threads, with all that is between them, or those of a whole row. Where the TLB has all pages, a row costs
+/// time; fewer threads prefetch at once, so who measures which number is best compares both. See `docs/performance.md`.
 struct Lines {
+    are_wanted_in_rows: Cell<bool>,
     wanted: [Cell<*const u8>; LINES_AT_ONCE],
     count: Cell<usize>,
 }
@@ -490,14 +525,25 @@ struct Lines {
 const LINES_AT_ONCE: usize = 16;
 const LINE_BYTES: usize = 64;
 
-/// With fewer other threads ready, the first of them would come back too soon after its line was asked for at last.
-const LEAST_OTHERS: usize = LINES_AT_ONCE + LINES_AT_ONCE / 2;
+/// With fewer threads, the first of them would come back too soon after its line was asked for at last.
+const LEAST_THREADS: usize = 2 * LINES_AT_ONCE + 1;
 
 impl Lines {
     fn new() -> Self {
         Self {
+            are_wanted_in_rows: Cell::new(false),
             wanted: [const { Cell::new(std::ptr::null()) }; LINES_AT_ONCE],
             count: Cell::new(0),
+        }
+    }
+
+    /// Begins to bring bytes to the cache for a thread that takes turns.
+    #[inline(always)]
+    fn begin(&self, memory: NonNull<u8>, bytes: usize) {
+        if self.are_wanted_in_rows.get() && bytes <= LINE_BYTES {
+            self.want(memory);
+        } else {
+            prefetch(memory, bytes);
         }
     }
 
@@ -516,9 +562,9 @@ impl Lines {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn prefetch(memory: NonNull<u8>, bytes: usize) {
-    for line in (0..bytes).step_by(LINE_BYTES) {
+    for line in (0..bytes.min(PREFETCH_BYTES)).step_by(LINE_BYTES) {
         prefetch_line(memory.as_ptr().wrapping_add(line));
     }
 }

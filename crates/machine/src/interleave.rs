@@ -15,12 +15,13 @@
 //! looked at again, because caches fill and inputs change.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::{Spe, StackError, Time};
+use crate::{Sleeper, Spe, StackError, Time};
 
 /// How many pieces of work are in flight at once: see [`Spe::interleave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ pub enum InterleaveError {
     #[error(transparent)]
     Stack(#[from] StackError),
     /// The body panicked. Pieces of work that had begun were finished, and their results handed over; no other
-    /// was begun.
+    /// was begun, but for one if what takes the results was waiting then.
     #[error("the body panicked at input {index}: {}", crate::error::message(.payload))]
     Panicked {
         /// The place of the input among all, from 0 on.
@@ -102,17 +103,18 @@ impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
         } = self;
         let flow = Flow {
             spe,
-            inputs: RefCell::new(inputs),
             body,
-            sink: RefCell::new(sink),
-            late: RefCell::default(),
-            some_are_late: Cell::new(false),
             taken: Cell::new(0),
+            inputs: UnsafeCell::new(inputs),
+            sink: UnsafeCell::new(sink),
+            waiting: RefCell::default(),
+            some_wait: Cell::new(false),
             stop: Cell::new(0),
             end: Cell::new(0),
             trial: Cell::new(None),
             is_exhausted: Cell::new(false),
             failed: Cell::new(None),
+            result: PhantomData,
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| match in_flight {
             InFlight::Fixed(threads) => {
@@ -178,14 +180,15 @@ impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
 /// What the threads of an interleaved run share.
 struct Flow<'a, S, I, R, F, K> {
     spe: &'a S,
-    inputs: RefCell<I>,
     body: F,
-    sink: RefCell<K>,
-    /// Results that came while `sink` was busy: it may wait for something.
-    late: RefCell<VecDeque<(usize, R)>>,
-    some_are_late: Cell<bool>,
-    /// How many inputs were taken.
+    /// How many inputs were taken, or [`HELD`].
     taken: Cell<usize>,
+    /// Of the thread that holds the flow, as `sink` is: they may wait for something, and let others run.
+    inputs: UnsafeCell<I>,
+    sink: UnsafeCell<K>,
+    /// Threads that wait until nobody holds the flow.
+    waiting: RefCell<Vec<Sleeper>>,
+    some_wait: Cell<bool>,
     /// No more are taken without a look at the fields below: one comparison for each input says whether there is
     /// anything to do but to take it.
     stop: Cell<usize>,
@@ -196,7 +199,11 @@ struct Flow<'a, S, I, R, F, K> {
     is_exhausted: Cell<bool>,
     /// The input at which the body panicked first.
     failed: Cell<Option<usize>>,
+    result: PhantomData<fn() -> R>,
 }
+
+/// In place of how many inputs were taken: a thread hands over a result, or takes an input.
+const HELD: usize = usize::MAX;
 
 /// When the time is taken, in numbers of inputs that have been taken, and what it was.
 #[derive(Clone, Copy)]
@@ -253,8 +260,8 @@ where
         self.end.set(end);
         self.stop.set(trial.map_or(end, |trial| trial.from));
         match threads {
-            1 => self.take_turns(true),
-            _ => self.spe.threads(threads, |_| self.take_turns(false))?,
+            1 => self.work_on_inputs(),
+            _ => self.spe.threads(threads, |_| self.work_on_inputs())?,
         }
         Ok(())
     }
@@ -344,91 +351,97 @@ where
         Ok(least_fs)
     }
 
-    /// Works on inputs until there are no more, or no more in this batch. Other threads do the same, unless it
-    /// `is_alone`: then it has the iterator and the sink for itself, and knows without looking where it is.
+    /// Works on inputs until there are no more, or no more in this batch. Other threads do the same.
     ///
-    /// Both ways are one loop, because the compiler inlines `body`, whatever its size, if it is called in one place. A
-    /// call would cost more than the loop itself, and its return, after a switch of threads, a misprediction.
-    fn take_turns(&self, is_alone: bool) {
-        let mut own = is_alone.then(|| (self.inputs.borrow_mut(), self.sink.borrow_mut()));
-        let mut place = Place {
-            flow: self,
-            index: self.taken.get(),
+    /// `body` is called in one place: the compiler inlines it then, whatever its size. A call would cost more than the
+    /// loop itself, and its return, after a switch of threads, a misprediction.
+    fn work_on_inputs(&self) {
+        let Some((mut index, mut input)) = self.exchange_slowly(None) else {
+            return;
         };
-        let mut stop = 0;
         loop {
-            let input = match &mut own {
-                Some((inputs, _)) => {
-                    if place.index >= stop {
-                        self.taken.set(place.index);
-                        if !self.may_go_on() {
-                            break;
-                        }
-                        stop = self.stop.get();
-                    }
-                    let Some(input) = inputs.next() else {
-                        self.is_exhausted.set(true);
-                        break;
-                    };
-                    input
-                }
-                None => {
-                    place.index = self.taken.get();
-                    let Some((index, input)) = self.take() else {
-                        break;
-                    };
-                    place.index = index;
-                    input
-                }
-            };
+            let working = Failing { flow: self, index };
             let result = (self.body)(input);
-            match &mut own {
-                Some((_, sink)) => {
-                    sink(place.index, result);
-                    place.index += 1;
-                }
-                None => self.deliver(place.index, result),
+            std::mem::forget(working);
+            match self.exchange(index, result) {
+                Some(next) => (index, input) = next,
+                None => return,
             }
         }
-        if is_alone {
-            self.taken.set(place.index);
-        }
-        std::mem::forget(place);
     }
 
-    #[inline]
-    fn take(&self) -> Option<(usize, I::Item)> {
-        if self.taken.get() >= self.stop.get() && !self.may_go_on() {
-            return None;
+    /// Hands over the result of the input at `index`, and takes the next input.
+    ///
+    /// In one go, so that it costs one look at a word that all threads share, and two stores to it.
+    #[inline(always)]
+    fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
+        let taken = self.taken.get();
+        if taken >= self.stop.get() {
+            // Taken apart, so that only this way has it in memory.
+            let (index, input) = self.exchange_slowly(Some((index, result)))?;
+            return Some((index, input));
         }
-        let Ok(mut inputs) = self.inputs.try_borrow_mut() else {
-            return self.take_later();
-        };
-        let Some(input) = inputs.next() else {
-            self.is_exhausted.set(true);
-            self.stop.set(0);
-            return None;
-        };
-        drop(inputs);
-        Some((self.taken.replace(self.taken.get() + 1), input))
+        let held = self.hold(taken);
+        held.hand_over(index, result);
+        held.take()
     }
 
-    /// Another thread waits within the iterator.
+    /// As [`exchange`](Self::exchange), where there is more to do, or nothing to hand over.
     #[cold]
     #[inline(never)]
-    fn take_later(&self) -> Option<(usize, I::Item)> {
-        self.spe
-            .wait_until(&"another thread to have taken an input", &mut || {
-                self.inputs.try_borrow_mut().is_ok()
-            });
-        self.take()
+    fn exchange_slowly(&self, result: Option<(usize, R)>) -> Option<(usize, I::Item)> {
+        while self.taken.get() == HELD {
+            self.wait_for_the_holder();
+        }
+        let held = self.hold(self.taken.get());
+        if let Some((index, result)) = result {
+            held.hand_over(index, result);
+        }
+        if held.taken >= self.stop.get() && !self.may_go_on(held.taken) {
+            return None;
+        }
+        held.take()
+    }
+
+    /// Keeps other threads from the inputs and the sink; none does so to this one, which has just looked.
+    #[inline(always)]
+    fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
+        self.taken.set(HELD);
+        Held { flow: self, taken }
+    }
+
+    #[inline(always)]
+    fn release(&self, taken: usize) {
+        self.taken.set(taken);
+        if self.some_wait.get() {
+            self.wake_those_who_wait();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_the_holder(&self) {
+        self.waiting.borrow_mut().push(self.spe.sleeper());
+        self.some_wait.set(true);
+        self.spe.wait_until(
+            &"another thread to hand over a result and take an input",
+            &mut || self.taken.get() != HELD,
+        );
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_those_who_wait(&self) {
+        self.some_wait.set(false);
+        for sleeper in self.waiting.take() {
+            self.spe.wake(sleeper);
+        }
     }
 
     /// Does what there is to be done at a stop, and says whether another input may be taken.
     #[cold]
     #[inline(never)]
-    fn may_go_on(&self) -> bool {
-        let taken = self.taken.get();
+    fn may_go_on(&self, taken: usize) -> bool {
         if self.is_done() || taken >= self.end.get() {
             return false;
         }
@@ -444,50 +457,86 @@ where
         }
         true
     }
-
-    #[inline]
-    fn deliver(&self, index: usize, result: R) {
-        match self.sink.try_borrow_mut() {
-            Ok(mut sink) => {
-                sink(index, result);
-                if self.some_are_late.get() {
-                    self.deliver_late(&mut sink);
-                }
-            }
-            Err(_) => self.keep(index, result),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn keep(&self, index: usize, result: R) {
-        self.late.borrow_mut().push_back((index, result));
-        self.some_are_late.set(true);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn deliver_late(&self, sink: &mut K) {
-        loop {
-            let next = self.late.borrow_mut().pop_front();
-            let Some((index, result)) = next else { break };
-            sink(index, result);
-        }
-        self.some_are_late.set(false);
-    }
 }
 
 fn is_gain(time_fs: u128, over_fs: u128) -> bool {
     time_fs.saturating_add(time_fs / LEAST_GAIN) < over_fs
 }
 
-/// Work is being done on an input; if this is dropped, it has panicked.
-struct Place<'a, 'b, S, I, R, F, K> {
+/// The right to the inputs and the sink: one thread has it at a time.
+struct Held<'a, 'b, S: Spe, I, R, F, K>
+where
+    I: Iterator,
+    F: Fn(I::Item) -> R,
+    K: FnMut(usize, R),
+{
+    flow: &'a Flow<'b, S, I, R, F, K>,
+    taken: usize,
+}
+
+impl<S: Spe, I, R, F, K> Held<'_, '_, S, I, R, F, K>
+where
+    I: Iterator,
+    F: Fn(I::Item) -> R,
+    K: FnMut(usize, R),
+{
+    #[inline(always)]
+    fn hand_over(&self, index: usize, result: R) {
+        let failing = Failing {
+            flow: self.flow,
+            index,
+        };
+        // SAFETY: there is one `Held` at a time, and neither the sink nor the inputs know of it.
+        unsafe { (*self.flow.sink.get())(index, result) };
+        std::mem::forget(failing);
+    }
+
+    #[inline(always)]
+    fn take(self) -> Option<(usize, I::Item)> {
+        let index = self.taken;
+        let failing = Failing {
+            flow: self.flow,
+            index,
+        };
+        // SAFETY: as above.
+        let input = unsafe { (*self.flow.inputs.get()).next() };
+        std::mem::forget(failing);
+        let Some(input) = input else {
+            self.end();
+            return None;
+        };
+        let flow = self.flow;
+        std::mem::forget(self);
+        flow.release(index + 1);
+        Some((index, input))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end(self) {
+        self.flow.is_exhausted.set(true);
+        self.flow.stop.set(0);
+    }
+}
+
+impl<S: Spe, I, R, F, K> Drop for Held<'_, '_, S, I, R, F, K>
+where
+    I: Iterator,
+    F: Fn(I::Item) -> R,
+    K: FnMut(usize, R),
+{
+    fn drop(&mut self) {
+        self.flow.release(self.taken);
+    }
+}
+
+/// If this is dropped, what is done for an input has panicked.
+struct Failing<'a, 'b, S, I, R, F, K> {
     flow: &'a Flow<'b, S, I, R, F, K>,
     index: usize,
 }
 
-impl<S, I, R, F, K> Drop for Place<'_, '_, S, I, R, F, K> {
+impl<S, I, R, F, K> Drop for Failing<'_, '_, S, I, R, F, K> {
     fn drop(&mut self) {
         let failed = &self.flow.failed;
         failed.set(failed.get().or(Some(self.index)));

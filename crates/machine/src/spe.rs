@@ -216,6 +216,27 @@ pub unsafe trait Spe: Wake + Sized + 'static {
     /// For typed views: waits until what `hold` holds has arrived.
     fn arrived(&self, hold: &Self::Hold);
 
+    /// For typed views: [`hold`](Self::hold) and [`arrived`](Self::arrived) in one, for machines on which that is worth
+    /// having.
+    ///
+    /// # Errors
+    ///
+    /// As [`hold`](Self::hold).
+    ///
+    /// # Safety
+    ///
+    /// As [`hold`](Self::hold).
+    #[inline(always)]
+    unsafe fn hold_until_arrived(
+        &self,
+        request: StageRequest,
+    ) -> Result<(std::ptr::NonNull<u8>, Self::Hold), StageError> {
+        // SAFETY: the caller's promise.
+        let held = unsafe { self.hold(request) }?;
+        self.arrived(&held.1);
+        Ok(held)
+    }
+
     /// For typed views: copies the bytes of a hold back to main memory, before it returns.
     ///
     /// # Safety
@@ -255,7 +276,7 @@ pub unsafe trait Spe: Wake + Sized + 'static {
     #[track_caller]
     #[inline(always)]
     fn stage<'a, T: Pod>(&'a self, source: &'a [T]) -> Result<Staged<'a, T, Self>, StageError> {
-        Ok(Pending::new(self, source, Location::caller())?.wait())
+        Staged::get(self, source, Location::caller())
     }
 
     /// Begins to get a slice that will be put back; [`PendingMut::wait`] hands it over. So the next

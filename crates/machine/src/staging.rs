@@ -114,13 +114,9 @@ impl<'a, T: Pod, S: Spe> Pending<'a, T, S> {
     ) -> Result<Self, StageError> {
         let memory = NonNull::from_ref(source).cast::<T>();
         // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call.
-        let (local, hold) = unsafe { spe.hold(StageRequest::new(memory, source.len(), true, at)) }?;
+        let held = unsafe { spe.hold(StageRequest::new(memory, source.len(), true, at)) }?;
         Ok(Self {
-            staged: Staged {
-                view: NonNull::slice_from_raw_parts(local.cast(), source.len()),
-                _hold: hold,
-                _source: PhantomData,
-            },
+            staged: Staged::new(source, held),
             spe,
         })
     }
@@ -193,6 +189,32 @@ pub struct Staged<'a, T, S: Spe> {
     view: NonNull<[T]>,
     _hold: S::Hold,
     _source: PhantomData<&'a [T]>,
+}
+
+impl<'a, T: Pod, S: Spe> Staged<'a, T, S> {
+    /// What a machine holds for `source`.
+    #[inline(always)]
+    fn new(source: &'a [T], (local, hold): (NonNull<u8>, S::Hold)) -> Self {
+        Self {
+            view: NonNull::slice_from_raw_parts(local.cast(), source.len()),
+            _hold: hold,
+            _source: PhantomData,
+        }
+    }
+
+    /// Gets `source` and waits for it.
+    #[inline(always)]
+    pub(crate) fn get(
+        spe: &S,
+        source: &'a [T],
+        at: &'static Location<'static>,
+    ) -> Result<Self, StageError> {
+        let memory = NonNull::from_ref(source).cast::<T>();
+        let request = StageRequest::new(memory, source.len(), true, at);
+        // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call.
+        let held = unsafe { spe.hold_until_arrived(request) }?;
+        Ok(Self::new(source, held))
+    }
 }
 
 impl<T: Pod, S: Spe> Deref for Staged<'_, T, S> {

@@ -28,8 +28,12 @@ pub(crate) enum State {
 /// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of one OS thread.
 #[repr(C, align(64))]
 pub(crate) struct Block {
-    /// Where a waiting thread goes on. A thread that yielded is in the ready queue itself and has nothing here.
+    /// Where a waiting thread goes on, or one that takes turns. Of a thread that yielded otherwise, this is in the ready
+    /// queue itself, and nothing here.
     pub(crate) context: Cell<Context>,
+    /// Who has the turn after this thread, and before it, if it is in a `Rotation`.
+    pub(crate) ahead: Cell<*const Block>,
+    pub(crate) behind: Cell<*const Block>,
     /// Counts the threads of this OS thread, over all runs; 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
     pub(crate) state: Cell<State>,
@@ -71,6 +75,8 @@ impl Block {
         }
         Block {
             context: Cell::new(Context::NONE),
+            ahead: Cell::new(ptr::null()),
+            behind: Cell::new(ptr::null()),
             serial: Cell::new(0),
             state: Cell::new(State::Ready),
             token: Cell::new(false),

@@ -95,9 +95,7 @@ fn install_handler() {
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     // SAFETY: the kernel passes a filled-in `info` to a handler with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
-    if let Some(block) = scheduler::running_block()
-        && block.stack.guard().contains(&address)
-    {
+    if let Some(block) = scheduler::running_block(address) {
         let mut message = Message::default();
         let _ = writeln!(
             message,

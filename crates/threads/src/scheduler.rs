@@ -12,9 +12,11 @@
 //! reference carried in each thread's frame would make the next queue entry wait for that frame (measured: twice as
 //! slow). A thread never leaves its OS thread, so the address may be kept across switches.
 //!
-//! Three modes:
+//! Four modes:
 //!
 //! - normal: threads run in the order of the ring;
+//! - rotating: threads of one scope take turns among themselves, see `rotation`. The ring looks empty, and everything but
+//!   a turn ends the mode first;
 //! - frozen: the idle hook, or the `Display` of what a thread waits for, is running on a stack whose thread may itself be
 //!   waiting. Nothing may switch then: the ring looks empty, threads that are unparked queue up aside, `park` and `spawn`
 //!   panic;
@@ -37,6 +39,8 @@ use crate::block::{Block, State};
 use crate::list::List;
 use crate::overflow::Guarded;
 use crate::report::{Blocked, BlockedThread, Cause};
+use crate::rotation::Rotation;
+use crate::scope::ScopeState;
 use crate::stack::Stack;
 
 /// What a panic carries.
@@ -146,6 +150,9 @@ pub(crate) struct Scheduler {
 
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
+const ROTATING: u8 = 4;
+/// While rotating: others are ready, too, or a single thread is in the rotation, so that not every turn is a switch.
+const ROUNDS: u8 = 8;
 
 thread_local! {
     static SCHEDULER: Scheduler = const {
@@ -417,6 +424,133 @@ impl Scheduler {
         unsafe { self.core().bounds.switch(save, to) }
     }
 
+    /// Lets the next thread of the rotation go on. The mode is `ROTATING`, or it is known that there is a next one.
+    ///
+    /// Whoever continues a thread that takes turns says that it runs now, so that there is one store for that and none in
+    /// the frame of the thread.
+    #[inline(always)]
+    fn turn(&self) {
+        // SAFETY: while rotating the running thread is in the rotation, and so is the next one, which is another. That has
+        // been suspended by a turn, and is in no queue, so it is continued this once.
+        unsafe {
+            let me = &*self.current.get();
+            let next = &*me.ahead.get();
+            self.current.set(next);
+            self.switch(&me.context, next.context.get());
+        }
+    }
+
+    /// As [`turn`](Self::turn), where others may be ready, too: at the end of the round it is their turn.
+    fn turn_in_round(&self) {
+        let me = self.current();
+        let scope = self.scope_of_running();
+        if !scope.rotation.ends_with(me) || self.mode.get() == ROTATING {
+            return self.turn();
+        }
+        if scope.rotation.ready.get() == 0 {
+            return;
+        }
+        self.stop_rotating(scope);
+        // SAFETY: as in `go_round`.
+        unsafe { self.switch(&me.context, self.pop_ready()) };
+    }
+
+    /// Lets the threads of a rotation take turns, until one of them does something else or it is the turn of others.
+    /// False, at once, if there are none, or the core is cancelled.
+    pub(crate) fn rotate(&self, rotation: &Rotation) -> bool {
+        let Some(next) = rotation.next() else {
+            return false;
+        };
+        self.end_turns();
+        if self.mode.get() != 0 {
+            return false;
+        }
+        let me = self.current();
+        self.note_unwinding();
+        let ready = self.ready.replace(0);
+        rotation.ready.set(ready);
+        self.mode
+            .set(match ready == 0 && !rotation.ends_with(next) {
+                true => ROTATING,
+                false => ROTATING | ROUNDS,
+            });
+        self.current.set(next);
+        // SAFETY: as in `turn`; `me` is in no queue, `stop_rotating` puts it there once.
+        unsafe { self.switch(&me.context, next.context.get()) };
+        self.current.set(me);
+        true
+    }
+
+    /// Suspends the running thread to where it has its turns, in the rotation of its scope. False, at once, if its parent
+    /// does not wait for the scope to end. At least one thread is ready.
+    fn join_rotation(&self) -> bool {
+        let me = self.current();
+        // SAFETY: null or the scope of a thread, which outlives it.
+        let Some(scope) = (unsafe { me.scope.get().as_ref() }) else {
+            return false;
+        };
+        // SAFETY: null or a thread that is in `drain`.
+        let Some(parent) = (unsafe { scope.drainer.get().as_ref() }) else {
+            return false;
+        };
+        scope.rotation.push(me);
+        // Else it is in the ready queue already.
+        if parent.state.get() == State::Joining {
+            self.wake(parent);
+        }
+        // SAFETY: as in `go_round`.
+        unsafe { self.switch(&me.context, self.pop_ready()) };
+        true
+    }
+
+    /// If the running thread takes turns, it leaves the rotation: it is a thread like others now.
+    #[inline]
+    pub(crate) fn end_turns(&self) {
+        if self.is_rotating() {
+            self.leave_rotation();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_rotation(&self) {
+        let scope = self.scope_of_running();
+        scope.rotation.remove(self.current());
+        self.stop_rotating(scope);
+    }
+
+    /// The ready queue is what it was, and the parent stands there for those that are in the rotation.
+    fn stop_rotating(&self, scope: &ScopeState) {
+        self.mode.set(0);
+        self.ready.set(scope.rotation.ready.get());
+        // SAFETY: the parent is in `rotate`, as it is whenever its threads take turns.
+        self.push_ready(unsafe { (*scope.drainer.get()).context.get() });
+    }
+
+    /// The scope of the running thread, which is not the main one.
+    fn scope_of_running(&self) -> &ScopeState {
+        // SAFETY: a scope outlives its threads.
+        unsafe { &*self.current().scope.get() }
+    }
+
+    fn is_rotating(&self) -> bool {
+        self.mode.get() & ROTATING != 0
+    }
+
+    /// Whether a thread but the running one is ready.
+    fn has_others(&self) -> bool {
+        match self.is_rotating() {
+            true => self.mode.get() == ROTATING || self.has_others_in_round(),
+            false => self.has_ready(),
+        }
+    }
+
+    #[cold]
+    fn has_others_in_round(&self) -> bool {
+        let me = self.current();
+        !ptr::eq(me.ahead.get(), me) || self.scope_of_running().rotation.ready.get() != 0
+    }
+
     fn is_cancelled(&self) -> bool {
         self.mode.get() & CANCELLED != 0
     }
@@ -494,6 +628,10 @@ impl Scheduler {
         if self.is_cancelled() {
             return;
         }
+        if self.is_rotating() {
+            self.leave_rotation();
+            return self.push_ready(block.context.get());
+        }
         let woken = &self.core().woken;
         let (first, last) = woken.get();
         block.next.set(ptr::null());
@@ -557,7 +695,11 @@ impl Scheduler {
                 return interrupted.or_else(|| {
                     let youngest = self.live.last().expect("the main thread is alive");
                     let continues_itself = waiting.is_some_and(|me| ptr::eq(me, youngest));
-                    (!continues_itself).then(|| youngest.context.get())
+                    // It may have been suspended by a turn.
+                    (!continues_itself).then(|| {
+                        self.current.set(youngest);
+                        youngest.context.get()
+                    })
                 });
             }
             self.ask_outside();
@@ -582,6 +724,7 @@ impl Scheduler {
 
     /// Suspends the running thread until it is woken or the core is cancelled.
     pub(crate) fn wait(&self, state: State, why: &dyn Display, at: &'static Location<'static>) {
+        self.end_turns();
         let me = self.current();
         // SAFETY: only the lifetime changes. The pointer is used only while `state` says that this call is waiting.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -691,6 +834,7 @@ impl Scheduler {
 
     /// Makes the thread whose block and first frame are prepared ready to run.
     pub(crate) fn start(&self, block: &Block, context: Context) {
+        self.end_turns();
         self.admit(block);
         block.context.set(context);
         // A cancelled core continues the youngest thread alive.
@@ -755,6 +899,7 @@ impl Scheduler {
         if self.is_cancelled() {
             return;
         }
+        self.end_turns();
         self.mode.set(self.mode.get() | CANCELLED);
         let core = self.core();
         core.woken.take_both();
@@ -764,6 +909,7 @@ impl Scheduler {
     }
 
     fn blocked_threads(&self) -> Vec<BlockedThread> {
+        self.end_turns();
         self.frozen(|| {
             let waiting = self
                 .live
@@ -892,10 +1038,22 @@ pub fn is_unwinding() -> bool {
     with(Scheduler::is_unwinding)
 }
 
-/// The running thread, if this OS thread is a core. Usable in a signal handler.
-pub(crate) fn running_block() -> Option<&'static Block> {
-    // SAFETY: null or the block of a thread of this run; the signal handler does not outlive it.
-    with(|s| unsafe { s.current.get().as_ref() })
+/// The running thread, if this OS thread is a core and the thread's guard has the address. Usable in a signal handler.
+pub(crate) fn running_block(in_guard: usize) -> Option<&'static Block> {
+    with(|s| {
+        // SAFETY: null or the block of a thread of this run; the signal handler does not outlive it.
+        let block = unsafe { s.current.get().as_ref() }?;
+        // A turn says that the next thread runs before it has left the stack of the one before that, or of the parent.
+        // SAFETY: while rotating, both are threads of this run, too.
+        let leaving = s
+            .is_rotating()
+            .then(|| unsafe { [&*block.behind.get(), &*(*block.scope.get()).drainer.get()] });
+        leaving
+            .into_iter()
+            .flatten()
+            .chain([block])
+            .find(|block| block.stack.guard().contains(&in_guard))
+    })
 }
 
 /// Lets every other ready thread of this core run once, then goes on.
@@ -923,9 +1081,84 @@ fn yield_slowly(s: &Scheduler) {
     }
     s.unwind_if_cancelled();
     // With nobody else in its unwinding, `panicking()` is about this thread.
-    if s.has_ready() && s.others_unwinding.get() {
+    if panicking() && !s.others_unwinding.get() {
+        return;
+    }
+    if s.is_rotating() {
+        s.turn_in_round();
+    } else if s.has_ready() {
         s.go_round();
     }
+}
+
+/// If the running thread takes turns with others, lets each of them have its turn and says true; else returns false, at
+/// once.
+///
+/// Threads of one scope take turns that have called [`begin_turns`], as long as their parent waits for them: a turn is a
+/// switch without the ready queue, as it is known who is next. A thread that waits, or starts or wakes another, takes none
+/// until it calls `begin_turns` again. During unwinding nobody does.
+///
+/// ```
+/// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
+///
+/// run(&Config::default(), &NoOutside, || {
+///     scope(|s| {
+///         for _ in 0..2 {
+///             s.spawn(|| {
+///                 for _ in 0..1_000 {
+///                     if !take_turn() {
+///                         begin_turns();
+///                     }
+///                 }
+///             });
+///         }
+///     });
+/// }).unwrap();
+/// ```
+#[inline(always)]
+pub fn take_turn() -> bool {
+    // SAFETY: nothing is called.
+    unsafe { take_turn_after(|| ()) }
+}
+
+/// As [`take_turn`], but calls `before` first, if there is a turn to take: so one question serves both.
+///
+/// # Safety
+///
+/// `before` calls nothing of this crate, not even through others: it could end what has just been found out.
+#[inline(always)]
+pub unsafe fn take_turn_after(before: impl FnOnce()) -> bool {
+    with(|s| {
+        let takes_turns = s.mode.get() == ROTATING && !panicking();
+        if takes_turns {
+            before();
+            s.turn();
+        }
+        takes_turns
+    })
+}
+
+/// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with those of its scope that do, too.
+#[inline(always)]
+pub fn begin_turns() {
+    with(|s| {
+        // One branch: for a word in a cache each counts.
+        if s.ready.get() | usize::from(s.mode.get()) != 0 {
+            yield_to_rotation();
+        }
+    });
+}
+
+/// It finds the scheduler itself: the caller, which may take turns all the time, would keep its address in its frame.
+#[inline(never)]
+fn yield_to_rotation() {
+    with(|s| {
+        if panicking() || !s.has_ready() {
+            yield_slowly(s);
+        } else if !s.join_rotation() {
+            s.go_round();
+        }
+    });
 }
 
 /// Waits until somebody calls [`Thread::unpark`] on this thread; if somebody did before, consumes that and returns.
@@ -1107,13 +1340,7 @@ pub fn current() -> Thread {
 /// Whether another thread of this core wants to run: whether spinning would keep it from doing so.
 #[inline]
 pub fn others_ready() -> bool {
-    with(Scheduler::has_ready)
-}
-
-/// How many other threads of this core want to run.
-#[inline(always)]
-pub fn ready_threads() -> usize {
-    with(|s| s.ready.get())
+    with(Scheduler::has_others)
 }
 
 /// Cancels all threads of this core; does nothing if that has been done, or outside of [`run`].

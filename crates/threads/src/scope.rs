@@ -10,6 +10,7 @@ use std::ptr;
 use crate::arch;
 use crate::block::{Block, State};
 use crate::list::List;
+use crate::rotation::Rotation;
 use crate::scheduler::{
     self, Cancelled, FREE_PAYLOAD_BYTES, Payload, Scheduler, discard, resume, with,
 };
@@ -29,7 +30,9 @@ pub(crate) struct ScopeState {
     /// Threads that have ended and whose handle still exists, or was forgotten.
     ended: List,
     /// The thread that waits at the end of the scope; null before.
-    drainer: Cell<*const Block>,
+    pub(crate) drainer: Cell<*const Block>,
+    /// Its threads that take turns.
+    pub(crate) rotation: Rotation,
     /// The first panic of a thread whose result nobody fetched.
     panic: Cell<Option<Payload>>,
 }
@@ -80,6 +83,7 @@ pub fn scope_at<'env, R>(
             running: Cell::new(0),
             ended: List::new(),
             drainer: Cell::new(ptr::null()),
+            rotation: Rotation::new(),
             panic: Cell::new(None),
         },
         scope: PhantomData,
@@ -120,7 +124,9 @@ impl ScopeState {
         loop {
             self.drainer.set(s.current());
             while self.running.get() > 0 {
-                s.wait(State::Joining, &Drained(self), at);
+                if !s.rotate(&self.rotation) {
+                    s.wait(State::Joining, &Drained(self), at);
+                }
             }
             self.drainer.set(ptr::null());
             let Some(block) = self.ended.last() else {
@@ -374,6 +380,7 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
 fn end(s: &Scheduler, block: &Block) -> ! {
     // SAFETY: the scope waits for this thread: its state lives at least until the last thread has left.
     let scope = unsafe { &*block.scope.get() };
+    s.end_turns();
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
@@ -389,8 +396,10 @@ fn end(s: &Scheduler, block: &Block) -> ! {
         s.wake(joiner);
     }
     if running == 0 {
-        // SAFETY: null or the thread that waits in `drain`.
-        if let Some(drainer) = unsafe { scope.drainer.get().as_ref() } {
+        // SAFETY: null or the thread that is in `drain`; if it does not wait there it is ready.
+        if let Some(drainer) = unsafe { scope.drainer.get().as_ref() }
+            && drainer.state.get() == State::Joining
+        {
             s.wake(drainer);
         }
     }

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, Output};
 
-use cellworks_threads::{Config, NoOutside, park, run, scope, yield_now};
+use cellworks_threads::{Config, NoOutside, begin_turns, park, run, scope, take_turn, yield_now};
 
 struct Case {
     name: &'static str,
@@ -30,6 +30,31 @@ const CASES: &[Case] = &[
             aborted_with(
                 output,
                 "cellworks: thread 'deep' overflowed its stack of 131072 bytes; give it more with Config::stack_bytes or Builder::stack_bytes\n",
+            );
+        },
+    },
+    Case {
+        name: "a_thread_that_takes_turns_is_the_one_that_overflows",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    for member in 0..3 {
+                        let thread = s.builder().name(format!("member {member}"));
+                        thread.spawn(move || {
+                            begin_turns();
+                            assert!(take_turn());
+                            if member == 1 {
+                                recurse(0);
+                            }
+                        });
+                    }
+                });
+            });
+        },
+        check: |output| {
+            aborted_with(
+                output,
+                "cellworks: thread 'member 1' overflowed its stack of 262144 bytes; give it more with Config::stack_bytes or Builder::stack_bytes\n",
             );
         },
     },

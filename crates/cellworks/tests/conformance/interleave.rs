@@ -13,6 +13,7 @@ on_every_machine![
     one_in_flight_needs_no_thread,
     the_number_in_flight_is_chosen,
     staged_data_is_followed,
+    staging_mixes_with_waiting_and_other_threads,
     nothing_comes_of_nothing,
     a_sink_may_wait,
     inputs_may_be_waited_for,
@@ -128,6 +129,63 @@ fn staged_data_is_followed<M: Machine>(machine: &M) {
             let found = spe.interleave(in_flight, 0..500, follow).collect().unwrap();
             assert!(found.into_iter().eq((0..500).map(plain)), "{in_flight}");
         }
+    });
+}
+
+/// Whoever waits for something else than its data ends its turns, and begins them again.
+fn staging_mixes_with_waiting_and_other_threads<M: Machine>(machine: &M) {
+    let words: Vec<u64> = (0..256).collect();
+    on_one_spe(machine, |spe| {
+        let stage = |at: usize| spe.stage(&words[at..=at]).unwrap()[0] as usize;
+        let (begun, ended) = (Cell::new(0), Cell::new(false));
+        let body = |input: usize| {
+            let place = begun.replace(begun.get() + 1);
+            let mut found = stage(input);
+            match input % 4 {
+                0 => spe.yield_now(),
+                // For a later one to have begun, if there is one.
+                1 => {
+                    let last = place + 2 > 200;
+                    spe.wait_until(&"a later input", &mut || last || begun.get() > place + 1);
+                }
+                2 => spe
+                    .threads(2, |_| {
+                        stage(0);
+                    })
+                    .unwrap(),
+                _ => {}
+            }
+            found += stage(input + 1);
+            found
+        };
+        let inputs = (0..200).inspect(|input| {
+            if input % 16 == 5 {
+                stage(*input);
+            }
+        });
+        let mut results = Vec::new();
+        spe.thread_scope(|scope| {
+            scope
+                .spawn(|_| {
+                    while !ended.get() {
+                        spe.yield_now();
+                    }
+                })
+                .unwrap();
+            let done = spe
+                .interleave(5, inputs, body)
+                .as_completed(|index, found| {
+                    if index % 16 == 7 {
+                        stage(index);
+                    }
+                    results.push((index, found));
+                });
+            assert_eq!(done.unwrap().inputs, 200);
+            ended.set(true);
+        });
+        results.sort_unstable();
+        let expected = (0..200).map(|input| (input, 2 * input + 1));
+        assert!(results.into_iter().eq(expected));
     });
 }
 

@@ -6,14 +6,17 @@
 //!   suspended in `switch`            prepared, not yet started
 //!     ┌────────────────┐               ┌────────────────┐
 //!     │ rbx            │               │ entry          │
-//!     │ rbp            │               │ argument       │
-//!     │ resume address │ ◄── Context   │ trampoline     │ ◄── Context
+//!     │ rbp            │ ◄── Context   │ argument       │ ◄── Context
+//!     │ resume address │               │ trampoline     │
 //!     └────────────────┘               └────────────────┘
+//!
+//! The address lies in the red zone, the 128 bytes below the stack pointer that nobody but the running code touches, so
+//! that it need not be popped.
 //! ```
 //!
 //! `switch` is inlined into its caller and declares all other registers clobbered, so the compiler saves exactly those
 //! that are live there, often none. rbx and rbp cannot be declared (the compiler reserves them) and are saved by hand.
-//! The other thread is continued by `pop` and `jmp`: a `ret` would be predicted from the processor's return stack,
+//! The other thread is continued by `jmp`: a `ret` would be predicted from the processor's return stack,
 //! which holds the calls of the thread that is being left.
 //!
 //! Not saved: the control bits of mxcsr and of the x87 control word, which the ABI asks a *function* to preserve. Rust
@@ -51,7 +54,7 @@ pub(crate) unsafe fn prepare(
     entry: Entry,
     argument: *const (),
 ) -> Context {
-    // After the trampoline has popped the three words the stack pointer is a multiple of 16, as a `call` needs it.
+    // After the trampoline has popped two words the stack pointer is a multiple of 16, as a `call` needs it.
     let top = top.map_addr(|address| address & !15);
     // SAFETY: three words below `top` lie in the caller's free part.
     unsafe {
@@ -59,7 +62,7 @@ pub(crate) unsafe fn prepare(
         frame.write(trampoline as *const () as usize);
         frame.add(1).write(argument.expose_provenance());
         frame.add(2).write(entry as *const () as usize);
-        Context(frame.cast())
+        Context(frame.add(1).cast())
     }
 }
 
@@ -78,11 +81,10 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
             "push rbx",
             "push rbp",
             "lea rax, [rip + 2f]",
-            "push rax",
+            "mov [rsp - 8], rax",
             "mov [rdi], rsp",
             "mov rsp, rsi",
-            "pop rax",
-            "jmp rax",
+            "jmp [rsp - 8]",
             "2:",
             "pop rbp",
             "pop rbx",

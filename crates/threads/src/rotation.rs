@@ -1,0 +1,82 @@
+//! Threads that take turns in an order that is known beforehand, so that a switch has nothing to decide.
+//!
+//! ```text
+//!   ready queue:  ── x ── y ── waits for its scope ──►  its turn
+//!                                                         │ goes on with `next`
+//!                                                         ▼
+//!                               ┌──► a ──► b ──► c ──► d ──┐    each `take_turn` is one step: one pointer
+//!                               └──────────────────────────┘    is stored, and the switch follows
+//! ```
+//!
+//! Threads of a scope that call [`begin_turns`](crate::begin_turns) while their parent waits for the scope to end stand
+//! in a circle through their blocks, not in the ready queue, where the parent stands for all of them. While
+//! they take turns the ready queue looks empty, as it does when the core is frozen. Whatever is not a turn takes the slow
+//! paths that are there for that: a thread that parks, ends, spawns or wakes another one first leaves the circle, and the
+//! parent is put into the ready queue for those that stay. A thread that has left comes back when it calls `begin_turns` again.
+//!
+//! If others are ready, the parent gives up its turn when each thread of the circle has had one.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::block::Block;
+
+/// The threads of a scope that take turns.
+///
+/// Blocks in it are valid: they belong to threads that have not ended, of the running core.
+pub(crate) struct Rotation {
+    /// Who goes on first when the parent continues: the round is complete when it would come again. Null if there is
+    /// nobody.
+    next: Cell<*const Block>,
+    /// How many threads were ready when the parent was continued.
+    pub(crate) ready: Cell<usize>,
+}
+
+impl Rotation {
+    pub(crate) const fn new() -> Self {
+        Rotation {
+            next: Cell::new(ptr::null()),
+            ready: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn next(&self) -> Option<&Block> {
+        // SAFETY: null or a valid block, see `Rotation`.
+        unsafe { self.next.get().as_ref() }
+    }
+
+    /// Whether a thread of it is the last of the round.
+    pub(crate) fn ends_with(&self, block: &Block) -> bool {
+        ptr::eq(block.ahead.get(), self.next.get())
+    }
+
+    /// Takes in a thread that is in no rotation, as the last of the round.
+    pub(crate) fn push(&self, block: &Block) {
+        let (behind, ahead) = match self.next() {
+            Some(next) => (next.behind.get(), ptr::from_ref(next)),
+            None => {
+                self.next.set(block);
+                (ptr::from_ref(block), ptr::from_ref(block))
+            }
+        };
+        block.behind.set(behind);
+        block.ahead.set(ahead);
+        // SAFETY: valid blocks, see `Rotation`; if it was empty both are `block` itself.
+        unsafe {
+            (*behind).ahead.set(block);
+            (*ahead).behind.set(block);
+        }
+    }
+
+    /// Takes out the thread that runs; the one after it is the next.
+    pub(crate) fn remove(&self, block: &Block) {
+        let (behind, ahead) = (block.behind.get(), block.ahead.get());
+        // SAFETY: valid blocks, see `Rotation`; if it is the only one both are `block` itself.
+        unsafe {
+            (*behind).ahead.set(ahead);
+            (*ahead).behind.set(behind);
+        }
+        let is_last = ptr::eq(ahead, block);
+        self.next.set(if is_last { ptr::null() } else { ahead });
+    }
+}
