@@ -363,7 +363,7 @@ fn every_primitive_among_2_3_and_5_spes() {
 #[test]
 fn classes_sum_up_their_pairs() {
     let host = Host::builder().spes(5).build().unwrap();
-    let matrix = measured(&host, &within(Primitive::Mailbox, milliseconds(20)));
+    let matrix = measured(&host, &within(Primitive::Mailbox, milliseconds(400)));
     let topology = host.topology();
     let mut of_class: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for a in topology.spes() {
