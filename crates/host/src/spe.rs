@@ -526,7 +526,7 @@ const LINES_AT_ONCE: usize = 16;
 const LINE_BYTES: usize = 64;
 
 /// With fewer threads, the first of them would come back too soon after its line was asked for at last.
-const LEAST_THREADS: usize = 2 * LINES_AT_ONCE + 1;
+const LEAST_THREADS: usize = 25;
 
 impl Lines {
     fn new() -> Self {
