@@ -102,6 +102,21 @@ impl<T> State<T> {
         }
     }
 
+    /// Exchanges an item with the first of some alternations that waits. It is the last one from then on, so that none
+    /// is always behind another.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn meet(
+        guards: &mut [Arc<Guard<T>>],
+        mut exchange: impl FnMut(&Guard<T>) -> Option<Waker>,
+    ) -> Option<Waker> {
+        let mut numbered = guards.iter().enumerate();
+        let (index, waker) = numbered.find_map(|(index, guard)| Some((index, exchange(guard)?)))?;
+        if index + 1 < guards.len() {
+            guards[index..].rotate_left(1);
+        }
+        Some(waker)
+    }
+
     /// A writer, or an alternation that writes and is active, brings an item, which is taken if somebody wants it.
     // What a step results in is small, or stays where it is: on its way through a value of several variants, an item would be
     // copied in other pieces than it was written in, which the processor's store queue does not forward.
@@ -117,11 +132,9 @@ impl<T> State<T> {
         }
         // An alternation may have begun to wait, and not have looked again: what came before this item goes first.
         let is_next = self.is_drained() && self.writers.is_empty();
-        for guard in self.read_guards.iter().filter(|_| is_next) {
-            if let Some(waker) = guard.give(parcel) {
-                *woken = Woken::One(waker);
-                return Met::Done;
-            }
+        if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
+            *woken = Woken::One(waker);
+            return Met::Done;
         }
         if !self.is_buffered || self.buffer.len() == self.capacity {
             return Met::Nobody;
@@ -163,7 +176,7 @@ impl<T> State<T> {
             return;
         }
         let mut next = None;
-        if let Some(waker) = self.write_guards.iter().find_map(|g| g.take(&mut next)) {
+        if let Some(waker) = Self::meet(&mut self.write_guards, |g| g.take(&mut next)) {
             self.buffer.push_back(brought(&mut next));
             *woken = Woken::One(waker);
             return;
@@ -250,7 +263,7 @@ impl<T> State<T> {
         if !self.readers.is_empty() {
             return None;
         }
-        self.write_guards.iter().find_map(|guard| guard.take(place))
+        Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
     /// Whether nothing is there that an alternation could find, other than another alternation.

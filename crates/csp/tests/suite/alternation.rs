@@ -1,13 +1,14 @@
 //! Alternation: which guard is chosen, and when none is.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellworks_csp::{
-    Alternation, Channel, Ended, GuardEnded, Network, NetworkError, Reader, Writer,
+    Alternation, Channel, Ended, GuardEnded, Network, NetworkError, Reader, Transport, Writer,
 };
 use cellworks_machine::{Machine, Time};
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     priority_chooses_the_first_that_is_ready,
@@ -500,4 +501,47 @@ fn three_alternations_in_a_ring_meet<M: Machine>(machine: &M) {
         });
     }
     network.run().unwrap();
+}
+
+// Not where the machine may take any time until all wait.
+#[test]
+fn alternations_at_one_channel_take_turns() {
+    take_turns(&crate::host());
+    for transport in [Transport::Direct, Transport::Coordinator] {
+        crate::by(transport);
+        take_turns(&crate::qs22());
+    }
+}
+
+fn take_turns<M: Machine>(machine: &M) {
+    const READERS: u64 = 3;
+    let (mut writer, reader) = Channel::new().one_to_any::<u64>();
+    let counts: Vec<AtomicU64> = (0..READERS).map(|_| AtomicU64::new(0)).collect();
+    let mut network = network(machine);
+    for (index, count) in counts.iter().enumerate() {
+        let mut reader = reader.clone();
+        network.process(format!("reader {index}"), spe(0), move |process| {
+            let mut alternation = Alternation::fair();
+            let read = alternation.read(&mut reader);
+            loop {
+                alternation.select(process)?;
+                count.fetch_add(alternation.take(process, &read), Ordering::Relaxed);
+            }
+        });
+    }
+    drop(reader);
+    network.process("writer", spe(0), move |process| {
+        for _ in 0..4 * READERS {
+            // Until all wait again, on a host and on a simulated machine.
+            process.yield_now();
+            let soon = process.now().as_femtoseconds() + 100_000_000_000;
+            process.sleep_until(Time::from_femtoseconds(soon));
+            writer.write(process, 1)?;
+        }
+        Ok(())
+    });
+    network.run().unwrap();
+    for count in &counts {
+        assert_eq!(count.load(Ordering::Relaxed), 4, "{counts:?}");
+    }
 }
