@@ -1,9 +1,9 @@
 //! Buffered channels with one writer and one reader, one item at a time and in batches.
 
-use cellworks_csp::{Alternation, Channel, Ended, Network};
+use cellworks_csp::{Alternation, Channel, Ended};
 use cellworks_machine::Machine;
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     batches_arrive_in_order_through_every_kind_of_channel,
@@ -21,7 +21,7 @@ fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M
     for capacity in [0, 1, 3, 64] {
         let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one();
         let (mut copy, mut copied) = Channel::new().buffered(capacity).any_to_any();
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             // Singly and in batches, on the same channel.
             for first in (0..ITEMS).step_by(100) {
@@ -54,7 +54,7 @@ fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M
 
 fn a_batch_is_what_is_there<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("both", spe(0), move |process| {
         writer.write_all(process, 0..8)?;
         let mut items = Vec::new();
@@ -83,7 +83,7 @@ fn what_is_left_of_a_batch_is_given_back<M: Machine>(machine: &M) {
     for capacity in [0, 4, 100] {
         let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one();
         let (mut back, mut given_back) = Channel::new().one_to_one();
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             let unsent = writer
                 .write_all(process, (0..ITEMS).map(Box::new))
@@ -107,7 +107,7 @@ fn a_writer_that_poisons_gets_what_nobody_read<M: Machine>(machine: &M) {
     const ITEMS: u32 = 1000;
     let (mut writer, mut reader) = Channel::new().buffered(16).one_to_one();
     let (mut back, mut given_back) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         writer.write_all(process, (0..ITEMS).map(Box::new))?;
         let unread = writer.poison(process);
@@ -131,7 +131,7 @@ fn a_writer_that_poisons_gets_what_nobody_read<M: Machine>(machine: &M) {
 
 fn what_a_closed_buffer_holds_is_read_first<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("both", spe(0), move |process| {
         writer.write_all(process, 0..5)?;
         writer.close(process);
@@ -156,7 +156,7 @@ fn ends_move_to_another_processor<M: Machine>(machine: &M) {
     let mut ends = Some(ends);
     let (mut done, mut all) = Channel::new().one_to_one();
     let mut done = Some(&mut done);
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for index in 0..3_u32 {
         let (mut to, mut from) = (to.remove(0), from.remove(0));
         let (mut first, done) = (ends.take(), done.take_if(|_| index == 0));
@@ -204,7 +204,7 @@ fn an_alternation_reads_and_writes_buffers<M: Machine>(machine: &M) {
     const ITEMS: u32 = 300;
     let (mut numbers, mut input) = Channel::new().buffered(5).one_to_one();
     let (mut output, mut results) = Channel::new().buffered(3).one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("source", spe(0), move |process| {
         Ok(numbers.write_all(process, 0..ITEMS)?)
     });
@@ -251,7 +251,7 @@ fn a_buffer_drops_what_nobody_read<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one();
     let items = (0..5).map(|_| Shared(std::sync::Arc::clone(&item)));
     let items: Vec<_> = items.collect();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("both", spe(0), move |process| {
         writer.write_all(process, items)?;
         drop(reader.read(process)?);
