@@ -123,7 +123,7 @@ impl<T> Ring<T> {
     /// A ring for so many items, if it is worth having one.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
-        let bytes = slots.checked_mul(size_of::<Slot<T>>())?;
+        let bytes = slots.checked_mul(size_of::<Slot<T>>() + size_of::<Origin>())?;
         (capacity > 0 && bytes <= MOST_BYTES).then(|| Self {
             slots: (0..slots)
                 .map(|_| Slot::new(MaybeUninit::uninit()))

@@ -14,6 +14,7 @@ on_every_machine![
     ends_move_to_another_processor,
     an_alternation_reads_and_writes_buffers,
     a_buffer_drops_what_nobody_read,
+    room_for_items_without_bytes_takes_none,
 ];
 
 fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M) {
@@ -259,6 +260,19 @@ fn a_buffer_drops_what_nobody_read<M: Machine>(machine: &M) {
     });
     network.run().unwrap();
     assert_eq!(std::sync::Arc::strong_count(&item), 1);
+}
+
+fn room_for_items_without_bytes_takes_none<M: Machine>(machine: &M) {
+    for capacity in [1 << 40, usize::MAX] {
+        let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one();
+        let mut network = network(machine);
+        network.process("writer", spe(0), move |process| {
+            Ok((0..100).try_for_each(|_| writer.write(process, ()))?)
+        });
+        let items =
+            network.run_with(|process| std::iter::from_fn(|| reader.read(process).ok()).count());
+        assert_eq!(items.unwrap(), 100);
+    }
 }
 
 #[derive(Debug)]
