@@ -1,7 +1,7 @@
 //! Buffered channels with one writer and one reader, one item at a time and in batches.
 
 use cellworks_csp::{Alternation, Channel, Ended};
-use cellworks_machine::Machine;
+use cellworks_machine::{Machine, Span};
 
 use crate::{network, on_every_machine, spe};
 
@@ -15,6 +15,7 @@ on_every_machine![
     an_alternation_reads_and_writes_buffers,
     a_buffer_drops_what_nobody_read,
     room_for_items_without_bytes_takes_none,
+    what_was_read_of_a_batch_is_kept_if_the_channel_ends,
 ];
 
 fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M) {
@@ -272,6 +273,34 @@ fn room_for_items_without_bytes_takes_none<M: Machine>(machine: &M) {
         let items =
             network.run_with(|process| std::iter::from_fn(|| reader.read(process).ok()).count());
         assert_eq!(items.unwrap(), 100);
+    }
+}
+
+fn what_was_read_of_a_batch_is_kept_if_the_channel_ends<M: Machine>(machine: &M) {
+    // Whoever poisons may come before, after or between the items.
+    for delay_ns in (0..2000).step_by(100) {
+        let (mut writer, mut reader) = Channel::new().buffered(64).one_to_one();
+        let mut network = network(machine);
+        network.process("writer", spe(0), move |process| {
+            writer.write_all(process, 0..64_u32)?;
+            let time = process.now() + Span::from_nanoseconds(delay_ns);
+            process.sleep_until(time);
+            let unread = writer.poison(process);
+            assert!(unread.is_sorted());
+            Ok(())
+        });
+        let (result, items) = network
+            .run_with(|process| {
+                let mut items = Vec::new();
+                let result = reader.read_up_to(process, 64, &mut items);
+                (result, items)
+            })
+            .unwrap();
+        assert_eq!(
+            items.len(),
+            result.unwrap_or(0),
+            "poisoned after {delay_ns} ns"
+        );
     }
 }
 
