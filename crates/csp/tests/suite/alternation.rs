@@ -20,6 +20,7 @@ on_every_machine![
     mixed_guards_of_plain_parties,
     a_buffer_is_read_in_order_by_an_alternation,
     both_ends_of_a_buffer_in_one_alternation,
+    an_alternation_that_found_no_room_hears_of_it,
     both_ends_of_a_rendezvous_in_one_alternation_never_meet,
     an_offer_comes_back,
     an_end_is_free_again_after_its_alternation,
@@ -349,6 +350,27 @@ fn both_ends_of_a_buffer_in_one_alternation<M: Machine>(machine: &M) {
             assert_eq!(alternation.take(process, &read), item);
         }
     });
+}
+
+fn an_alternation_that_found_no_room_hears_of_it<M: Machine>(machine: &M) {
+    fn check<M: Machine, E>(machine: &M, ends: (Writer<u32, E>, Reader<u32, E>)) {
+        let (mut writer, mut reader) = ends;
+        alone(machine, |process| {
+            let mut alternation = Alternation::fair();
+            let write = alternation.write(&mut writer);
+            for item in 0..10 {
+                alternation.offer(process, &write, item);
+                assert!(alternation.select(process).unwrap() == write);
+                alternation.offer(process, &write, item);
+                assert_eq!(alternation.select_or_skip(process), Ok(None));
+                assert_eq!(reader.read(process), Ok(item));
+                assert!(alternation.select_or_skip(process).unwrap().unwrap() == write);
+                assert_eq!(reader.read(process), Ok(item));
+            }
+        });
+    }
+    check(machine, Channel::new().buffered(1).one_to_one());
+    check(machine, Channel::new().buffered(1).any_to_any());
 }
 
 fn both_ends_of_a_rendezvous_in_one_alternation_never_meet<M: Machine>(machine: &M) {
