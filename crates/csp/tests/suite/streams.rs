@@ -11,6 +11,7 @@ on_every_machine![
     what_is_left_of_a_batch_is_given_back,
     a_writer_that_poisons_gets_what_nobody_read,
     what_a_closed_buffer_holds_is_read_first,
+    a_writer_goes_on_as_soon_as_there_is_room,
     ends_move_to_another_processor,
     an_alternation_reads_and_writes_buffers,
     a_buffer_drops_what_nobody_read,
@@ -146,6 +147,34 @@ fn what_a_closed_buffer_holds_is_read_first<M: Machine>(machine: &M) {
         Ok(())
     });
     network.run().unwrap();
+}
+
+fn a_writer_goes_on_as_soon_as_there_is_room<M: Machine>(machine: &M) {
+    for readers_spe in [0, 1] {
+        let (mut writer, mut reader) = Channel::new().buffered(1).one_to_one();
+        let (mut done, mut is_done) = Channel::new().one_to_one();
+        let (mut empty, mut is_empty) = Channel::new().one_to_one();
+        let mut network = network(machine);
+        network.process("writer", spe(0), move |process| {
+            for round in 0..100 {
+                writer.write_all(process, [round, round])?;
+                done.write(process, ())?;
+                is_empty.read(process)?;
+            }
+            Ok(())
+        });
+        network.process("reader", spe(readers_spe), move |process| {
+            for round in 0..100 {
+                assert_eq!(reader.read(process)?, round);
+                // The writer has room for its second item now, whether the reader comes back or not.
+                is_done.read(process)?;
+                assert_eq!(reader.read(process)?, round);
+                empty.write(process, ())?;
+            }
+            Ok(())
+        });
+        network.run().unwrap();
+    }
 }
 
 fn ends_move_to_another_processor<M: Machine>(machine: &M) {
