@@ -76,8 +76,9 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: slots and cells are accessed by one at a time, see the module: the side while it is busy and was let in, or who has
-// the lock, as the methods ask for. Items go from one process to another, which they may if they are `Send`.
+// SAFETY: slots and `others` are accessed by one at a time, see the module: the side while it is busy and was let in, or who
+// has the lock, as the methods ask for. `patience` is its side's alone, and there is one end of each side, which is borrowed
+// exclusively by who uses it. Items go from one process to another, which they may if they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: it owns items that may be sent.
 unsafe impl<T: Send> Send for Ring<T> {}
