@@ -533,7 +533,11 @@ impl<'a> Alternation<'a> {
                 Waited::InVain => {
                     return match (self.look(process), patience) {
                         (Some(result), _) => result.map(Some),
-                        (None, Patience::Until(_)) => Ok(None),
+                        (None, Patience::Until(_)) => {
+                            // It may not have waited at all, and ask again and again with times that have passed.
+                            process.yield_ready();
+                            Ok(None)
+                        }
                         (None, _) => Err(self.cancelled()),
                     };
                 }

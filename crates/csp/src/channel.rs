@@ -409,7 +409,12 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             if read > 0 && is_empty() {
                 break;
             }
-            items.push(self.read(process)?);
+            match self.read(process) {
+                Ok(item) => items.push(item),
+                // It ended in between: the next call says so.
+                Err(_) if read > 0 => break,
+                Err(ended) => return Err(ended),
+            }
             read += 1;
         }
         Ok(read)

@@ -202,3 +202,40 @@ impl<T> Queue<T> {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use cellworks_machine::{Processor, Sleeper};
+
+    use super::*;
+
+    #[test]
+    fn whoever_leaves_the_others_are_served_in_order() {
+        // Each set of those who leave, as bits, before the last one comes.
+        for leaving in 0..8 {
+            let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new());
+            let mut queue = Queue::EMPTY;
+            let push = |queue: &mut Queue<u32>, number: usize| {
+                let waker = Waker {
+                    // SAFETY: nobody is woken.
+                    sleeper: unsafe { Sleeper::new(Processor::Ppe, (0, 0)) },
+                    process: number as u32,
+                    network: 0,
+                };
+                // SAFETY: each is pushed once, and stays in the array.
+                unsafe { queue.push(&nodes[number], waker, None) };
+            };
+            (0..3).for_each(|number| push(&mut queue, number));
+            let leaves = |number: &usize| leaving & 1 << number != 0;
+            for number in (0..3).filter(leaves) {
+                // SAFETY: it was pushed, and nobody was served.
+                unsafe { queue.remove(&nodes[number]) };
+            }
+            push(&mut queue, 3);
+            let served = std::iter::from_fn(|| queue.serve(Outcome::Served, |_| ()));
+            let served: Vec<_> = served.map(|waker| waker.process as usize).collect();
+            let stay: Vec<_> = (0..4).filter(|number| !leaves(number)).collect();
+            assert_eq!(served, stay, "those of {leaving:#b} have left");
+        }
+    }
+}

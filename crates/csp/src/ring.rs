@@ -76,8 +76,9 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: slots and cells are accessed by one at a time, see the module: the side while it is busy and was let in, or who has
-// the lock, as the methods ask for. Items go from one process to another, which they may if they are `Send`.
+// SAFETY: slots and `others` are accessed by one at a time, see the module: the side while it is busy and was let in, or who
+// has the lock, as the methods ask for. `patience` is its side's alone, and there is one end of each side, which is borrowed
+// exclusively by who uses it. Items go from one process to another, which they may if they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: it owns items that may be sent.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -123,7 +124,7 @@ impl<T> Ring<T> {
     /// A ring for so many items, if it is worth having one.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
-        let bytes = slots.checked_mul(size_of::<Slot<T>>())?;
+        let bytes = slots.checked_mul(size_of::<Slot<T>>() + size_of::<Origin>())?;
         (capacity > 0 && bytes <= MOST_BYTES).then(|| Self {
             slots: (0..slots)
                 .map(|_| Slot::new(MaybeUninit::uninit()))

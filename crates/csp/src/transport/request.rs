@@ -41,8 +41,14 @@ impl Drop for Asking<'_> {
 }
 
 impl Requests {
-    /// Has `step` be performed by whoever calls [`perform`](Self::perform) for the process while `wait` runs, if anybody does.
-    pub fn ask(&self, process: u32, step: &mut (dyn FnMut() -> Stepped + '_), wait: impl FnOnce()) {
+    /// Has `step` be performed by whoever calls [`perform`](Self::perform) for the process while `wait` runs. Says whether
+    /// anybody did.
+    pub fn ask(
+        &self,
+        process: u32,
+        step: &mut (dyn FnMut() -> Stepped + '_),
+        wait: impl FnOnce(),
+    ) -> bool {
         let step = NonNull::from(step);
         // SAFETY: only the lifetime changes. `asking` removes the pointer before this call returns or unwinds, under the mutex
         // under which the step is performed, so it is never called later than that.
@@ -55,7 +61,9 @@ impl Requests {
         };
         lock(&self.0).insert(process, Request::Asked(StepPointer(step)));
         wait();
+        let request = lock(&self.0).remove(&process);
         drop(asking);
+        matches!(request, Some(Request::Performed { .. }))
     }
 
     /// Performs the step that a process has asked for, unless it was taken back.

@@ -221,7 +221,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
         let (exchange, process) = (self.exchange, asker.number);
         exchange.take_arrived(process);
         self.spe.compute(SPE_REQUEST);
-        exchange.requests.ask(process, step, || {
+        let is_performed = exchange.requests.ask(process, step, || {
             let mut request = [0; REQUEST_WORDS];
             request[0] = asked.by(process);
             self.send(&request);
@@ -234,6 +234,11 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
                 }
             });
         });
+        if !is_performed {
+            // A destructor in a run that is being cancelled does not wait for the PPE, and takes no time.
+            self.wake(step().woken);
+            return;
+        }
         self.spe.compute(SPE_REQUEST);
     }
 

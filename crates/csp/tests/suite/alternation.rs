@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellworks_csp::{
-    Alternation, Channel, Ended, GuardEnded, Network, NetworkError, Reader, Transport, Writer,
+    Alternation, Channel, Ended, GuardEnded, NetworkError, Reader, Transport, Writer,
 };
 use cellworks_machine::{Machine, Time};
 
@@ -23,6 +23,7 @@ on_every_machine![
     mixed_guards_of_plain_parties,
     a_buffer_is_read_in_order_by_an_alternation,
     both_ends_of_a_buffer_in_one_alternation,
+    an_alternation_that_found_no_room_hears_of_it,
     both_ends_of_a_rendezvous_in_one_alternation_never_meet,
     an_offer_comes_back,
     an_end_is_free_again_after_its_alternation,
@@ -37,7 +38,7 @@ fn alone<M: Machine, R>(
     machine: &M,
     main: impl FnOnce(&cellworks_csp::Process<'_, cellworks_csp::PpePlace<'_, M::Core>>) -> R,
 ) -> R {
-    Network::on(machine).run_with(main).unwrap()
+    network(machine).run_with(main).unwrap()
 }
 
 type Ends = (Vec<Writer<u32>>, Vec<Reader<u32>>);
@@ -175,7 +176,7 @@ fn a_time_out_ends_a_selection<M: Machine>(machine: &M) {
 fn one_that_skips_meets_one_that_waits<M: Machine>(machine: &M) {
     for skipper_writes in [true, false] {
         let (mut writer, mut reader) = Channel::new().one_to_one();
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             let mut alternation = Alternation::fair();
             let write = alternation.write(&mut writer);
@@ -213,7 +214,7 @@ fn one_that_skips_meets_one_that_waits<M: Machine>(machine: &M) {
 fn a_hundred_guards_are_listed<M: Machine>(machine: &M) {
     const GUARDS: usize = 100;
     let (mut writers, mut readers) = buffers(GUARDS, 0);
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         for index in (0..GUARDS).rev() {
             writers[index].write(process, index as u32)?;
@@ -242,7 +243,7 @@ fn a_hundred_guards_are_listed<M: Machine>(machine: &M) {
 fn an_alternation_writes_to_whoever_reads<M: Machine>(machine: &M) {
     let (mut writers, readers) = buffers(3, 0);
     let (done, mut results) = Channel::new().any_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for (index, mut reader) in (0..).zip(readers) {
         let mut done = done.clone();
         network.process(format!("reader {index}"), spe(index), move |process| {
@@ -285,7 +286,7 @@ fn an_alternation_writes_to_whoever_reads<M: Machine>(machine: &M) {
 fn mixed_guards_of_plain_parties<M: Machine>(machine: &M) {
     let (mut to, mut input) = Channel::new().one_to_one::<u32>();
     let (mut output, mut from) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("source", spe(0), move |process| {
         (0..50).try_for_each(|item| Ok(to.write(process, item)?))
     });
@@ -323,7 +324,7 @@ fn mixed_guards_of_plain_parties<M: Machine>(machine: &M) {
 
 fn a_buffer_is_read_in_order_by_an_alternation<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(3).one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         (0..3_000_u32).try_for_each(|item| Ok(writer.write(process, item)?))
     });
@@ -354,8 +355,29 @@ fn both_ends_of_a_buffer_in_one_alternation<M: Machine>(machine: &M) {
     });
 }
 
+fn an_alternation_that_found_no_room_hears_of_it<M: Machine>(machine: &M) {
+    fn check<M: Machine, E>(machine: &M, ends: (Writer<u32, E>, Reader<u32, E>)) {
+        let (mut writer, mut reader) = ends;
+        alone(machine, |process| {
+            let mut alternation = Alternation::fair();
+            let write = alternation.write(&mut writer);
+            for item in 0..10 {
+                alternation.offer(process, &write, item);
+                assert!(alternation.select(process).unwrap() == write);
+                alternation.offer(process, &write, item);
+                assert_eq!(alternation.select_or_skip(process), Ok(None));
+                assert_eq!(reader.read(process), Ok(item));
+                assert!(alternation.select_or_skip(process).unwrap().unwrap() == write);
+                assert_eq!(reader.read(process), Ok(item));
+            }
+        });
+    }
+    check(machine, Channel::new().buffered(1).one_to_one());
+    check(machine, Channel::new().buffered(1).any_to_any());
+}
+
 fn both_ends_of_a_rendezvous_in_one_alternation_never_meet<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("alone", spe(0), |process| {
         let (mut writer, mut reader) = Channel::new().named("own").one_to_one::<u32>();
         let mut alternation = Alternation::priority();
@@ -413,7 +435,7 @@ fn an_end_is_free_again_after_its_alternation<M: Machine>(machine: &M) {
 
 fn an_alternation_that_was_leaked_leaves_its_channels_usable<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         let mut alternation = Alternation::fair();
         let write = alternation.write(&mut writer);
@@ -458,7 +480,7 @@ fn tokens_of_another_alternation_are_refused<M: Machine>(machine: &M) {
 }
 
 fn nothing_to_wait_for_is_refused<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("alone", spe(0), |process| {
         let (_writer, mut reader) = Channel::new().one_to_one::<u32>();
         let mut alternation = Alternation::fair();
@@ -478,7 +500,7 @@ fn three_alternations_in_a_ring_meet<M: Machine>(machine: &M) {
     const ROUNDS: u32 = 200;
     let (writers, mut readers) = buffers(3, 0);
     readers.rotate_right(1);
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for (index, (mut writer, mut reader)) in (0..).zip(writers.into_iter().zip(readers)) {
         network.process(format!("party {index}"), spe(index), move |process| {
             let mut alternation = Alternation::arbitrary(u64::from(index));

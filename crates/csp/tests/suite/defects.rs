@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cellworks_csp::{Alternation, Channel, Ended, Item, Network, NetworkError};
+use cellworks_csp::{Alternation, Channel, Ended, Item, NetworkError};
 use cellworks_machine::{Machine, Time};
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     no_item_is_lost_at_shutdown,
@@ -49,7 +49,7 @@ fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
             let (writer, reader) = Channel::new().buffered(capacity).any_to_one::<u32>();
             let (back, mut given_back) = Channel::new().any_to_one::<Vec<u32>>();
             let mut rest = writer.clone();
-            let mut network = Network::on(machine);
+            let mut network = network(machine);
             for index in 0..3_u32 {
                 let (mut writer, mut back) = (writer.clone(), back.clone());
                 network.process(
@@ -89,7 +89,7 @@ fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
     let counts = Arc::new(Counts::default());
     let (writer, reader) = Channel::new().buffered(1).any_to_any::<Counted>();
     let (mut other, mut other_reader) = Channel::new().one_to_one::<Counted>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for index in 0..2 {
         let (mut writer, counts) = (writer.clone(), Arc::clone(&counts));
         network.process(format!("writer {index}"), spe(0), move |process| {
@@ -140,7 +140,7 @@ fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
 /// Peers end before, while and after they are waited for, each with its item read or not.
 fn a_select_survives_peers_that_die<M: Machine>(machine: &M) {
     const PEERS: usize = 12;
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let mut readers = Vec::new();
     for index in 0..PEERS {
         let (mut writer, reader) = Channel::new().buffered(index % 2).one_to_one::<usize>();
@@ -193,7 +193,7 @@ fn a_destructor_does_not_wait_in_a_cancelled_run<M: Machine>(machine: &M) {
     }
     let seen = AtomicU32::new(0);
     let (_writer, mut never) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("stubborn", spe(0), |process| {
         let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
         let _last_words = OnDrop(|| {
@@ -224,7 +224,7 @@ fn a_destructor_does_not_wait_in_a_cancelled_run<M: Machine>(machine: &M) {
 fn no_one_waits_busily_for_one_of_its_own_spe<M: Machine>(machine: &M) {
     const STAGES: usize = 20;
     let (mut first, mut input) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for stage in 0..STAGES {
         let (mut output, next) = Channel::new().buffered(stage % 2).one_to_one::<u32>();
         let mut from = std::mem::replace(&mut input, next);

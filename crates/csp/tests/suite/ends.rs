@@ -7,7 +7,7 @@ use cellworks_csp::{Alternation, Channel, Ended, Network, Process, Reader, Unsen
 use cellworks_host::Host;
 use cellworks_machine::{Machine, Processor, Spe, Wait};
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     close_lets_a_buffer_be_read,
@@ -23,7 +23,7 @@ on_every_machine![
 ];
 
 fn close_lets_a_buffer_be_read<M: Machine>(machine: &M) {
-    Network::on(machine)
+    network(machine)
         .run_with(|process| {
             let (mut writer, mut reader) = Channel::new().buffered(3).one_to_one();
             writer.write(process, 1_u32).unwrap();
@@ -43,7 +43,7 @@ fn close_gives_back_what_waits<M: Machine>(machine: &M) {
         let (mut writer, mut reader) = Channel::new().buffered(1).one_to_one::<String>();
         let (mut to, mut given_back) = Channel::new().one_to_one();
         let (mut waits, mut is_full) = Channel::new().one_to_one();
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             writer.write(process, "accepted".to_owned())?;
             waits.write(process, ())?;
@@ -82,7 +82,7 @@ fn a_writer_that_closes_and_one_that_poisons<M: Machine>(machine: &M) {
             true => Ended::Poisoned,
             false => Ended::Closed,
         };
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         for index in 0..3 {
             let mut reader = reader.clone();
             network.process(format!("reader {index}"), spe(index), move |process| {
@@ -107,7 +107,7 @@ fn a_writer_that_closes_and_one_that_poisons<M: Machine>(machine: &M) {
 }
 
 fn poison_returns_what_is_in_the_buffer<M: Machine>(machine: &M) {
-    Network::on(machine)
+    network(machine)
         .run_with(|process| {
             let (mut writer, mut reader) = Channel::new().buffered(3).one_to_one();
             for item in 1..4_u32 {
@@ -129,7 +129,7 @@ fn poison_returns_what_is_in_the_buffer<M: Machine>(machine: &M) {
 }
 
 fn poison_comes_after_close<M: Machine>(machine: &M) {
-    Network::on(machine)
+    network(machine)
         .run_with(|process| {
             let (mut writer, mut reader) = Channel::new().buffered(2).one_to_one();
             writer.write(process, 1_u32).unwrap();
@@ -143,7 +143,7 @@ fn poison_comes_after_close<M: Machine>(machine: &M) {
 }
 
 fn the_last_end_that_is_dropped_closes<M: Machine>(machine: &M) {
-    Network::on(machine)
+    network(machine)
         .run_with(|process| {
             let (mut writer, reader) = Channel::new().buffered(2).any_to_any::<u32>();
             let other = reader.clone();
@@ -163,7 +163,7 @@ fn an_end_that_is_dropped_wakes_at_once<M: Machine>(machine: &M) {
     for other in [0, 1] {
         let has_ended = AtomicBool::new(false);
         let (writer, mut reader) = Channel::new().one_to_one::<u32>();
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("reader", spe(0), |process: &Process<'_, M::Spe>| {
             assert_eq!(reader.read(process), Err(Ended::Closed));
             has_ended.store(true, Ordering::Relaxed);
@@ -185,7 +185,7 @@ fn an_end_that_is_dropped_wakes_at_once<M: Machine>(machine: &M) {
 
 fn an_end_that_nobody_used_wakes_who_waits<M: Machine>(machine: &M) {
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.group(spe(0), move |_| drop(writer));
     let ended = network.run_with(|process| reader.read(process));
     assert_eq!(ended.unwrap(), Err(Ended::Closed));
@@ -193,7 +193,7 @@ fn an_end_that_nobody_used_wakes_who_waits<M: Machine>(machine: &M) {
 
 fn ends_of_a_process_that_unwinds_are_dropped<M: Machine>(machine: &M) {
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut writer = writer;
@@ -216,7 +216,7 @@ fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
         Channel::new().buffered(2).one_to_one();
     let counted = Arc::new(());
     for _ in 0..3 {
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         let (writer, text, counted) = (&mut writer, &text, Arc::clone(&counted));
         network.process("writer", spe(0), move |process| {
             let _counted = counted;

@@ -5,7 +5,7 @@ use cellworks_csp::{
 };
 use cellworks_machine::{Cycles, Machine, Processor, Span, Spe};
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     two_readers_wait_for_each_other,
@@ -63,7 +63,7 @@ fn report(deadlock: &Deadlock) -> String {
 fn two_readers_wait_for_each_other<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     // Neither has ever written.
     let line = line!() + 2;
     network.process("left", spe(0), move |process| {
@@ -94,7 +94,7 @@ fn two_readers_wait_for_each_other<M: Machine>(machine: &M) {
 fn two_writers_wait_for_each_other<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().buffered(2).named("b").one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("left", spe(0), move |process| {
         a.write(process, 1)?;
         at_b.read(process)?;
@@ -131,7 +131,7 @@ fn ring<M: Machine>(network: &mut Network<'_, M>) {
 }
 
 fn a_cycle_of_four_is_named_in_order<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     ring(&mut network);
     let deadlock = deadlock(network);
     let mut names: Vec<_> = deadlock
@@ -163,7 +163,7 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let (mut c, mut at_c) = Channel::new().named("c").one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     // The first by its number, perhaps: a search for a cycle that began here must find the one further on.
     network.process("bystander", spe(0), move |process| {
         at_c.read(process)?;
@@ -192,7 +192,7 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
 }
 
 fn alternations_wait_for_each_other<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (a, at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (b, at_b) = Channel::new().named("b").one_to_one::<u8>();
     // Both read; nobody offers anything.
@@ -222,7 +222,7 @@ fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let (mut unused, mut at_unused) = Channel::new().named("unused").one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("alternating", spe(0), move |process| {
         let mut either = Alternation::priority();
         let offered = either.write(&mut unused);
@@ -255,7 +255,7 @@ fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
 }
 
 fn a_process_waits_for_itself<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("lonely", spe(3), |process| {
         let (mut writer, _reader) = Channel::new().one_to_one::<u8>();
         Ok(writer.write(process, 1)?)
@@ -271,7 +271,7 @@ fn a_process_waits_for_itself<M: Machine>(machine: &M) {
 }
 
 fn local_channels_are_in_cycles<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.group(spe(1), |group| {
         let (mut a, mut at_a) = Channel::local().named("a").one_to_one::<u8>();
         let (mut b, mut at_b) = Channel::local().named("b").one_to_one::<u8>();
@@ -292,7 +292,7 @@ fn local_channels_are_in_cycles<M: Machine>(machine: &M) {
 fn the_main_process_is_in_a_cycle<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("other", spe(0), move |process| {
         at_a.read(process)?;
         Ok(b.write(process, 1)?)
@@ -327,7 +327,7 @@ fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
     for _ in 0..20 {
         let (a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
         let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("other", spe(0), move |process| {
             let _a = a;
             at_never.read(process)?;
@@ -345,7 +345,7 @@ fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
 
 fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
     let (_writer, mut reader) = Channel::new().named("a").one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("reader", spe(0), |process| {
         Ok(reader.read(process).map(drop)?)
     });
@@ -361,7 +361,7 @@ fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
 
 fn an_end_is_left_over<M: Machine>(machine: &M) {
     let (results, mut at_results) = Channel::new().named("results").any_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for worker in 0..2 {
         let mut results = results.clone();
         network.process(format!("worker {worker}"), spe(worker), move |process| {
@@ -378,7 +378,7 @@ fn an_end_is_left_over<M: Machine>(machine: &M) {
 }
 
 fn a_channel_is_never_created<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("reader", spe(0), |process| {
         process.reader::<u8, cellworks_csp::One>(7)?.read(process)?;
         Ok(())
@@ -394,7 +394,7 @@ fn a_channel_is_never_created<M: Machine>(machine: &M) {
 }
 
 fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("reader", spe(0), |process| {
         process.create(7, Channel::new().named("numbers").one_to_one::<u8>())?;
         let mut reader: Reader<u8> = process.reader(7)?;
@@ -412,7 +412,7 @@ fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
 
 fn a_process_waits_for_something_else<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("mailbox", spe(0), move |process| {
         process.place().read_in_mbox();
         Ok(a.write(process, 1)?)
@@ -453,7 +453,7 @@ fn destructors_of_cancelled_processes_do_not_wait<M: Machine>(machine: &M) {
     let (farewells, _at_farewells) = Channel::new().one_to_one::<u8>();
     let (_answer, answers) = Channel::new().one_to_one::<u8>();
     let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("polite", spe(0), move |process| {
         let _farewell = Farewell(process, farewells, answers);
         at_never.read(process)?;
@@ -467,7 +467,7 @@ fn destructors_of_cancelled_processes_do_not_wait<M: Machine>(machine: &M) {
 fn a_slow_network_is_no_deadlock<M: Machine>(machine: &M) {
     let (mut results, mut at_results) = Channel::new().one_to_one();
     let (mut requests, mut at_requests) = Channel::new().one_to_one::<u64>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("slow", spe(0), move |process| {
         let steps = at_requests.read(process)?;
         let mut sum = 0_u64;
@@ -492,7 +492,7 @@ const LONG: Span = Span::from_nanoseconds(30_000_000);
 
 fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("patient", spe(0), move |process| {
         at_a.read(process)?;
         Ok(())
@@ -517,7 +517,7 @@ fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
 fn a_timer_is_no_deadlock<M: Machine>(machine: &M) {
     let (ticks, mut at_ticks) = Channel::new().one_to_one();
     let (mut a, mut at_a) = Channel::new().one_to_one::<u8>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("timer", spe(0), |process| {
         processes::timer(process, LONG, ticks)
     });
@@ -546,7 +546,7 @@ fn panic_of<M: Machine, R>(network: Network<'_, M>, main: impl FnOnce() -> R) ->
 }
 
 fn a_panic_names_its_process<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("innocent", spe(0), |_| Ok(()));
     network.process("guilty", spe(2), |_| panic!("a test"));
     let error = network.run().unwrap_err();
@@ -558,7 +558,7 @@ fn a_panic_names_its_process<M: Machine>(machine: &M) {
 }
 
 fn a_panic_ends_the_others<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     let (output, mut results) = Channel::new().one_to_one::<u32>();
     network.process("guilty", spe(0), move |process| {
@@ -582,7 +582,7 @@ fn a_panic_ends_the_others<M: Machine>(machine: &M) {
 }
 
 fn a_panic_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
     network.process("waiting", spe(1), move |process| {
         at_a.read(process)?;
@@ -598,7 +598,7 @@ fn a_panic_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
 }
 
 fn a_panic_comes_before_that_of_the_main_process<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("first", spe(1), move |process| {
         let _end = writer;
@@ -611,7 +611,7 @@ fn a_panic_comes_before_that_of_the_main_process<M: Machine>(machine: &M) {
 }
 
 fn a_panic_of_the_main_process_names_it<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (_writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("waiting", spe(1), move |process| {
         reader.read(process)?;
@@ -646,7 +646,7 @@ fn checked(size: u32) -> Result<u32, NoSize> {
 }
 
 fn an_error_names_its_process<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("innocent", spe(0), |_| Ok(()));
     network.process("guilty", spe(2), |_| {
         checked(36)?;
@@ -667,7 +667,7 @@ fn an_error_names_its_process<M: Machine>(machine: &M) {
 }
 
 fn an_error_ends_the_others<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (mut sizes, mut to_check) = Channel::new().one_to_one::<u32>();
     let (mut output, mut results) = Channel::new().one_to_one::<u32>();
     // What ends and what goes wrong, in one body.
@@ -693,7 +693,7 @@ fn an_error_ends_the_others<M: Machine>(machine: &M) {
 }
 
 fn an_error_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
     network.process("waiting", spe(1), move |process| {
         at_a.read(process)?;
@@ -710,7 +710,7 @@ fn an_error_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
 }
 
 fn an_error_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (mut a, mut at_a) = Channel::new().one_to_one::<u32>();
     network.process("first", spe(1), move |_| {
         let _end = &mut a;
@@ -731,7 +731,7 @@ fn an_error_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
 }
 
 fn ends_of_channels_are_no_errors<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (written, mut not_read) = Channel::new().one_to_one::<Box<u32>>();
     let (mut not_written, read) = Channel::new().one_to_one::<u32>();
     let (mut listed_writer, mut listed) = Channel::new().one_to_one::<u32>();
@@ -763,7 +763,7 @@ fn ends_of_channels_are_no_errors<M: Machine>(machine: &M) {
 }
 
 fn a_payload_goes_on<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("guilty", spe(0), |_| std::panic::panic_any(42_u32));
     let error = network.run().unwrap_err();
     assert!(error.to_string().ends_with("(a payload that is not text)"));
@@ -773,7 +773,7 @@ fn a_payload_goes_on<M: Machine>(machine: &M) {
 
 /// 80 stacks of 4 KB, in a local store of 256 KB.
 fn check_no_room<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (writer, mut reader) = Channel::new().any_to_one::<usize>();
     for index in 0..80 {
         let mut writer = writer.clone();
@@ -808,7 +808,7 @@ fn stacks_need_local_store_on_a_qs22() {
 }
 
 fn check_small_stacks<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (writer, mut reader) = Channel::new().any_to_one::<usize>();
     network.group(spe(0), move |group| {
         for index in 0..80 {

@@ -6,7 +6,7 @@ use cellworks_csp::{
 };
 use cellworks_machine::{Cycles, Machine, Spe};
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     operations_wait_for_creation,
@@ -27,7 +27,7 @@ on_every_machine![
 
 fn operations_wait_for_creation<M: Machine>(machine: &M) {
     for capacity in [0, 2] {
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             let mut numbers: Writer<u32> = process.writer(7)?;
             (0..10).try_for_each(|number| Ok(numbers.write(process, number)?))
@@ -48,7 +48,7 @@ fn operations_wait_for_creation<M: Machine>(machine: &M) {
 }
 
 fn processes_of_one_spe_wait_for_creation<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("writer", spe(2), |process| {
         let mut numbers: Writer<u32> = process.writer(1)?;
         Ok(numbers.write(process, 5)?)
@@ -68,7 +68,7 @@ fn processes_of_one_spe_wait_for_creation<M: Machine>(machine: &M) {
 }
 
 fn an_alternation_takes_named_ends<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for index in 0..3_u16 {
         network.process(format!("writer {index}"), spe(index), move |process| {
             process.create(u64::from(index), Channel::new().one_to_one::<u16>())?;
@@ -94,7 +94,7 @@ fn an_alternation_takes_named_ends<M: Machine>(machine: &M) {
 
 fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
     let (done, mut results) = Channel::new().any_to_one::<u32>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for index in 0..2_u16 {
         network.process(format!("writer {index}"), spe(index), move |process| {
             let mut tasks: Writer<u32, Any> = process.writer(9)?;
@@ -129,7 +129,7 @@ fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
 
 /// One writer after the other, with nobody in between.
 fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (mut next, mut turn) = Channel::new().one_to_one::<()>();
     network.process("first", spe(0), move |process| {
         let mut numbers: Writer<u32> = process.writer(3)?;
@@ -151,7 +151,7 @@ fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: 
 }
 
 fn a_channel_closes_when_its_creator_and_its_users_have_ended<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("creator", spe(0), |process| {
         Ok(process.create(3, Channel::new().any_to_one::<u32>())?)
     });
@@ -167,7 +167,7 @@ fn a_channel_closes_when_its_creator_and_its_users_have_ended<M: Machine>(machin
 }
 
 fn who_comes_late_finds_a_closed_channel<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("creator", spe(0), |process| {
         Ok(process.create(3, Channel::new().one_to_any::<u32>())?)
     });
@@ -185,7 +185,7 @@ fn who_comes_late_finds_a_closed_channel<M: Machine>(machine: &M) {
 }
 
 fn an_end_for_several_is_taken_as_one<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for index in 0..3 {
         network.process(format!("writer {index}"), spe(index), move |process| {
             let mut numbers: Writer<u16, One> = process.writer(3)?;
@@ -206,7 +206,7 @@ fn misuse<M: Machine>(
     misuse: impl FnOnce(&cellworks_csp::Process<'_, M::Spe>) -> Result<(), NamedError> + Send,
 ) -> (NamedError, String) {
     let mut found = None;
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("right", spe(0), |process| {
         process.create(7, Channel::new().one_to_any::<u32>())?;
         process.create(8, Channel::new().one_to_one::<()>())?;
@@ -290,7 +290,7 @@ fn the_items_have_another_type<M: Machine>(machine: &M) {
 }
 
 fn a_misuse_fails_the_run_whatever_the_process_makes_of_it<M: Machine>(machine: &M) {
-    let result = Network::on(machine).run_with(|process| {
+    let result = network(machine).run_with(|process| {
         process
             .create(7, Channel::new().one_to_one::<u32>())
             .unwrap();
@@ -307,7 +307,7 @@ fn a_misuse_fails_the_run_whatever_the_process_makes_of_it<M: Machine>(machine: 
 
 fn ids_of_two_runs_are_not_the_same<M: Machine>(machine: &M) {
     for _ in 0..2 {
-        let result = Network::on(machine)
+        let result = network(machine)
             .run_with(|process| process.create(7, Channel::new().one_to_one::<u32>()));
         assert_eq!(result.unwrap(), Ok(()));
     }

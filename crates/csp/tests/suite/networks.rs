@@ -136,7 +136,8 @@ fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machi
             let mut alternation = Alternation::fair();
             alternation.read(&mut never);
             loop {
-                let soon = process.now().as_femtoseconds() + 5_000_000_000;
+                // Now, or in five microseconds.
+                let soon = process.now().as_femtoseconds() + index * 5_000_000_000;
                 alternation.select_until(process, Time::from_femtoseconds(soon))?;
             }
         });

@@ -8,7 +8,7 @@ use cellworks_csp::{
 };
 use cellworks_machine::{Machine, Span, Time};
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     the_numbers_come_from_a_ring,
@@ -61,7 +61,7 @@ fn add_numbers<M: Machine>(network: &mut Network<'_, M>, output: Writer<u64>) {
 
 fn the_numbers_come_from_a_ring<M: Machine>(machine: &M) {
     let (output, mut numbers) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     add_numbers(&mut network, output);
     let numbers = network.run_with(|process| first(process, &mut numbers, 20));
     assert_eq!(numbers.unwrap(), Vec::from_iter(0..20));
@@ -69,7 +69,7 @@ fn the_numbers_come_from_a_ring<M: Machine>(machine: &M) {
 
 fn the_same_ring_runs_on_one_spe_with_local_channels<M: Machine>(machine: &M) {
     let (output, mut numbers) = Channel::new().one_to_one::<u64>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.group(spe(0), move |group| {
         let (to_delta, at_delta) = Channel::local().one_to_one();
         let (to_successor, at_successor) = Channel::local().any_to_any();
@@ -95,7 +95,7 @@ fn tail_and_add_give_the_sums_of_neighbours<M: Machine>(machine: &M) {
     let (to_tail, at_tail) = Channel::new().one_to_one();
     let (from_tail, without_first) = Channel::new().one_to_one();
     let (sums, mut results) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     add_numbers(&mut network, numbers);
     network.process("delta of numbers", spe(3), move |process| {
         processes::parallel_delta(process, at_delta, to_add, to_tail)
@@ -114,7 +114,7 @@ fn a_delta_writes_to_the_first_output_first<M: Machine>(machine: &M) {
     let (mut items, input) = Channel::new().one_to_one();
     let (to_first, mut first) = Channel::new().one_to_one();
     let (to_second, mut second) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("delta", spe(0), move |process| {
         processes::delta(process, input, to_first, to_second)
     });
@@ -135,7 +135,7 @@ fn a_parallel_delta_writes_in_either_order<M: Machine>(machine: &M) {
     let (mut items, input) = Channel::new().one_to_one();
     let (to_first, mut first) = Channel::new().one_to_one();
     let (to_second, mut second) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("delta", spe(0), move |process| {
         processes::parallel_delta(process, input, to_first, to_second)
     });
@@ -159,7 +159,7 @@ fn add_reads_in_either_order<M: Machine>(machine: &M) {
     let (mut left, at_left) = Channel::new().one_to_one::<u32>();
     let (mut right, at_right) = Channel::new().one_to_one();
     let (output, mut sums) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("add", spe(0), move |process| {
         processes::add(process, at_left, at_right, output)
     });
@@ -184,7 +184,7 @@ fn a_tee_goes_on_without_its_observer<M: Machine>(machine: &M) {
     let (mut items, input) = Channel::new().one_to_one();
     let (output, mut passed) = Channel::new().one_to_one();
     let (to_side, mut side) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("source", spe(0), move |process| {
         (0..10_u8).try_for_each(|item| Ok(items.write(process, item)?))
     });
@@ -230,7 +230,7 @@ fn add_sources_and_mux<M: Machine>(
 
 fn a_mux_passes_on_all_and_ends_when_all_are_closed<M: Machine>(machine: &M) {
     let (output, mut items) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     add_sources_and_mux(&mut network, output, 30, 0);
     let all = network.run_with(|process| {
         let mut all = Vec::new();
@@ -255,7 +255,7 @@ fn a_mux_is_fair<M: Machine>(machine: &M) {
     let (inputs, readers): (Vec<_>, Vec<_>) = (0..3)
         .map(|_| Channel::new().buffered(5).one_to_one::<usize>())
         .unzip();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("source", spe(1), move |process| {
         for (source, mut input) in inputs.into_iter().enumerate() {
             (0..5).try_for_each(|_| input.write(process, source))?;
@@ -283,7 +283,7 @@ fn a_mux_ends_when_one_input_is_poisoned<M: Machine>(machine: &M) {
     let (mut poisoned, left) = Channel::new().one_to_one::<u8>();
     let (mut other, right) = Channel::new().one_to_one();
     let (output, mut items) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("mux", spe(0), move |process| {
         processes::mux(process, vec![left, right], output)
     });
@@ -300,7 +300,7 @@ const PERIOD: Span = Span::from_nanoseconds(200_000);
 
 fn a_timer_writes_the_times<M: Machine>(machine: &M) {
     let (output, mut times) = Channel::new().one_to_one::<Time>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("timer", spe(0), move |process| {
         processes::timer(process, PERIOD, output)
     });
@@ -315,7 +315,7 @@ fn a_timer_writes_the_times<M: Machine>(machine: &M) {
 
 fn a_timer_leaves_out_what_nobody_waited_for<M: Machine>(machine: &M) {
     let (output, mut times) = Channel::new().one_to_one::<Time>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("timer", spe(0), move |process| {
         processes::timer(process, PERIOD, output)
     });
@@ -349,7 +349,7 @@ fn add_pipeline<M: Machine>(network: &mut Network<'_, M>) -> (Writer<u32>, Reade
 
 fn poison_spreads_from_end_to_end_and_back<M: Machine>(machine: &M) {
     for from_the_front in [true, false] {
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         let (mut writer, mut reader) = add_pipeline(&mut network);
         let ended = network.run_with(move |process| {
             if from_the_front {
@@ -366,7 +366,7 @@ fn poison_spreads_from_end_to_end_and_back<M: Machine>(machine: &M) {
 
 fn poison_spreads_around_a_ring<M: Machine>(machine: &M) {
     let (output, mut numbers) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     add_numbers(&mut network, output);
     // That it ends at all is what is tested: no end of the ring is held by anybody outside.
     let ended = network.run_with(move |process| {
@@ -377,7 +377,7 @@ fn poison_spreads_around_a_ring<M: Machine>(machine: &M) {
 }
 
 fn closing_runs_down_a_pipeline_after_what_was_written<M: Machine>(machine: &M) {
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     let (mut writer, mut reader) = add_pipeline(&mut network);
     network.process("source", spe(3), move |process| {
         (0..10).try_for_each(|item| Ok(writer.write(process, item)?))
@@ -392,7 +392,7 @@ fn closing_runs_down_a_pipeline_after_what_was_written<M: Machine>(machine: &M) 
 
 fn spreading_poison_closes_when_the_body_ends_otherwise<M: Machine>(machine: &M) {
     let (output, mut reader) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         let sum = process.spread_poison(output, |output| {
             output.write(process, 1)?;
@@ -409,7 +409,7 @@ fn ends_in_lists_are_poisoned<M: Machine>(machine: &M) {
     let (mut first, reader) = Channel::new().one_to_one::<u8>();
     let (writers, mut readers): (Vec<_>, Vec<_>) =
         (0..3).map(|_| Channel::new().one_to_one::<u8>()).unzip();
-    let ended = Network::on(machine).run_with(|process| {
+    let ended = network(machine).run_with(|process| {
         // As a process on the PPE, whose ends nobody else waits at.
         first.poison(process);
         let mut ends = (reader, writers);
@@ -424,7 +424,7 @@ fn ends_in_lists_are_poisoned<M: Machine>(machine: &M) {
 fn borrowed_ends_are_left_open<M: Machine>(machine: &M) {
     let (mut numbers, input) = Channel::new().one_to_one::<u32>();
     let (mut output, mut results) = Channel::new().one_to_one::<u32>();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("twice", spe(0), move |process| {
         let ended = processes::successor(process, input, &mut output);
         assert_eq!(ended.unwrap_err().ended(), Some(Ended::Closed));
@@ -442,7 +442,7 @@ fn borrowed_ends_are_left_open<M: Machine>(machine: &M) {
 
 fn computing_processes_take_turns<M: Machine>(machine: &M, is_yielding: bool) -> Vec<usize> {
     let (mut results, mut result) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.group(spe(0), move |group| {
         let log = Rc::new(RefCell::new(Vec::new()));
         for index in 0..2 {

@@ -1,10 +1,13 @@
-//! Networks that are made up, in many schedules of a simulated machine: each item has one owner in the end.
+//! Networks that are made up, in many schedules of a simulated machine, and on the host as it comes: each item has one owner in
+//! the end.
 
-use cellworks_csp::{Alternation, Channel, Chosen, GuardEnded, Network, Place, Process};
-use cellworks_machine::Time;
+use cellworks_csp::{
+    Alternation, Channel, Chosen, GuardEnded, Item, Network, Place, Process, Reader, Unsent, Writer,
+};
+use cellworks_machine::{Machine, Time};
 use cellworks_sim::{Description, Sim};
 
-use crate::spe;
+use crate::{host, spe};
 
 /// All in the release profile; the simulator is slow without optimisation.
 const SEEDS: u64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
@@ -41,6 +44,8 @@ fn choose(
     }
     match alternation.select_or_skip(process)? {
         None => {
+            // Others are to run even if the moment is over before they could.
+            process.yield_now();
             let soon = process.now().as_femtoseconds() + 500_000_000;
             alternation.select_until(process, Time::from_femtoseconds(soon))
         }
@@ -61,8 +66,18 @@ fn items_have_one_owner_whatever_the_schedule() {
     }
 }
 
+/// Here channels are used where the processes are, and buffers without locks.
+#[test]
+fn items_have_one_owner_on_the_host() {
+    let host = host();
+    for seed in 0..300 {
+        check(&host, seed);
+        check_pair(&host, seed);
+    }
+}
+
 /// Some writers and some readers of two channels; somebody may end one of them at any time.
-fn check(machine: &Sim, seed: u64) {
+fn check<M: Machine>(machine: &M, seed: u64) {
     let random = &mut Random(seed.wrapping_mul(2).wrapping_add(0x9E37_79B9_7F4A_7C15));
     let (first, first_reader) = Channel::new()
         .buffered(random.below(3) as usize)
@@ -205,4 +220,160 @@ fn check(machine: &Sim, seed: u64) {
     all.sort_unstable();
     written.sort_unstable();
     assert_eq!(all, written, "seed {seed}");
+}
+
+/// An end on its way to another process.
+struct Moved<E>(E);
+
+impl<E: Send> Item for Moved<E> {}
+
+/// An item that is dropped once, or the allocator says so.
+type Boxed = Box<u64>;
+
+/// Writes items in ways that change. Returns what was not written.
+fn write(
+    process: &Process<'_, impl Place>,
+    writer: &mut Writer<Boxed>,
+    items: Vec<Boxed>,
+    random: &mut Random,
+) -> Vec<Boxed> {
+    let mut items = items.into_iter();
+    while items.len() > 0 {
+        let unsent = match random.below(3) {
+            0 => {
+                let item = items.next().expect("it is not empty");
+                let unsent = writer.write(process, item);
+                unsent.map_err(|Unsent { item, .. }| vec![item])
+            }
+            1 => {
+                let some = items.by_ref().take(1 + random.below(5) as usize);
+                let unsent = writer.write_all(process, some.collect::<Vec<_>>());
+                unsent.map_err(|Unsent { item, .. }| item.collect())
+            }
+            _ => {
+                let mut alternation = Alternation::fair();
+                let guard = alternation.write(writer);
+                alternation.offer(process, &guard, items.next().expect("it is not empty"));
+                match choose(&mut alternation, process, way(random)) {
+                    Ok(Some(_)) => Ok(()),
+                    Ok(None) => {
+                        let item = alternation.withdraw(process, &guard);
+                        // The next one to be written.
+                        items = Vec::from_iter(item.into_iter().chain(items)).into_iter();
+                        Ok(())
+                    }
+                    Err(_) => Err(Vec::from_iter(alternation.withdraw(process, &guard))),
+                }
+            }
+        };
+        if let Err(mut unwritten) = unsent {
+            unwritten.extend(items);
+            return unwritten;
+        }
+    }
+    Vec::new()
+}
+
+/// Reads up to `limit` items in ways that change. Says whether there may be more.
+fn read(
+    process: &Process<'_, impl Place>,
+    reader: &mut Reader<Boxed>,
+    limit: usize,
+    items: &mut Vec<Boxed>,
+    random: &mut Random,
+) -> bool {
+    while items.len() < limit {
+        let has_ended = match random.below(3) {
+            0 => reader.read(process).map(|item| items.push(item)).is_err(),
+            1 => {
+                let most = 1 + random.below(4) as usize;
+                reader.read_up_to(process, most, items).is_err()
+            }
+            _ => {
+                let mut alternation = Alternation::fair();
+                let guard = alternation.read(reader);
+                let chosen = choose(&mut alternation, process, way(random));
+                if let Ok(Some(_)) = chosen {
+                    items.push(alternation.take(process, &guard));
+                }
+                chosen.is_err()
+            }
+        };
+        if has_ended {
+            return false;
+        }
+    }
+    true
+}
+
+/// One writer and one reader: each end moves to another process on the way, and somebody may end the channel.
+fn check_pair<M: Machine>(machine: &M, seed: u64) {
+    let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x517C_C1B7_2722_0A95));
+    let (mut writer, mut reader) = Channel::new()
+        .buffered(random.below(6) as usize)
+        .one_to_one::<Boxed>();
+    let items = random.below(60);
+    let half = random.below(items + 1);
+    let (limit, further) = (random.below(40) as usize, random.below(40) as usize);
+    let (writer_poisons, reader_closes) = (random.below(3) == 0, random.below(2) == 0);
+    let mut places = || spe(random.below(4) as u16);
+    let (first, second, third, fourth) = (places(), places(), places(), places());
+    let mut seeds = [0; 4].map(|_| Random(1 + 2 * random.below(1 << 40)));
+    let [from_first, from_second, from_third, from_fourth] = &mut seeds;
+    let (mut to_second, mut at_second) = Channel::new().one_to_one();
+    let (mut to_fourth, mut at_fourth) = Channel::new().one_to_one();
+    let (owned, mut owners) = Channel::new().any_to_one::<Vec<Boxed>>();
+    let (was_read, mut all_read) = Channel::new().one_to_one::<Vec<Boxed>>();
+    let mut network = Network::on(machine);
+    let mut to_owner = owned.clone();
+    network.process("writer", first, move |process| {
+        let mine = (0..half).map(Box::new).collect();
+        let unwritten = write(process, &mut writer, mine, from_first);
+        to_second.write(process, Moved(writer))?;
+        Ok(to_owner.write(process, unwritten)?)
+    });
+    let mut to_owner = owned.clone();
+    network.process("next writer", second, move |process| {
+        let Moved(mut writer) = at_second.read(process)?;
+        let mine = (half..items).map(Box::new).collect();
+        let mut unwritten = write(process, &mut writer, mine, from_second);
+        if writer_poisons {
+            unwritten.extend(writer.poison(process));
+        }
+        Ok(to_owner.write(process, unwritten)?)
+    });
+    network.process("reader", third, move |process| {
+        let mut mine = Vec::new();
+        read(process, &mut reader, limit, &mut mine, from_third);
+        Ok(to_fourth.write(process, Moved((reader, mine)))?)
+    });
+    let (mut to_owner, mut was_read) = (owned, was_read);
+    network.process("next reader", fourth, move |process| {
+        let Moved((mut reader, mut mine)) = at_fourth.read(process)?;
+        let limit = limit + further;
+        let mut unread = Vec::new();
+        if read(process, &mut reader, limit, &mut mine, from_fourth) {
+            if reader_closes {
+                reader.close(process);
+                read(process, &mut reader, usize::MAX, &mut mine, from_fourth);
+            }
+            unread = reader.poison(process);
+        }
+        to_owner.write(process, unread)?;
+        drop(to_owner);
+        Ok(was_read.write(process, mine)?)
+    });
+    let (read, others) = network
+        .run_with(|process| {
+            let mut others = Vec::new();
+            while let Ok(items) = owners.read(process) {
+                others.extend(items);
+            }
+            (all_read.read(process).unwrap_or_default(), others)
+        })
+        .unwrap();
+    assert!(read.is_sorted(), "seed {seed}: {read:?}");
+    let mut all: Vec<u64> = read.into_iter().chain(others).map(|item| *item).collect();
+    all.sort_unstable();
+    assert_eq!(all, Vec::from_iter(0..items), "seed {seed}");
 }

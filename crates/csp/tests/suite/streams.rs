@@ -1,9 +1,9 @@
 //! Buffered channels with one writer and one reader, one item at a time and in batches.
 
-use cellworks_csp::{Alternation, Channel, Ended, Network};
-use cellworks_machine::Machine;
+use cellworks_csp::{Alternation, Channel, Ended};
+use cellworks_machine::{Machine, Span};
 
-use crate::{on_every_machine, spe};
+use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     batches_arrive_in_order_through_every_kind_of_channel,
@@ -11,9 +11,12 @@ on_every_machine![
     what_is_left_of_a_batch_is_given_back,
     a_writer_that_poisons_gets_what_nobody_read,
     what_a_closed_buffer_holds_is_read_first,
+    a_writer_goes_on_as_soon_as_there_is_room,
     ends_move_to_another_processor,
     an_alternation_reads_and_writes_buffers,
     a_buffer_drops_what_nobody_read,
+    room_for_items_without_bytes_takes_none,
+    what_was_read_of_a_batch_is_kept_if_the_channel_ends,
 ];
 
 fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M) {
@@ -21,7 +24,7 @@ fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M
     for capacity in [0, 1, 3, 64] {
         let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one();
         let (mut copy, mut copied) = Channel::new().buffered(capacity).any_to_any();
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             // Singly and in batches, on the same channel.
             for first in (0..ITEMS).step_by(100) {
@@ -54,7 +57,7 @@ fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M
 
 fn a_batch_is_what_is_there<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("both", spe(0), move |process| {
         writer.write_all(process, 0..8)?;
         let mut items = Vec::new();
@@ -83,7 +86,7 @@ fn what_is_left_of_a_batch_is_given_back<M: Machine>(machine: &M) {
     for capacity in [0, 4, 100] {
         let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one();
         let (mut back, mut given_back) = Channel::new().one_to_one();
-        let mut network = Network::on(machine);
+        let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
             let unsent = writer
                 .write_all(process, (0..ITEMS).map(Box::new))
@@ -107,7 +110,7 @@ fn a_writer_that_poisons_gets_what_nobody_read<M: Machine>(machine: &M) {
     const ITEMS: u32 = 1000;
     let (mut writer, mut reader) = Channel::new().buffered(16).one_to_one();
     let (mut back, mut given_back) = Channel::new().one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("writer", spe(0), move |process| {
         writer.write_all(process, (0..ITEMS).map(Box::new))?;
         let unread = writer.poison(process);
@@ -131,7 +134,7 @@ fn a_writer_that_poisons_gets_what_nobody_read<M: Machine>(machine: &M) {
 
 fn what_a_closed_buffer_holds_is_read_first<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("both", spe(0), move |process| {
         writer.write_all(process, 0..5)?;
         writer.close(process);
@@ -146,6 +149,34 @@ fn what_a_closed_buffer_holds_is_read_first<M: Machine>(machine: &M) {
     network.run().unwrap();
 }
 
+fn a_writer_goes_on_as_soon_as_there_is_room<M: Machine>(machine: &M) {
+    for readers_spe in [0, 1] {
+        let (mut writer, mut reader) = Channel::new().buffered(1).one_to_one();
+        let (mut done, mut is_done) = Channel::new().one_to_one();
+        let (mut empty, mut is_empty) = Channel::new().one_to_one();
+        let mut network = network(machine);
+        network.process("writer", spe(0), move |process| {
+            for round in 0..100 {
+                writer.write_all(process, [round, round])?;
+                done.write(process, ())?;
+                is_empty.read(process)?;
+            }
+            Ok(())
+        });
+        network.process("reader", spe(readers_spe), move |process| {
+            for round in 0..100 {
+                assert_eq!(reader.read(process)?, round);
+                // The writer has room for its second item now, whether the reader comes back or not.
+                is_done.read(process)?;
+                assert_eq!(reader.read(process)?, round);
+                empty.write(process, ())?;
+            }
+            Ok(())
+        });
+        network.run().unwrap();
+    }
+}
+
 fn ends_move_to_another_processor<M: Machine>(machine: &M) {
     const ROUNDS: u32 = 50;
     // A channel whose ends are sent from process to process, so each is used by all of them in turn.
@@ -156,7 +187,7 @@ fn ends_move_to_another_processor<M: Machine>(machine: &M) {
     let mut ends = Some(ends);
     let (mut done, mut all) = Channel::new().one_to_one();
     let mut done = Some(&mut done);
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     for index in 0..3_u32 {
         let (mut to, mut from) = (to.remove(0), from.remove(0));
         let (mut first, done) = (ends.take(), done.take_if(|_| index == 0));
@@ -204,7 +235,7 @@ fn an_alternation_reads_and_writes_buffers<M: Machine>(machine: &M) {
     const ITEMS: u32 = 300;
     let (mut numbers, mut input) = Channel::new().buffered(5).one_to_one();
     let (mut output, mut results) = Channel::new().buffered(3).one_to_one();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("source", spe(0), move |process| {
         Ok(numbers.write_all(process, 0..ITEMS)?)
     });
@@ -251,7 +282,7 @@ fn a_buffer_drops_what_nobody_read<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one();
     let items = (0..5).map(|_| Shared(std::sync::Arc::clone(&item)));
     let items: Vec<_> = items.collect();
-    let mut network = Network::on(machine);
+    let mut network = network(machine);
     network.process("both", spe(0), move |process| {
         writer.write_all(process, items)?;
         drop(reader.read(process)?);
@@ -259,6 +290,47 @@ fn a_buffer_drops_what_nobody_read<M: Machine>(machine: &M) {
     });
     network.run().unwrap();
     assert_eq!(std::sync::Arc::strong_count(&item), 1);
+}
+
+fn room_for_items_without_bytes_takes_none<M: Machine>(machine: &M) {
+    for capacity in [1 << 40, usize::MAX] {
+        let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one();
+        let mut network = network(machine);
+        network.process("writer", spe(0), move |process| {
+            Ok((0..100).try_for_each(|_| writer.write(process, ()))?)
+        });
+        let items =
+            network.run_with(|process| std::iter::from_fn(|| reader.read(process).ok()).count());
+        assert_eq!(items.unwrap(), 100);
+    }
+}
+
+fn what_was_read_of_a_batch_is_kept_if_the_channel_ends<M: Machine>(machine: &M) {
+    // Whoever poisons may come before, after or between the items.
+    for delay_ns in (0..2000).step_by(100) {
+        let (mut writer, mut reader) = Channel::new().buffered(64).one_to_one();
+        let mut network = network(machine);
+        network.process("writer", spe(0), move |process| {
+            writer.write_all(process, 0..64_u32)?;
+            let time = process.now() + Span::from_nanoseconds(delay_ns);
+            process.sleep_until(time);
+            let unread = writer.poison(process);
+            assert!(unread.is_sorted());
+            Ok(())
+        });
+        let (result, items) = network
+            .run_with(|process| {
+                let mut items = Vec::new();
+                let result = reader.read_up_to(process, 64, &mut items);
+                (result, items)
+            })
+            .unwrap();
+        assert_eq!(
+            items.len(),
+            result.unwrap_or(0),
+            "poisoned after {delay_ns} ns"
+        );
+    }
 }
 
 #[derive(Debug)]
