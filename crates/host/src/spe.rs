@@ -216,9 +216,7 @@ impl HostSpe {
         }
         Ok((local, HostHold(Some(Box::new(buffer)))))
     }
-}
 
-impl HostSpe {
     /// [`Spe::arrived`], of a thread that does not take turns.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
