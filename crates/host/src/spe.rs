@@ -278,8 +278,14 @@ impl Wake for HostSpe {
     }
 
     #[inline(always)]
+    fn is_calling(&self, sleeper: Sleeper) -> bool {
+        // SAFETY: as in `Worker::wake`.
+        unsafe { threads::Thread::from_raw(sleeper.thread()) }.runs()
+    }
+
+    #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
-        self.worker.wake(self.id, sleeper);
+        self.worker.wake(sleeper);
     }
 
     #[track_caller]

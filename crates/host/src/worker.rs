@@ -167,14 +167,19 @@ impl Worker {
 
     /// Lets a thread wait for something from outside, until the next look or until it is woken.
     #[track_caller]
-    #[inline(always)]
     fn sleep(&self, why: &dyn fmt::Display) {
+        self.count_wait();
+        threads::park(why);
+    }
+
+    /// Now and then, others get a look.
+    #[inline(always)]
+    fn count_wait(&self) {
         let waits = self.waits.get().wrapping_add(1);
         self.waits.set(waits);
         if waits == 0 {
             self.look_outside();
         }
-        threads::park(why);
     }
 
     /// Lets all waiters look, and obeys if the run was cancelled.
@@ -194,14 +199,12 @@ impl Worker {
         unsafe { Sleeper::new(Processor::Spe(id), threads::current().into_raw()) }
     }
 
-    /// See [`Wake::wake`](cellworks_machine::Wake::wake), of a thread of SPE `id`.
+    /// See [`Wake::wake`](cellworks_machine::Wake::wake).
     #[inline(always)]
-    pub(crate) fn wake(&self, id: SpeId, sleeper: Sleeper) {
-        // Short cut for what is looked up otherwise.
-        if sleeper.is_on(id) || self.run.seat_of(sleeper.processor()) == self.seat {
-            // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name a thread.
-            unsafe { Thread::from_raw(sleeper.thread()) }.unpark();
-        } else {
+    pub(crate) fn wake(&self, sleeper: Sleeper) {
+        // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name a thread.
+        let is_here = unsafe { Thread::from_raw(sleeper.thread()) }.unpark();
+        if !is_here {
             self.run.notify(sleeper.processor());
         }
     }
@@ -302,8 +305,24 @@ impl Worker {
         is_ready
     }
 
-    /// Waits actively for a moment, while no other thread of the worker wants to run.
+    /// Waits until `ready` says true, or the run is cancelled: at first no other thread of the worker wants to run.
+    #[track_caller]
     #[inline(never)]
+    fn wait_alone(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        if !threads::others_ready() && self.look_again(ready) {
+            return true;
+        }
+        loop {
+            self.sleep(why);
+            let is_ready = self.look(ready);
+            // If it is cancelled, only a thread that unwinds gets here: its destructor is not kept waiting.
+            if is_ready || threads::is_cancelled() {
+                return is_ready;
+            }
+        }
+    }
+
+    /// Waits actively for a moment, while no other thread of the worker wants to run.
     fn look_again(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         if self.spin.is_crowded(&self.run.parking) {
             return false;
@@ -325,17 +344,13 @@ impl Wait for Worker {
     #[track_caller]
     #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        if self.look(ready) || !threads::others_ready() && self.look_again(ready) {
-            return true;
-        }
-        loop {
-            self.sleep(why);
-            let is_ready = self.look(ready);
-            // If it is cancelled, only a thread that unwinds gets here: its destructor is not kept waiting.
-            if is_ready || threads::is_cancelled() {
-                return is_ready;
+        while !self.look(ready) {
+            self.count_wait();
+            if !threads::try_park(why) {
+                return self.wait_alone(why, ready);
             }
         }
+        true
     }
 }
 

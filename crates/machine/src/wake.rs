@@ -9,6 +9,12 @@ pub trait Wake: Wait {
     /// The calling thread, for others to [`wake`](Self::wake).
     fn sleeper(&self) -> Sleeper;
 
+    /// Whether this is the calling thread, if it is known that it has not ended: otherwise another one may have its place.
+    #[inline]
+    fn is_calling(&self, sleeper: Sleeper) -> bool {
+        self.sleeper() == sleeper
+    }
+
     /// Has one thread ask again what it [waits](Wait::wait_until) for; the caller has just made that true.
     ///
     /// A thread of the caller's own core is told directly, which takes a few nanoseconds on a host however many others
@@ -56,12 +62,6 @@ impl Sleeper {
             Processor::Spe(spe) => spe.index() as u32,
         };
         Self { thread, processor }
-    }
-
-    /// Whether the thread runs on this SPE.
-    #[inline]
-    pub fn is_on(self, spe: SpeId) -> bool {
-        self.processor == spe.index() as u32
     }
 
     /// Where the thread runs.

@@ -611,6 +611,19 @@ impl Scheduler {
         }
     }
 
+    /// Ends the park of the thread that has this number, if it has not ended, or its next one.
+    #[inline(always)]
+    fn unpark(&self, block: &Block, serial: u64) {
+        if block.serial.get() != serial {
+            return;
+        }
+        if block.state.get() == State::Parked {
+            self.wake(block);
+        } else {
+            block.token.set(true);
+        }
+    }
+
     /// Makes a thread that waits ready.
     #[inline(always)]
     pub(crate) fn wake(&self, block: &Block) {
@@ -1176,12 +1189,24 @@ fn yield_to_rotation() {
 #[track_caller]
 #[inline(always)]
 pub fn park(why: &dyn Display) {
+    if !try_park(why) {
+        park_slowly(why, Location::caller());
+    }
+}
+
+/// As [`park`], if another thread is ready to run meanwhile and nothing else stands against it; else does nothing and says
+/// false, at once.
+///
+/// For callers that do something else before they [`park`] when they are alone: look again, for instance.
+#[track_caller]
+#[inline(always)]
+pub fn try_park(why: &dyn Display) -> bool {
     let at = Location::caller();
     // Not the rest within `with`, which is no longer inlined then.
     // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
     let s = unsafe { &*with(ptr::from_ref) };
     if s.mode.get() != 0 || !s.has_ready() {
-        return park_slowly(s, why, at);
+        return false;
     }
     // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay mapped until its end.
     let me = unsafe { &*s.current.get() };
@@ -1190,16 +1215,19 @@ pub fn park(why: &dyn Display) {
     } else {
         s.give_way(me, why, at);
     }
+    true
 }
 
 #[inline(never)]
-fn park_slowly(s: &Scheduler, why: &dyn Display, at: &'static Location<'static>) {
-    let me = s.current();
-    if me.token.replace(false) {
-        return;
-    }
-    wait_cancellably(s, State::Parked, why, at);
-    me.token.set(false);
+fn park_slowly(why: &dyn Display, at: &'static Location<'static>) {
+    with(|s| {
+        let me = s.current();
+        if me.token.replace(false) {
+            return;
+        }
+        wait_cancellably(s, State::Parked, why, at);
+        me.token.set(false);
+    });
 }
 
 /// Ends the [`park`] of `next`, parks the running thread, and continues `next` at once, before threads that are ready.
@@ -1263,23 +1291,24 @@ pub struct Thread {
 
 impl Thread {
     /// Ends the thread's [`park`], or its next one if it is not parked. Nothing happens if it has ended.
+    ///
+    /// Says whether it is, or was, a thread of this run of this core; otherwise nothing happens either.
     #[inline(always)]
-    pub fn unpark(self) {
+    pub fn unpark(self) -> bool {
         with(|s| {
-            if !s.is_of_this_run(self) {
-                return;
+            let is_ours = s.is_of_this_run(self);
+            if is_ours {
+                // SAFETY: blocks of this run stay mapped until its end.
+                s.unpark(unsafe { &*self.block }, self.serial);
             }
-            // SAFETY: blocks of this run stay mapped until its end.
-            let block = unsafe { &*self.block };
-            if block.serial.get() != self.serial {
-                return;
-            }
-            if block.state.get() == State::Parked {
-                s.wake(block);
-            } else {
-                block.token.set(true);
-            }
-        });
+            is_ours
+        })
+    }
+
+    /// Whether it is the running thread, if it is known that it has not ended: otherwise another one may have its place.
+    #[inline(always)]
+    pub fn runs(self) -> bool {
+        with(|s| ptr::eq(s.current.get(), self.block))
     }
 }
 
