@@ -205,8 +205,7 @@ impl<T, L: Lock> Link for Whole<T, L> {
     }
 
     fn last_users(&self) -> (Option<u32>, Option<u32>) {
-        let state = self.core.lock();
-        (state.last_reader, state.last_writer)
+        self.core.lock().last_users()
     }
 
     fn key(&self) -> Option<Key> {

@@ -55,9 +55,9 @@ pub(crate) struct State<T> {
     ended: Option<Ended>,
     /// Its capacity is not 0. Otherwise the buffer is another cache line to stay away from.
     is_buffered: bool,
-    /// The processes that used the channel last, by their numbers, for the report of a deadlock.
-    pub(crate) last_reader: Option<u32>,
-    pub(crate) last_writer: Option<u32>,
+    /// The processes that used the channel last, by their numbers, for the report of a deadlock; or [`NOBODY`].
+    last_reader: u32,
+    last_writer: u32,
     readers: Queue<T>,
     writers: Queue<T>,
     /// How many items it takes before somebody has to read one.
@@ -68,6 +68,9 @@ pub(crate) struct State<T> {
     reader_ends: usize,
     writer_ends: usize,
 }
+
+/// No process has this number.
+const NOBODY: u32 = u32::MAX;
 
 /// What a reader or writer meets.
 pub(crate) enum Met {
@@ -115,6 +118,21 @@ impl<T> State<T> {
             guards[index..].rotate_left(1);
         }
         Some(waker)
+    }
+
+    /// A process uses an end of a side.
+    #[inline(always)]
+    pub(crate) fn is_used(&mut self, side: Side, process: u32) {
+        match side {
+            Side::Reader => self.last_reader = process,
+            Side::Writer => self.last_writer = process,
+        }
+    }
+
+    /// The numbers of the processes that used it last: reader and writer.
+    pub(crate) fn last_users(&self) -> (Option<u32>, Option<u32>) {
+        let known = |number| (number != NOBODY).then_some(number);
+        (known(self.last_reader), known(self.last_writer))
     }
 
     /// A writer, or an alternation that writes and is active, brings an item, which is taken if somebody wants it.
@@ -355,6 +373,15 @@ impl Side {
 /// The channel is locked as long as this lives.
 pub(crate) struct Locked<'a, T, L: Lock>(&'a Core<T, L>);
 
+impl<T, L: Lock> Locked<'_, T, L> {
+    /// As its destructor, of a channel that is known to be plain.
+    #[inline(always)]
+    fn unlock_plain(self) {
+        self.0.lock.unlock();
+        std::mem::forget(self);
+    }
+}
+
 impl<T, L: Lock> Drop for Locked<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
@@ -395,44 +422,12 @@ impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     fn drop(&mut self) {
         // Idle or served, mostly. Otherwise the run was cancelled.
         if self.node.outcome() == Outcome::Waits {
-            self.leave();
+            self.core.leave(self.side, self.node);
         }
     }
 }
 
 impl<T, L: Lock> InFrame<'_, T, L> {
-    /// Leaves the queue, unless it was served in the meantime.
-    #[cold]
-    fn leave(&self) {
-        let mut state = self.core.lock();
-        if self.node.outcome() == Outcome::Waits {
-            // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
-            unsafe { state.queue(self.side).remove(self.node) };
-        }
-    }
-
-    /// Waits until somebody has served the process. Returns the item that it has then.
-    #[track_caller]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn wait<P: Place>(
-        &self,
-        process: &Process<'_, P>,
-        why: &Waiting<'_>,
-    ) -> (Option<Parcel<T>>, Option<Ended>) {
-        if !process.wait_until(why, &mut || self.node.is_served()) {
-            // In a destructor, because the run was cancelled: what was to be written is given back.
-            self.leave();
-        }
-        let ended = match self.node.outcome() {
-            Outcome::Poisoned => Some(Ended::Poisoned),
-            Outcome::Closed => Some(Ended::Closed),
-            _ => None,
-        };
-        // SAFETY: it was served, or removed.
-        let parcel = unsafe { self.node.take_parcel() };
-        (parcel, ended)
-    }
-
     /// Ends the call of a writer after its step, or waits.
     #[track_caller]
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -467,6 +462,7 @@ impl<T, L: Lock> InFrame<'_, T, L> {
         }
     }
 
+    /// Waits until somebody has served the process.
     #[track_caller]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn wait_to_write<P: Place>(
@@ -474,12 +470,17 @@ impl<T, L: Lock> InFrame<'_, T, L> {
         process: &Process<'_, P>,
         link: &dyn Link,
     ) -> Result<(), Refused<T>> {
-        match self.wait(process, &Waiting::Write(link)) {
-            (Some(parcel), ended) => Err((parcel, ended.unwrap_or(Ended::Closed))),
+        process.wait_until(&Waiting::Write(link), &mut || self.node.is_served());
+        if self.node.outcome() == Outcome::Served {
+            return Ok(());
+        }
+        match self.core.give_up(self.side, self.node) {
+            (Some(parcel), ended) => Err((parcel, ended)),
             (None, _) => Ok(()),
         }
     }
 
+    /// As [`wait_to_write`](Self::wait_to_write).
     #[track_caller]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn wait_to_read<P: Place>(
@@ -487,8 +488,16 @@ impl<T, L: Lock> InFrame<'_, T, L> {
         process: &Process<'_, P>,
         link: &dyn Link,
     ) -> Result<Parcel<T>, Ended> {
-        let (parcel, ended) = self.wait(process, &Waiting::Read(link));
-        parcel.ok_or(ended.unwrap_or(Ended::Closed))
+        process.wait_until(&Waiting::Read(link), &mut || self.node.is_served());
+        if self.node.outcome() == Outcome::Served {
+            // SAFETY: it was served.
+            let mut parcel = unsafe { self.node.take_parcel() };
+            return Ok(brought(&mut parcel));
+        }
+        match self.core.give_up(self.side, self.node) {
+            (Some(parcel), _) => Ok(parcel),
+            (None, ended) => Err(ended),
+        }
     }
 }
 
@@ -514,8 +523,8 @@ impl<T, L: Lock> Core<T, L> {
                 write_guards: Vec::new(),
                 reader_ends: 1,
                 writer_ends: 1,
-                last_reader: None,
-                last_writer: None,
+                last_reader: NOBODY,
+                last_writer: NOBODY,
             }),
             ring,
         }
@@ -549,23 +558,24 @@ impl<T, L: Lock> Core<T, L> {
         }
         partner.prefetch::<L>();
         let mut state = self.lock();
-        state.last_writer = Some(process.number());
+        state.is_used(Side::Writer, process.number());
         if state.is_plain && !state.readers.is_empty() {
             partner.meet::<L, T>(&state.readers);
             let give = |place: &mut Option<_>| *place = Some(parcel);
             let waker = state.readers.serve(Outcome::Served, give);
-            drop(state);
+            state.unlock_plain();
             process.wake_one(waker.expect("the queue is not empty"));
             return Ok(());
         }
+        if state.is_plain {
+            let node = Node::waiting(process.waker_here(), Some(parcel));
+            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+            unsafe { state.writers.append(&node) };
+            state.unlock_plain();
+            return self.frame(Side::Writer, &node).wait_to_write(process, link);
+        }
         let node = Node::new();
         let frame = self.frame(Side::Writer, &node);
-        if state.is_plain {
-            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
-            unsafe { state.writers.push(&node, process.waker(), Some(parcel)) };
-            drop(state);
-            return frame.wait_to_write(process, link);
-        }
         let mut parcel = Some(parcel);
         // SAFETY: as above.
         let met = unsafe { self.write_in_general(state, &node, process, &mut parcel) };
@@ -607,7 +617,7 @@ impl<T, L: Lock> Core<T, L> {
         let mut parcel = Some(parcel);
         let met = process.perform(&Waiting::Write(link), |woken| {
             let mut state = self.lock();
-            state.last_writer = Some(process.number());
+            state.is_used(Side::Writer, process.number());
             // SAFETY: as in `write`.
             unsafe { state.write_or_push(&node, process, &mut parcel, woken) }
         });
@@ -629,24 +639,25 @@ impl<T, L: Lock> Core<T, L> {
         }
         partner.prefetch::<L>();
         let mut state = self.lock();
-        state.last_reader = Some(process.number());
+        state.is_used(Side::Reader, process.number());
         if state.is_plain && !state.writers.is_empty() {
             partner.meet::<L, T>(&state.writers);
             let mut parcel = None;
             let take = |offered: &mut Option<_>| parcel = offered.take();
             let waker = state.writers.serve(Outcome::Served, take);
-            drop(state);
+            state.unlock_plain();
             process.wake_one(waker.expect("the queue is not empty"));
             return Ok(brought(&mut parcel));
         }
+        if state.is_plain {
+            let node = Node::waiting(process.waker_here(), None);
+            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+            unsafe { state.readers.append(&node) };
+            state.unlock_plain();
+            return self.frame(Side::Reader, &node).wait_to_read(process, link);
+        }
         let node = Node::new();
         let frame = self.frame(Side::Reader, &node);
-        if state.is_plain {
-            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
-            unsafe { state.readers.push(&node, process.waker(), None) };
-            drop(state);
-            return frame.wait_to_read(process, link);
-        }
         let mut parcel = None;
         // SAFETY: as above.
         let met = unsafe { self.read_in_general(state, &node, process, &mut parcel) };
@@ -687,11 +698,37 @@ impl<T, L: Lock> Core<T, L> {
         let mut parcel = None;
         let met = process.perform(&Waiting::Read(link), |woken| {
             let mut state = self.lock();
-            state.last_reader = Some(process.number());
+            state.is_used(Side::Reader, process.number());
             // SAFETY: as in `read`.
             unsafe { state.read_or_push(&node, process, &mut parcel, woken) }
         });
         frame.go_on_reading(met, parcel, process, link)
+    }
+
+    /// A process leaves the queue, unless it was served in the meantime.
+    #[cold]
+    #[inline(never)]
+    fn leave(&self, side: Side, node: &Node<T>) {
+        let mut state = self.lock();
+        if node.outcome() == Outcome::Waits {
+            // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
+            unsafe { state.queue(side).remove(node) };
+        }
+    }
+
+    /// What becomes of a process that has waited in vain: it has the item that it has brought, unless somebody took that at
+    /// last.
+    #[cold]
+    #[inline(never)]
+    fn give_up(&self, side: Side, node: &Node<T>) -> (Option<Parcel<T>>, Ended) {
+        // It waits still if this is a destructor, and the run was cancelled.
+        self.leave(side, node);
+        let ended = match node.outcome() {
+            Outcome::Poisoned => Ended::Poisoned,
+            _ => Ended::Closed,
+        };
+        // SAFETY: it was served, or removed.
+        (unsafe { node.take_parcel() }, ended)
     }
 
     #[inline]

@@ -30,7 +30,7 @@ impl Lock for Turns {
 
     #[inline]
     fn unlock(&self) {
-        self.0.set(false);
+        debug_assert!(self.0.replace(false), "unlocked twice");
     }
 }
 

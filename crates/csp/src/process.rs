@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
-use cellworks_machine::{Sleeper, Time};
+use cellworks_machine::Time;
 
 use crate::held;
 use crate::item::Item;
@@ -25,16 +25,26 @@ pub struct Process<'a, P: Place> {
     who: Who<'a>,
     /// Where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
-    /// Itself, where a step may be performed on another processor, which cannot ask.
-    sleeper: Option<Sleeper>,
+    wakers: Box<Wakers>,
     /// The present step has asked whom to wake later.
-    step_waits: Cell<bool>,
+    // In a place of its own: nothing in a process changes then, so that the compiler need not load again what it has asked once.
+    step_waits: Box<Cell<bool>>,
+}
+
+/// Whom to wake when a process may go on.
+struct Wakers {
+    /// The thread that began the process.
+    own: Cell<Waker>,
+    /// The one that has waited last of others that it has lent the process to.
+    other: Cell<Waker>,
 }
 
 /// Which process of which network.
 struct Who<'a> {
     name: &'a str,
     number: u32,
+    /// The number of its network.
+    network: u32,
     shared: &'a NetworkState,
 }
 
@@ -49,16 +59,25 @@ impl<'a, P: Place> Process<'a, P> {
         if let Some(carrier) = carrier {
             carrier.begin(number);
         }
+        let waker = Waker {
+            sleeper: place.sleeper(),
+            process: number,
+            network: shared.network,
+        };
         Self {
             place,
             who: Who {
                 name,
                 number,
+                network: shared.network,
                 shared,
             },
             carrier,
-            sleeper: carrier.map(|_| place.sleeper()),
-            step_waits: Cell::new(false),
+            wakers: Box::new(Wakers {
+                own: Cell::new(waker),
+                other: Cell::new(waker),
+            }),
+            step_waits: Box::default(),
         }
     }
 
@@ -140,20 +159,34 @@ impl<'a, P: Place> Process<'a, P> {
         self.who.number
     }
 
+    /// Whom to wake when what the calling thread waits for has come.
     #[inline(always)]
     pub(crate) fn waker(&self) -> Waker {
-        let sleeper = match self.sleeper {
-            None => self.place.sleeper(),
-            Some(sleeper) => {
-                self.step_waits.set(true);
-                sleeper
-            }
-        };
-        Waker {
-            sleeper,
-            process: self.who.number,
-            network: self.who.shared.network,
+        if self.carrier.is_some() {
+            // The step may be performed on another processor, which cannot ask.
+            self.step_waits.set(true);
+            return self.wakers.own.get();
         }
+        self.waker_here().get()
+    }
+
+    /// As [`waker`](Self::waker), where processors share memory.
+    #[inline(always)]
+    pub(crate) fn waker_here(&self) -> &Cell<Waker> {
+        if self.place.is_calling(self.wakers.own.get().sleeper) {
+            return &self.wakers.own;
+        }
+        self.note_other_thread();
+        &self.wakers.other
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_other_thread(&self) {
+        self.wakers.other.set(Waker {
+            sleeper: self.place.sleeper(),
+            ..self.wakers.own.get()
+        });
     }
 
     /// Who it is, if it may use the buffers of channels without their locks: where all processors share memory.
@@ -267,7 +300,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(always)]
     pub(crate) fn wake_one(&self, waker: Waker) {
         assert!(
-            waker.network == self.who.shared.network,
+            waker.network == self.who.network,
             "the process `{}` uses a channel at which a process of another network waits; all that use a channel have \
              to belong to one network, and be run together",
             self.who.name
@@ -440,6 +473,7 @@ impl fmt::Display for Described<'_> {
             name,
             number,
             shared,
+            ..
         } = *self.who;
         shared.waits.take_down(number, name, self.why, self.at);
         write!(f, "{}, as the process `{name}`", self.why)

@@ -6,6 +6,7 @@
 //!
 //! Everything here is under the lock of the channel, but for the outcome, which who waits looks at without it.
 
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -49,6 +50,17 @@ impl<T> Node<T> {
             next: UnsafeCell::new(ptr::null()),
             waker: UnsafeCell::new(MaybeUninit::uninit()),
             parcel: UnsafeCell::new(None),
+        }
+    }
+
+    /// The node of a process that waits with what it brings, before it is [appended](Queue::append).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn waiting(waker: &Cell<Waker>, parcel: Option<Parcel<T>>) -> Self {
+        Self {
+            outcome: AtomicU32::new(Outcome::Waits as u32),
+            next: UnsafeCell::new(ptr::null()),
+            waker: UnsafeCell::new(MaybeUninit::new(waker.get())),
+            parcel: UnsafeCell::new(parcel),
         }
     }
 
@@ -137,18 +149,27 @@ impl<T> Queue<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: Waker, parcel: Option<Parcel<T>>) {
         node.set(Outcome::Waits, Ordering::Relaxed);
-        // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects; nodes
-        // in the queue are in their places. Nobody else knows this node yet.
+        // SAFETY: nobody else knows this node yet; the rest is the caller's promise.
         unsafe {
             node.waker.with_mut(|place| (*place).write(waker));
             if let Some(parcel) = parcel {
                 node.parcel.with_mut(|place| *place = Some(parcel));
             }
-            if self.is_empty() {
-                self.first = node;
-            } else {
-                (*self.last).next.with_mut(|place| *place = node);
-            }
+            self.append(node);
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The node is [waiting](Node::waiting), in no queue, and stays where it is until it is removed or served.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) unsafe fn append(&mut self, node: &Node<T>) {
+        if self.is_empty() {
+            self.first = node;
+        } else {
+            // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects;
+            // nodes in the queue are in their places.
+            unsafe { (*self.last).next.with_mut(|place| *place = node) };
         }
         self.last = node;
     }

@@ -3,6 +3,7 @@
 use cellworks_machine::Sleeper;
 
 /// A process that waits, as those who wake it know it.
+// With room for vectors: it is copied whenever a process waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waker {
     pub sleeper: Sleeper,
