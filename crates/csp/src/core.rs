@@ -427,80 +427,6 @@ impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     }
 }
 
-impl<T, L: Lock> InFrame<'_, T, L> {
-    /// Ends the call of a writer after its step, or waits.
-    #[track_caller]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn go_on_writing<P: Place>(
-        &self,
-        met: Met,
-        mut parcel: Option<Parcel<T>>,
-        process: &Process<'_, P>,
-        link: &dyn Link,
-    ) -> Result<(), Refused<T>> {
-        match met {
-            Met::Done => Ok(()),
-            Met::Ended(ended) => Err((brought(&mut parcel), ended)),
-            Met::Nobody => self.wait_to_write(process, link),
-        }
-    }
-
-    /// Ends the call of a reader after its step, or waits.
-    #[track_caller]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn go_on_reading<P: Place>(
-        &self,
-        met: Met,
-        mut parcel: Option<Parcel<T>>,
-        process: &Process<'_, P>,
-        link: &dyn Link,
-    ) -> Result<Parcel<T>, Ended> {
-        match met {
-            Met::Done => Ok(brought(&mut parcel)),
-            Met::Ended(ended) => Err(ended),
-            Met::Nobody => self.wait_to_read(process, link),
-        }
-    }
-
-    /// Waits until somebody has served the process.
-    #[track_caller]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn wait_to_write<P: Place>(
-        &self,
-        process: &Process<'_, P>,
-        link: &dyn Link,
-    ) -> Result<(), Refused<T>> {
-        process.wait_until(&Waiting::Write(link), &mut || self.node.is_served());
-        if self.node.outcome() == Outcome::Served {
-            return Ok(());
-        }
-        match self.core.give_up(self.side, self.node) {
-            (Some(parcel), ended) => Err((parcel, ended)),
-            (None, _) => Ok(()),
-        }
-    }
-
-    /// As [`wait_to_write`](Self::wait_to_write).
-    #[track_caller]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn wait_to_read<P: Place>(
-        &self,
-        process: &Process<'_, P>,
-        link: &dyn Link,
-    ) -> Result<Parcel<T>, Ended> {
-        process.wait_until(&Waiting::Read(link), &mut || self.node.is_served());
-        if self.node.outcome() == Outcome::Served {
-            // SAFETY: it was served.
-            let mut parcel = unsafe { self.node.take_parcel() };
-            return Ok(brought(&mut parcel));
-        }
-        match self.core.give_up(self.side, self.node) {
-            (Some(parcel), _) => Ok(parcel),
-            (None, ended) => Err(ended),
-        }
-    }
-}
-
 impl<T, L: Lock> Core<T, L> {
     /// `is_one_to_one` if there is never more than one end of a side.
     pub(crate) fn new(capacity: usize, is_one_to_one: bool) -> Self {
@@ -572,14 +498,14 @@ impl<T, L: Lock> Core<T, L> {
             // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
             unsafe { state.writers.append(&node) };
             state.unlock_plain();
-            return self.frame(Side::Writer, &node).wait_to_write(process, link);
+            return self.wait_to_write(&node, process, link);
         }
         let node = Node::new();
-        let frame = self.frame(Side::Writer, &node);
+        let _frame = self.frame(Side::Writer, &node);
         let mut parcel = Some(parcel);
         // SAFETY: as above.
         let met = unsafe { self.write_in_general(state, &node, process, &mut parcel) };
-        frame.go_on_writing(met, parcel, process, link)
+        self.go_on_writing(&node, met, parcel, process, link)
     }
 
     /// The step of [`write`](Self::write) where there may be a buffer, alternations, or an end.
@@ -613,7 +539,7 @@ impl<T, L: Lock> Core<T, L> {
         link: &dyn Link,
     ) -> Result<(), Refused<T>> {
         let node = Node::new();
-        let frame = self.frame(Side::Writer, &node);
+        let _frame = self.frame(Side::Writer, &node);
         let mut parcel = Some(parcel);
         let met = process.perform(&Waiting::Write(link), |woken| {
             let mut state = self.lock();
@@ -621,7 +547,7 @@ impl<T, L: Lock> Core<T, L> {
             // SAFETY: as in `write`.
             unsafe { state.write_or_push(&node, process, &mut parcel, woken) }
         });
-        frame.go_on_writing(met, parcel, process, link)
+        self.go_on_writing(&node, met, parcel, process, link)
     }
 
     /// Reads an item: returns when there is one.
@@ -654,14 +580,14 @@ impl<T, L: Lock> Core<T, L> {
             // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
             unsafe { state.readers.append(&node) };
             state.unlock_plain();
-            return self.frame(Side::Reader, &node).wait_to_read(process, link);
+            return self.wait_to_read(&node, process, link);
         }
         let node = Node::new();
-        let frame = self.frame(Side::Reader, &node);
+        let _frame = self.frame(Side::Reader, &node);
         let mut parcel = None;
         // SAFETY: as above.
         let met = unsafe { self.read_in_general(state, &node, process, &mut parcel) };
-        frame.go_on_reading(met, parcel, process, link)
+        self.go_on_reading(&node, met, parcel, process, link)
     }
 
     /// The step of [`read`](Self::read) where there may be a buffer, alternations, or an end.
@@ -694,7 +620,7 @@ impl<T, L: Lock> Core<T, L> {
         link: &dyn Link,
     ) -> Result<Parcel<T>, Ended> {
         let node = Node::new();
-        let frame = self.frame(Side::Reader, &node);
+        let _frame = self.frame(Side::Reader, &node);
         let mut parcel = None;
         let met = process.perform(&Waiting::Read(link), |woken| {
             let mut state = self.lock();
@@ -702,7 +628,96 @@ impl<T, L: Lock> Core<T, L> {
             // SAFETY: as in `read`.
             unsafe { state.read_or_push(&node, process, &mut parcel, woken) }
         });
-        frame.go_on_reading(met, parcel, process, link)
+        self.go_on_reading(&node, met, parcel, process, link)
+    }
+
+    /// Ends the call of a writer after its step, or waits.
+    #[track_caller]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn go_on_writing<P: Place>(
+        &self,
+        node: &Node<T>,
+        met: Met,
+        mut parcel: Option<Parcel<T>>,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<(), Refused<T>> {
+        match met {
+            Met::Done => Ok(()),
+            Met::Ended(ended) => Err((brought(&mut parcel), ended)),
+            Met::Nobody => self.wait_to_write(node, process, link),
+        }
+    }
+
+    /// Ends the call of a reader after its step, or waits.
+    #[track_caller]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn go_on_reading<P: Place>(
+        &self,
+        node: &Node<T>,
+        met: Met,
+        mut parcel: Option<Parcel<T>>,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<Parcel<T>, Ended> {
+        match met {
+            Met::Done => Ok(brought(&mut parcel)),
+            Met::Ended(ended) => Err(ended),
+            Met::Nobody => self.wait_to_read(node, process, link),
+        }
+    }
+
+    #[track_caller]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn wait_to_write<P: Place>(
+        &self,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<(), Refused<T>> {
+        if self.wait(Side::Writer, node, process, &Waiting::Write(link)) {
+            return Ok(());
+        }
+        match self.give_up(Side::Writer, node) {
+            (Some(parcel), ended) => Err((parcel, ended)),
+            (None, _) => Ok(()),
+        }
+    }
+
+    #[track_caller]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn wait_to_read<P: Place>(
+        &self,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+        link: &dyn Link,
+    ) -> Result<Parcel<T>, Ended> {
+        if self.wait(Side::Reader, node, process, &Waiting::Read(link)) {
+            // SAFETY: it was served.
+            let mut parcel = unsafe { node.take_parcel() };
+            return Ok(brought(&mut parcel));
+        }
+        match self.give_up(Side::Reader, node) {
+            (Some(parcel), _) => Ok(parcel),
+            (None, ended) => Err(ended),
+        }
+    }
+
+    /// Waits until somebody has served the process, and says true; or until it waits no more, as the channel has ended or the
+    /// run was cancelled.
+    #[track_caller]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn wait<P: Place>(
+        &self,
+        side: Side,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+        why: &Waiting<'_>,
+    ) -> bool {
+        let frame = self.frame(side, node);
+        process.wait_until(why, &mut || node.is_served());
+        std::mem::forget(frame);
+        node.outcome() == Outcome::Served
     }
 
     /// A process leaves the queue, unless it was served in the meantime.
