@@ -667,10 +667,8 @@ impl<'a> Alternation<'a> {
             let why = Waiting::Alternation(&list);
             let mut ready = || this.party.outcome() != Outcome::Waiting;
             goes_on = match patience {
-                Patience::Until(deadline) => {
-                    process.wait_until_deadline(&why, deadline, &mut ready)
-                }
-                _ => process.wait_until(&why, &mut ready),
+                Patience::Until(deadline) => process.wait_until_deadline(why, deadline, &mut ready),
+                _ => process.wait_until(why, &mut ready),
             };
         }
         match in_wait.end() {

@@ -16,6 +16,8 @@ use crate::pending;
 use crate::place::Place;
 use crate::process::{Link, Process, Waiting};
 use crate::queue::Partner;
+use crate::ring::Ring;
+use crate::sync;
 use crate::transport::Key;
 
 /// An end that one process has: it is not `Clone`.
@@ -163,17 +165,7 @@ impl<R: Reach> Channel<R> {
             name: self.name,
             made_at: self.made_at,
         });
-        let reader = Reader {
-            channel: Arc::clone(&shared),
-            partner: Partner::default(),
-            kind: PhantomData,
-        };
-        let writer = Writer {
-            channel: shared,
-            partner: Partner::default(),
-            kind: PhantomData,
-        };
-        (writer, reader)
+        (Writer::new(Arc::clone(&shared)), Reader::new(shared))
     }
 }
 
@@ -227,6 +219,8 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// that runs none of them tells nobody.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
+    /// The channel's buffer, if this is the only end of its side, and so is the other one.
+    ring: Option<sync::Arc<Ring<T>>>,
     partner: Partner,
     kind: PhantomData<fn() -> E>,
 }
@@ -237,6 +231,8 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 /// channel, unless a writer [poisons](Writer::poison) it and gets them back.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
+    /// The channel's buffer, if this is the only end of its side, and so is the other one.
+    ring: Option<sync::Arc<Ring<T>>>,
     partner: Partner,
     kind: PhantomData<fn() -> E>,
 }
@@ -252,7 +248,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
         let mut item = item;
-        if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
+        if let (Some(ring), Some(user)) = (&self.ring, process.user()) {
             loop {
                 item = match ring.put(user, item) {
                     Ok(()) => return Ok(()),
@@ -318,7 +314,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
                 return Ok(());
             }
             while !batch.is_empty() {
-                if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
+                if let (Some(ring), Some(user)) = (&self.ring, process.user()) {
                     ring.put_many(user, &mut batch);
                     if batch.is_empty() || ring.is_worth_another_try(Side::Writer, user) {
                         continue;
@@ -347,7 +343,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     #[track_caller]
     #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
-        if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
+        if let (Some(ring), Some(user)) = (&self.ring, process.user()) {
             loop {
                 if let Some(item) = ring.take(user) {
                     return Ok(item);
@@ -390,12 +386,12 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         items: &mut Vec<T>,
     ) -> Result<usize, Ended> {
         let mut read = 0;
-        if most > 0 && self.channel.core.ring().is_none() {
+        if most > 0 && self.ring.is_none() {
             items.push(self.read(process)?);
             return Ok(1);
         }
         while read < most {
-            if let (Some(ring), Some(user)) = (self.channel.core.ring(), process.user()) {
+            if let (Some(ring), Some(user)) = (&self.ring, process.user()) {
                 // Room now, as nothing may panic in the middle of a step.
                 items.reserve((most - read).min(ring.len()));
                 let room = items.capacity() - items.len();
@@ -404,7 +400,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
                     break;
                 }
             }
-            let is_empty = || self.channel.core.ring().is_none_or(|ring| ring.len() == 0);
+            let is_empty = || self.ring.as_ref().is_none_or(|ring| ring.len() == 0);
             if read > 0 && is_empty() {
                 break;
             }
@@ -452,7 +448,12 @@ macro_rules! end {
             /// One more end of a channel. Whether there may be one is for the caller to know.
             pub(crate) fn one_more(channel: Arc<Whole<T, LockOf<R>>>) -> Self {
                 channel.core.add_end($side);
+                Self::new(channel)
+            }
+
+            fn new(channel: Arc<Whole<T, LockOf<R>>>) -> Self {
                 Self {
+                    ring: channel.core.ring(),
                     channel,
                     partner: Partner::default(),
                     kind: PhantomData,

@@ -25,7 +25,7 @@ use crate::parcel::Parcel;
 use crate::party::Guard;
 use crate::pending;
 use crate::place::Place;
-use crate::process::{Link, Process, Waiting};
+use crate::process::{Link, Process, ToRead, ToWrite, Waiting, Why};
 use crate::queue::{Node, Outcome, Partner, Queue};
 use crate::ring::{Buffer, Ring};
 use crate::sync::{Arc, UnsafeCell};
@@ -36,8 +36,6 @@ use crate::waker::{Waker, Woken};
 pub(crate) struct Core<T, L> {
     lock: L,
     state: UnsafeCell<State<T>>,
-    /// The buffer of a channel with one writer and one reader, which they use without the lock.
-    ring: Option<Arc<Ring<T>>>,
 }
 
 // SAFETY: the state is accessed under the lock alone, which is `Sync` only if it keeps others out. Items, and pointers to
@@ -431,7 +429,6 @@ impl<T, L: Lock> Core<T, L> {
     /// `is_one_to_one` if there is never more than one end of a side.
     pub(crate) fn new(capacity: usize, is_one_to_one: bool) -> Self {
         let ring = is_one_to_one.then(|| Ring::new(capacity)).flatten();
-        let ring = ring.map(Arc::new);
         Self {
             lock: L::default(),
             state: UnsafeCell::new(State {
@@ -439,7 +436,7 @@ impl<T, L: Lock> Core<T, L> {
                 ended: None,
                 is_buffered: capacity > 0,
                 capacity,
-                buffer: match &ring {
+                buffer: match ring {
                     Some(ring) => Buffer::of_ring(ring),
                     None => Buffer::Queue(VecDeque::new()),
                 },
@@ -452,14 +449,12 @@ impl<T, L: Lock> Core<T, L> {
                 last_reader: NOBODY,
                 last_writer: NOBODY,
             }),
-            ring,
         }
     }
 
-    /// See [`Ring`]; `None` for other channels.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn ring(&self) -> Option<&Ring<T>> {
-        self.ring.as_deref()
+    /// The buffer of a channel with one writer and one reader, which they use without the lock.
+    pub(crate) fn ring(&self) -> Option<Arc<Ring<T>>> {
+        self.lock().buffer.ring().cloned()
     }
 
     #[inline]
@@ -476,7 +471,7 @@ impl<T, L: Lock> Core<T, L> {
         &self,
         process: &Process<'_, P>,
         parcel: Parcel<T>,
-        link: &dyn Link,
+        link: &impl Link,
         partner: &mut Partner,
     ) -> Result<(), Refused<T>> {
         if !process.shares_memory() {
@@ -536,7 +531,7 @@ impl<T, L: Lock> Core<T, L> {
         &self,
         process: &Process<'_, P>,
         parcel: Parcel<T>,
-        link: &dyn Link,
+        link: &impl Link,
     ) -> Result<(), Refused<T>> {
         let node = Node::new();
         let _frame = self.frame(Side::Writer, &node);
@@ -557,7 +552,7 @@ impl<T, L: Lock> Core<T, L> {
     pub(crate) fn read<P: Place>(
         &self,
         process: &Process<'_, P>,
-        link: &dyn Link,
+        link: &impl Link,
         partner: &mut Partner,
     ) -> Result<Parcel<T>, Ended> {
         if !process.shares_memory() {
@@ -617,7 +612,7 @@ impl<T, L: Lock> Core<T, L> {
     fn read_by_carrier<P: Place>(
         &self,
         process: &Process<'_, P>,
-        link: &dyn Link,
+        link: &impl Link,
     ) -> Result<Parcel<T>, Ended> {
         let node = Node::new();
         let _frame = self.frame(Side::Reader, &node);
@@ -640,7 +635,7 @@ impl<T, L: Lock> Core<T, L> {
         met: Met,
         mut parcel: Option<Parcel<T>>,
         process: &Process<'_, P>,
-        link: &dyn Link,
+        link: &impl Link,
     ) -> Result<(), Refused<T>> {
         match met {
             Met::Done => Ok(()),
@@ -658,7 +653,7 @@ impl<T, L: Lock> Core<T, L> {
         met: Met,
         mut parcel: Option<Parcel<T>>,
         process: &Process<'_, P>,
-        link: &dyn Link,
+        link: &impl Link,
     ) -> Result<Parcel<T>, Ended> {
         match met {
             Met::Done => Ok(brought(&mut parcel)),
@@ -673,9 +668,9 @@ impl<T, L: Lock> Core<T, L> {
         &self,
         node: &Node<T>,
         process: &Process<'_, P>,
-        link: &dyn Link,
+        link: &impl Link,
     ) -> Result<(), Refused<T>> {
-        if self.wait(Side::Writer, node, process, &Waiting::Write(link)) {
+        if self.wait(Side::Writer, node, process, ToWrite(link)) {
             return Ok(());
         }
         match self.give_up(Side::Writer, node) {
@@ -690,9 +685,9 @@ impl<T, L: Lock> Core<T, L> {
         &self,
         node: &Node<T>,
         process: &Process<'_, P>,
-        link: &dyn Link,
+        link: &impl Link,
     ) -> Result<Parcel<T>, Ended> {
-        if self.wait(Side::Reader, node, process, &Waiting::Read(link)) {
+        if self.wait(Side::Reader, node, process, ToRead(link)) {
             // SAFETY: it was served.
             let mut parcel = unsafe { node.take_parcel() };
             return Ok(brought(&mut parcel));
@@ -712,7 +707,7 @@ impl<T, L: Lock> Core<T, L> {
         side: Side,
         node: &Node<T>,
         process: &Process<'_, P>,
-        why: &Waiting<'_>,
+        why: impl Why,
     ) -> bool {
         let frame = self.frame(side, node);
         process.wait_until(why, &mut || node.is_served());

@@ -64,7 +64,7 @@ impl Wake for Seats {
         unsafe { Sleeper::new(Processor::Ppe, (self.mine, 0)) }
     }
 
-    fn wake(&self, sleeper: Sleeper) {
+    fn wake_elsewhere(&self, sleeper: Sleeper) {
         let seat = &self.all[sleeper.thread().0];
         *seat.is_woken.lock().unwrap() = true;
         seat.wakes.notify_one();

@@ -307,7 +307,7 @@ impl<P: Place> Process<'_, P> {
         };
         registry.wanted.entry(id).or_default().push(wanting);
         drop(registry);
-        self.wait_until(&Waiting::Creation(&id), &mut || {
+        self.wait_until(Waiting::Creation(&id), &mut || {
             is_created.load(Ordering::Acquire)
         });
     }

@@ -54,7 +54,7 @@ impl<C: PpeCore> Wake for PpePlace<'_, C> {
         self.0.sleeper()
     }
 
-    fn wake(&self, sleeper: Sleeper) {
+    fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.0.wake(sleeper);
     }
 

@@ -43,8 +43,6 @@ struct Wakers {
 struct Who<'a> {
     name: &'a str,
     number: u32,
-    /// The number of its network.
-    network: u32,
     shared: &'a NetworkState,
 }
 
@@ -69,7 +67,6 @@ impl<'a, P: Place> Process<'a, P> {
             who: Who {
                 name,
                 number,
-                network: shared.network,
                 shared,
             },
             carrier,
@@ -299,13 +296,17 @@ impl<'a, P: Place> Process<'a, P> {
 
     #[inline(always)]
     pub(crate) fn wake_one(&self, waker: Waker) {
+        if self.place.wake_here(waker.sleeper) {
+            // A core runs threads of one network.
+            return;
+        }
         assert!(
-            waker.network == self.who.network,
+            waker.network == self.who.shared.network,
             "the process `{}` uses a channel at which a process of another network waits; all that use a channel have \
              to belong to one network, and be run together",
             self.who.name
         );
-        self.place.wake(waker.sleeper);
+        self.place.wake_elsewhere(waker.sleeper);
     }
 
     /// Makes an item ready to be written.
@@ -361,13 +362,12 @@ impl<'a, P: Place> Process<'a, P> {
     /// Waits until `ready` says true. False only in a destructor while the run is being cancelled.
     #[track_caller]
     #[inline(always)]
-    pub(crate) fn wait_until(&self, why: &Waiting<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
-        let what = why;
-        let why = self.described(what);
+    pub(crate) fn wait_until(&self, why: impl Why, ready: &mut dyn FnMut() -> bool) -> bool {
+        let why = self.described(why);
         let cancelled = held::Cancelled;
         let is_ready = match self.carrier {
             None => self.place.wait_until(&why, ready),
-            Some(carrier) => carrier.wait(self.asker(), what, &why, None, ready),
+            Some(carrier) => carrier.wait(self.asker(), &why.why.waiting(), &why, None, ready),
         };
         std::mem::forget(cancelled);
         why.forget();
@@ -378,16 +378,21 @@ impl<'a, P: Place> Process<'a, P> {
     #[track_caller]
     pub(crate) fn wait_until_deadline(
         &self,
-        why: &Waiting<'_>,
+        why: impl Why,
         deadline: Time,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let what = why;
-        let why = self.described(what);
+        let why = self.described(why);
         let cancelled = held::Cancelled;
         let is_ready = match self.carrier {
             None => self.place.wait_until_deadline(&why, deadline, ready),
-            Some(carrier) => carrier.wait(self.asker(), what, &why, Some(deadline), ready),
+            Some(carrier) => carrier.wait(
+                self.asker(),
+                &why.why.waiting(),
+                &why,
+                Some(deadline),
+                ready,
+            ),
         };
         std::mem::forget(cancelled);
         why.forget();
@@ -396,7 +401,7 @@ impl<'a, P: Place> Process<'a, P> {
 
     #[track_caller]
     #[inline(always)]
-    fn described<'b>(&'b self, why: &'b Waiting<'b>) -> Described<'b> {
+    fn described<W: Why>(&self, why: W) -> Described<'_, W> {
         Described {
             who: &self.who,
             why,
@@ -436,6 +441,36 @@ pub(crate) enum Waiting<'a> {
     Creation(&'a dyn fmt::Display),
 }
 
+/// Something to wait for.
+// Many kinds, as whoever waits has it on the stack each time: the less to write there, the better.
+pub(crate) trait Why {
+    fn waiting(&self) -> Waiting<'_>;
+}
+
+impl Why for Waiting<'_> {
+    fn waiting(&self) -> Waiting<'_> {
+        *self
+    }
+}
+
+/// To read from a channel.
+pub(crate) struct ToRead<'a, C>(pub &'a C);
+
+/// To write to one.
+pub(crate) struct ToWrite<'a, C>(pub &'a C);
+
+impl<C: Link> Why for ToRead<'_, C> {
+    fn waiting(&self) -> Waiting<'_> {
+        Waiting::Read(self.0)
+    }
+}
+
+impl<C: Link> Why for ToWrite<'_, C> {
+    fn waiting(&self) -> Waiting<'_> {
+        Waiting::Write(self.0)
+    }
+}
+
 /// A channel, for reports.
 pub(crate) trait Link {
     fn name(&self) -> String;
@@ -449,14 +484,14 @@ pub(crate) trait Link {
 
 /// Describes what a process waits for, and takes it down for the report of a deadlock: descriptions are asked for only
 /// then, and before a processor sleeps.
-struct Described<'a> {
+struct Described<'a, W> {
     who: &'a Who<'a>,
-    why: &'a Waiting<'a>,
+    why: W,
     at: &'static Location<'static>,
     is_taken_down: Cell<bool>,
 }
 
-impl Described<'_> {
+impl<W> Described<'_, W> {
     /// The process goes on.
     #[inline(always)]
     fn forget(&self) {
@@ -466,17 +501,17 @@ impl Described<'_> {
     }
 }
 
-impl fmt::Display for Described<'_> {
+impl<W: Why> fmt::Display for Described<'_, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.is_taken_down.set(true);
         let Who {
             name,
             number,
             shared,
-            ..
         } = *self.who;
-        shared.waits.take_down(number, name, self.why, self.at);
-        write!(f, "{}, as the process `{name}`", self.why)
+        let why = self.why.waiting();
+        shared.waits.take_down(number, name, &why, self.at);
+        write!(f, "{why}, as the process `{name}`")
     }
 }
 

@@ -383,14 +383,14 @@ pub(crate) enum Buffer<T> {
 }
 
 impl<T> Buffer<T> {
-    pub(crate) fn of_ring(ring: &Arc<Ring<T>>) -> Self {
+    pub(crate) fn of_ring(ring: Ring<T>) -> Self {
         Self::Ring {
-            ring: Arc::clone(ring),
             origins: vec![Origin::default(); ring.slots.len()].into(),
+            ring: Arc::new(ring),
         }
     }
 
-    pub(crate) fn ring(&self) -> Option<&Ring<T>> {
+    pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
         match self {
             Self::Queue(_) => None,
             Self::Ring { ring, .. } => Some(ring),

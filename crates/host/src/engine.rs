@@ -6,7 +6,7 @@
 //! stall-and-notify, until it is acknowledged, and a put to an inbound mailbox that is full, until there is room and
 //! its owner asks again. The PPE asks for all proxy queues whenever it waits.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use cellworks_machine::memory::{LINE_BYTES, Translation};
@@ -29,6 +29,8 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     pub(crate) translation: Translation,
     queue: RefCell<CommandQueue<ENTRIES>>,
     unsent: RefCell<Vec<Unsent>>,
+    /// Whether there are any: whoever waits for anything asks.
+    has_unsent: Cell<bool>,
     /// How far each list in the queue has come.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
 }
@@ -69,6 +71,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             local_store,
             queue: RefCell::default(),
             unsent: RefCell::default(),
+            has_unsent: Cell::new(false),
             lists: RefCell::default(),
         }
     }
@@ -95,7 +98,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     /// Whether commands wait for room in a mailbox.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        !self.unsent.borrow().is_empty()
+        self.has_unsent.get()
     }
 
     /// Performs what can be performed now of what waited for room in a mailbox.
@@ -302,6 +305,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     /// is gone.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
+        self.has_unsent.set(false);
         for Unsent { entry, to, cursor } in self.unsent.take() {
             let performed = self.go_on(entry, cursor);
             outcome = outcome.and(self.settle(entry, performed, Some(to)));
@@ -334,6 +338,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         while let Ok(Performed::NoRoom(to, cursor)) = performed {
             if told == Some(to) {
                 self.unsent.borrow_mut().push(Unsent { entry, to, cursor });
+                self.has_unsent.set(true);
                 return Ok(());
             }
             // A reader that has not heard of this may have made room meanwhile: another look.

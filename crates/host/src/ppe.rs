@@ -213,7 +213,7 @@ impl Wake for HostPpe {
         unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
     }
 
-    fn wake(&self, sleeper: Sleeper) {
+    fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.run.notify(sleeper.processor());
     }
 

@@ -279,13 +279,18 @@ impl Wake for HostSpe {
 
     #[inline(always)]
     fn is_calling(&self, sleeper: Sleeper) -> bool {
-        // SAFETY: as in `Worker::wake`.
+        // SAFETY: as in `Worker::wake_here`.
         unsafe { threads::Thread::from_raw(sleeper.thread()) }.runs()
     }
 
     #[inline(always)]
-    fn wake(&self, sleeper: Sleeper) {
-        self.worker.wake(sleeper);
+    fn wake_here(&self, sleeper: Sleeper) -> bool {
+        self.worker.wake_here(sleeper)
+    }
+
+    #[inline(always)]
+    fn wake_elsewhere(&self, sleeper: Sleeper) {
+        self.run().notify(sleeper.processor());
     }
 
     #[track_caller]

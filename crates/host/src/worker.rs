@@ -199,14 +199,11 @@ impl Worker {
         unsafe { Sleeper::new(Processor::Spe(id), threads::current().into_raw()) }
     }
 
-    /// See [`Wake::wake`](cellworks_machine::Wake::wake).
+    /// See [`Wake::wake_here`](cellworks_machine::Wake::wake_here).
     #[inline(always)]
-    pub(crate) fn wake(&self, sleeper: Sleeper) {
+    pub(crate) fn wake_here(&self, sleeper: Sleeper) -> bool {
         // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name a thread.
-        let is_here = unsafe { Thread::from_raw(sleeper.thread()) }.unpark();
-        if !is_here {
-            self.run.notify(sleeper.processor());
-        }
+        unsafe { Thread::from_raw(sleeper.thread()) }.unpark()
     }
 
     /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).

@@ -22,7 +22,23 @@ pub trait Wake: Wait {
     ///
     /// On a simulated machine it takes no time, as [`notify`](crate::Spe::notify): what carries the news between
     /// processors is for the caller to simulate.
-    fn wake(&self, sleeper: Sleeper);
+    #[inline(always)]
+    fn wake(&self, sleeper: Sleeper) {
+        if !self.wake_here(sleeper) {
+            self.wake_elsewhere(sleeper);
+        }
+    }
+
+    /// As [`wake`](Self::wake), if the thread is one of the caller's own core and told directly. Else it does nothing and says
+    /// false.
+    #[inline(always)]
+    fn wake_here(&self, sleeper: Sleeper) -> bool {
+        let _ = sleeper;
+        false
+    }
+
+    /// As [`wake`](Self::wake), of a thread that [`wake_here`](Self::wake_here) says is not here.
+    fn wake_elsewhere(&self, sleeper: Sleeper);
 
     /// As [`wait_until`](Wait::wait_until), but returns false when `deadline` has come and `ready` does not say true.
     ///

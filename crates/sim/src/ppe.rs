@@ -267,7 +267,7 @@ impl Wake for SimPpe {
         self.world().sleeper(self.core())
     }
 
-    fn wake(&self, sleeper: Sleeper) {
+    fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.world().notify(self.world().named(sleeper.processor()));
     }
 
