@@ -673,9 +673,12 @@ impl<T, L: Lock> Core<T, L> {
         if self.wait(Side::Writer, node, process, ToWrite(link)) {
             return Ok(());
         }
-        match self.give_up(Side::Writer, node) {
-            (Some(parcel), ended) => Err((parcel, ended)),
-            (None, _) => Ok(()),
+        let ended = self.give_up(Side::Writer, node);
+        // SAFETY: it was served, or removed.
+        match unsafe { node.take_parcel() } {
+            Some(parcel) => Err((parcel, ended)),
+            // Taken at last.
+            None => Ok(()),
         }
     }
 
@@ -692,10 +695,9 @@ impl<T, L: Lock> Core<T, L> {
             let mut parcel = unsafe { node.take_parcel() };
             return Ok(brought(&mut parcel));
         }
-        match self.give_up(Side::Reader, node) {
-            (Some(parcel), _) => Ok(parcel),
-            (None, ended) => Err(ended),
-        }
+        let ended = self.give_up(Side::Reader, node);
+        // SAFETY: it was served, or removed.
+        unsafe { node.take_parcel() }.ok_or(ended)
     }
 
     /// Waits until somebody has served the process, and says true; or until it waits no more, as the channel has ended or the
@@ -726,19 +728,16 @@ impl<T, L: Lock> Core<T, L> {
         }
     }
 
-    /// What becomes of a process that has waited in vain: it has the item that it has brought, unless somebody took that at
-    /// last.
+    /// A process has waited in vain, or so it seems: its item is its own from now on. Says how the channel has ended.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, side: Side, node: &Node<T>) -> (Option<Parcel<T>>, Ended) {
+    fn give_up(&self, side: Side, node: &Node<T>) -> Ended {
         // It waits still if this is a destructor, and the run was cancelled.
         self.leave(side, node);
-        let ended = match node.outcome() {
+        match node.outcome() {
             Outcome::Poisoned => Ended::Poisoned,
             _ => Ended::Closed,
-        };
-        // SAFETY: it was served, or removed.
-        (unsafe { node.take_parcel() }, ended)
+        }
     }
 
     #[inline]

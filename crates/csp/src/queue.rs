@@ -56,12 +56,19 @@ impl<T> Node<T> {
     /// The node of a process that waits with what it brings, before it is [appended](Queue::append).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn waiting(waker: &Cell<Waker>, parcel: Option<Parcel<T>>) -> Self {
-        Self {
+        let node = Self {
             outcome: AtomicU32::new(Outcome::Waits as u32),
             next: UnsafeCell::new(ptr::null()),
-            waker: UnsafeCell::new(MaybeUninit::new(waker.get())),
+            waker: UnsafeCell::new(MaybeUninit::uninit()),
             parcel: UnsafeCell::new(parcel),
-        }
+        };
+        // SAFETY: it is a variable of its own.
+        node.waker.with_mut(|place| unsafe {
+            (*place)
+                .as_mut_ptr()
+                .copy_from_nonoverlapping(waker.as_ptr(), 1)
+        });
+        node
     }
 
     /// Its parcel is the process's own if it was served.
