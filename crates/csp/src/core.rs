@@ -206,6 +206,12 @@ impl<T> State<T> {
         has_writers || !self.is_drained() || self.ended.is_some()
     }
 
+    /// The buffer, if it is one that sides use without the lock.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn ring(&self) -> Option<&Arc<Ring<T>>> {
+        self.is_buffered.then(|| self.buffer.ring()).flatten()
+    }
+
     /// Whether no item is in the buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_drained(&self) -> bool {
@@ -225,7 +231,7 @@ impl<T> State<T> {
         parcel: &mut Option<Parcel<T>>,
         woken: &mut Woken,
     ) -> Met {
-        if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
+        if let (Some(ring), Some(user)) = (self.ring(), process.user()) {
             ring.register(Side::Writer, user);
         }
         let mut met = self.write(parcel, woken);
@@ -253,7 +259,7 @@ impl<T> State<T> {
         place: &mut Option<Parcel<T>>,
         woken: &mut Woken,
     ) -> Met {
-        if let (Some(ring), Some(user)) = (self.buffer.ring(), process.user()) {
+        if let (Some(ring), Some(user)) = (self.ring(), process.user()) {
             ring.register(Side::Reader, user);
         }
         let mut met = self.read(place, woken);
@@ -315,7 +321,7 @@ impl<T> State<T> {
 
     /// Lets the sides use a ring without the lock, unless they have to serve or hear of somebody.
     fn let_in(&self) {
-        if let Some(ring) = self.buffer.ring()
+        if let Some(ring) = self.ring()
             && self.ended.is_none()
         {
             ring.let_in(
@@ -327,7 +333,7 @@ impl<T> State<T> {
 
     /// Has a side take the lock, if it could do without until now.
     fn exclude(&self, side: Side) -> bool {
-        let ring = self.buffer.ring();
+        let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, pending::os_thread()))
             .is_some()
     }
@@ -454,7 +460,7 @@ impl<T, L: Lock> Core<T, L> {
 
     /// The buffer of a channel with one writer and one reader, which they use without the lock.
     pub(crate) fn ring(&self) -> Option<Arc<Ring<T>>> {
-        self.lock().buffer.ring().cloned()
+        self.lock().ring().cloned()
     }
 
     #[inline]

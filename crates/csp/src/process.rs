@@ -158,13 +158,13 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// Whom to wake when what the calling thread waits for has come.
     #[inline(always)]
-    pub(crate) fn waker(&self) -> Waker {
+    pub(crate) fn waker(&self) -> &Cell<Waker> {
         if self.carrier.is_some() {
             // The step may be performed on another processor, which cannot ask.
             self.step_waits.set(true);
-            return self.wakers.own.get();
+            return &self.wakers.own;
         }
-        self.waker_here().get()
+        self.waker_here()
     }
 
     /// As [`waker`](Self::waker), where processors share memory.

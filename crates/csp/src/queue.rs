@@ -62,13 +62,19 @@ impl<T> Node<T> {
             waker: UnsafeCell::new(MaybeUninit::uninit()),
             parcel: UnsafeCell::new(parcel),
         };
-        // SAFETY: it is a variable of its own.
-        node.waker.with_mut(|place| unsafe {
-            (*place)
-                .as_mut_ptr()
-                .copy_from_nonoverlapping(waker.as_ptr(), 1)
-        });
+        node.take_down(waker);
         node
+    }
+
+    /// Takes down whom to wake, when nobody else knows the node yet.
+    // From one place to the other: as a value it would get a third one in between.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn take_down(&self, waker: &Cell<Waker>) {
+        // SAFETY: both are valid, and one is no part of the other; nobody accesses them meanwhile.
+        self.waker.with_mut(|place| unsafe {
+            let place = (*place).as_mut_ptr();
+            place.copy_from_nonoverlapping(waker.as_ptr(), 1);
+        });
     }
 
     /// Its parcel is the process's own if it was served.
@@ -154,11 +160,16 @@ impl<T> Queue<T> {
     ///
     /// The node is idle, and stays where it is until it is removed or served.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: Waker, parcel: Option<Parcel<T>>) {
+    pub(crate) unsafe fn push(
+        &mut self,
+        node: &Node<T>,
+        waker: &Cell<Waker>,
+        parcel: Option<Parcel<T>>,
+    ) {
         node.set(Outcome::Waits, Ordering::Relaxed);
+        node.take_down(waker);
         // SAFETY: nobody else knows this node yet; the rest is the caller's promise.
         unsafe {
-            node.waker.with_mut(|place| (*place).write(waker));
             if let Some(parcel) = parcel {
                 node.parcel.with_mut(|place| *place = Some(parcel));
             }
@@ -244,14 +255,14 @@ mod tests {
             let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new());
             let mut queue = Queue::EMPTY;
             let push = |queue: &mut Queue<u32>, number: usize| {
-                let waker = Waker {
+                let waker = Cell::new(Waker {
                     // SAFETY: nobody is woken.
                     sleeper: unsafe { Sleeper::new(Processor::Ppe, (0, 0)) },
                     process: number as u32,
                     network: 0,
-                };
+                });
                 // SAFETY: each is pushed once, and stays in the array.
-                unsafe { queue.push(&nodes[number], waker, None) };
+                unsafe { queue.push(&nodes[number], &waker, None) };
             };
             (0..3).for_each(|number| push(&mut queue, number));
             let leaves = |number: &usize| leaving & 1 << number != 0;
