@@ -443,7 +443,7 @@ impl<T, L: Lock> Core<T, L> {
                 is_buffered: capacity > 0,
                 capacity,
                 buffer: match ring {
-                    Some(ring) => Buffer::of_ring(ring),
+                    Some(ring) => Buffer::of_ring(&Arc::new(ring)),
                     None => Buffer::Queue(VecDeque::new()),
                 },
                 readers: Queue::EMPTY,

@@ -383,10 +383,10 @@ pub(crate) enum Buffer<T> {
 }
 
 impl<T> Buffer<T> {
-    pub(crate) fn of_ring(ring: Ring<T>) -> Self {
+    pub(crate) fn of_ring(ring: &Arc<Ring<T>>) -> Self {
         Self::Ring {
+            ring: Arc::clone(ring),
             origins: vec![Origin::default(); ring.slots.len()].into(),
-            ring: Arc::new(ring),
         }
     }
 

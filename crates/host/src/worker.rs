@@ -203,7 +203,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn wake_here(&self, sleeper: Sleeper) -> bool {
         // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name a thread.
-        unsafe { Thread::from_raw(sleeper.thread()) }.unpark()
+        unsafe { Thread::from_raw(sleeper.thread()) }.try_unpark()
     }
 
     /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).

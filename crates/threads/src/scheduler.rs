@@ -1292,10 +1292,14 @@ pub struct Thread {
 
 impl Thread {
     /// Ends the thread's [`park`], or its next one if it is not parked. Nothing happens if it has ended.
-    ///
-    /// Says whether it is, or was, a thread of this run of this core; otherwise nothing happens either.
     #[inline(always)]
-    pub fn unpark(self) -> bool {
+    pub fn unpark(self) {
+        self.try_unpark();
+    }
+
+    /// As [`unpark`](Self::unpark), if this is, or was, a thread of this run of this core. Else it does nothing and says false.
+    #[inline(always)]
+    pub fn try_unpark(self) -> bool {
         with(|s| {
             let is_ours = s.is_of_this_run(self);
             if is_ours {
