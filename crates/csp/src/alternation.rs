@@ -645,7 +645,7 @@ impl<'a> Alternation<'a> {
         let this = &*in_wait.0;
         let enabled = || (0..this.guards.len()).filter(|index| this.is_enabled(*index));
         let mut goes_on = process.announce(|woken| {
-            this.party.wait(process.waker().get());
+            this.party.wait(*process.waker());
             let mut goes_on = this.candidate().is_some();
             if !goes_on
                 && this.party.is_opposed()

@@ -495,7 +495,7 @@ impl<T, L: Lock> Core<T, L> {
             return Ok(());
         }
         if state.is_plain {
-            let node = Node::waiting(process.waker_here(), Some(parcel));
+            let node = Node::waiting(process.waker(), Some(parcel));
             // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
             unsafe { state.writers.append(&node) };
             state.unlock_plain();
@@ -577,7 +577,7 @@ impl<T, L: Lock> Core<T, L> {
             return Ok(brought(&mut parcel));
         }
         if state.is_plain {
-            let node = Node::waiting(process.waker_here(), None);
+            let node = Node::waiting(process.waker(), None);
             // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
             unsafe { state.readers.append(&node) };
             state.unlock_plain();

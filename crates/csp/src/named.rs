@@ -303,7 +303,7 @@ impl<P: Place> Process<'_, P> {
         let is_created = Arc::new(AtomicBool::new(false));
         let wanting = Wanting {
             is_created: Arc::clone(&is_created),
-            waker: self.waker().get(),
+            waker: *self.waker(),
         };
         registry.wanted.entry(id).or_default().push(wanting);
         drop(registry);

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
+use std::thread::panicking;
 
 use cellworks_machine::Time;
 
@@ -19,24 +20,18 @@ use crate::waker::{Waker, Woken};
 /// A process: what its program speaks to channels through.
 ///
 /// It belongs to the processor that it runs on, its [`place`](Self::place), and can be neither sent to nor shared with
-/// others.
+/// others. A program may start further threads there, but none of them can wait in its process: what is to communicate on its
+/// own is a process of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     who: Who<'a>,
     /// Where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
-    wakers: Box<Wakers>,
+    /// Of the thread that began it, which is the only one that may wait in it.
+    waker: Waker,
     /// The present step has asked whom to wake later.
     // In a place of its own: nothing in a process changes then, so that the compiler need not load again what it has asked once.
     step_waits: Box<Cell<bool>>,
-}
-
-/// Whom to wake when a process may go on.
-struct Wakers {
-    /// The thread that began the process.
-    own: Cell<Waker>,
-    /// The one that has waited last of others that it has lent the process to.
-    other: Cell<Waker>,
 }
 
 /// Which process of which network.
@@ -57,11 +52,6 @@ impl<'a, P: Place> Process<'a, P> {
         if let Some(carrier) = carrier {
             carrier.begin(number);
         }
-        let waker = Waker {
-            sleeper: place.sleeper(),
-            process: number,
-            network: shared.network,
-        };
         Self {
             place,
             who: Who {
@@ -70,10 +60,11 @@ impl<'a, P: Place> Process<'a, P> {
                 shared,
             },
             carrier,
-            wakers: Box::new(Wakers {
-                own: Cell::new(waker),
-                other: Cell::new(waker),
-            }),
+            waker: Waker {
+                sleeper: place.sleeper(),
+                process: number,
+                network: shared.network,
+            },
             step_waits: Box::default(),
         }
     }
@@ -156,34 +147,37 @@ impl<'a, P: Place> Process<'a, P> {
         self.who.number
     }
 
-    /// Whom to wake when what the calling thread waits for has come.
+    /// Whom to wake when what the process waits for has come.
     #[inline(always)]
-    pub(crate) fn waker(&self) -> &Cell<Waker> {
-        if self.carrier.is_some() {
-            // The step may be performed on another processor, which cannot ask.
-            self.step_waits.set(true);
-            return &self.wakers.own;
+    pub(crate) fn waker(&self) -> &Waker {
+        match self.carrier {
+            None => self.assert_is_calling(),
+            // The step may be performed on another processor.
+            Some(_) => self.step_waits.set(true),
         }
-        self.waker_here()
+        &self.waker
     }
 
-    /// As [`waker`](Self::waker), where processors share memory.
+    /// # Panics
+    ///
+    /// If another thread is going to wait than that which began the process.
     #[inline(always)]
-    pub(crate) fn waker_here(&self) -> &Cell<Waker> {
-        if self.place.is_calling(self.wakers.own.get().sleeper) {
-            return &self.wakers.own;
+    fn assert_is_calling(&self) {
+        if !self.place.is_calling(self.waker.sleeper) {
+            self.refuse_other_thread();
         }
-        self.note_other_thread();
-        &self.wakers.other
     }
 
     #[cold]
     #[inline(never)]
-    fn note_other_thread(&self) {
-        self.wakers.other.set(Waker {
-            sleeper: self.place.sleeper(),
-            ..self.wakers.own.get()
-        });
+    fn refuse_other_thread(&self) {
+        // Who is unwound when a run was cancelled is nobody on some machines.
+        assert!(
+            panicking(),
+            "another thread was going to wait as the process `{}`, in which its own thread alone can wait; have the thread be \
+             a process of its own, on the same SPE",
+            self.who.name
+        );
     }
 
     /// Who it is, if it may use the buffers of channels without their locks: where all processors share memory.
@@ -367,7 +361,10 @@ impl<'a, P: Place> Process<'a, P> {
         let cancelled = held::Cancelled;
         let is_ready = match self.carrier {
             None => self.place.wait_until(&why, ready),
-            Some(carrier) => carrier.wait(self.asker(), &why.why.waiting(), &why, None, ready),
+            Some(carrier) => {
+                self.assert_is_calling();
+                carrier.wait(self.asker(), &why.why.waiting(), &why, None, ready)
+            }
         };
         std::mem::forget(cancelled);
         why.forget();
@@ -386,13 +383,16 @@ impl<'a, P: Place> Process<'a, P> {
         let cancelled = held::Cancelled;
         let is_ready = match self.carrier {
             None => self.place.wait_until_deadline(&why, deadline, ready),
-            Some(carrier) => carrier.wait(
-                self.asker(),
-                &why.why.waiting(),
-                &why,
-                Some(deadline),
-                ready,
-            ),
+            Some(carrier) => {
+                self.assert_is_calling();
+                carrier.wait(
+                    self.asker(),
+                    &why.why.waiting(),
+                    &why,
+                    Some(deadline),
+                    ready,
+                )
+            }
         };
         std::mem::forget(cancelled);
         why.forget();

@@ -6,7 +6,6 @@
 //!
 //! Everything here is under the lock of the channel, but for the outcome, which who waits looks at without it.
 
-use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -55,7 +54,7 @@ impl<T> Node<T> {
 
     /// The node of a process that waits with what it brings, before it is [appended](Queue::append).
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn waiting(waker: &Cell<Waker>, parcel: Option<Parcel<T>>) -> Self {
+    pub(crate) fn waiting(waker: &Waker, parcel: Option<Parcel<T>>) -> Self {
         let node = Self {
             outcome: AtomicU32::new(Outcome::Waits as u32),
             next: UnsafeCell::new(ptr::null()),
@@ -69,11 +68,11 @@ impl<T> Node<T> {
     /// Takes down whom to wake, when nobody else knows the node yet.
     // From one place to the other: as a value it would get a third one in between.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn take_down(&self, waker: &Cell<Waker>) {
+    fn take_down(&self, waker: &Waker) {
         // SAFETY: both are valid, and one is no part of the other; nobody accesses them meanwhile.
         self.waker.with_mut(|place| unsafe {
             let place = (*place).as_mut_ptr();
-            place.copy_from_nonoverlapping(waker.as_ptr(), 1);
+            place.copy_from_nonoverlapping(waker, 1);
         });
     }
 
@@ -160,12 +159,7 @@ impl<T> Queue<T> {
     ///
     /// The node is idle, and stays where it is until it is removed or served.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) unsafe fn push(
-        &mut self,
-        node: &Node<T>,
-        waker: &Cell<Waker>,
-        parcel: Option<Parcel<T>>,
-    ) {
+    pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: &Waker, parcel: Option<Parcel<T>>) {
         node.set(Outcome::Waits, Ordering::Relaxed);
         node.take_down(waker);
         // SAFETY: nobody else knows this node yet; the rest is the caller's promise.
@@ -255,12 +249,12 @@ mod tests {
             let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new());
             let mut queue = Queue::EMPTY;
             let push = |queue: &mut Queue<u32>, number: usize| {
-                let waker = Cell::new(Waker {
+                let waker = Waker {
                     // SAFETY: nobody is woken.
                     sleeper: unsafe { Sleeper::new(Processor::Ppe, (0, 0)) },
                     process: number as u32,
                     network: 0,
-                });
+                };
                 // SAFETY: each is pushed once, and stays in the array.
                 unsafe { queue.push(&nodes[number], &waker, None) };
             };

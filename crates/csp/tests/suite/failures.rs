@@ -29,6 +29,7 @@ on_every_machine![
     a_timer_is_no_deadlock,
     a_panic_names_its_process,
     a_panic_ends_the_others,
+    another_thread_cannot_wait_in_a_process,
     a_panic_of_one_of_several_processes_names_it,
     a_panic_comes_before_that_of_the_main_process,
     a_panic_of_the_main_process_names_it,
@@ -579,6 +580,25 @@ fn a_panic_ends_the_others<M: Machine>(machine: &M) {
     });
     let error = result.unwrap_err().to_string();
     assert_eq!(error, "the process `guilty` panicked on SPE 0: a test");
+}
+
+/// A process is one thread to its channels: who wakes it wakes that.
+fn another_thread_cannot_wait_in_a_process<M: Machine>(machine: &M) {
+    let mut network = network(machine);
+    let (writer, mut reader) = Channel::new().one_to_one::<u32>();
+    network.process("lender", spe(0), move |process| {
+        process.place().thread_scope(|scope| {
+            // It is not closed before.
+            let _writer = &writer;
+            drop(scope.spawn(move |_| reader.read(process)).unwrap());
+        });
+        Ok(())
+    });
+    assert_eq!(
+        network.run().unwrap_err().to_string(),
+        "the process `lender` panicked on SPE 0: another thread was going to wait as the process `lender`, in which its own \
+         thread alone can wait; have the thread be a process of its own, on the same SPE"
+    );
 }
 
 fn a_panic_of_one_of_several_processes_names_it<M: Machine>(machine: &M) {
