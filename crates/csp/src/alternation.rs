@@ -177,7 +177,7 @@ use sealed::AsGuard as _;
 trait Listed {
     /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, takes down that it is not.
     fn attempt(&self, process: u32, woken: &mut Woken) -> Met;
-    /// See [`Core::meets`](crate::core::Core::meets).
+    /// See [`State::meets`](crate::core::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
     fn link(&self) -> &dyn Link;
@@ -233,7 +233,10 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
     }
 
     fn meets(&self, woken: &mut Woken) -> bool {
-        self.channel.core.meets(self.side, &self.guard, woken)
+        self.channel
+            .core
+            .lock()
+            .meets(self.side, &self.guard, woken)
     }
 
     fn enable(&self, enabled: bool) {
@@ -258,7 +261,10 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
 
 impl<T, L: Lock> Drop for ListedGuard<T, L> {
     fn drop(&mut self) {
-        self.channel.core.remove_guard(self.side, &self.guard);
+        self.channel
+            .core
+            .lock()
+            .remove_guard(self.side, &self.guard);
     }
 }
 
@@ -352,7 +358,7 @@ impl<'a> Alternation<'a> {
             Side::Reader => word.supplied |= bit,
             Side::Writer => guard.enable(false),
         }
-        channel.core.add_guard(side, &guard);
+        channel.core.lock().add_guard(side, &guard);
         self.guards.push(Box::new(ListedGuard {
             channel: StdArc::clone(channel),
             guard,

@@ -436,7 +436,8 @@ macro_rules! end {
                     Side::Reader => Waiting::Read(&*self.channel),
                     Side::Writer => Waiting::Write(&*self.channel),
                 };
-                let unread = process.perform(&what, |woken| self.channel.core.end(ended, woken));
+                let unread =
+                    process.perform(&what, |woken| self.channel.core.lock().end(ended, woken));
                 unread
                     .into_iter()
                     .map(|parcel| process.take_back(parcel, &*self.channel))
@@ -447,7 +448,7 @@ macro_rules! end {
         impl<T, E, R: Reach> $end<T, E, R> {
             /// One more end of a channel. Whether there may be one is for the caller to know.
             pub(crate) fn one_more(channel: Arc<Whole<T, LockOf<R>>>) -> Self {
-                channel.core.add_end($side);
+                channel.core.lock().add_end($side);
                 Self::new(channel)
             }
 
@@ -470,7 +471,8 @@ macro_rules! end {
         impl<T, E, R: Reach> Drop for $end<T, E, R> {
             fn drop(&mut self) {
                 held::dropped(&*self.channel, $side);
-                pending::wake(self.channel.core.drop_end($side));
+                let woken = self.channel.core.lock().drop_end($side);
+                pending::wake(woken);
             }
         }
 

@@ -266,7 +266,7 @@ type Shared = StdArc<Whole<Token, Spin>>;
 
 /// Each of these items has one owner: a party, or the buffer of the channel.
 fn assert_conserved(items: &[Token], all: &[Owned], channel: &Shared) {
-    let buffer = channel.core.end(Ended::Poisoned, &mut Woken::Nobody);
+    let buffer = channel.core.lock().end(Ended::Poisoned, &mut Woken::Nobody);
     let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
     let left = buffer.iter().map(|parcel| &parcel.item);
     let mut owned: Vec<Token> = owned.chain(left).copied().collect();
