@@ -151,7 +151,7 @@ impl<T, L: Lock> Core<T, L> {
     ///
     /// # Safety
     ///
-    /// As for [`Queue::push`].
+    /// As for [`Queue::push`](crate::queue::Queue::push).
     #[inline(never)]
     unsafe fn write_in_general<P: Place>(
         &self,
@@ -233,7 +233,7 @@ impl<T, L: Lock> Core<T, L> {
     ///
     /// # Safety
     ///
-    /// As for [`Queue::push`].
+    /// As for [`Queue::push`](crate::queue::Queue::push).
     #[inline(never)]
     unsafe fn read_in_general<P: Place>(
         &self,
