@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cellworks_threads::{
     Config, Idle, NoOutside, Verdict, current, hand_over, others_ready, park, run, scope,
-    stack_high_water_bytes, yield_now,
+    stack_high_water_bytes, try_park, yield_now,
 };
 
 /// Runs `main` on a core of default settings that nothing outside can wake.
@@ -304,6 +304,41 @@ fn unpark_before_park_is_kept_once() {
             // It has ended.
             thread.unpark();
         });
+    });
+}
+
+#[test]
+fn who_is_alone_does_not_try_to_park() {
+    core(|| {
+        let main = current();
+        main.unpark();
+        assert!(!try_park(&"nobody is there"));
+        scope(|s| {
+            s.spawn(|| main.unpark());
+            // The token came first, and is still there.
+            assert!(try_park(&"its own token"));
+            assert!(try_park(&"the other thread"));
+            assert!(!try_park(&"the other thread, which has ended"));
+        });
+    });
+}
+
+#[test]
+fn a_thread_of_another_run_is_not_unparked_here() {
+    let before = core(|| {
+        assert!(current().try_unpark());
+        current()
+    });
+    assert!(!before.try_unpark());
+    core(|| {
+        assert!(!before.try_unpark());
+        let ended = scope(|s| {
+            let thread = s.spawn(|| (current(), current().runs()));
+            thread.join().unwrap()
+        });
+        assert!(ended.1);
+        // It was one of this run.
+        assert!(ended.0.try_unpark() && !ended.0.runs());
     });
 }
 
