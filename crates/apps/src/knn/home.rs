@@ -182,13 +182,13 @@ fn add_squares(
     points: [&[f32]; AT_ONCE],
     sums: &mut [[f32; LANES]; AT_ONCE],
 ) {
-    // Of the same length, as the compiler then knows.
-    let points = points.map(|point| &point[..group.len()]);
     let mut inner = *sums;
-    for (dimension, group) in group.iter().enumerate() {
-        for (sums, point) in inner.iter_mut().zip(points) {
-            for (sum, coordinate) in sums.iter_mut().zip(group) {
-                let difference = coordinate - point[dimension];
+    let [a, b, c, d] = points;
+    // One count for all of them, so that no access needs a check.
+    for ((((group, a), b), c), d) in group.iter().zip(a).zip(b).zip(c).zip(d) {
+        for (sums, coordinate) in inner.iter_mut().zip([a, b, c, d]) {
+            for (sum, of_group) in sums.iter_mut().zip(group) {
+                let difference = of_group - coordinate;
                 *sum += difference * difference;
             }
         }
