@@ -21,7 +21,7 @@ use cellworks_machine::{LocalBuffer, Machine, Spe, Topology};
 
 use self::home::Home;
 use self::points::Points;
-use crate::placement::axis;
+use crate::figure::axis;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{
     Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
