@@ -81,6 +81,17 @@ impl<'env, S: Spe> Group<'env, S> {
         });
     }
 
+    /// The processes of all groups of an SPE.
+    fn of(bodies: Vec<GroupBody<'env, S>>) -> Self {
+        let mut group = Self {
+            processes: Vec::new(),
+        };
+        for body in bodies {
+            body(&mut group);
+        }
+        group
+    }
+
     /// Runs the processes as cooperative threads, or the only one as the program itself.
     fn run(self, spe: &S, shared: &NetworkState, end: EndOfProgram<'_>) {
         let exchange = shared.exchange.get();
@@ -140,9 +151,6 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Done when a process has ended, however it did.
-struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
-
 /// Runs the program of a processor. Ends that it drops wake who waits.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
@@ -154,6 +162,9 @@ fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnc
     };
     pending::with_wakes(shared.network, &wake, program)
 }
+
+/// Done when a process has ended, however it did.
+struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
 impl<P: Place> Drop for Ending<'_, '_, P> {
     fn drop(&mut self) {
@@ -363,17 +374,8 @@ impl<'env, M: Machine> Network<'env, M> {
         let machine = self.machine;
         let shared = NetworkState::default();
         let state = &shared;
-        // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
-        let mut groups = self.groups;
-        groups.sort_by_key(|(at, _)| *at);
-        let mut programs: Vec<(SpeId, Vec<_>)> = Vec::new();
-        for (at, body) in groups {
-            match programs.last_mut() {
-                Some((last, bodies)) if *last == at => bodies.push(body),
-                _ => programs.push((at, vec![body])),
-            }
-        }
         let transport = self.transport;
+        let programs = self.programs();
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
             let core = ppe.core();
             if core.are_spes_confined_to_local_store() {
@@ -391,15 +393,7 @@ impl<'env, M: Machine> Network<'env, M> {
             for (at, bodies) in programs {
                 let end = EndOfProgram(exchange);
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
-                    run_program(spe, state, || {
-                        let mut group = Group {
-                            processes: Vec::new(),
-                        };
-                        for body in bodies {
-                            body(&mut group);
-                        }
-                        group.run(spe, state, end);
-                    });
+                    run_program(spe, state, || Group::of(bodies).run(spe, state, end));
                 }));
             }
             let place = PpePlace(core);
@@ -423,6 +417,20 @@ impl<'env, M: Machine> Network<'env, M> {
             unreachable!("what keeps the main process from running is an error");
         };
         Ok((result, traffic.unwrap_or_default()))
+    }
+
+    /// One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
+    fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
+        let mut groups = self.groups;
+        groups.sort_by_key(|(at, _)| *at);
+        let mut programs: Vec<(SpeId, Vec<_>)> = Vec::new();
+        for (at, body) in groups {
+            match programs.last_mut() {
+                Some((last, bodies)) if *last == at => bodies.push(body),
+                _ => programs.push((at, vec![body])),
+            }
+        }
+        programs
     }
 }
 
