@@ -16,7 +16,7 @@ mod points;
 use std::fmt;
 use std::iter;
 
-use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Reader, Writer};
+use cellworks_csp::{Any, Channel, Item, Network, Place, Process, ProcessError, Reader, Writer};
 use cellworks_machine::{LocalBuffer, Machine, Spe, Topology};
 
 use self::home::Home;
@@ -132,9 +132,9 @@ impl Program for Knn {
             dimensions: self.dimensions,
             neighbours: self.neighbours,
         };
-        let (mut source, to_first) = Channel::new().named("source").one_to_one();
+        let (source, to_first) = Channel::new().named("source").one_to_one();
         let (begun, mut ready) = Channel::new().named("ready").any_to_one();
-        let (found, mut results) = Channel::new().named("results").any_to_one();
+        let (found, results) = Channel::new().named("results").any_to_one();
         let mut to_first = Some(to_first);
         let roles = (0..plan.processes).map(|position| Role {
             position,
@@ -164,16 +164,11 @@ impl Program for Knn {
                 let _ = ready.read(process);
             }
             let begin = process.now();
-            for block in blocks {
-                // Nobody takes it if the network fails, which is then what is reported.
-                let _ = source.write(process, block);
-            }
-            let found = iter::from_fn(|| results.read(process).ok());
-            let found: Vec<Found> = found.take(plan.blocks).collect();
+            let found = hand_out(process, blocks, source, results);
             (process.now().since(begin), found)
         })?;
         points.verify(found, self.neighbours)?;
-        let pairs = self.points as f64 * self.points as f64;
+        let pairs = self.points as f64 * (self.points - 1) as f64;
         Ok(vec![
             Quantity {
                 name: "time",
@@ -289,6 +284,23 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
+/// What the main process does: it gives all blocks to the ring, and takes what each of them gets for neighbours.
+fn hand_out<P: Place>(
+    process: &Process<'_, P>,
+    blocks: Vec<Block>,
+    mut source: Writer<Block>,
+    mut results: Reader<Found>,
+) -> Vec<Found> {
+    let count = blocks.len();
+    for block in blocks {
+        // Nobody takes it if the network fails, which is then what is reported.
+        let _ = source.write(process, block);
+    }
+    let found = iter::from_fn(|| results.read(process).ok());
+    found.take(count).collect()
+}
+
+/// What each process of the ring does until it has had its last home, and has passed on what others need.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
