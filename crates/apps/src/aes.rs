@@ -6,9 +6,10 @@ use cellworks_machine::{Cycles, Machine, Spe, Topology};
 
 use crate::blocks::{Buffering, change, check_bytes, check_cycles, cycles_of, shares};
 use crate::error::verify;
+use crate::figure::{axis, counted};
 use crate::gang::{self, check_spes};
 use crate::{
-    Axis, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value, against,
+    Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value, against,
 };
 
 /// What AES-128 takes on an SPU to encrypt a byte, in cycles: Bos, Osvik, Stefan, "Fast Implementations of
@@ -41,9 +42,8 @@ impl Program for Aes {
     const NAME: &'static str = "aes";
 
     fn title(&self) -> String {
-        let spes = self.spes;
-        let noun = if spes == 1 { "SPE" } else { "SPEs" };
-        format!("aes, {}, {spes} {noun}", self.buffering.title())
+        let spes = counted(self.spes, "SPE");
+        format!("aes, {}, {spes}", self.buffering.title())
     }
 
     fn parameters(&self) -> Parameters {
@@ -105,19 +105,6 @@ impl Program for Aes {
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
         against(done, "Encrypted by all SPEs together", "bandwidth", axis)
     }
-}
-
-/// The axis of a parameter; buffers of other sizes are no curve.
-pub(crate) fn axis(parameter: &str) -> Option<Axis> {
-    let (label, unit) = match parameter {
-        "threads" => ("number of threads", "threads"),
-        "spes" => ("number of SPEs", "SPEs"),
-        "bytes" => ("size of the buffer", "bytes"),
-        "block_bytes" => ("size of a block", "bytes"),
-        "cycles_per_byte" => ("computation (cycles a byte)", "cycles/byte"),
-        _ => return None,
-    };
-    Some(Axis { label, unit })
 }
 
 /// Bytes without a period that a block could have.

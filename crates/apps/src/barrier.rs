@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellId, Machine, SignalMode, SignalRegister, Span, Spe, SpeId, Topology};
 
+use crate::figure::axis;
 use crate::gang::check_spes;
-use crate::placement::axis;
 use crate::{
     Conclusion, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value,
     against,

@@ -15,6 +15,7 @@ use std::cell::Cell;
 
 use cellworks_machine::{Spe, StageError};
 
+use crate::figure::counted;
 use crate::{ParameterError, ProgramError, Value};
 
 /// How transfers and computation follow each other.
@@ -52,8 +53,7 @@ impl Buffering {
     /// `single buffering`, `4 threads`.
     pub(crate) fn title(self) -> String {
         match self {
-            Self::Threads(1) => "1 thread".to_owned(),
-            Self::Threads(threads) => format!("{threads} threads"),
+            Self::Threads(threads) => counted(threads, "thread"),
             other => format!("{} buffering", other.name()),
         }
     }

@@ -14,7 +14,7 @@ use cellworks_csp::{
 use cellworks_machine::{Machine, Time, Topology};
 
 use crate::error::agree;
-use crate::placement::axis;
+use crate::figure::axis;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{
     Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,

@@ -65,6 +65,19 @@ pub fn against<P: Program>(
     differing.iter().filter_map(figure).collect()
 }
 
+/// The axis of a parameter of several programs.
+pub(crate) fn axis(parameter: &str) -> Option<Axis> {
+    let (label, unit) = match parameter {
+        "threads" => ("number of threads", "threads"),
+        "spes" => ("number of SPEs", "SPEs"),
+        "bytes" => ("size of the buffer", "bytes"),
+        "block_bytes" => ("size of a block", "bytes"),
+        "cycles_per_byte" => ("computation (cycles a byte)", "cycles/byte"),
+        _ => return None,
+    };
+    Some(Axis { label, unit })
+}
+
 /// The axis of a quantity, which its unit says.
 fn y_axis(unit: &'static str) -> Axis {
     let label = match unit {
@@ -135,18 +148,25 @@ fn curves<P: Program>(
     curves
 }
 
+/// `1 SPE`, `8 SPEs`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
 /// `double, 8 SPEs`.
 fn name_of<'a>(parameters: impl Iterator<Item = &'a (&'static str, Value)> + Clone) -> String {
-    let counted = |text: &str| parameters.clone().any(|(name, _)| *name == text);
+    let is_counted = |text: &str| parameters.clone().any(|(name, _)| *name == text);
     let parts: Vec<String> = parameters
         .clone()
         .filter_map(|(name, value)| match (*name, value) {
             // `4 threads` says it.
-            (_, Value::Text(text)) if counted(text) => None,
+            (_, Value::Text(text)) if is_counted(text) => None,
             (_, Value::Text(text)) => Some(text.clone().into_owned()),
-            ("spes", Value::Count(1)) => Some("1 SPE".to_owned()),
-            ("spes", Value::Count(count)) => Some(format!("{count} SPEs")),
-            ("threads", Value::Count(1)) => Some("1 thread".to_owned()),
+            ("spes", Value::Count(count)) => Some(counted(*count as usize, "SPE")),
+            ("threads", Value::Count(count)) => Some(counted(*count as usize, "thread")),
             (name, Value::Count(count)) => Some(format!("{count} {}", name.replace('_', " "))),
             (name, Value::Number(number)) => Some(format!("{number} {}", name.replace('_', " "))),
         })

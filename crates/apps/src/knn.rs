@@ -10,14 +10,18 @@
 //! every block that comes by until it has met all, sends the neighbours to the PPE, and takes the next block that is
 //! nobody's home. So a problem of any size fits: what no process has in its local store waits in the buffered channel.
 
+mod home;
+mod points;
+
 use std::fmt;
 use std::iter;
 
-use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Reader, Writer};
-use cellworks_machine::{Cycles, LocalBuffer, Machine, Spe, Topology};
+use cellworks_csp::{Any, Channel, Item, Network, Place, Process, ProcessError, Reader, Writer};
+use cellworks_machine::{LocalBuffer, Machine, Spe, Topology};
 
-use crate::error::agree;
-use crate::placement::axis;
+use self::home::Home;
+use self::points::Points;
+use crate::figure::axis;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{
     Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
@@ -47,18 +51,6 @@ const DIMENSIONS_MAX: usize = 256;
 
 /// A day and a half of an SPE, in the paper's 72 dimensions.
 const POINTS_MAX: usize = 1_000_000;
-
-/// What a coordinate of a pair of points takes on an SPU, in cycles: as in the paper, which leaves SIMD out, one is
-/// computed after the other, and its multiply-add waits 6 cycles for the one before (Cell BE Programming Tutorial, table of
-/// pipeline latencies, class SP).
-const CYCLES_PER_COORDINATE: u64 = 6;
-/// What a pair takes beside that: its distance is compared with the farthest neighbour so far, which takes a load (6), a
-/// compare (2) and a branch that is mostly hinted right.
-const CYCLES_PER_PAIR: u64 = 6 + 2;
-/// What a new neighbour takes: the branch was hinted wrong.
-const CYCLES_PER_NEIGHBOUR: u64 = 18;
-/// What each of those takes that it moves in the list: a load and a store, one after the other.
-const CYCLES_PER_MOVED: u64 = 6 + 6;
 
 impl Knn {
     fn base(&self) -> Self {
@@ -140,9 +132,9 @@ impl Program for Knn {
             dimensions: self.dimensions,
             neighbours: self.neighbours,
         };
-        let (mut source, to_first) = Channel::new().named("source").one_to_one();
+        let (source, to_first) = Channel::new().named("source").one_to_one();
         let (begun, mut ready) = Channel::new().named("ready").any_to_one();
-        let (found, mut results) = Channel::new().named("results").any_to_one();
+        let (found, results) = Channel::new().named("results").any_to_one();
         let mut to_first = Some(to_first);
         let roles = (0..plan.processes).map(|position| Role {
             position,
@@ -172,16 +164,11 @@ impl Program for Knn {
                 let _ = ready.read(process);
             }
             let begin = process.now();
-            for block in blocks {
-                // Nobody takes it if the network fails, which is then what is reported.
-                let _ = source.write(process, block);
-            }
-            let found = iter::from_fn(|| results.read(process).ok());
-            let found: Vec<Found> = found.take(plan.blocks).collect();
+            let found = hand_out(process, blocks, source, results);
             (process.now().since(begin), found)
         })?;
-        verify(found, &points, self)?;
-        let pairs = self.points as f64 * self.points as f64;
+        points.verify(found, self.neighbours)?;
+        let pairs = self.points as f64 * (self.points - 1) as f64;
         Ok(vec![
             Quantity {
                 name: "time",
@@ -202,61 +189,6 @@ impl Program for Knn {
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
         speedup::figures(done, Self::base, "time", axis)
-    }
-}
-
-/// Points on a grid, without order.
-struct Points {
-    /// Each from 0 to 255; differences of theirs are `i16`, too, which processors multiply many at a time.
-    coordinates: Vec<i16>,
-    dimensions: usize,
-}
-
-impl Points {
-    fn new(count: usize, dimensions: usize) -> Self {
-        // Neither in the order of the points nor in that of their coordinates.
-        let mix = |number: u64| (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let coordinate = |at: usize| (mix(mix(mix(at as u64 + 1))) >> 56) as i16;
-        Self {
-            coordinates: (0..count * dimensions).map(coordinate).collect(),
-            dimensions,
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.coordinates.len() / self.dimensions
-    }
-
-    fn blocks(&self, points: usize) -> Vec<Block> {
-        let parts = self.coordinates.chunks(points * self.dimensions);
-        let block = |(number, part): (usize, &[i16])| Block {
-            number,
-            first: (number * points) as u32,
-            coordinates: part.iter().map(|one| f32::from(*one)).collect(),
-        };
-        parts.enumerate().map(block).collect()
-    }
-
-    /// The neighbours of a point, by comparing it with all others in whole numbers, and sorting.
-    fn by_brute_force(&self, point: usize, neighbours: usize) -> Vec<Neighbour> {
-        let of = |point: usize| &self.coordinates[point * self.dimensions..][..self.dimensions];
-        let here = of(point);
-        let square = |(a, b): (&i16, &i16)| i32::from(a - b) * i32::from(a - b);
-        // The square of the distance above the number of the point: one number to compare.
-        let key = |other: usize| {
-            let squared: i32 = here.iter().zip(of(other)).map(square).sum();
-            (squared as u64) << 32 | other as u64
-        };
-        let others = (0..self.count()).filter(|other| *other != point);
-        let mut all: Vec<u64> = others.map(key).collect();
-        all.select_nth_unstable(neighbours - 1);
-        all.truncate(neighbours);
-        all.sort_unstable();
-        let neighbour = |key: u64| Neighbour {
-            squared: (key >> 32) as f32,
-            point: key as u32,
-        };
-        all.into_iter().map(neighbour).collect()
     }
 }
 
@@ -352,6 +284,23 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
+/// What the main process does: it gives all blocks to the ring, and takes what each of them gets for neighbours.
+fn hand_out<P: Place>(
+    process: &Process<'_, P>,
+    blocks: Vec<Block>,
+    mut source: Writer<Block>,
+    mut results: Reader<Found>,
+) -> Vec<Found> {
+    let count = blocks.len();
+    for block in blocks {
+        // Nobody takes it if the network fails, which is then what is reported.
+        let _ = source.write(process, block);
+    }
+    let found = iter::from_fn(|| results.read(process).ok());
+    found.take(count).collect()
+}
+
+/// What each process of the ring does until it has had its last home, and has passed on what others need.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
@@ -409,136 +358,18 @@ fn go_round<S: Spe>(
 
 /// Takes room in the local store for a block with its neighbours, where programs are confined to it.
 fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
-    let of_neighbours = plan.neighbours * size_of::<Neighbour>();
-    let of_point = plan.dimensions * size_of::<f32>() + of_neighbours;
-    let bytes = HEADER_BYTES + plan.block_points * of_point;
     let what = "a block with its neighbours";
     let room = spe
         .is_confined_to_local_store()
-        .then(|| spe.local_store().reserve(bytes, 16, what));
+        .then(|| spe.local_store().reserve(Home::bytes(plan), 16, what));
     room.transpose().map_err(|error| ParameterError::Refused {
         parameter: "block_points",
         why: format!("{error}; use smaller blocks or fewer threads"),
     })
 }
 
-/// A block with its neighbours so far.
-struct Home {
-    block: Block,
-    neighbours: Vec<Vec<Neighbour>>,
-    dimensions: usize,
-    wanted: usize,
-}
-
-impl Home {
-    fn new(block: &Block, plan: &Plan) -> Self {
-        let points = block.coordinates.len() / plan.dimensions;
-        let list = || Vec::with_capacity(plan.neighbours + 1);
-        Self {
-            block: block.clone(),
-            neighbours: (0..points).map(|_| list()).collect(),
-            dimensions: plan.dimensions,
-            wanted: plan.neighbours,
-        }
-    }
-
-    /// Compares all points with all of another block. Returns what that takes on an SPU.
-    fn compare(&mut self, other: &Block) -> Cycles {
-        let mut cycles = 0;
-        let dimensions = self.dimensions;
-        let here = self.block.coordinates.chunks_exact(dimensions);
-        for ((point, here), list) in (self.block.first..).zip(here).zip(&mut self.neighbours) {
-            for (number, there) in (other.first..).zip(other.coordinates.chunks_exact(dimensions)) {
-                if number == point {
-                    continue;
-                }
-                let candidate = Neighbour {
-                    squared: squared_distance(here, there),
-                    point: number,
-                };
-                let pair = CYCLES_PER_PAIR + CYCLES_PER_COORDINATE * dimensions as u64;
-                let moved = insert(list, candidate, self.wanted);
-                let inserted = moved.map_or(0, |moved| {
-                    CYCLES_PER_NEIGHBOUR + CYCLES_PER_MOVED * moved as u64
-                });
-                cycles += pair + inserted;
-            }
-        }
-        Cycles(cycles)
-    }
-
-    fn found(self) -> Found {
-        Found {
-            first: self.block.first,
-            neighbours: self.neighbours,
-        }
-    }
-}
-
-/// Puts a neighbour into its place of a list of the nearest ones, if it is one. Returns how many it moved.
-fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
-    let is_full = list.len() == wanted;
-    if is_full && list.last().is_some_and(|last| *last < candidate) {
-        return None;
-    }
-    let place = list.partition_point(|other| *other < candidate);
-    list.insert(place, candidate);
-    list.truncate(wanted);
-    Some(list.len() - 1 - place)
-}
-
-/// Coordinates that are computed side by side; the result does not depend on it.
-const LANES: usize = 8;
-
-fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
-    let (a_lanes, a_rest) = a.as_chunks::<LANES>();
-    let (b_lanes, b_rest) = b.as_chunks::<LANES>();
-    let mut sums = [0.0; LANES];
-    for (a, b) in a_lanes.iter().zip(b_lanes) {
-        for lane in 0..LANES {
-            let difference = a[lane] - b[lane];
-            sums[lane] += difference * difference;
-        }
-    }
-    let rest = a_rest.iter().zip(b_rest);
-    let rest: f32 = rest.map(|(a, b)| (a - b) * (a - b)).sum();
-    sums.iter().sum::<f32>() + rest
-}
-
-/// Compares all neighbours with those by brute force.
-fn verify(mut found: Vec<Found>, points: &Points, of: &Knn) -> Result<(), ProgramError> {
-    const BY: &str = "by brute force";
-    found.sort_by_key(|found| found.first);
-    let found: Vec<_> = found
-        .into_iter()
-        .flat_map(|found| found.neighbours)
-        .collect();
-    agree(
-        || "the number of points with neighbours".to_owned(),
-        found.len(),
-        of.points,
-        BY,
-    )?;
-    for (point, found) in found.into_iter().enumerate() {
-        let expected = points.by_brute_force(point, of.neighbours);
-        agree(
-            || format!("the number of neighbours of point {point}"),
-            found.len(),
-            expected.len(),
-            BY,
-        )?;
-        for (place, (found, expected)) in (1..).zip(found.into_iter().zip(expected)) {
-            let what = || format!("neighbour {place} of point {point}");
-            agree(what, found, expected, BY)?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use cellworks_csp::Transport;
-
     use super::*;
 
     #[test]
@@ -565,61 +396,5 @@ mod tests {
             homes.sort_unstable();
             assert_eq!(homes, Vec::from_iter(0..blocks));
         }
-    }
-
-    #[test]
-    fn lists_keep_the_nearest_in_order() {
-        let neighbour = |squared, point| Neighbour { squared, point };
-        let mut list = Vec::new();
-        let mut moved = Vec::new();
-        for (squared, point) in [(5.0, 1), (3.0, 2), (9.0, 3), (3.0, 0), (9.0, 4), (1.0, 5)] {
-            moved.push(insert(&mut list, neighbour(squared, point), 3));
-        }
-        assert_eq!(
-            list,
-            [neighbour(1.0, 5), neighbour(3.0, 0), neighbour(3.0, 2)]
-        );
-        assert_eq!(moved, [Some(0), Some(1), Some(0), Some(2), None, Some(2)]);
-    }
-
-    #[test]
-    fn a_neighbour_that_is_none_is_named() {
-        let of = Knn {
-            placement: Placement {
-                spes: 1,
-                threads: 1,
-                transport: Transport::Direct,
-            },
-            points: 3,
-            dimensions: 2,
-            neighbours: 1,
-            block_points: 3,
-        };
-        let points = Points {
-            coordinates: vec![0, 0, 3, 4, 1, 0],
-            dimensions: 2,
-        };
-        let found = |of_first| Found {
-            first: 0,
-            neighbours: [(1.0, of_first), (20.0, 2), (1.0, 0)]
-                .map(|(squared, point)| vec![Neighbour { squared, point }])
-                .into(),
-        };
-        assert!(verify(vec![found(2)], &points, &of).is_ok());
-        let error = verify(vec![found(1)], &points, &of)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with(
-                "the result is wrong: neighbour 1 of point 0 is point 1 at the squared distance 1, and point 2 at the \
-                 squared distance 1 by brute force;"
-            ),
-            "{error}"
-        );
-        let error = verify(Vec::new(), &points, &of).unwrap_err().to_string();
-        assert!(
-            error.contains("the number of points with neighbours is 0, and 3 by brute force"),
-            "{error}"
-        );
     }
 }

@@ -10,16 +10,18 @@
 
 use cellworks_machine::{Machine, Topology};
 
-use crate::aes::axis;
 use crate::blocks::{Buffering, change, check_bytes, check_cycles, cycles_of, shares};
 use crate::clock::spend;
+use crate::error::verify;
+use crate::figure::axis;
 use crate::gang::{self, check_spes};
 use crate::{
     Conclusion, Curve, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity,
     Value, against,
 };
 
-/// The programs of [`Aes`](crate::Aes), with a computation of a chosen length in place of the cipher.
+/// The programs of [`Aes`](crate::Aes), with a computation of a chosen length in place of the cipher. Each block
+/// is changed once, which the result is compared with.
 ///
 /// Several of them are compared with a model. A run of the same buffering without computation says what its
 /// transfers take, t; with c cycles of computation for each byte, single buffering should take t + c cycles a
@@ -77,8 +79,7 @@ impl Program for Overlap {
         let gang = gang::run(machine, parts, |spe: &M::Spe, part| {
             let work = |block: &mut [u8]| {
                 spend(spe, cycles_of(block.len(), self.cycles_per_byte));
-                // Once for each cache line, so that all of it has to come and to leave.
-                block.iter_mut().step_by(64).for_each(|byte| *byte += 1);
+                touch(block);
             };
             change(spe, part, self.block_bytes, self.buffering, &work)
         })?;
@@ -91,6 +92,9 @@ impl Program for Overlap {
             cycles(TAKEN, gang.cycles_per_byte(self.bytes)),
         ];
         gang.results.into_iter().collect::<Result<(), _>>()?;
+        let mut expected = vec![0; self.bytes];
+        expected.chunks_mut(self.block_bytes).for_each(touch);
+        verify(&buffer, &expected, "one change of each block")?;
         Ok(quantities)
     }
 
@@ -156,6 +160,11 @@ impl Overlap {
             Buffering::Double | Buffering::Threads(_) => transfer.max(self.cycles_per_byte),
         }
     }
+}
+
+/// Changes a byte of each cache line, so that all of a block has to come and to leave.
+fn touch(block: &mut [u8]) {
+    block.iter_mut().step_by(64).for_each(|byte| *byte += 1);
 }
 
 /// Cycles a byte.

@@ -3,8 +3,9 @@
 use cellworks_csp::Transport;
 use cellworks_machine::Topology;
 
+use crate::figure::counted;
 use crate::gang::check_spes;
-use crate::{Axis, ParameterError, Parameters, Value};
+use crate::{ParameterError, Parameters, Value};
 
 /// How many processes a network has, where, and how they reach each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +38,6 @@ impl Placement {
 
     /// `8 SPEs, 2 threads`.
     pub(crate) fn title(self) -> String {
-        let counted = |count, noun| match count {
-            1 => format!("1 {noun}"),
-            count => format!("{count} {noun}s"),
-        };
         let spes = counted(self.spes, "SPE");
         format!("{spes}, {}", counted(self.threads, "thread"))
     }
@@ -70,13 +67,5 @@ impl Placement {
                 why: format!("{threads} threads of an SPE are too many; use at most {THREADS_MAX}"),
             }),
         }
-    }
-}
-
-/// The axis of a parameter of a network.
-pub(crate) fn axis(parameter: &str) -> Option<Axis> {
-    match parameter {
-        "spes" | "threads" => crate::aes::axis(parameter),
-        _ => None,
     }
 }

@@ -16,7 +16,7 @@ use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Reader, 
 use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
 
 use crate::error::agree;
-use crate::placement::axis;
+use crate::figure::axis;
 use crate::{
     Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
     Quantity, Value, speedup,

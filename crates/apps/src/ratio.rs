@@ -7,7 +7,7 @@ use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Writer};
 use cellworks_machine::{Cycles, Machine, Span, Spe, Topology};
 
 use crate::error::agree;
-use crate::placement::axis;
+use crate::figure::axis;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{
     Axis, Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,

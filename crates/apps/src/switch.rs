@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use cellworks_machine::{Cycles, Machine, Spe, StackError, Topology};
 
-use crate::aes::axis;
+use crate::figure::{axis, counted};
 use crate::{
     Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value, against, gang,
 };
@@ -28,12 +28,7 @@ impl Program for Switch {
     const NAME: &'static str = "switch";
 
     fn title(&self) -> String {
-        let noun = if self.threads == 1 {
-            "thread"
-        } else {
-            "threads"
-        };
-        format!("switch, {} {noun}", self.threads)
+        format!("switch, {}", counted(self.threads, "thread"))
     }
 
     fn parameters(&self) -> Parameters {

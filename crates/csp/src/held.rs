@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use crate::cause;
 use crate::core::Side;
 use crate::process::Link;
 
@@ -32,6 +33,7 @@ impl Drop for Cancelled {
 
 /// An end is dropped.
 pub(crate) fn dropped(channel: &dyn Link, side: Side) {
+    cause::end_dropped();
     if UNWINDS.get() {
         let channel = channel.address();
         DROPPED.with_borrow_mut(|dropped| dropped.push(Held { channel, side }));

@@ -22,6 +22,7 @@
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 
 mod alternation;
+mod cause;
 mod channel;
 mod core;
 mod deadlock;

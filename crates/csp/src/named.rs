@@ -14,6 +14,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::cause::Moment;
 use crate::channel::{Kind, Reader, Whole, Writer};
 use crate::core::Side;
 use crate::end::Ended;
@@ -331,7 +332,8 @@ impl<P: Place> Process<'_, P> {
 
     /// The network will say so when it has ended.
     fn failed(&self, error: NamedError) -> NamedError {
-        self.shared().fail(Failure::Named(error.clone()));
+        self.shared()
+            .fail(Moment::now(), Failure::Named(error.clone()));
         error
     }
 }

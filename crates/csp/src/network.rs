@@ -19,6 +19,7 @@ use cellworks_machine::{
     Machine, Payload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError,
 };
 
+use crate::cause::{self, Moment};
 use crate::deadlock::Deadlock;
 use crate::held;
 use crate::named::NamedError;
@@ -80,6 +81,17 @@ impl<'env, S: Spe> Group<'env, S> {
         });
     }
 
+    /// The processes of all groups of an SPE.
+    fn of(bodies: Vec<GroupBody<'env, S>>) -> Self {
+        let mut group = Self {
+            processes: Vec::new(),
+        };
+        for body in bodies {
+            body(&mut group);
+        }
+        group
+    }
+
     /// Runs the processes as cooperative threads, or the only one as the program itself.
     fn run(self, spe: &S, shared: &NetworkState, end: EndOfProgram<'_>) {
         let exchange = shared.exchange.get();
@@ -121,23 +133,23 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
+                // What does not start is dropped, with its ends.
+                let before = Moment::now();
                 if let Err(source) = thread.spawn(run_it) {
                     has_room.set(false);
-                    shared.fail(Failure::NoRoom {
+                    let failure = Failure::NoRoom {
                         process: name,
                         processes: count,
                         fit: index,
                         source,
-                    });
+                    };
+                    shared.fail(before, failure);
                     return;
                 }
             }
         });
     }
 }
-
-/// Done when a process has ended, however it did.
-struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
 /// Runs the program of a processor. Ends that it drops wake who waits.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
@@ -150,6 +162,9 @@ fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnc
     };
     pending::with_wakes(shared.network, &wake, program)
 }
+
+/// Done when a process has ended, however it did.
+struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
 impl<P: Place> Drop for Ending<'_, '_, P> {
     fn drop(&mut self) {
@@ -178,8 +193,34 @@ fn run_process<P: Place, R>(
     result
 }
 
-/// What an SPE's program unwinds with when one of its processes has panicked, which is known by then.
+/// What a program unwinds with when one of its processes has panicked, which is known by then.
 struct ProcessPanicked;
+
+/// Runs the body of a process, and takes down its panic, unless it is that of a run that is cancelled.
+fn know_panic<R>(
+    process: &str,
+    at: Processor,
+    is_cancelled: impl FnOnce() -> bool,
+    shared: &NetworkState,
+    body: impl FnOnce() -> R,
+) -> R {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
+        let since = cause::unwound();
+        if is_cancelled() {
+            resume_unwind(payload);
+        }
+        let failure = match payload.downcast::<NoRoomForItem>() {
+            Ok(error) => Failure::NoRoomForItem(*error),
+            Err(payload) => Failure::Panic {
+                process: process.to_owned(),
+                at,
+                payload,
+            },
+        };
+        shared.fail(since, failure);
+        resume_unwind(Box::new(ProcessPanicked))
+    })
+}
 
 fn run_on_spe<S: Spe>(
     spe: &S,
@@ -188,32 +229,19 @@ fn run_on_spe<S: Spe>(
     shared: &NetworkState,
     carrier: Option<&dyn Carrier>,
 ) {
-    let ended = catch_unwind(AssertUnwindSafe(|| {
+    let at = spe.id();
+    let is_cancelled = || spe.is_cancelled();
+    let result = know_panic(name, Processor::Spe(at), is_cancelled, shared, || {
         run_process(spe, name, body, shared, carrier)
-    }));
-    match ended {
-        Ok(result) => {
-            // That it ended because a channel did is how networks are taken down.
-            if let Some(source) = result.err().and_then(ProcessError::into_own) {
-                shared.fail(Failure::Failed {
-                    process: name.to_owned(),
-                    at: spe.id(),
-                    source,
-                });
-            }
-        }
-        Err(payload) if spe.is_cancelled() => resume_unwind(payload),
-        Err(payload) => {
-            shared.fail(match payload.downcast::<NoRoomForItem>() {
-                Ok(error) => Failure::NoRoomForItem(*error),
-                Err(payload) => Failure::Panic {
-                    process: name.to_owned(),
-                    at: spe.id(),
-                    payload,
-                },
-            });
-            resume_unwind(Box::new(ProcessPanicked));
-        }
+    });
+    // That it ended because a channel did is how networks are taken down.
+    if let Some((source, since)) = result.err().and_then(ProcessError::into_own) {
+        let failure = Failure::Failed {
+            process: name.to_owned(),
+            at,
+            source,
+        };
+        shared.fail(since, failure);
     }
 }
 
@@ -346,24 +374,15 @@ impl<'env, M: Machine> Network<'env, M> {
         let machine = self.machine;
         let shared = NetworkState::default();
         let state = &shared;
-        // One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
-        let mut groups = self.groups;
-        groups.sort_by_key(|(at, _)| *at);
-        let mut programs: Vec<(SpeId, Vec<_>)> = Vec::new();
-        for (at, body) in groups {
-            match programs.last_mut() {
-                Some((last, bodies)) if *last == at => bodies.push(body),
-                _ => programs.push((at, vec![body])),
-            }
-        }
         let transport = self.transport;
+        let programs = self.programs();
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
             let core = ppe.core();
             if core.are_spes_confined_to_local_store() {
                 match Exchange::new(machine, transport, programs.len() + 1) {
                     Ok(exchange) => drop(state.exchange.set(exchange)),
                     Err(error) => {
-                        state.fail(Failure::NoMemory(error));
+                        state.fail(Moment::now(), Failure::NoMemory(error));
                         return None;
                     }
                 }
@@ -374,21 +393,18 @@ impl<'env, M: Machine> Network<'env, M> {
             for (at, bodies) in programs {
                 let end = EndOfProgram(exchange);
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
-                    run_program(spe, state, || {
-                        let mut group = Group {
-                            processes: Vec::new(),
-                        };
-                        for body in bodies {
-                            body(&mut group);
-                        }
-                        group.run(spe, state, end);
-                    });
+                    run_program(spe, state, || Group::of(bodies).run(spe, state, end));
                 }));
             }
             let place = PpePlace(core);
             let by = carrier.as_ref().map(|carrier| carrier as &dyn Carrier);
             let end = EndOfProgram(exchange);
-            let result = run_program(&place, state, || run_process(&place, MAIN, main, state, by));
+            let result = run_program(&place, state, || {
+                let is_cancelled = || core.is_cancelled();
+                know_panic(MAIN, Processor::Ppe, is_cancelled, state, || {
+                    run_process(&place, MAIN, main, state, by)
+                })
+            });
             drop(end);
             if let Some(carrier) = carrier {
                 carrier.serve_to_the_end();
@@ -402,18 +418,37 @@ impl<'env, M: Machine> Network<'env, M> {
         };
         Ok((result, traffic.unwrap_or_default()))
     }
+
+    /// One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
+    fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
+        let mut groups = self.groups;
+        groups.sort_by_key(|(at, _)| *at);
+        let mut programs: Vec<(SpeId, Vec<_>)> = Vec::new();
+        for (at, body) in groups {
+            match programs.last_mut() {
+                Some((last, bodies)) if *last == at => bodies.push(body),
+                _ => programs.push((at, vec![body])),
+            }
+        }
+        programs
+    }
 }
 
 /// What reports call the process on the PPE.
 const MAIN: &str = "main";
 
 /// A network did not end as it should.
+///
+/// Where several things went wrong, it is the first of them, as the others may follow from it: a process that fails drops
+/// its ends, and others that do not expect their channels to end fail, too. An error of a process's own counts from when it
+/// became a [`ProcessError`], a panic from when the process dropped the first of its ends, and if it had none left, from when
+/// it ended. So nothing is reported that another failure has brought about by closing channels.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
     #[error(transparent)]
     Deadlock(Deadlock),
-    /// A process misused a named channel: the first that did, whatever it made of the error.
+    /// A process misused a named channel, whatever it made of the error.
     #[error(transparent)]
     Named(NamedError),
     /// The stacks of the processes of an SPE do not fit into its local store. None of them has run.
@@ -438,7 +473,7 @@ pub enum NetworkError {
     /// The machine has no main memory for its channels, where SPEs are confined to their local stores.
     #[error(transparent)]
     NoMemory(AllocateError),
-    /// A process on an SPE ended with an error of its own: the first that did. See [`ProcessError`].
+    /// A process on an SPE ended with an error of its own: see [`ProcessError`].
     #[error("the process `{process}` failed on {at}: {source}")]
     Failed {
         /// The process.
@@ -448,7 +483,7 @@ pub enum NetworkError {
         /// The error.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A process panicked: the first that did on an SPE, else the main one, which is likely to panic because of others.
+    /// A process panicked.
     #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
     Panic {
         /// The process.
@@ -471,70 +506,15 @@ impl NetworkError {
         caller: &'static Location<'static>,
     ) -> Result<R, Self> {
         match (result, shared.take_failure()) {
-            (
-                Err(RunError::Panic {
-                    at: Processor::Ppe,
-                    payload,
-                    ..
-                }),
-                None,
-            ) => Err(match payload.downcast::<NoRoomForItem>() {
-                Ok(error) => Self::NoRoomForItem(*error),
-                Err(payload) => Self::Panic {
-                    process: MAIN.to_owned(),
-                    at: Processor::Ppe,
-                    payload,
-                },
-            }),
-            (
-                _,
-                Some(Failure::Panic {
-                    process,
-                    at,
-                    payload,
-                }),
-            ) => Err(Self::Panic {
-                process,
-                at: Processor::Spe(at),
-                payload,
-            }),
-            (
-                _,
-                Some(Failure::Failed {
-                    process,
-                    at,
-                    source,
-                }),
-            ) => Err(Self::Failed {
-                process,
-                at,
-                source,
-            }),
-            (_, Some(Failure::Named(error))) => Err(Self::Named(error)),
-            (_, Some(Failure::NoRoomForItem(error))) => Err(Self::NoRoomForItem(error)),
-            (_, Some(Failure::NoMemory(error))) => Err(Self::NoMemory(error)),
-            (
-                _,
-                Some(Failure::NoRoom {
-                    process,
-                    processes,
-                    fit,
-                    source,
-                }),
-            ) => Err(Self::NoRoom {
-                process,
-                processes,
-                fit,
-                source,
-            }),
-            (Err(RunError::Deadlock { mut waits }), _) => {
+            (_, Some(failure)) => Err(failure.into()),
+            (Err(RunError::Deadlock { mut waits }), None) => {
                 // That the network waits for its processes is no news.
                 let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
                 waits.retain(|wait| !is_own(wait.location));
                 Err(Self::Deadlock(Deadlock::of(shared.waits.take(), waits)))
             }
-            (Err(other), _) => Err(Self::Run(other)),
-            (Ok(result), _) => Ok(result),
+            (Err(other), None) => Err(Self::Run(other)),
+            (Ok(result), None) => Ok(result),
         }
     }
 
@@ -548,6 +528,45 @@ impl NetworkError {
             Self::Panic { payload, .. } => resume_unwind(payload),
             Self::Run(error) => error.resume(),
             other => panic!("{other}"),
+        }
+    }
+}
+
+impl From<Failure> for NetworkError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NoRoom {
+                process,
+                processes,
+                fit,
+                source,
+            } => Self::NoRoom {
+                process,
+                processes,
+                fit,
+                source,
+            },
+            Failure::Named(error) => Self::Named(error),
+            Failure::NoRoomForItem(error) => Self::NoRoomForItem(error),
+            Failure::NoMemory(error) => Self::NoMemory(error),
+            Failure::Failed {
+                process,
+                at,
+                source,
+            } => Self::Failed {
+                process,
+                at,
+                source,
+            },
+            Failure::Panic {
+                process,
+                at,
+                payload,
+            } => Self::Panic {
+                process,
+                at,
+                payload,
+            },
         }
     }
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use crate::alternation::GuardEnded;
+use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
 use crate::named::NamedError;
 
@@ -50,7 +51,8 @@ pub struct ProcessError(Reason);
 
 enum Reason {
     Ended(Ended),
-    Own(Box<dyn Error + Send + Sync>),
+    /// And when it became one: its process has its ends still.
+    Own(Box<dyn Error + Send + Sync>, Moment),
 }
 
 impl ProcessError {
@@ -58,15 +60,15 @@ impl ProcessError {
     pub fn ended(&self) -> Option<Ended> {
         match self.0 {
             Reason::Ended(ended) => Some(ended),
-            Reason::Own(_) => None,
+            Reason::Own(..) => None,
         }
     }
 
-    /// The error that is the process's own, if it is no channel that has ended.
-    pub(crate) fn into_own(self) -> Option<Box<dyn Error + Send + Sync>> {
+    /// The error that is the process's own, and when it went wrong, if it is no channel that has ended.
+    pub(crate) fn into_own(self) -> Option<(Box<dyn Error + Send + Sync>, Moment)> {
         match self.0 {
             Reason::Ended(_) => None,
-            Reason::Own(error) => Some(error),
+            Reason::Own(error, since) => Some((error, since)),
         }
     }
 }
@@ -83,7 +85,10 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
             // The network has failed with it already.
             error.is::<NamedError>().then_some(Ended::Poisoned)
         };
-        Self(ended.map_or(Reason::Own(error), Reason::Ended))
+        Self(match ended {
+            Some(ended) => Reason::Ended(ended),
+            None => Reason::Own(error, Moment::now()),
+        })
     }
 }
 
@@ -97,7 +102,7 @@ impl fmt::Display for ProcessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Reason::Ended(ended) => ended.fmt(f),
-            Reason::Own(error) => error.fmt(f),
+            Reason::Own(error, _) => error.fmt(f),
         }
     }
 }
@@ -106,7 +111,7 @@ impl fmt::Debug for ProcessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Reason::Ended(ended) => fmt::Debug::fmt(ended, f),
-            Reason::Own(error) => fmt::Debug::fmt(error, f),
+            Reason::Own(error, _) => fmt::Debug::fmt(error, f),
         }
     }
 }

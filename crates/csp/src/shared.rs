@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cellworks_machine::memory::AllocateError;
-use cellworks_machine::{Payload, SpeId, StackError};
+use cellworks_machine::{Payload, Processor, SpeId, StackError};
 
+use crate::cause::Moment;
 use crate::named::{NamedError, Names};
 use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
@@ -19,7 +20,7 @@ pub(crate) struct NetworkState {
     pub names: Names,
     /// Where processors share no memory.
     pub exchange: OnceLock<Exchange>,
-    failure: Mutex<Option<Failure>>,
+    failure: Mutex<Option<(Moment, Failure)>>,
 }
 
 /// What went wrong first.
@@ -42,10 +43,10 @@ pub(crate) enum Failure {
         at: SpeId,
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A process on an SPE panicked.
+    /// A process panicked.
     Panic {
         process: String,
-        at: SpeId,
+        at: Processor,
         payload: Payload,
     },
 }
@@ -70,14 +71,16 @@ impl NetworkState {
         self.processes.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Something went wrong. Only what does so first is remembered, as the rest may follow from it.
-    pub(crate) fn fail(&self, failure: Failure) {
+    /// Something went wrong. Only what did so first is remembered, as the rest may follow from it.
+    pub(crate) fn fail(&self, since: Moment, failure: Failure) {
         let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert(failure);
+        if first.as_ref().is_none_or(|(other, _)| since < *other) {
+            *first = Some((since, failure));
+        }
     }
 
     pub(crate) fn take_failure(&self) -> Option<Failure> {
         let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        first.take()
+        first.take().map(|(_, failure)| failure)
     }
 }

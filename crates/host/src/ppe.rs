@@ -245,6 +245,10 @@ impl PpeCore for HostPpe {
         self.run.strict
     }
 
+    fn is_cancelled(&self) -> bool {
+        self.run.is_cancelled()
+    }
+
     fn start(&self, at: SpeId, program: Program<HostSpe>) {
         let worker = self.worker_of[at.index()];
         let mut started = self.started.borrow_mut();

@@ -70,6 +70,8 @@ pub trait PpeCore: Wake {
     fn compute(&self, cycles: Cycles);
     /// See [`Spe::is_confined_to_local_store`].
     fn are_spes_confined_to_local_store(&self) -> bool;
+    /// See [`Spe::is_cancelled`].
+    fn is_cancelled(&self) -> bool;
     /// Starts a program on an SPE, after those that were started there before.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
     /// See [`Spe::notify`].

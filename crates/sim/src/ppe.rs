@@ -314,6 +314,10 @@ impl PpeCore for SimPpe {
         true
     }
 
+    fn is_cancelled(&self) -> bool {
+        cellworks_threads::is_cancelled()
+    }
+
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
         self.world()
             .pass(self.core(), self.world().costs.start_program_fs);

@@ -1,7 +1,8 @@
 //! How networks fail: deadlocks are reported, and nothing else is; panics and full local stores name the process.
 
 use cellworks_csp::{
-    Alternation, Channel, Deadlock, Ended, Network, NetworkError, Reader, Writer, processes,
+    Alternation, Channel, Deadlock, Ended, Network, NetworkError, Place, Process, ProcessError,
+    Reader, Writer, processes,
 };
 use cellworks_machine::{Cycles, Machine, Processor, Span, Spe};
 
@@ -37,6 +38,10 @@ on_every_machine![
     an_error_names_its_process,
     an_error_ends_the_others,
     an_error_of_one_of_several_processes_names_it,
+    an_error_comes_before_a_panic_that_is_known_earlier,
+    a_panic_comes_before_one_that_is_known_earlier,
+    a_panic_of_the_main_process_comes_before_what_follows_from_it,
+    a_panic_that_was_caught_is_forgotten,
     an_error_comes_before_what_follows_from_it,
     ends_of_channels_are_no_errors,
 ];
@@ -748,6 +753,101 @@ fn an_error_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
         error,
         "the process `first` failed on SPE 1: 0 is not a size of a shoe"
     );
+}
+
+/// Waits, when it is dropped, until a channel is closed.
+struct Late<'a, 'b, P: Place>(&'a Process<'b, P>, Reader<()>);
+
+impl<P: Place> Drop for Late<'_, '_, P> {
+    fn drop(&mut self) {
+        assert_eq!(self.1.read(self.0), Err(Ended::Closed));
+    }
+}
+
+/// Adds a process that panics when the channel `at_a` is closed. Returns the end of one that is closed when the network knows
+/// of that: another process of the same SPE, which runs only when the first has ended, closes it.
+fn add_victim<M: Machine>(network: &mut Network<'_, M>, mut at_a: Reader<u32>) -> Reader<()> {
+    let (panicked, mut at_panicked) = Channel::new().one_to_one::<()>();
+    let (known, at_known) = Channel::new().one_to_one();
+    network.process("victim", spe(2), move |process| {
+        let _panicked = panicked;
+        at_a.read(process).unwrap();
+        Ok(())
+    });
+    network.process("observer", spe(2), move |process| {
+        let _known = known;
+        Ok(at_panicked.read(process)?)
+    });
+    at_known
+}
+
+/// What a network says in which a process fails, after another one has because of it.
+fn error_of_late<M: Machine>(machine: &M, fail: fn() -> ProcessError) -> String {
+    let mut network = network(machine);
+    let (a, at_a) = Channel::new().one_to_one::<u32>();
+    let at_known = add_victim(&mut network, at_a);
+    network.process("guilty", spe(1), move |process| {
+        let _late = Late(process, at_known);
+        let _dropped_before = a;
+        Err(fail())
+    });
+    network.run().unwrap_err().to_string()
+}
+
+fn an_error_comes_before_a_panic_that_is_known_earlier<M: Machine>(machine: &M) {
+    assert_eq!(
+        error_of_late(machine, || NoSize(0).into()),
+        "the process `guilty` failed on SPE 1: 0 is not a size of a shoe"
+    );
+}
+
+fn a_panic_comes_before_one_that_is_known_earlier<M: Machine>(machine: &M) {
+    assert_eq!(
+        error_of_late(machine, || panic!("the reason")),
+        "the process `guilty` panicked on SPE 1: the reason"
+    );
+}
+
+fn a_panic_of_the_main_process_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
+    let mut network = network(machine);
+    let (a, at_a) = Channel::new().one_to_one::<u32>();
+    let at_known = add_victim(&mut network, at_a);
+    let result = network.run_with(move |process| {
+        let _late = Late(process, at_known);
+        let _dropped_before = a;
+        panic!("the reason")
+    });
+    let error: NetworkError = result.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the process `main` panicked on the PPE: the reason"
+    );
+}
+
+/// A panic that a process catches is no failure, and its next one is not as early.
+fn a_panic_that_was_caught_is_forgotten<M: Machine>(machine: &M) {
+    let mut network = network(machine);
+    let (unused, _at_unused) = Channel::new().one_to_one::<u32>();
+    let (mut begun, mut at_begun) = Channel::new().one_to_one::<()>();
+    let (a, mut at_a) = Channel::new().one_to_one::<u32>();
+    network.process("victim", spe(1), move |process| {
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let _unused = unused;
+            panic!("a test that catches this")
+        }));
+        assert!(caught.is_err());
+        begun.write(process, ())?;
+        drop(begun);
+        at_a.read(process).unwrap();
+        Ok(())
+    });
+    network.process("guilty", spe(2), move |process| {
+        let _a = a;
+        at_begun.read(process)?;
+        Err("the reason".into())
+    });
+    let error = network.run().unwrap_err().to_string();
+    assert_eq!(error, "the process `guilty` failed on SPE 2: the reason");
 }
 
 fn ends_of_channels_are_no_errors<M: Machine>(machine: &M) {

@@ -1,0 +1,200 @@
+//! The points of [`Knn`](super::Knn), and their neighbours by brute force, which results are compared with.
+
+use std::collections::BinaryHeap;
+
+use multiversion::multiversion;
+
+use super::{Block, Found, Neighbour};
+use crate::ProgramError;
+use crate::error::agree;
+
+/// Points on a grid, without order.
+pub(super) struct Points {
+    /// Each from 0 to 255; differences of theirs are `i16`, too, which processors multiply many at a time.
+    coordinates: Vec<i16>,
+    dimensions: usize,
+}
+
+/// Points that every other one is compared with before the next ones are, so that these stay in the first-level cache.
+const TILE: usize = 32;
+
+impl Points {
+    pub fn new(count: usize, dimensions: usize) -> Self {
+        // Neither in the order of the points nor in that of their coordinates.
+        let mix = |number: u64| (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let coordinate = |at: usize| (mix(mix(mix(at as u64 + 1))) >> 56) as i16;
+        Self {
+            coordinates: (0..count * dimensions).map(coordinate).collect(),
+            dimensions,
+        }
+    }
+
+    pub fn blocks(&self, points: usize) -> Vec<Block> {
+        let parts = self.coordinates.chunks(points * self.dimensions);
+        let block = |(number, part): (usize, &[i16])| Block {
+            number,
+            first: (number * points) as u32,
+            coordinates: part.iter().map(|one| f32::from(*one)).collect(),
+        };
+        parts.enumerate().map(block).collect()
+    }
+
+    /// Compares all neighbours with those by brute force.
+    pub fn verify(&self, mut found: Vec<Found>, wanted: usize) -> Result<(), ProgramError> {
+        const BY: &str = "by brute force";
+        found.sort_by_key(|found| found.first);
+        let found: Vec<_> = found
+            .into_iter()
+            .flat_map(|found| found.neighbours)
+            .collect();
+        agree(
+            || "the number of points with neighbours".to_owned(),
+            found.len(),
+            self.count(),
+            BY,
+        )?;
+        let expected = self.by_brute_force(wanted);
+        for (point, (found, expected)) in found.into_iter().zip(expected).enumerate() {
+            agree(
+                || format!("the number of neighbours of point {point}"),
+                found.len(),
+                expected.len(),
+                BY,
+            )?;
+            for (place, (found, expected)) in (1..).zip(found.into_iter().zip(expected)) {
+                let what = || format!("neighbour {place} of point {point}");
+                agree(what, found, expected, BY)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.coordinates.len() / self.dimensions
+    }
+
+    /// The neighbours of all points, nearest first, by comparing each pair of points once, in whole numbers.
+    fn by_brute_force(&self, wanted: usize) -> impl Iterator<Item = Vec<Neighbour>> {
+        let count = self.count();
+        let mut nearest = vec![Nearest::new(wanted); count];
+        let mut squared = [0; TILE];
+        for tile in (0..count).step_by(TILE) {
+            for other in tile + 1..count {
+                let (before, others) = self.coordinates.split_at(other * self.dimensions);
+                let here = &before[tile * self.dimensions..];
+                let here = &here[..here.len().min(TILE * self.dimensions)];
+                squared_distances(here, &others[..self.dimensions], &mut squared);
+                let compared = here.len() / self.dimensions;
+                for (point, squared) in (tile..).zip(&squared[..compared]) {
+                    nearest[point].offer(*squared, other);
+                    nearest[other].offer(*squared, point);
+                }
+            }
+        }
+        nearest.into_iter().map(Nearest::into_neighbours)
+    }
+}
+
+/// The squares of the distances of points to another one.
+#[multiversion(targets("x86_64+avx2"))]
+fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
+    for (point, squared) in points.chunks_exact(other.len()).zip(squared) {
+        let pairs = point.iter().zip(other);
+        let sum: i32 = pairs
+            .map(|(a, b)| i32::from(a - b) * i32::from(a - b))
+            .sum();
+        *squared = sum as u32;
+    }
+}
+
+/// The nearest of all points that it was offered.
+#[derive(Clone)]
+struct Nearest {
+    wanted: usize,
+    /// The squares of their distances above their numbers: one number to compare. The farthest is on top.
+    heap: BinaryHeap<u64>,
+}
+
+impl Nearest {
+    fn new(wanted: usize) -> Self {
+        Self {
+            wanted,
+            heap: BinaryHeap::new(),
+        }
+    }
+
+    fn offer(&mut self, squared: u32, point: usize) {
+        let key = u64::from(squared) << 32 | point as u64;
+        if self.heap.len() < self.wanted {
+            self.heap.push(key);
+        } else if self.heap.peek().is_some_and(|farthest| key < *farthest) {
+            self.heap.pop();
+            self.heap.push(key);
+        }
+    }
+
+    fn into_neighbours(self) -> Vec<Neighbour> {
+        let neighbour = |key: u64| Neighbour {
+            squared: (key >> 32) as f32,
+            point: key as u32,
+        };
+        let keys = self.heap.into_sorted_vec();
+        keys.into_iter().map(neighbour).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_neighbour_that_is_none_is_named() {
+        let points = Points {
+            coordinates: vec![0, 0, 3, 4, 1, 0],
+            dimensions: 2,
+        };
+        let found = |of_first| Found {
+            first: 0,
+            neighbours: [(1.0, of_first), (20.0, 2), (1.0, 0)]
+                .map(|(squared, point)| vec![Neighbour { squared, point }])
+                .into(),
+        };
+        assert!(points.verify(vec![found(2)], 1).is_ok());
+        let error = points.verify(vec![found(1)], 1).unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "the result is wrong: neighbour 1 of point 0 is point 1 at the squared distance 1, and point 2 at the \
+                 squared distance 1 by brute force;"
+            ),
+            "{error}"
+        );
+        let error = points.verify(Vec::new(), 1).unwrap_err().to_string();
+        assert!(
+            error.contains("the number of points with neighbours is 0, and 3 by brute force"),
+            "{error}"
+        );
+    }
+
+    /// More points than a tile has, by sorting all others of each.
+    #[test]
+    fn brute_force_finds_the_nearest() {
+        const COUNT: usize = 2 * TILE + 5;
+        const WANTED: usize = 4;
+        let points = Points::new(COUNT, 3);
+        let of = |point: usize| &points.coordinates[point * 3..][..3];
+        for (point, found) in points.by_brute_force(WANTED).enumerate() {
+            let squared = |other: usize| -> i32 {
+                let pairs = of(point).iter().zip(of(other));
+                pairs.map(|(a, b)| i32::from(a - b).pow(2)).sum()
+            };
+            let others = (0..COUNT).filter(|other| *other != point);
+            let mut all: Vec<_> = others.map(|other| (squared(other), other)).collect();
+            all.sort_unstable();
+            let expected = all[..WANTED].iter().map(|&(squared, point)| Neighbour {
+                squared: squared as f32,
+                point: point as u32,
+            });
+            assert_eq!(found, Vec::from_iter(expected));
+        }
+    }
+}
