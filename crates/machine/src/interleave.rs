@@ -19,9 +19,12 @@ use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
-use crate::{Sleeper, Spe, StackError, Time};
+use bytemuck::Pod;
+
+use crate::{Sleeper, Spe, StackError, StageError, Staged, Time};
 
 /// How many pieces of work are in flight at once: see [`Spe::interleave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,54 @@ impl fmt::Debug for InterleaveError {
     }
 }
 
+/// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`].
+///
+/// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in flight.
+pub struct InterleavedSpe<'a, S: Spe> {
+    spe: &'a S,
+    /// There is nobody to wait for, and nothing. Known when the body is compiled: it is compiled once for work of which
+    /// several pieces are in flight, and once more for work that is alone, which is then what a plain loop is.
+    is_in_place: bool,
+}
+
+impl<S: Spe> Clone for InterleavedSpe<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Spe> Copy for InterleavedSpe<'_, S> {}
+
+impl<'a, S: Spe> InterleavedSpe<'a, S> {
+    /// Gets a slice and waits for it; other pieces of work go on meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    #[inline(always)]
+    pub fn stage<'b, T: Pod>(self, source: &'b [T]) -> Result<Staged<'b, T, S>, StageError>
+    where
+        'a: 'b,
+    {
+        let at = Location::caller();
+        match self.is_in_place {
+            // SAFETY: whoever made this has asked whether staged data is in place.
+            true => unsafe { Staged::get_in_place(self.spe, source, at) },
+            false => Staged::get(self.spe, source, at),
+        }
+    }
+}
+
+impl<S: Spe> Deref for InterleavedSpe<'_, S> {
+    type Target = S;
+
+    #[inline(always)]
+    fn deref(&self) -> &S {
+        self.spe
+    }
+}
+
 /// Work to be interleaved: see [`Spe::interleave`].
 #[must_use = "nothing is done before it is said what happens to the results"]
 pub struct Interleave<'a, S: Spe, I, F> {
@@ -79,7 +130,11 @@ pub struct Interleave<'a, S: Spe, I, F> {
     body: F,
 }
 
-impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
+impl<'a, S: Spe, I, R, F> Interleave<'a, S, I, F>
+where
+    I: Iterator,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
+{
     pub(crate) fn new(spe: &'a S, in_flight: InFlight, inputs: I, body: F) -> Self {
         Self {
             spe,
@@ -105,8 +160,7 @@ impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
             spe,
             body,
             taken: Cell::new(0),
-            inputs: UnsafeCell::new(inputs),
-            sink: UnsafeCell::new(sink),
+            ends: UnsafeCell::new(Some(Ends { inputs, sink })),
             waiting: RefCell::default(),
             some_wait: Cell::new(false),
             stop: Cell::new(0),
@@ -183,9 +237,9 @@ struct Flow<'a, S, I, R, F, K> {
     body: F,
     /// How many inputs were taken, or [`HELD`].
     taken: Cell<usize>,
-    /// Of the thread that holds the flow, as `sink` is: they may wait for something, and let others run.
-    inputs: UnsafeCell<I>,
-    sink: UnsafeCell<K>,
+    /// Of the thread that holds the flow. They may wait for something, and let others run. It is none while one works
+    /// alone, and after a panic of that one.
+    ends: UnsafeCell<Option<Ends<I, K>>>,
     /// Threads that wait until nobody holds the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
@@ -200,6 +254,12 @@ struct Flow<'a, S, I, R, F, K> {
     /// The input at which the body panicked first.
     failed: Cell<Option<usize>>,
     result: PhantomData<fn() -> R>,
+}
+
+/// Where inputs come from and results go.
+struct Ends<I, K> {
+    inputs: I,
+    sink: K,
 }
 
 /// In place of how many inputs were taken: a thread hands over a result, or takes an input.
@@ -231,6 +291,9 @@ const TRIALS: usize = 3;
 const HOLD_INPUTS: usize = 1 << 17;
 const HOLD_INPUTS_MAX: usize = 1 << 22;
 
+/// Inputs that are worked on by one alone without a look whether others want to run.
+const INPUTS_ALONE: usize = 1_024;
+
 /// What a number of threads has to gain over a smaller one to be chosen: one part in so many.
 const LEAST_GAIN: u128 = 32;
 
@@ -238,7 +301,7 @@ impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
 where
     S: Spe,
     I: Iterator,
-    F: Fn(I::Item) -> R,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
     /// Works on up to `inputs` inputs with so many threads.
@@ -260,10 +323,53 @@ where
         self.end.set(end);
         self.stop.set(trial.map_or(end, |trial| trial.from));
         match threads {
-            1 => self.work_on_inputs(),
+            1 => self.work_alone(end),
             _ => self.spe.threads(threads, |_| self.work_on_inputs())?,
         }
         Ok(())
+    }
+
+    /// Works on the inputs before `end`, one after the other.
+    fn work_alone(&self, end: usize) {
+        let is_trial = self.trial.get().is_some();
+        while !self.is_done() && self.taken.get() < end {
+            if !is_trial {
+                let portion = self.taken.get().saturating_add(INPUTS_ALONE).min(end);
+                self.end.set(portion);
+                self.stop.set(portion);
+            }
+            match self.spe.stages_in_place() {
+                true => self.work_in_place(),
+                false => self.work_on_inputs(),
+            }
+        }
+    }
+
+    /// As [`work_on_inputs`](Self::work_on_inputs), where there is no other thread, and staged data is at hand.
+    fn work_in_place(&self) {
+        loop {
+            let from = self.taken.get();
+            if from >= self.stop.get() && !self.may_go_on(from) {
+                return;
+            }
+            let to = self.stop.get();
+            // SAFETY: no thread holds the flow, as there is none.
+            let ends = unsafe { (*self.ends.get()).take() };
+            let Some(ends) = ends else {
+                unreachable!("work that is alone has failed before, and is not gone on with")
+            };
+            let Ends { inputs, sink } = ends;
+            let next = self.failing(from);
+            let (ends, taken, is_exhausted) =
+                work_plainly(self.spe, &self.body, inputs, sink, next, to);
+            // SAFETY: as above.
+            unsafe { *self.ends.get() = Some(ends) };
+            self.taken.set(taken);
+            if is_exhausted {
+                self.is_exhausted.set(true);
+                self.stop.set(0);
+            }
+        }
     }
 
     /// Works on all inputs, with as many threads as turn out to be the fastest.
@@ -359,9 +465,13 @@ where
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
         };
+        let spe = InterleavedSpe {
+            spe: self.spe,
+            is_in_place: false,
+        };
         loop {
-            let working = Failing { flow: self, index };
-            let result = (self.body)(input);
+            let working = self.failing(index);
+            let result = (self.body)(spe, input);
             std::mem::forget(working);
             match self.exchange(index, result) {
                 Some(next) => (index, input) = next,
@@ -381,7 +491,7 @@ where
             let (index, input) = self.exchange_slowly(Some((index, result)))?;
             return Some((index, input));
         }
-        let held = self.hold(taken);
+        let mut held = self.hold(taken);
         held.hand_over(index, result);
         held.take()
     }
@@ -393,7 +503,7 @@ where
         while self.taken.get() == HELD {
             self.wait_for_the_holder();
         }
-        let held = self.hold(self.taken.get());
+        let mut held = self.hold(self.taken.get());
         if let Some((index, result)) = result {
             held.hand_over(index, result);
         }
@@ -408,6 +518,15 @@ where
     fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
         self.taken.set(HELD);
         Held { flow: self, taken }
+    }
+
+    #[inline(always)]
+    fn failing(&self, index: usize) -> Failing<'_> {
+        Failing {
+            failed: &self.failed,
+            stop: &self.stop,
+            index,
+        }
     }
 
     #[inline(always)]
@@ -459,6 +578,48 @@ where
     }
 }
 
+/// The loop that a program would write if it knew that staged data is at hand, and what the optimiser makes of that.
+///
+/// So that it can, what changes lies in no memory that something else may point to: inputs and sink are given, and given
+/// back, by value, and this is compiled as a function of its own. A sum that the sink borrows is in a register then.
+#[inline(never)]
+fn work_plainly<S, I, R, F, K>(
+    spe: &S,
+    body: &F,
+    mut inputs: I,
+    mut sink: K,
+    mut next: Failing<'_>,
+    end: usize,
+) -> (Ends<I, K>, usize, bool)
+where
+    S: Spe,
+    I: Iterator,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
+    K: FnMut(usize, R),
+{
+    let spe = InterleavedSpe {
+        spe,
+        is_in_place: true,
+    };
+    // If the inputs know how many they are, the optimiser sees that they do not end within the loop.
+    let end = match inputs.size_hint() {
+        (least, Some(most)) if least == most => end.min(next.index.saturating_add(least.max(1))),
+        _ => end,
+    };
+    let mut is_exhausted = false;
+    while next.index < end {
+        let Some(input) = inputs.next() else {
+            is_exhausted = true;
+            break;
+        };
+        sink(next.index, body(spe, input));
+        next.index += 1;
+    }
+    let taken = next.index;
+    std::mem::forget(next);
+    (Ends { inputs, sink }, taken, is_exhausted)
+}
+
 fn is_gain(time_fs: u128, over_fs: u128) -> bool {
     time_fs.saturating_add(time_fs / LEAST_GAIN) < over_fs
 }
@@ -467,7 +628,7 @@ fn is_gain(time_fs: u128, over_fs: u128) -> bool {
 struct Held<'a, 'b, S: Spe, I, R, F, K>
 where
     I: Iterator,
-    F: Fn(I::Item) -> R,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
     flow: &'a Flow<'b, S, I, R, F, K>,
@@ -477,29 +638,27 @@ where
 impl<S: Spe, I, R, F, K> Held<'_, '_, S, I, R, F, K>
 where
     I: Iterator,
-    F: Fn(I::Item) -> R,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
     #[inline(always)]
-    fn hand_over(&self, index: usize, result: R) {
-        let failing = Failing {
-            flow: self.flow,
-            index,
-        };
-        // SAFETY: there is one `Held` at a time, and neither the sink nor the inputs know of it.
-        unsafe { (*self.flow.sink.get())(index, result) };
+    fn ends(&mut self) -> &mut Ends<I, K> {
+        // SAFETY: there is one `Held` at a time, and none while one works alone; neither the sink nor the inputs know of it.
+        unsafe { (*self.flow.ends.get()).as_mut().unwrap_unchecked() }
+    }
+
+    #[inline(always)]
+    fn hand_over(&mut self, index: usize, result: R) {
+        let failing = self.flow.failing(index);
+        (self.ends().sink)(index, result);
         std::mem::forget(failing);
     }
 
     #[inline(always)]
-    fn take(self) -> Option<(usize, I::Item)> {
+    fn take(mut self) -> Option<(usize, I::Item)> {
         let index = self.taken;
-        let failing = Failing {
-            flow: self.flow,
-            index,
-        };
-        // SAFETY: as above.
-        let input = unsafe { (*self.flow.inputs.get()).next() };
+        let failing = self.flow.failing(index);
+        let input = self.ends().inputs.next();
         std::mem::forget(failing);
         let Some(input) = input else {
             self.end();
@@ -522,7 +681,7 @@ where
 impl<S: Spe, I, R, F, K> Drop for Held<'_, '_, S, I, R, F, K>
 where
     I: Iterator,
-    F: Fn(I::Item) -> R,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
     fn drop(&mut self) {
@@ -531,16 +690,17 @@ where
 }
 
 /// If this is dropped, what is done for an input has panicked.
-struct Failing<'a, 'b, S, I, R, F, K> {
-    flow: &'a Flow<'b, S, I, R, F, K>,
+struct Failing<'a> {
+    failed: &'a Cell<Option<usize>>,
+    stop: &'a Cell<usize>,
     index: usize,
 }
 
-impl<S, I, R, F, K> Drop for Failing<'_, '_, S, I, R, F, K> {
+impl Drop for Failing<'_> {
+    #[inline(always)]
     fn drop(&mut self) {
-        let failed = &self.flow.failed;
-        failed.set(failed.get().or(Some(self.index)));
+        self.failed.set(self.failed.get().or(Some(self.index)));
         // Nobody is to take another one.
-        self.flow.stop.set(0);
+        self.stop.set(0);
     }
 }

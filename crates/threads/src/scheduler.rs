@@ -1128,14 +1128,15 @@ pub fn take_turn() -> bool {
 /// `before` calls nothing of this crate, not even through others: it could end what has just been found out.
 #[inline(always)]
 pub unsafe fn take_turn_after(before: impl FnOnce()) -> bool {
-    with(|s| {
-        let takes_turns = s.mode.get() == ROTATING && !panicking();
-        if takes_turns {
-            before();
-            s.turn();
-        }
-        takes_turns
-    })
+    // Not the rest within `with`, which is no longer inlined then.
+    // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
+    let s = unsafe { &*with(ptr::from_ref) };
+    let takes_turns = s.mode.get() == ROTATING && !panicking();
+    if takes_turns {
+        before();
+        s.turn();
+    }
+    takes_turns
 }
 
 /// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with those of its scope that do, too.
