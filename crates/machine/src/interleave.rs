@@ -159,6 +159,7 @@ where
         let flow = Flow {
             spe,
             body,
+            in_flight: Cell::new(0),
             taken: Cell::new(0),
             ends: UnsafeCell::new(Some(Ends { inputs, sink })),
             waiting: RefCell::default(),
@@ -171,22 +172,19 @@ where
             result: PhantomData,
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| match in_flight {
-            InFlight::Fixed(threads) => {
-                let threads = threads.max(1);
-                flow.work(threads, usize::MAX).map(|()| threads)
-            }
+            InFlight::Fixed(threads) => flow.work_on_batch(threads.max(1), usize::MAX, None),
             InFlight::Automatic => flow.work_at_the_best(),
         }));
-        let in_flight = match (outcome, flow.failed.get()) {
-            (Ok(in_flight), _) => in_flight?,
+        match (outcome, flow.failed.get()) {
+            (Ok(worked), _) => worked?,
             (Err(payload), Some(index)) if !spe.is_cancelled() => {
                 return Err(InterleaveError::Panicked { index, payload });
             }
             (Err(payload), _) => resume_unwind(payload),
-        };
+        }
         Ok(Interleaved {
             inputs: flow.taken.get(),
-            in_flight,
+            in_flight: flow.in_flight.get(),
         })
     }
 
@@ -235,6 +233,8 @@ where
 struct Flow<'a, S, I, R, F, K> {
     spe: &'a S,
     body: F,
+    /// How many threads work, or did so last.
+    in_flight: Cell<usize>,
     /// How many inputs were taken, or [`HELD`].
     taken: Cell<usize>,
     /// Of the thread that holds the flow. They may wait for something, and let others run. It is none while one works
@@ -280,6 +280,13 @@ const WIDTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// The place of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
 const USUAL_WIDTH: usize = 5;
 
+/// The place of the number that is compared with one before all others, how often, and how many times as long an input has to
+/// take then for no other number to be tried: a switch of threads costs the same with any number. Such a trial starts few
+/// threads, which is most of what it costs where data is near.
+const PROBE_WIDTH: usize = 3;
+const PROBE_TRIALS: usize = 2;
+const PROBE_LOSS: u128 = 2;
+
 /// Inputs of a trial, at least; with many threads, so many for each.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 8;
@@ -287,9 +294,11 @@ const TRIAL_INPUTS_PER_THREAD: usize = 8;
 /// How often each number is tried; the fastest trial counts, because disturbances only slow down.
 const TRIALS: usize = 3;
 
-/// Inputs until a choice is looked at again: twice as many whenever it was found to be right.
+/// Inputs until a choice is looked at again: twice as many whenever it was found to be right. And as many as it takes for
+/// the next look to be a small part of the time: one in so many.
 const HOLD_INPUTS: usize = 1 << 17;
 const HOLD_INPUTS_MAX: usize = 1 << 22;
+const HOLD_SHARE: u128 = 64;
 
 /// Inputs that are worked on by one alone without a look whether others want to run.
 const INPUTS_ALONE: usize = 1_024;
@@ -305,10 +314,6 @@ where
     K: FnMut(usize, R),
 {
     /// Works on up to `inputs` inputs with so many threads.
-    fn work(&self, threads: usize, inputs: usize) -> Result<(), InterleaveError> {
-        self.work_on_batch(threads, inputs, None)
-    }
-
     fn work_on_batch(
         &self,
         threads: usize,
@@ -319,6 +324,7 @@ where
         if self.is_done() {
             return Ok(());
         }
+        self.in_flight.set(threads);
         let end = self.taken.get().saturating_add(inputs);
         self.end.set(end);
         self.stop.set(trial.map_or(end, |trial| trial.from));
@@ -360,12 +366,11 @@ where
             };
             let Ends { inputs, sink } = ends;
             let next = self.failing(from);
-            let (ends, taken, is_exhausted) =
-                work_plainly(self.spe, &self.body, inputs, sink, next, to);
+            let (ends, taken) = work_plainly(self.spe, &self.body, inputs, sink, next, to);
             // SAFETY: as above.
             unsafe { *self.ends.get() = Some(ends) };
             self.taken.set(taken);
-            if is_exhausted {
+            if taken < to {
                 self.is_exhausted.set(true);
                 self.stop.set(0);
             }
@@ -373,54 +378,59 @@ where
     }
 
     /// Works on all inputs, with as many threads as turn out to be the fastest.
-    fn work_at_the_best(&self) -> Result<usize, InterleaveError> {
-        let mut best = 0;
-        let mut best_fs = u128::MAX;
-        let mut widest = 0;
+    fn work_at_the_best(&self) -> Result<(), InterleaveError> {
         // All of them: a few threads may be slower than one, which the processor itself overlaps with what comes next, and
         // more of them faster than both.
-        for (width, &threads) in WIDTHS.iter().enumerate() {
-            match self.least_time_fs(threads) {
-                Ok(Some(time_fs)) => {
-                    widest = width;
-                    if is_gain(time_fs, best_fs) {
-                        (best, best_fs) = (width, time_fs);
-                    }
-                }
-                Ok(None) => return Ok(threads),
-                // There is no room for more threads.
-                Err(InterleaveError::Stack(_)) if width > 0 => break,
-                Err(error) => return Err(error),
-            }
-        }
-        let mut hold = HOLD_INPUTS;
-        while !self.is_done() {
-            self.work(WIDTHS[best], hold)?;
-            let before = best;
-            let mut best_fs = u128::MAX;
-            let mut near = vec![
-                0,
-                before.saturating_sub(1),
-                before,
-                (before + 1).min(widest),
-                USUAL_WIDTH.min(widest),
-            ];
-            near.sort_unstable();
-            near.dedup();
-            for width in near {
-                let Some(time_fs) = self.least_time_fs(WIDTHS[width])? else {
-                    return Ok(WIDTHS[before]);
-                };
-                if is_gain(time_fs, best_fs) {
-                    (best, best_fs) = (width, time_fs);
-                }
-            }
-            hold = match best == before {
+        let mut widths: Vec<usize> = (0..WIDTHS.len()).collect();
+        let (mut best, mut hold) = (0, HOLD_INPUTS / 2);
+        loop {
+            let begin = self.spe.now();
+            let Some((fastest, time_fs)) = self.fastest(&widths)? else {
+                return Ok(());
+            };
+            hold = match fastest == best {
                 true => (hold * 2).min(HOLD_INPUTS_MAX),
                 false => HOLD_INPUTS,
             };
+            best = fastest;
+            let finding_out_fs = self.spe.now().since(begin).as_femtoseconds();
+            let worth_it = finding_out_fs * HOLD_SHARE / time_fs.max(1);
+            let inputs = hold.max(usize::try_from(worth_it).unwrap_or(usize::MAX));
+            self.work_on_batch(WIDTHS[best], inputs, None)?;
+            widths = vec![0, best.saturating_sub(1), best, best + 1, USUAL_WIDTH];
+            widths.retain(|width| *width < WIDTHS.len());
+            widths.sort_unstable();
+            widths.dedup();
         }
-        Ok(WIDTHS[best])
+    }
+
+    /// With which of some numbers of threads, by their places, an input takes the least time, and which that is. The first
+    /// is the place of one thread. `None` if there are too few inputs left to say.
+    fn fastest(&self, widths: &[usize]) -> Result<Option<(usize, u128)>, InterleaveError> {
+        let Some(alone_fs) = self.least_time_fs(WIDTHS[0], TRIALS)? else {
+            return Ok(None);
+        };
+        let mut fastest = (0, alone_fs);
+        // A few threads tell soon, and at a small price, whether inputs are worth a switch at all.
+        for (width, trials) in [(PROBE_WIDTH, PROBE_TRIALS)]
+            .into_iter()
+            .chain(widths[1..].iter().map(|width| (*width, TRIALS)))
+        {
+            let time_fs = match self.least_time_fs(WIDTHS[width], trials) {
+                Ok(Some(time_fs)) => time_fs,
+                Ok(None) => return Ok(None),
+                // There is no room for so many threads.
+                Err(InterleaveError::Stack(_)) => continue,
+                Err(error) => return Err(error),
+            };
+            if trials == PROBE_TRIALS && time_fs > PROBE_LOSS * alone_fs {
+                break;
+            }
+            if is_gain(time_fs, fastest.1) {
+                fastest = (width, time_fs);
+            }
+        }
+        Ok(Some(fastest))
     }
 
     fn is_done(&self) -> bool {
@@ -428,10 +438,14 @@ where
     }
 
     /// What an input takes with so many threads, or `None` if there were too few left to say.
-    fn least_time_fs(&self, threads: usize) -> Result<Option<u128>, InterleaveError> {
+    fn least_time_fs(
+        &self,
+        threads: usize,
+        trials: usize,
+    ) -> Result<Option<u128>, InterleaveError> {
         let inputs = TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD);
         let mut least_fs = None;
-        for _ in 0..TRIALS {
+        for _ in 0..trials {
             let taken = self.taken.get();
             let trial = Trial {
                 // When the first thread comes back for another input: until then nobody has waited for anybody.
@@ -451,7 +465,6 @@ where
                 return Ok(None);
             };
             let time_fs = end.since(begin).as_femtoseconds() / (to - from) as u128;
-
             least_fs = Some(least_fs.map_or(time_fs, |least: u128| least.min(time_fs)));
         }
         Ok(least_fs)
@@ -590,7 +603,7 @@ fn work_plainly<S, I, R, F, K>(
     mut sink: K,
     mut next: Failing<'_>,
     end: usize,
-) -> (Ends<I, K>, usize, bool)
+) -> (Ends<I, K>, usize)
 where
     S: Spe,
     I: Iterator,
@@ -601,23 +614,14 @@ where
         spe,
         is_in_place: true,
     };
-    // If the inputs know how many they are, the optimiser sees that they do not end within the loop.
-    let end = match inputs.size_hint() {
-        (least, Some(most)) if least == most => end.min(next.index.saturating_add(least.max(1))),
-        _ => end,
-    };
-    let mut is_exhausted = false;
     while next.index < end {
-        let Some(input) = inputs.next() else {
-            is_exhausted = true;
-            break;
-        };
+        let Some(input) = inputs.next() else { break };
         sink(next.index, body(spe, input));
         next.index += 1;
     }
     let taken = next.index;
     std::mem::forget(next);
-    (Ends { inputs, sink }, taken, is_exhausted)
+    (Ends { inputs, sink }, taken)
 }
 
 fn is_gain(time_fs: u128, over_fs: u128) -> bool {

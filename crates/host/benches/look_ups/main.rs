@@ -73,16 +73,14 @@ fn follow(word: u64, key: u64, mask: usize) -> usize {
 
 /// The ordinary code: stages an entry, waits for it, and follows it.
 #[inline(always)]
-fn look_up<const L: usize, S: Spe>(
-    spe: InterleavedSpe<'_, S>,
-    table: &[u64],
-    key: u64,
-) -> u64 {
+fn look_up<const L: usize, S: Spe>(spe: InterleavedSpe<'_, S>, table: &[u64], key: u64) -> u64 {
     let mask = table.len() - 1;
     let mut at = key as usize & mask;
     let mut word = 0;
     for _ in 0..L {
-        word = spe.stage(slice::from_ref(&table[at])).expect("room for a word")[0];
+        word = spe
+            .stage(slice::from_ref(&table[at]))
+            .expect("room for a word")[0];
         at = follow(word, key, mask);
     }
     word
