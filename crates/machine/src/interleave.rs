@@ -365,8 +365,9 @@ where
                 unreachable!("work that is alone has failed before, and is not gone on with")
             };
             let Ends { inputs, sink } = ends;
-            let next = self.failing(from);
-            let (ends, taken) = work_plainly(self.spe, &self.body, inputs, sink, next, to);
+            let mut next = self.failing(to);
+            next.left = to - from;
+            let (ends, taken) = work_plainly(self.spe, &self.body, inputs, sink, next);
             // SAFETY: as above.
             unsafe { *self.ends.get() = Some(ends) };
             self.taken.set(taken);
@@ -538,7 +539,8 @@ where
         Failing {
             failed: &self.failed,
             stop: &self.stop,
-            index,
+            end: index,
+            left: 0,
         }
     }
 
@@ -602,7 +604,6 @@ fn work_plainly<S, I, R, F, K>(
     mut inputs: I,
     mut sink: K,
     mut next: Failing<'_>,
-    end: usize,
 ) -> (Ends<I, K>, usize)
 where
     S: Spe,
@@ -614,12 +615,12 @@ where
         spe,
         is_in_place: true,
     };
-    while next.index < end {
+    while next.left > 0 {
         let Some(input) = inputs.next() else { break };
-        sink(next.index, body(spe, input));
-        next.index += 1;
+        sink(next.index(), body(spe, input));
+        next.left -= 1;
     }
-    let taken = next.index;
+    let taken = next.index();
     std::mem::forget(next);
     (Ends { inputs, sink }, taken)
 }
@@ -697,13 +698,23 @@ where
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,
-    index: usize,
+    /// The input is so many before this one: a loop that counts down has one number to change.
+    end: usize,
+    left: usize,
+}
+
+impl Failing<'_> {
+    /// The place of the input.
+    #[inline(always)]
+    fn index(&self) -> usize {
+        self.end - self.left
+    }
 }
 
 impl Drop for Failing<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.failed.set(self.failed.get().or(Some(self.index)));
+        self.failed.set(self.failed.get().or(Some(self.index())));
         // Nobody is to take another one.
         self.stop.set(0);
     }
