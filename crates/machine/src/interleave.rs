@@ -13,6 +13,9 @@
 //! other's data out of the cache, and none are needed where data is near. So the number can be found by measuring: the
 //! first inputs are worked on with 1, 2, 4 ... 64 threads, the fastest of which go on, and now and then the choice is
 //! looked at again, because caches fill and inputs change.
+//!
+//! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is the plain loop: `stage`
+//! hands out the slice, and whatever threads have to know of each other is looked at once for many inputs.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
@@ -75,11 +78,13 @@ impl fmt::Debug for InterleaveError {
 
 /// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`].
 ///
-/// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in flight.
+/// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in flight: if nobody is,
+/// and data need not be moved, there is nothing to wait for, and nothing is left of it when the compiler is done.
+/// Everything else of an [`Spe`] can be called on it, too, and does what it does elsewhere.
 pub struct InterleavedSpe<'a, S: Spe> {
     spe: &'a S,
-    /// There is nobody to wait for, and nothing. Known when the body is compiled: it is compiled once for work of which
-    /// several pieces are in flight, and once more for work that is alone, which is then what a plain loop is.
+    /// There is nobody to wait for, and nothing. A constant in each of the two loops that call the body, so that the one
+    /// for work that is alone is what a plain loop is.
     is_in_place: bool,
 }
 
@@ -92,7 +97,8 @@ impl<S: Spe> Clone for InterleavedSpe<'_, S> {
 impl<S: Spe> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: Spe> InterleavedSpe<'a, S> {
-    /// Gets a slice and waits for it; other pieces of work go on meanwhile.
+    /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none, other threads of the SPE
+    /// may have to wait for a thousand inputs.
     ///
     /// # Errors
     ///
@@ -361,10 +367,9 @@ where
             let to = self.stop.get();
             // SAFETY: no thread holds the flow, as there is none.
             let ends = unsafe { (*self.ends.get()).take() };
-            let Some(ends) = ends else {
-                unreachable!("work that is alone has failed before, and is not gone on with")
+            let Some(Ends { inputs, sink }) = ends else {
+                unreachable!("after a panic nothing is gone on with")
             };
-            let Ends { inputs, sink } = ends;
             let mut next = self.failing(to);
             next.left = to - from;
             let (ends, taken) = work_plainly(self.spe, &self.body, inputs, sink, next);
@@ -473,8 +478,8 @@ where
 
     /// Works on inputs until there are no more, or no more in this batch. Other threads do the same.
     ///
-    /// `body` is called in one place: the compiler inlines it then, whatever its size. A call would cost more than the
-    /// loop itself, and its return, after a switch of threads, a misprediction.
+    /// `body` is called here and in [`work_plainly`]. The compiler inlines a short one in both, and a long one in neither;
+    /// its return is predicted all the same, as all threads call it from here.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -593,10 +598,12 @@ where
     }
 }
 
-/// The loop that a program would write if it knew that staged data is at hand, and what the optimiser makes of that.
+/// Works on `next.left` inputs, unless they end before, and says how many have been taken then: the loop that a program
+/// would write if it knew that staged data is at hand.
 ///
-/// So that it can, what changes lies in no memory that something else may point to: inputs and sink are given, and given
-/// back, by value, and this is compiled as a function of its own. A sum that the sink borrows is in a register then.
+/// So that the optimiser makes the same of it, what changes lies in no memory that something else may point to: inputs and
+/// sink are given, and given back, by value, to a function that is compiled on its own. A sum that the sink borrows is in a
+/// register then.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,

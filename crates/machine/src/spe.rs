@@ -408,8 +408,10 @@ pub unsafe trait Spe: Wake + Sized + 'static {
     /// Works on all `inputs` with `body`, several at a time in cooperative threads, so that one computes while
     /// others wait for their data: DMA on a Cell, cache misses on a host.
     ///
-    /// `body` is ordinary code that [stages](Self::stage) what it reads; `in_flight` is how many inputs are worked
-    /// on at once, or [`InFlight::Automatic`]. What happens to the results is for the [`Interleave`] to be told.
+    /// `body` is ordinary code that [stages](InterleavedSpe::stage) what it reads, by means of the SPE that it is handed;
+    /// `in_flight` is how many inputs are worked on at once, or [`InFlight::Automatic`]. What happens to the results is for
+    /// the [`Interleave`] to be told. A closure that is not written into this call has to name the type of its first
+    /// argument, as here:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
