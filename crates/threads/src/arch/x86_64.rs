@@ -106,6 +106,7 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
 /// # Safety
 ///
 /// As for [`switch`], for what is in `to`, which is valid for a read.
+#[cfg_attr(cellworks_asan, allow(dead_code))]
 #[inline(always)]
 pub(crate) unsafe fn switch_to_saved(save: *const Cell<Context>, to: *const Cell<Context>) {
     // SAFETY: as in `switch`.
