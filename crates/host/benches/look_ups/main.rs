@@ -49,6 +49,7 @@ fn main() {
                 let table = Table::new(bytes, Pages::Huge);
                 println!("\n## {} KiB, which a cache holds\n", bytes >> 10);
                 look_ups::<1>(spe, &table);
+                look_ups::<2>(spe, &table);
                 look_ups::<4>(spe, &table);
             }
             structures::measure(spe, bytes);
@@ -152,6 +153,10 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
         (
             "futures, polled by hand",
             Box::new(|probes| by_hand::futures::<L>(table, probes)),
+        ),
+        (
+            "**interleave**, 1",
+            Box::new(|probes| interleaved::<L>(spe, table, 1.into(), probes).0),
         ),
         (
             "**interleave**, 16",
