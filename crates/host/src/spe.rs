@@ -64,7 +64,6 @@ pub struct HostSpe {
     /// The bytes of typed views on a strict host. They have the addresses that they reserved in
     /// the local store, but memory of their own: nobody can reach it by DMA.
     views: Option<Pages>,
-    lines: Lines,
 }
 
 /// What keeps a view's room in a strict local store; nothing elsewhere.
@@ -168,7 +167,6 @@ impl HostSpe {
             worker,
             local_store,
             views,
-            lines: Lines::new(),
         }
     }
 
@@ -217,6 +215,36 @@ impl HostSpe {
         Ok((local, HostHold(Some(Box::new(buffer)))))
     }
 
+    /// [`Spe::hold_until_arrived`], of a thread that does not take turns.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Spe::hold`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn hold_out_of_turn(
+        &self,
+        memory: NonNull<u8>,
+        bytes: usize,
+        align: usize,
+        fetch: bool,
+        what: &'static str,
+        at: &'static Location<'static>,
+    ) -> Result<(NonNull<u8>, HostHold), StageError> {
+        let request = StageRequest {
+            memory,
+            bytes,
+            align,
+            fetch,
+            what,
+            at,
+        };
+        // SAFETY: the caller's promise.
+        let held = unsafe { self.hold(request) }?;
+        self.arrived_out_of_turn(&held.1);
+        Ok(held)
+    }
+
     /// [`Spe::arrived`], of a thread that does not take turns.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
@@ -234,7 +262,6 @@ impl HostSpe {
 struct Starter<'scope, 'env> {
     spe: &'scope HostSpe,
     scope: &'scope threads::Scope<'scope, 'env>,
-    started: Cell<usize>,
 }
 
 impl StartThread for Starter<'_, '_> {
@@ -252,7 +279,6 @@ impl StartThread for Starter<'_, '_> {
             named = named.stack_bytes(bytes);
         }
         drop(named.spawn(body));
-        self.started.set(self.started.get() + 1);
     }
 }
 
@@ -351,14 +377,7 @@ unsafe impl Spe for HostSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         threads::scope_at(at, |scope| {
-            let starter = Starter {
-                spe: self,
-                scope,
-                started: Cell::new(0),
-            };
-            main(&starter);
-            let in_rows = &self.lines.are_wanted_in_rows;
-            in_rows.set(starter.started.get() >= LEAST_THREADS);
+            main(&Starter { spe: self, scope });
         });
     }
 
@@ -485,17 +504,34 @@ unsafe impl Spe for HostSpe {
         &self,
         request: StageRequest,
     ) -> Result<(NonNull<u8>, HostHold), StageError> {
+        let StageRequest {
+            memory,
+            bytes,
+            align,
+            fetch,
+            what,
+            at,
+        } = request;
         // The threads of a strict host do not take turns. So one question answers whether this is one, whether there is
         // anybody to wait for, and how.
-        let StageRequest { memory, bytes, .. } = request;
-        // SAFETY: `begin` prefetches, or takes down what is to be prefetched, and calls nothing else.
-        if unsafe { threads::take_turn_after(|| self.lines.begin(memory, bytes)) } {
+        // SAFETY: a prefetch calls nothing.
+        if unsafe { threads::take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
         // SAFETY: the caller's promise.
-        let held = unsafe { self.hold(request) }?;
-        self.arrived_out_of_turn(&held.1);
-        Ok(held)
+        unsafe { self.hold_out_of_turn(memory, bytes, align, fetch, what, at) }
+    }
+
+    fn stages_in_place(&self) -> bool {
+        self.views.is_none() && !threads::others_ready() && !threads::is_cancelled()
+    }
+
+    #[inline(always)]
+    unsafe fn hold_in_place(
+        &self,
+        request: StageRequest,
+    ) -> Result<(NonNull<u8>, HostHold), StageError> {
+        Ok((request.memory, HostHold(None)))
     }
 
     #[inline]
@@ -519,57 +555,7 @@ unsafe impl Spe for HostSpe {
     }
 }
 
-/// Lines that are wanted, to be prefetched together where many threads take turns.
-///
-/// A prefetch whose page is not in the TLB keeps the processor from retiring what comes after it until the page tables
-/// have been walked. What it can begin meanwhile is what its queues have room for: the prefetches of a few
-/// switches of threads, with all that is between them, or those of a whole row. Where the TLB has all pages, a row costs
-/// time; fewer threads prefetch at once, so who measures which number is best compares both. See `docs/performance.md`.
-struct Lines {
-    are_wanted_in_rows: Cell<bool>,
-    wanted: [Cell<*const u8>; LINES_AT_ONCE],
-    count: Cell<usize>,
-}
-
-const LINES_AT_ONCE: usize = 16;
 const LINE_BYTES: usize = 64;
-
-/// With fewer threads, the first of them would come back too soon after its line was asked for at last.
-const LEAST_THREADS: usize = 25;
-
-impl Lines {
-    fn new() -> Self {
-        Self {
-            are_wanted_in_rows: Cell::new(false),
-            wanted: [const { Cell::new(std::ptr::null()) }; LINES_AT_ONCE],
-            count: Cell::new(0),
-        }
-    }
-
-    /// Begins to bring bytes to the cache for a thread that takes turns.
-    #[inline(always)]
-    fn begin(&self, memory: NonNull<u8>, bytes: usize) {
-        if self.are_wanted_in_rows.get() && bytes <= LINE_BYTES {
-            self.want(memory);
-        } else {
-            prefetch(memory, bytes);
-        }
-    }
-
-    /// Has a line prefetched soon: when there are enough of them. If the other threads turn to something else, that is
-    /// never, and whoever waits for it waits for the memory.
-    #[inline(always)]
-    fn want(&self, line: NonNull<u8>) {
-        let count = self.count.get() % LINES_AT_ONCE;
-        self.wanted[count].set(line.as_ptr());
-        self.count.set(count + 1);
-        if count + 1 == LINES_AT_ONCE {
-            for line in &self.wanted {
-                prefetch_line(line.get());
-            }
-        }
-    }
-}
 
 #[inline(always)]
 fn prefetch(memory: NonNull<u8>, bytes: usize) {

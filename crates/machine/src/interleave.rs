@@ -13,15 +13,21 @@
 //! other's data out of the cache, and none are needed where data is near. So the number can be found by measuring: the
 //! first inputs are worked on with 1, 2, 4 ... 64 threads, the fastest of which go on, and now and then the choice is
 //! looked at again, because caches fill and inputs change.
+//!
+//! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is the plain loop: `stage`
+//! hands out the slice, and whatever threads have to know of each other is looked at once for many inputs.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
-use crate::{Sleeper, Spe, StackError, Time};
+use bytemuck::Pod;
+
+use crate::{Sleeper, Spe, StackError, StageError, Staged, Time};
 
 /// How many pieces of work are in flight at once: see [`Spe::interleave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +76,57 @@ impl fmt::Debug for InterleaveError {
     }
 }
 
+/// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`].
+///
+/// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in flight: if nobody is,
+/// and data need not be moved, there is nothing to wait for, and nothing is left of it when the compiler is done.
+/// Everything else of an [`Spe`] can be called on it, too, and does what it does elsewhere.
+pub struct InterleavedSpe<'a, S: Spe> {
+    spe: &'a S,
+    /// There is nobody to wait for, and nothing. A constant in each of the two loops that call the body, so that the one
+    /// for work that is alone is what a plain loop is.
+    is_in_place: bool,
+}
+
+impl<S: Spe> Clone for InterleavedSpe<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Spe> Copy for InterleavedSpe<'_, S> {}
+
+impl<'a, S: Spe> InterleavedSpe<'a, S> {
+    /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none, other threads of the SPE
+    /// may have to wait for a thousand inputs.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    #[inline(always)]
+    pub fn stage<'b, T: Pod>(self, source: &'b [T]) -> Result<Staged<'b, T, S>, StageError>
+    where
+        'a: 'b,
+    {
+        let at = Location::caller();
+        match self.is_in_place {
+            // SAFETY: whoever made this has asked whether staged data is in place.
+            true => unsafe { Staged::get_in_place(self.spe, source, at) },
+            false => Staged::get(self.spe, source, at),
+        }
+    }
+}
+
+impl<S: Spe> Deref for InterleavedSpe<'_, S> {
+    type Target = S;
+
+    #[inline(always)]
+    fn deref(&self) -> &S {
+        self.spe
+    }
+}
+
 /// Work to be interleaved: see [`Spe::interleave`].
 #[must_use = "nothing is done before it is said what happens to the results"]
 pub struct Interleave<'a, S: Spe, I, F> {
@@ -79,7 +136,11 @@ pub struct Interleave<'a, S: Spe, I, F> {
     body: F,
 }
 
-impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
+impl<'a, S: Spe, I, R, F> Interleave<'a, S, I, F>
+where
+    I: Iterator,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
+{
     pub(crate) fn new(spe: &'a S, in_flight: InFlight, inputs: I, body: F) -> Self {
         Self {
             spe,
@@ -104,9 +165,9 @@ impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
         let flow = Flow {
             spe,
             body,
+            in_flight: Cell::new(0),
             taken: Cell::new(0),
-            inputs: UnsafeCell::new(inputs),
-            sink: UnsafeCell::new(sink),
+            ends: UnsafeCell::new(Some(Ends { inputs, sink })),
             waiting: RefCell::default(),
             some_wait: Cell::new(false),
             stop: Cell::new(0),
@@ -117,22 +178,19 @@ impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
             result: PhantomData,
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| match in_flight {
-            InFlight::Fixed(threads) => {
-                let threads = threads.max(1);
-                flow.work(threads, usize::MAX).map(|()| threads)
-            }
+            InFlight::Fixed(threads) => flow.work_on_batch(threads.max(1), usize::MAX, None),
             InFlight::Automatic => flow.work_at_the_best(),
         }));
-        let in_flight = match (outcome, flow.failed.get()) {
-            (Ok(in_flight), _) => in_flight?,
+        match (outcome, flow.failed.get()) {
+            (Ok(worked), _) => worked?,
             (Err(payload), Some(index)) if !spe.is_cancelled() => {
                 return Err(InterleaveError::Panicked { index, payload });
             }
             (Err(payload), _) => resume_unwind(payload),
-        };
+        }
         Ok(Interleaved {
             inputs: flow.taken.get(),
-            in_flight,
+            in_flight: flow.in_flight.get(),
         })
     }
 
@@ -181,11 +239,13 @@ impl<'a, S: Spe, I: Iterator, R, F: Fn(I::Item) -> R> Interleave<'a, S, I, F> {
 struct Flow<'a, S, I, R, F, K> {
     spe: &'a S,
     body: F,
+    /// How many threads work, or did so last.
+    in_flight: Cell<usize>,
     /// How many inputs were taken, or [`HELD`].
     taken: Cell<usize>,
-    /// Of the thread that holds the flow, as `sink` is: they may wait for something, and let others run.
-    inputs: UnsafeCell<I>,
-    sink: UnsafeCell<K>,
+    /// Of the thread that holds the flow. They may wait for something, and let others run. It is none while one works
+    /// alone, and after a panic of that one.
+    ends: UnsafeCell<Option<Ends<I, K>>>,
     /// Threads that wait until nobody holds the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
@@ -200,6 +260,12 @@ struct Flow<'a, S, I, R, F, K> {
     /// The input at which the body panicked first.
     failed: Cell<Option<usize>>,
     result: PhantomData<fn() -> R>,
+}
+
+/// Where inputs come from and results go.
+struct Ends<I, K> {
+    inputs: I,
+    sink: K,
 }
 
 /// In place of how many inputs were taken: a thread hands over a result, or takes an input.
@@ -220,6 +286,13 @@ const WIDTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// The place of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
 const USUAL_WIDTH: usize = 5;
 
+/// The place of the number that is compared with one before all others, how often, and how many times as long an input has to
+/// take then for no other number to be tried: a switch of threads costs the same with any number. Such a trial starts few
+/// threads, which is most of what it costs where data is near.
+const PROBE_WIDTH: usize = 3;
+const PROBE_TRIALS: usize = 2;
+const PROBE_LOSS: u128 = 2;
+
 /// Inputs of a trial, at least; with many threads, so many for each.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 8;
@@ -227,9 +300,14 @@ const TRIAL_INPUTS_PER_THREAD: usize = 8;
 /// How often each number is tried; the fastest trial counts, because disturbances only slow down.
 const TRIALS: usize = 3;
 
-/// Inputs until a choice is looked at again: twice as many whenever it was found to be right.
+/// Inputs until a choice is looked at again: twice as many whenever it was found to be right. And as many as it takes for
+/// the next look to be a small part of the time: one in so many.
 const HOLD_INPUTS: usize = 1 << 17;
 const HOLD_INPUTS_MAX: usize = 1 << 22;
+const HOLD_SHARE: u128 = 64;
+
+/// Inputs that are worked on by one alone without a look whether others want to run.
+const INPUTS_ALONE: usize = 1_024;
 
 /// What a number of threads has to gain over a smaller one to be chosen: one part in so many.
 const LEAST_GAIN: u128 = 32;
@@ -238,14 +316,10 @@ impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
 where
     S: Spe,
     I: Iterator,
-    F: Fn(I::Item) -> R,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
     /// Works on up to `inputs` inputs with so many threads.
-    fn work(&self, threads: usize, inputs: usize) -> Result<(), InterleaveError> {
-        self.work_on_batch(threads, inputs, None)
-    }
-
     fn work_on_batch(
         &self,
         threads: usize,
@@ -256,65 +330,113 @@ where
         if self.is_done() {
             return Ok(());
         }
+        self.in_flight.set(threads);
         let end = self.taken.get().saturating_add(inputs);
         self.end.set(end);
         self.stop.set(trial.map_or(end, |trial| trial.from));
         match threads {
-            1 => self.work_on_inputs(),
+            1 => self.work_alone(end),
             _ => self.spe.threads(threads, |_| self.work_on_inputs())?,
         }
         Ok(())
     }
 
-    /// Works on all inputs, with as many threads as turn out to be the fastest.
-    fn work_at_the_best(&self) -> Result<usize, InterleaveError> {
-        let mut best = 0;
-        let mut best_fs = u128::MAX;
-        let mut widest = 0;
-        // All of them: a few threads may be slower than one, which the processor itself overlaps with what comes next, and
-        // more of them faster than both.
-        for (width, &threads) in WIDTHS.iter().enumerate() {
-            match self.least_time_fs(threads) {
-                Ok(Some(time_fs)) => {
-                    widest = width;
-                    if is_gain(time_fs, best_fs) {
-                        (best, best_fs) = (width, time_fs);
-                    }
-                }
-                Ok(None) => return Ok(threads),
-                // There is no room for more threads.
-                Err(InterleaveError::Stack(_)) if width > 0 => break,
-                Err(error) => return Err(error),
+    /// Works on the inputs before `end`, one after the other.
+    fn work_alone(&self, end: usize) {
+        let is_trial = self.trial.get().is_some();
+        while !self.is_done() && self.taken.get() < end {
+            if !is_trial {
+                let portion = self.taken.get().saturating_add(INPUTS_ALONE).min(end);
+                self.end.set(portion);
+                self.stop.set(portion);
+            }
+            match self.spe.stages_in_place() {
+                true => self.work_in_place(),
+                false => self.work_on_inputs(),
             }
         }
-        let mut hold = HOLD_INPUTS;
-        while !self.is_done() {
-            self.work(WIDTHS[best], hold)?;
-            let before = best;
-            let mut best_fs = u128::MAX;
-            let mut near = vec![
-                0,
-                before.saturating_sub(1),
-                before,
-                (before + 1).min(widest),
-                USUAL_WIDTH.min(widest),
-            ];
-            near.sort_unstable();
-            near.dedup();
-            for width in near {
-                let Some(time_fs) = self.least_time_fs(WIDTHS[width])? else {
-                    return Ok(WIDTHS[before]);
-                };
-                if is_gain(time_fs, best_fs) {
-                    (best, best_fs) = (width, time_fs);
-                }
+    }
+
+    /// As [`work_on_inputs`](Self::work_on_inputs), where there is no other thread, and staged data is at hand.
+    fn work_in_place(&self) {
+        loop {
+            let from = self.taken.get();
+            if from >= self.stop.get() && !self.may_go_on(from) {
+                return;
             }
-            hold = match best == before {
+            let to = self.stop.get();
+            // SAFETY: no thread holds the flow, as there is none.
+            let ends = unsafe { (*self.ends.get()).take() };
+            let Some(Ends { inputs, sink }) = ends else {
+                unreachable!("after a panic nothing is gone on with")
+            };
+            let mut next = self.failing(to);
+            next.left = to - from;
+            let (ends, taken) = work_plainly(self.spe, &self.body, inputs, sink, next);
+            // SAFETY: as above.
+            unsafe { *self.ends.get() = Some(ends) };
+            self.taken.set(taken);
+            if taken < to {
+                self.is_exhausted.set(true);
+                self.stop.set(0);
+            }
+        }
+    }
+
+    /// Works on all inputs, with as many threads as turn out to be the fastest.
+    fn work_at_the_best(&self) -> Result<(), InterleaveError> {
+        // All of them: a few threads may be slower than one, which the processor itself overlaps with what comes next, and
+        // more of them faster than both.
+        let mut widths: Vec<usize> = (0..WIDTHS.len()).collect();
+        let (mut best, mut hold) = (0, HOLD_INPUTS / 2);
+        loop {
+            let begin = self.spe.now();
+            let Some((fastest, time_fs)) = self.fastest(&widths)? else {
+                return Ok(());
+            };
+            hold = match fastest == best {
                 true => (hold * 2).min(HOLD_INPUTS_MAX),
                 false => HOLD_INPUTS,
             };
+            best = fastest;
+            let finding_out_fs = self.spe.now().since(begin).as_femtoseconds();
+            let worth_it = finding_out_fs * HOLD_SHARE / time_fs.max(1);
+            let inputs = hold.max(usize::try_from(worth_it).unwrap_or(usize::MAX));
+            self.work_on_batch(WIDTHS[best], inputs, None)?;
+            widths = vec![0, best.saturating_sub(1), best, best + 1, USUAL_WIDTH];
+            widths.retain(|width| *width < WIDTHS.len());
+            widths.sort_unstable();
+            widths.dedup();
         }
-        Ok(WIDTHS[best])
+    }
+
+    /// With which of some numbers of threads, by their places, an input takes the least time, and which that is. The first
+    /// is the place of one thread. `None` if there are too few inputs left to say.
+    fn fastest(&self, widths: &[usize]) -> Result<Option<(usize, u128)>, InterleaveError> {
+        let Some(alone_fs) = self.least_time_fs(WIDTHS[0], TRIALS)? else {
+            return Ok(None);
+        };
+        let mut fastest = (0, alone_fs);
+        // A few threads tell soon, and at a small price, whether inputs are worth a switch at all.
+        for (width, trials) in [(PROBE_WIDTH, PROBE_TRIALS)]
+            .into_iter()
+            .chain(widths[1..].iter().map(|width| (*width, TRIALS)))
+        {
+            let time_fs = match self.least_time_fs(WIDTHS[width], trials) {
+                Ok(Some(time_fs)) => time_fs,
+                Ok(None) => return Ok(None),
+                // There is no room for so many threads.
+                Err(InterleaveError::Stack(_)) => continue,
+                Err(error) => return Err(error),
+            };
+            if trials == PROBE_TRIALS && time_fs > PROBE_LOSS * alone_fs {
+                break;
+            }
+            if is_gain(time_fs, fastest.1) {
+                fastest = (width, time_fs);
+            }
+        }
+        Ok(Some(fastest))
     }
 
     fn is_done(&self) -> bool {
@@ -322,10 +444,14 @@ where
     }
 
     /// What an input takes with so many threads, or `None` if there were too few left to say.
-    fn least_time_fs(&self, threads: usize) -> Result<Option<u128>, InterleaveError> {
+    fn least_time_fs(
+        &self,
+        threads: usize,
+        trials: usize,
+    ) -> Result<Option<u128>, InterleaveError> {
         let inputs = TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD);
         let mut least_fs = None;
-        for _ in 0..TRIALS {
+        for _ in 0..trials {
             let taken = self.taken.get();
             let trial = Trial {
                 // When the first thread comes back for another input: until then nobody has waited for anybody.
@@ -345,7 +471,6 @@ where
                 return Ok(None);
             };
             let time_fs = end.since(begin).as_femtoseconds() / (to - from) as u128;
-
             least_fs = Some(least_fs.map_or(time_fs, |least: u128| least.min(time_fs)));
         }
         Ok(least_fs)
@@ -353,15 +478,19 @@ where
 
     /// Works on inputs until there are no more, or no more in this batch. Other threads do the same.
     ///
-    /// `body` is called in one place: the compiler inlines it then, whatever its size. A call would cost more than the
-    /// loop itself, and its return, after a switch of threads, a misprediction.
+    /// `body` is called here and in [`work_plainly`]. The compiler inlines a short one in both, and a long one in neither;
+    /// its return is predicted all the same, as all threads call it from here.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
         };
+        let spe = InterleavedSpe {
+            spe: self.spe,
+            is_in_place: false,
+        };
         loop {
-            let working = Failing { flow: self, index };
-            let result = (self.body)(input);
+            let working = self.failing(index);
+            let result = (self.body)(spe, input);
             std::mem::forget(working);
             match self.exchange(index, result) {
                 Some(next) => (index, input) = next,
@@ -381,7 +510,7 @@ where
             let (index, input) = self.exchange_slowly(Some((index, result)))?;
             return Some((index, input));
         }
-        let held = self.hold(taken);
+        let mut held = self.hold(taken);
         held.hand_over(index, result);
         held.take()
     }
@@ -393,7 +522,7 @@ where
         while self.taken.get() == HELD {
             self.wait_for_the_holder();
         }
-        let held = self.hold(self.taken.get());
+        let mut held = self.hold(self.taken.get());
         if let Some((index, result)) = result {
             held.hand_over(index, result);
         }
@@ -408,6 +537,16 @@ where
     fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
         self.taken.set(HELD);
         Held { flow: self, taken }
+    }
+
+    #[inline(always)]
+    fn failing(&self, index: usize) -> Failing<'_> {
+        Failing {
+            failed: &self.failed,
+            stop: &self.stop,
+            end: index,
+            left: 0,
+        }
     }
 
     #[inline(always)]
@@ -459,6 +598,40 @@ where
     }
 }
 
+/// Works on `next.left` inputs, unless they end before, and says how many have been taken then: the loop that a program
+/// would write if it knew that staged data is at hand.
+///
+/// So that the optimiser makes the same of it, what changes lies in no memory that something else may point to: inputs and
+/// sink are given, and given back, by value, to a function that is compiled on its own. A sum that the sink borrows is in a
+/// register then.
+#[inline(never)]
+fn work_plainly<S, I, R, F, K>(
+    spe: &S,
+    body: &F,
+    mut inputs: I,
+    mut sink: K,
+    mut next: Failing<'_>,
+) -> (Ends<I, K>, usize)
+where
+    S: Spe,
+    I: Iterator,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
+    K: FnMut(usize, R),
+{
+    let spe = InterleavedSpe {
+        spe,
+        is_in_place: true,
+    };
+    while next.left > 0 {
+        let Some(input) = inputs.next() else { break };
+        sink(next.index(), body(spe, input));
+        next.left -= 1;
+    }
+    let taken = next.index();
+    std::mem::forget(next);
+    (Ends { inputs, sink }, taken)
+}
+
 fn is_gain(time_fs: u128, over_fs: u128) -> bool {
     time_fs.saturating_add(time_fs / LEAST_GAIN) < over_fs
 }
@@ -467,7 +640,7 @@ fn is_gain(time_fs: u128, over_fs: u128) -> bool {
 struct Held<'a, 'b, S: Spe, I, R, F, K>
 where
     I: Iterator,
-    F: Fn(I::Item) -> R,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
     flow: &'a Flow<'b, S, I, R, F, K>,
@@ -477,29 +650,27 @@ where
 impl<S: Spe, I, R, F, K> Held<'_, '_, S, I, R, F, K>
 where
     I: Iterator,
-    F: Fn(I::Item) -> R,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
     #[inline(always)]
-    fn hand_over(&self, index: usize, result: R) {
-        let failing = Failing {
-            flow: self.flow,
-            index,
-        };
-        // SAFETY: there is one `Held` at a time, and neither the sink nor the inputs know of it.
-        unsafe { (*self.flow.sink.get())(index, result) };
+    fn ends(&mut self) -> &mut Ends<I, K> {
+        // SAFETY: there is one `Held` at a time, and none while one works alone; neither the sink nor the inputs know of it.
+        unsafe { (*self.flow.ends.get()).as_mut().unwrap_unchecked() }
+    }
+
+    #[inline(always)]
+    fn hand_over(&mut self, index: usize, result: R) {
+        let failing = self.flow.failing(index);
+        (self.ends().sink)(index, result);
         std::mem::forget(failing);
     }
 
     #[inline(always)]
-    fn take(self) -> Option<(usize, I::Item)> {
+    fn take(mut self) -> Option<(usize, I::Item)> {
         let index = self.taken;
-        let failing = Failing {
-            flow: self.flow,
-            index,
-        };
-        // SAFETY: as above.
-        let input = unsafe { (*self.flow.inputs.get()).next() };
+        let failing = self.flow.failing(index);
+        let input = self.ends().inputs.next();
         std::mem::forget(failing);
         let Some(input) = input else {
             self.end();
@@ -522,7 +693,7 @@ where
 impl<S: Spe, I, R, F, K> Drop for Held<'_, '_, S, I, R, F, K>
 where
     I: Iterator,
-    F: Fn(I::Item) -> R,
+    F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
     fn drop(&mut self) {
@@ -531,16 +702,27 @@ where
 }
 
 /// If this is dropped, what is done for an input has panicked.
-struct Failing<'a, 'b, S, I, R, F, K> {
-    flow: &'a Flow<'b, S, I, R, F, K>,
-    index: usize,
+struct Failing<'a> {
+    failed: &'a Cell<Option<usize>>,
+    stop: &'a Cell<usize>,
+    /// The input is so many before this one: a loop that counts down has one number to change.
+    end: usize,
+    left: usize,
 }
 
-impl<S, I, R, F, K> Drop for Failing<'_, '_, S, I, R, F, K> {
+impl Failing<'_> {
+    /// The place of the input.
+    #[inline(always)]
+    fn index(&self) -> usize {
+        self.end - self.left
+    }
+}
+
+impl Drop for Failing<'_> {
+    #[inline(always)]
     fn drop(&mut self) {
-        let failed = &self.flow.failed;
-        failed.set(failed.get().or(Some(self.index)));
+        self.failed.set(self.failed.get().or(Some(self.index())));
         // Nobody is to take another one.
-        self.flow.stop.set(0);
+        self.stop.set(0);
     }
 }

@@ -47,7 +47,7 @@ mod wake;
 pub use atomic::{AtomicError, AtomicOp, fetch_update_words};
 pub use error::{Cancelled, RunEnd, RunError, Waiting};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
-pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved};
+pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved, InterleavedSpe};
 pub use local_store::space::{Holder, NoRoom, Space};
 pub use local_store::{LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch};
 pub use ppe::{Handle, Machine, Outcome, Payload, Ppe, PpeCore, Program};

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use bytemuck::Pod;
 
-use crate::interleave::{InFlight, Interleave};
+use crate::interleave::{InFlight, Interleave, InterleavedSpe};
 use crate::mailbox::{MailboxFull, Outbound};
 use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
 use crate::staging::{Pending, PendingMut, StageError, StageRequest, Staged, StagedMut, Stream};
@@ -237,6 +237,33 @@ pub unsafe trait Spe: Wake + Sized + 'static {
         Ok(held)
     }
 
+    /// For interleaved work: whether a slice that is staged needs nothing done now, because it is read where it lies, and no
+    /// other thread of this SPE is ready to run in the meantime.
+    ///
+    /// The first does not change in the course of a program. The second may, so it is asked now and then.
+    fn stages_in_place(&self) -> bool {
+        false
+    }
+
+    /// For typed views: [`hold_until_arrived`](Self::hold_until_arrived), if a slice that is staged is read where it lies.
+    /// It waits for nobody, and does nothing else where that can be spared.
+    ///
+    /// # Errors
+    ///
+    /// As [`hold`](Self::hold).
+    ///
+    /// # Safety
+    ///
+    /// As [`hold`](Self::hold), and [`stages_in_place`](Self::stages_in_place) has said true in the present program.
+    #[inline(always)]
+    unsafe fn hold_in_place(
+        &self,
+        request: StageRequest,
+    ) -> Result<(std::ptr::NonNull<u8>, Self::Hold), StageError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.hold_until_arrived(request) }
+    }
+
     /// For typed views: copies the bytes of a hold back to main memory, before it returns.
     ///
     /// # Safety
@@ -381,16 +408,18 @@ pub unsafe trait Spe: Wake + Sized + 'static {
     /// Works on all `inputs` with `body`, several at a time in cooperative threads, so that one computes while
     /// others wait for their data: DMA on a Cell, cache misses on a host.
     ///
-    /// `body` is ordinary code that [stages](Self::stage) what it reads; `in_flight` is how many inputs are worked
-    /// on at once, or [`InFlight::Automatic`]. What happens to the results is for the [`Interleave`] to be told.
+    /// `body` is ordinary code that [stages](InterleavedSpe::stage) what it reads, by means of the SPE that it is handed;
+    /// `in_flight` is how many inputs are worked on at once, or [`InFlight::Automatic`]. What happens to the results is for
+    /// the [`Interleave`] to be told. A closure that is not written into this call has to name the type of its first
+    /// argument, as here:
     ///
     /// ```
-    /// use cellworks_machine::{InFlight, InterleaveError, Spe};
+    /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
     ///
     /// /// The values of `keys` in a table where each entry may lead to the next one: at a fraction of the time that a
     /// /// plain loop takes, if the table is large.
     /// fn look_up<S: Spe>(spe: &S, table: &[[u64; 3]], keys: &[u64]) -> Result<Vec<u64>, InterleaveError> {
-    ///     let find = |key: &u64| {
+    ///     let find = |spe: InterleavedSpe<'_, S>, key: &u64| {
     ///         let mut at = *key as usize % table.len();
     ///         loop {
     ///             let [found, value, next] = spe.stage(&table[at..=at]).expect("room for an entry")[0];
@@ -411,7 +440,7 @@ pub unsafe trait Spe: Wake + Sized + 'static {
     ) -> Interleave<'_, Self, I::IntoIter, F>
     where
         I: IntoIterator,
-        F: Fn(I::Item) -> R,
+        F: Fn(InterleavedSpe<'_, Self>, I::Item) -> R,
     {
         Interleave::new(self, in_flight.into(), inputs.into_iter(), body)
     }

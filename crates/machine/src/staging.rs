@@ -215,6 +215,25 @@ impl<'a, T: Pod, S: Spe> Staged<'a, T, S> {
         let held = unsafe { spe.hold_until_arrived(request) }?;
         Ok(Self::new(source, held))
     }
+
+    /// As [`get`](Self::get), where there is nothing to wait for.
+    ///
+    /// # Safety
+    ///
+    /// [`Spe::stages_in_place`] has said true.
+    #[inline(always)]
+    pub(crate) unsafe fn get_in_place(
+        spe: &S,
+        source: &'a [T],
+        at: &'static Location<'static>,
+    ) -> Result<Self, StageError> {
+        let memory = NonNull::from_ref(source).cast::<T>();
+        let request = StageRequest::new(memory, source.len(), true, at);
+        // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call; the rest is the
+        // caller's promise.
+        let held = unsafe { spe.hold_in_place(request) }?;
+        Ok(Self::new(source, held))
+    }
 }
 
 impl<T: Pod, S: Spe> Deref for Staged<'_, T, S> {

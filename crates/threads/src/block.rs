@@ -32,9 +32,8 @@ pub(crate) struct Block {
     /// Where a waiting thread goes on, or one that takes turns. Of a thread that yielded otherwise, this is in the ready
     /// queue itself, and nothing here.
     pub(crate) context: Cell<Context>,
-    /// Who has the turn after this thread, and before it, if it is in a `Rotation`.
-    pub(crate) ahead: Cell<*const Block>,
-    pub(crate) behind: Cell<*const Block>,
+    /// Who goes on when this thread takes its turn; null if it cannot take one without further ado.
+    pub(crate) turn: Cell<*const Block>,
     /// Counts the threads of this OS thread, over all runs; 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
     pub(crate) state: Cell<State>,
@@ -47,6 +46,9 @@ pub(crate) struct Block {
     /// What a waiting thread waits for. Valid while `state` is `Parked` or `Joining`.
     pub(crate) why: Cell<Option<NonNull<dyn fmt::Display>>>,
     pub(crate) at: Cell<&'static Location<'static>>,
+    /// Who has the turn after this thread, and before it, if it is in a `Rotation`.
+    pub(crate) ahead: Cell<*const Block>,
+    pub(crate) behind: Cell<*const Block>,
     pub(crate) links: Links,
     /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
     pub(crate) next: Cell<*const Block>,
@@ -76,6 +78,7 @@ impl Block {
         }
         Block {
             context: Cell::new(Context::NONE),
+            turn: Cell::new(ptr::null()),
             ahead: Cell::new(ptr::null()),
             behind: Cell::new(ptr::null()),
             serial: Cell::new(0),

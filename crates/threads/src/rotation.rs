@@ -23,11 +23,14 @@ use crate::block::Block;
 
 /// The threads of a scope that take turns.
 ///
-/// Blocks in it are valid: they belong to threads that have not ended, of the running core.
+/// Blocks in it are valid: they belong to threads that have not ended, of the running core. Each has `ahead` as its `turn`,
+/// but for the one at which the round pauses, and once the core is cancelled: so a turn has one question to ask.
 pub(crate) struct Rotation {
     /// Who goes on first when the parent continues: the round is complete when it would come again. Null if there is
     /// nobody.
     next: Cell<*const Block>,
+    /// Whose turn is not taken without further ado, as others are ready or there is nobody else. Null if there is nobody.
+    pause: Cell<*const Block>,
     /// How many threads were ready when the parent was continued.
     pub(crate) ready: Cell<usize>,
 }
@@ -36,6 +39,7 @@ impl Rotation {
     pub(crate) const fn new() -> Self {
         Rotation {
             next: Cell::new(ptr::null()),
+            pause: Cell::new(ptr::null()),
             ready: Cell::new(0),
         }
     }
@@ -61,10 +65,27 @@ impl Rotation {
         };
         block.behind.set(behind);
         block.ahead.set(ahead);
+        block.turn.set(ahead);
         // SAFETY: valid blocks, see `Rotation`; if it was empty both are `block` itself.
         unsafe {
             (*behind).ahead.set(block);
+            (*behind).turn.set(block);
             (*ahead).behind.set(block);
+        }
+    }
+
+    /// Says whether the round pauses at its end. To be called before any thread of it goes on; there is one.
+    pub(crate) fn begin(&self, pauses: bool) {
+        // SAFETY: null or a valid block, see `Rotation`.
+        if let Some(block) = unsafe { self.pause.get().as_ref() } {
+            block.turn.set(block.ahead.get());
+        }
+        self.pause.set(ptr::null());
+        if let Some(next) = self.next().filter(|_| pauses) {
+            let last = next.behind.get();
+            // SAFETY: as above.
+            unsafe { (*last).turn.set(ptr::null()) };
+            self.pause.set(last);
         }
     }
 
@@ -74,7 +95,12 @@ impl Rotation {
         // SAFETY: valid blocks, see `Rotation`; if it is the only one both are `block` itself.
         unsafe {
             (*behind).ahead.set(ahead);
+            (*behind).turn.set(ahead);
             (*ahead).behind.set(behind);
+        }
+        block.turn.set(ptr::null());
+        if ptr::eq(self.pause.get(), block) {
+            self.pause.set(ptr::null());
         }
         let is_last = ptr::eq(ahead, block);
         self.next.set(if is_last { ptr::null() } else { ahead });

@@ -424,18 +424,22 @@ impl Scheduler {
         unsafe { self.core().bounds.switch(save, to) }
     }
 
-    /// Lets the next thread of the rotation go on. The mode is `ROTATING`, or it is known that there is a next one.
+    /// Lets the next thread of the rotation go on.
     ///
     /// Whoever continues a thread that takes turns says that it runs now, so that there is one store for that and none in
     /// the frame of the thread.
+    ///
+    /// # Safety
+    ///
+    /// `me` runs, the core is rotating, and `next` is the next one, which is another.
     #[inline(always)]
-    fn turn(&self) {
-        // SAFETY: while rotating the running thread is in the rotation, and so is the next one, which is another. That has
-        // been suspended by a turn, and is in no queue, so it is continued this once.
+    unsafe fn turn(&self, me: &Block, next: &Block) {
+        self.current.set(next);
+        // SAFETY: `next` has been suspended by a turn, and is in no queue, so it is continued this once.
         unsafe {
-            let me = &*self.current.get();
-            let next = &*me.ahead.get();
-            self.current.set(next);
+            #[cfg(not(cellworks_asan))]
+            arch::switch_to_saved(&me.context, &next.context);
+            #[cfg(cellworks_asan)]
             self.switch(&me.context, next.context.get());
         }
     }
@@ -445,7 +449,8 @@ impl Scheduler {
         let me = self.current();
         let scope = self.scope_of_running();
         if !scope.rotation.ends_with(me) || self.mode.get() == ROTATING {
-            return self.turn();
+            // SAFETY: while rotating the running thread is in the rotation, which is a circle of at least two then.
+            return unsafe { self.turn(me, &*me.ahead.get()) };
         }
         if scope.rotation.ready.get() == 0 {
             return;
@@ -469,11 +474,12 @@ impl Scheduler {
         self.note_unwinding();
         let ready = self.ready.replace(0);
         rotation.ready.set(ready);
-        self.mode
-            .set(match ready == 0 && !rotation.ends_with(next) {
-                true => ROTATING,
-                false => ROTATING | ROUNDS,
-            });
+        let pauses = ready != 0 || rotation.ends_with(next);
+        rotation.begin(pauses);
+        self.mode.set(match pauses {
+            true => ROTATING | ROUNDS,
+            false => ROTATING,
+        });
         self.current.set(next);
         // SAFETY: as in `turn`; `me` is in no queue, `stop_rotating` puts it there once.
         unsafe { self.switch(&me.context, next.context.get()) };
@@ -914,6 +920,9 @@ impl Scheduler {
         }
         self.end_turns();
         self.mode.set(self.mode.get() | CANCELLED);
+        self.live
+            .iter()
+            .for_each(|block| block.turn.set(ptr::null()));
         let core = self.core();
         core.woken.take_both();
         self.interrupt_ready();
@@ -1130,25 +1139,34 @@ fn yield_slowly(s: &Scheduler) {
 /// ```
 #[inline(always)]
 pub fn take_turn() -> bool {
-    // SAFETY: nothing is called.
-    unsafe { take_turn_after(|| ()) }
+    // SAFETY: nothing is called, and this is inside of `run`.
+    is_running() && unsafe { take_turn_after(|| ()) }
 }
 
 /// As [`take_turn`], but calls `before` first, if there is a turn to take: so one question serves both.
 ///
 /// # Safety
 ///
-/// `before` calls nothing of this crate, not even through others: it could end what has just been found out.
+/// To be called inside of [`run`]. `before` calls nothing of this crate, not even through others: it could end what has
+/// just been found out.
 #[inline(always)]
 pub unsafe fn take_turn_after(before: impl FnOnce()) -> bool {
-    with(|s| {
-        let takes_turns = s.mode.get() == ROTATING && !panicking();
-        if takes_turns {
+    // Not the rest within `with`, which is no longer inlined then.
+    // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
+    let s = unsafe { &*with(ptr::from_ref) };
+    // SAFETY: inside of `run` there is a running thread, whose block stays mapped until the end.
+    let me = unsafe { &*s.current.get() };
+    // SAFETY: null or a block of the same rotation.
+    match unsafe { me.turn.get().as_ref() } {
+        Some(next) if !panicking() => {
             before();
-            s.turn();
+            // SAFETY: `turn` is set of threads in a rotation, to the next one, and what ends the rotation takes the
+            // running thread out of it. A rotation of one pauses at it.
+            unsafe { s.turn(me, next) };
+            true
         }
-        takes_turns
-    })
+        _ => false,
+    }
 }
 
 /// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with those of its scope that do, too.
@@ -1392,6 +1410,7 @@ pub fn cancel_all() {
 }
 
 /// Whether this OS thread runs cooperative threads: whether this is inside of [`run`].
+#[inline]
 pub fn is_running() -> bool {
     with(|s| !s.current.get().is_null())
 }

@@ -1,8 +1,12 @@
 //! Interleaved work: several inputs at a time in cooperative threads.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::slice;
 
-use cellworks::machine::{InFlight, InterleaveError, Interleaved, Machine, Spe, Wait};
+use cellworks::machine::{
+    InFlight, InterleaveError, Interleaved, InterleavedSpe, Machine, Spe, Wait,
+};
 
 use crate::{on_every_machine, spe};
 
@@ -11,6 +15,8 @@ on_every_machine![
     results_come_as_they_are_completed,
     so_many_are_in_flight,
     one_in_flight_needs_no_thread,
+    one_in_flight_works_on_inputs_as_a_loop_does,
+    one_in_flight_lets_other_threads_run,
     the_number_in_flight_is_chosen,
     staged_data_is_followed,
     staging_mixes_with_waiting_and_other_threads,
@@ -20,6 +26,8 @@ on_every_machine![
     inputs_are_not_asked_for_after_their_end,
     a_panic_names_its_input,
     a_panic_of_one_alone_names_its_input,
+    a_panic_of_inputs_or_sink_names_its_input,
+    what_was_given_is_dropped_once,
     stacks_that_do_not_fit_are_an_error,
     a_deadlock_in_a_body_ends_the_run,
 ];
@@ -39,7 +47,7 @@ fn linger<S: Spe>(spe: &S, input: usize) {
 
 fn results_come_in_the_order_of_inputs<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
-        let body = |input: usize| {
+        let body = |_: InterleavedSpe<'_, M::Spe>, input: usize| {
             linger(spe, input * 7);
             input * input
         };
@@ -55,7 +63,7 @@ fn results_come_as_they_are_completed<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         let mut seen = Vec::new();
         let done = spe
-            .interleave(4, [3, 0, 1, 0], |input: usize| {
+            .interleave(4, [3, 0, 1, 0], |_, input: usize| {
                 linger(spe, input);
                 input
             })
@@ -73,7 +81,7 @@ fn results_come_as_they_are_completed<M: Machine>(machine: &M) {
 fn so_many_are_in_flight<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         let (now, most) = (Cell::new(0), Cell::new(0));
-        let body = |_| {
+        let body = |_: InterleavedSpe<'_, M::Spe>, _| {
             now.set(now.get() + 1);
             most.set(most.get().max(now.get()));
             spe.yield_now();
@@ -87,7 +95,7 @@ fn so_many_are_in_flight<M: Machine>(machine: &M) {
 fn one_in_flight_needs_no_thread<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         let order = RefCell::new(Vec::new());
-        let body = |input| {
+        let body = |_: InterleavedSpe<'_, M::Spe>, input| {
             order.borrow_mut().push((input, "begins"));
             spe.yield_now();
             order.borrow_mut().push((input, "ends"));
@@ -100,10 +108,63 @@ fn one_in_flight_needs_no_thread<M: Machine>(machine: &M) {
     });
 }
 
+/// Inputs that know how many they are, and such that do not.
+fn one_in_flight_works_on_inputs_as_a_loop_does<M: Machine>(machine: &M) {
+    let words: Vec<u64> = (0..5_000).map(|at| at * 3).collect();
+    on_one_spe(machine, |spe| {
+        let follow = |spe: InterleavedSpe<'_, M::Spe>, at: usize| {
+            spe.stage(slice::from_ref(&words[at])).unwrap()[0]
+        };
+        let expected: Vec<_> = words.iter().copied().enumerate().collect();
+        let mut seen = Vec::new();
+        let done = spe
+            .interleave(1, 0..5_000, follow)
+            .as_completed(|index, word| seen.push((index, word)))
+            .unwrap();
+        assert_eq!((done.inputs, done.in_flight), (5_000, 1));
+        assert_eq!(seen, expected);
+        // Each result decides whether there is another input.
+        let (last, mut next) = (Cell::new(0), 0);
+        let inputs = std::iter::from_fn(|| {
+            next += 1;
+            (last.get() < 2_500).then(|| next - 1)
+        });
+        let done = spe
+            .interleave(1, inputs, follow)
+            .as_completed(|_, word| last.set(word))
+            .unwrap();
+        assert_eq!((done.inputs, last.get()), (835, 2_502));
+    });
+}
+
+fn one_in_flight_lets_other_threads_run<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        let (turns, ended) = (Cell::new(0), Cell::new(false));
+        spe.thread_scope(|scope| {
+            scope
+                .spawn(|_| {
+                    while !ended.get() {
+                        turns.set(turns.get() + 1);
+                        spe.yield_now();
+                    }
+                })
+                .unwrap();
+            let word = [1_u64];
+            let ones = spe
+                .interleave(1, 0..5_000, |spe, _| spe.stage(&word).unwrap()[0])
+                .collect()
+                .unwrap();
+            assert_eq!(ones.iter().sum::<u64>(), 5_000);
+            ended.set(true);
+        });
+        assert!(turns.get() > 1, "{}", turns.get());
+    });
+}
+
 fn the_number_in_flight_is_chosen<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         let sum = Cell::new(0);
-        let body = |input: u64| sum.set(sum.get() + input);
+        let body = |_: InterleavedSpe<'_, M::Spe>, input: u64| sum.set(sum.get() + input);
         let done = spe
             .interleave(InFlight::Automatic, 0..300_000, body)
             .as_completed(|_, ()| ())
@@ -118,7 +179,7 @@ fn staged_data_is_followed<M: Machine>(machine: &M) {
     // Each entry names the next one of its chain.
     let next: Vec<u64> = (0..4_096_u64).map(|at| (at * 5 + 1) % 4_096).collect();
     on_one_spe(machine, |spe| {
-        let follow = |start: usize| {
+        let follow = |spe: InterleavedSpe<'_, M::Spe>, start: usize| {
             (0..3).fold(start, |at, _| {
                 spe.stage(&next[at..=at]).unwrap()[0] as usize
             })
@@ -137,10 +198,13 @@ fn staging_mixes_with_waiting_and_other_threads<M: Machine>(machine: &M) {
     let words: Vec<u64> = (0..256).collect();
     on_one_spe(machine, |spe| {
         let stage = |at: usize| spe.stage(&words[at..=at]).unwrap()[0] as usize;
+        let interleaved_stage = |spe: InterleavedSpe<'_, M::Spe>, at: usize| {
+            spe.stage(&words[at..=at]).unwrap()[0] as usize
+        };
         let (begun, ended) = (Cell::new(0), Cell::new(false));
-        let body = |input: usize| {
+        let body = |interleaved: InterleavedSpe<'_, M::Spe>, input: usize| {
             let place = begun.replace(begun.get() + 1);
-            let mut found = stage(input);
+            let mut found = interleaved_stage(interleaved, input);
             match input % 4 {
                 0 => spe.yield_now(),
                 // For a later one to have begun, if there is one.
@@ -150,12 +214,12 @@ fn staging_mixes_with_waiting_and_other_threads<M: Machine>(machine: &M) {
                 }
                 2 => spe
                     .threads(2, |_| {
-                        stage(0);
+                        stage(interleaved_stage(interleaved, 0));
                     })
                     .unwrap(),
                 _ => {}
             }
-            found += stage(input + 1);
+            found += interleaved_stage(interleaved, input + 1);
             found
         };
         let inputs = (0..200).inspect(|input| {
@@ -202,7 +266,7 @@ fn inputs_are_not_asked_for_after_their_end<M: Machine>(machine: &M) {
                 });
                 let mut sum = 0;
                 let done = spe
-                    .interleave(in_flight, inputs, |input| input)
+                    .interleave(in_flight, inputs, |_, input| input)
                     .as_completed(|_, input| sum += input)
                     .unwrap();
                 assert_eq!((done.inputs, sum), (count, count * (count + 1) / 2));
@@ -214,7 +278,9 @@ fn inputs_are_not_asked_for_after_their_end<M: Machine>(machine: &M) {
 fn nothing_comes_of_nothing<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         for in_flight in [InFlight::Fixed(3), InFlight::Automatic] {
-            let results = spe.interleave(in_flight, [], |input: u8| input).collect();
+            let results = spe
+                .interleave(in_flight, [], |_, input: u8| input)
+                .collect();
             assert!(results.unwrap().is_empty());
         }
     });
@@ -223,7 +289,7 @@ fn nothing_comes_of_nothing<M: Machine>(machine: &M) {
 fn a_sink_may_wait<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         let mut seen = Vec::new();
-        let body = |input: usize| linger(spe, input);
+        let body = |_: InterleavedSpe<'_, M::Spe>, input: usize| linger(spe, input);
         spe.interleave(4, 0..40, body)
             .as_completed(|index, ()| {
                 spe.yield_now();
@@ -238,7 +304,7 @@ fn a_sink_may_wait<M: Machine>(machine: &M) {
 fn inputs_may_be_waited_for<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         let inputs = (0..40).inspect(|_| spe.yield_now());
-        let results = spe.interleave(4, inputs, |input| input).collect();
+        let results = spe.interleave(4, inputs, |_, input| input).collect();
         assert!(results.unwrap().into_iter().eq(0..40));
     });
 }
@@ -246,7 +312,7 @@ fn inputs_may_be_waited_for<M: Machine>(machine: &M) {
 fn a_panic_names_its_input<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         let (begun, mut done) = (Cell::new(0), Vec::new());
-        let body = |input: usize| {
+        let body = |_: InterleavedSpe<'_, M::Spe>, input: usize| {
             begun.set(begun.get() + 1);
             spe.yield_now();
             assert!(input != 5, "no such key");
@@ -273,16 +339,55 @@ fn a_panic_names_its_input<M: Machine>(machine: &M) {
 
 fn a_panic_of_one_alone_names_its_input<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
-        let body = |input: usize| assert!(input != 2, "no such key");
+        let body = |_: InterleavedSpe<'_, M::Spe>, input: usize| assert!(input != 2, "no such key");
         let outcome = spe.interleave(InFlight::Automatic, 0..100, body).collect();
         let text = outcome.unwrap_err().to_string();
         assert_eq!(text, "the body panicked at input 2: no such key");
     });
 }
 
+fn a_panic_of_inputs_or_sink_names_its_input<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        for in_flight in [1, 4] {
+            let inputs = (0..100).inspect(|input| assert!(*input != 50, "no such input"));
+            let outcome = spe
+                .interleave(in_flight, inputs, |_, input| input)
+                .collect();
+            let text = outcome.unwrap_err().to_string();
+            assert_eq!(text, "the body panicked at input 50: no such input");
+            let outcome = spe
+                .interleave(in_flight, 0..100, |_, input: usize| input)
+                .as_completed(|index, _| assert!(index != 60, "no room"));
+            let text = outcome.unwrap_err().to_string();
+            assert_eq!(text, "the body panicked at input 60: no room");
+        }
+    });
+}
+
+fn what_was_given_is_dropped_once<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        for in_flight in [1.into(), 4.into(), InFlight::Automatic] {
+            for failing in [None, Some(3), Some(3_000)] {
+                let owned = Rc::new(());
+                let [inputs, sink, body] = [(); 3].map(|()| Rc::clone(&owned));
+                let inputs = (0..5_000).inspect(move |_| _ = &inputs);
+                let body = move |_: InterleavedSpe<'_, M::Spe>, input: usize| {
+                    assert!(Some(input) != failing, "as it should");
+                    Rc::clone(&body)
+                };
+                let outcome = spe
+                    .interleave(in_flight, inputs, body)
+                    .as_completed(move |_, result| assert!(Rc::ptr_eq(&sink, &result)));
+                assert_eq!(outcome.is_err(), failing.is_some());
+                assert_eq!(Rc::strong_count(&owned), 1);
+            }
+        }
+    });
+}
+
 fn stacks_that_do_not_fit_are_an_error<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
-        match spe.interleave(100, 0..200, |input| input).collect() {
+        match spe.interleave(100, 0..200, |_, input| input).collect() {
             // A host that is not strict takes no local store for stacks.
             Ok(results) => assert!(results.into_iter().eq(0..200)),
             Err(InterleaveError::Stack(error)) => assert_eq!(error.fit(), 64),
@@ -292,16 +397,20 @@ fn stacks_that_do_not_fit_are_an_error<M: Machine>(machine: &M) {
 }
 
 fn a_deadlock_in_a_body_ends_the_run<M: Machine>(machine: &M) {
-    let outcome = machine.run(|ppe| {
-        let program = |spe: &M::Spe| {
-            let body = |_| spe.wait_until(&"what never comes", &mut || false);
-            let outcome = spe.interleave(2, 0..10, body).collect();
-            unreachable!("the run was cancelled, but the program has {outcome:?}");
-        };
-        drop(ppe.spawn(spe(0), program));
-    });
-    let text = outcome.unwrap_err().to_string();
-    assert!(text.starts_with("deadlock: "), "{text}");
-    let waits = text.matches("waits for what never comes").count();
-    assert_eq!(waits, 2, "{text}");
+    for in_flight in [1, 2] {
+        let outcome = machine.run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let body = |spe: InterleavedSpe<'_, M::Spe>, _| {
+                    spe.wait_until(&"what never comes", &mut || false)
+                };
+                let outcome = spe.interleave(in_flight, 0..10, body).collect();
+                unreachable!("the run was cancelled, but the program has {outcome:?}");
+            };
+            drop(ppe.spawn(spe(0), program));
+        });
+        let text = outcome.unwrap_err().to_string();
+        assert!(text.starts_with("deadlock: "), "{text}");
+        let waits = text.matches("waits for what never comes").count();
+        assert_eq!(waits, in_flight, "{text}");
+    }
 }

@@ -14,10 +14,11 @@ mod memory;
 mod structures;
 
 use std::hint::black_box;
+use std::slice;
 use std::time::{Duration, Instant};
 
 use cellworks_host::{Host, HostSpe};
-use cellworks_machine::{InFlight, Machine, Spe, SpeId};
+use cellworks_machine::{InFlight, InterleavedSpe, Machine, Spe, SpeId};
 
 use memory::{Pages, Table};
 
@@ -48,6 +49,7 @@ fn main() {
                 let table = Table::new(bytes, Pages::Huge);
                 println!("\n## {} KiB, which a cache holds\n", bytes >> 10);
                 look_ups::<1>(spe, &table);
+                look_ups::<2>(spe, &table);
                 look_ups::<4>(spe, &table);
             }
             structures::measure(spe, bytes);
@@ -72,12 +74,14 @@ fn follow(word: u64, key: u64, mask: usize) -> usize {
 
 /// The ordinary code: stages an entry, waits for it, and follows it.
 #[inline(always)]
-fn look_up<const L: usize, S: Spe>(spe: &S, table: &[u64], key: u64) -> u64 {
+fn look_up<const L: usize, S: Spe>(spe: InterleavedSpe<'_, S>, table: &[u64], key: u64) -> u64 {
     let mask = table.len() - 1;
     let mut at = key as usize & mask;
     let mut word = 0;
     for _ in 0..L {
-        word = spe.stage(&table[at..=at]).expect("room for a word")[0];
+        word = spe
+            .stage(slice::from_ref(&table[at]))
+            .expect("room for a word")[0];
         at = follow(word, key, mask);
     }
     word
@@ -125,7 +129,7 @@ fn interleaved<const L: usize>(
 ) -> (u64, usize) {
     let mut sum = 0_u64;
     let done = spe
-        .interleave(in_flight, 0..probes, |probe| {
+        .interleave(in_flight, 0..probes, move |spe, probe| {
             look_up::<L, _>(spe, table, key(probe))
         })
         .as_completed(|_, word| sum = sum.wrapping_add(word))
@@ -149,6 +153,10 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
         (
             "futures, polled by hand",
             Box::new(|probes| by_hand::futures::<L>(table, probes)),
+        ),
+        (
+            "**interleave**, 1",
+            Box::new(|probes| interleaved::<L>(spe, table, 1.into(), probes).0),
         ),
         (
             "**interleave**, 16",

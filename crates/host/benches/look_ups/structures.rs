@@ -4,7 +4,7 @@
 //! stages it. Nothing else differs.
 
 use cellworks_host::HostSpe;
-use cellworks_machine::{InFlight, Spe};
+use cellworks_machine::{InFlight, InterleavedSpe, Spe};
 
 use crate::memory::{Pages, Table};
 use crate::{Method, compare, key};
@@ -30,7 +30,7 @@ impl Read for Plainly {
 }
 
 /// By staging.
-struct Staging<'a>(&'a HostSpe);
+struct Staging<'a>(InterleavedSpe<'a, HostSpe>);
 
 impl Read for Staging<'_> {
     #[inline(always)]
@@ -52,7 +52,7 @@ pub fn measure(spe: &HostSpe, bytes: usize) {
         spe,
         tree.levels,
         |probe| tree.find(&Plainly, memory.words(), probe),
-        |probe| tree.find(&Staging(spe), memory.words(), probe),
+        |spe, probe| tree.find(&Staging(spe), memory.words(), probe),
     );
 
     println!(
@@ -64,7 +64,7 @@ pub fn measure(spe: &HostSpe, bytes: usize) {
         spe,
         8,
         |probe| walk(&Plainly, memory.words(), probe),
-        |probe| walk(&Staging(spe), memory.words(), probe),
+        |spe, probe| walk(&Staging(spe), memory.words(), probe),
     );
 
     let join = Join::build(memory.words_mut());
@@ -76,7 +76,7 @@ pub fn measure(spe: &HostSpe, bytes: usize) {
         spe,
         1,
         |probe| join.probe(&Plainly, memory.words(), probe),
-        |probe| join.probe(&Staging(spe), memory.words(), probe),
+        |spe, probe| join.probe(&Staging(spe), memory.words(), probe),
     );
 }
 
@@ -85,7 +85,7 @@ fn three(
     spe: &HostSpe,
     misses: usize,
     plainly: impl Fn(usize) -> u64,
-    staging: impl Fn(usize) -> u64,
+    staging: impl Fn(InterleavedSpe<'_, HostSpe>, usize) -> u64,
 ) {
     let interleave = |in_flight: InFlight, probes: usize| {
         let mut sum = 0_u64;

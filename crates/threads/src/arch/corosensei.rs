@@ -124,6 +124,17 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     RUNNING.set(ptr::null());
 }
 
+/// As [`switch`], to the context in `to`.
+///
+/// # Safety
+///
+/// As for [`switch`], for what is in `to`, which is valid for a read.
+#[cfg_attr(cellworks_asan, allow(dead_code))]
+pub(crate) unsafe fn switch_to_saved(save: *const Cell<Context>, to: *const Cell<Context>) {
+    // SAFETY: the caller's promise.
+    unsafe { switch(save, (*to).get()) }
+}
+
 /// Without effect here: the pool staggers the stacks for this switch as well, but it keeps its frames elsewhere.
 #[inline(always)]
 pub(crate) fn prefetch(_context: Context) {}

@@ -1,19 +1,23 @@
-//! The context switch: one file for each way to do it, all with the same three operations.
+//! The context switch: one file for each way to do it, all with the same operations.
 //!
 //! - [`Context`]: what is kept of a suspended thread, one word.
 //! - [`prepare`](x86_64::prepare): a context that starts a function on a fresh stack.
 //! - [`switch`](x86_64::switch): leaves the running context and continues another one.
+//! - [`switch_to_saved`](x86_64::switch_to_saved): the same, where that one lies in memory. Not used under
+//!   AddressSanitizer, which is told of each context.
 //! - [`prefetch`](x86_64::prefetch): a hint that a context will be continued soon.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
 mod x86_64;
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
-pub(crate) use x86_64::{Context, prefetch, prepare, switch};
+#[cfg_attr(cellworks_asan, allow(unused_imports))]
+pub(crate) use x86_64::{Context, prefetch, prepare, switch, switch_to_saved};
 
 #[cfg(any(not(target_arch = "x86_64"), feature = "corosensei"))]
 mod corosensei;
 #[cfg(any(not(target_arch = "x86_64"), feature = "corosensei"))]
-pub(crate) use self::corosensei::{Context, prefetch, prepare, switch};
+#[cfg_attr(cellworks_asan, allow(unused_imports))]
+pub(crate) use self::corosensei::{Context, prefetch, prepare, switch, switch_to_saved};
 
 /// The first function on a new stack. It must leave by a switch, never by returning or unwinding.
 pub(crate) type Entry = unsafe extern "C" fn(*const ()) -> !;
