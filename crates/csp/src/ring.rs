@@ -414,7 +414,7 @@ impl<T> Ring<T> {
     /// Has a side take the lock from now on, and waits until what it does without is done. `thread` is the caller's.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
-        gate.takes_lock.store(true, Ordering::SeqCst);
+        gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
         // Nobody: the first one will take the lock. Of this OS thread: it is not in the middle of anything, and whoever uses
         // the end on another one takes the lock first.
