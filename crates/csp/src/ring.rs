@@ -34,8 +34,10 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often a side looks for the other one, on another OS thread, before it takes the lock to wait.
 const LOOKS: u32 = 64;
 
-/// The most pauses before a look.
-const MOST_PATIENCE: u32 = 32;
+/// The most pauses before a look of a side that finds little each time. Two sides that keep up with each other hand over cache
+/// lines for each item, which takes longer than the item; so such a side waits a little longer the next time, for more items
+/// at once. A pause takes 25 to 50 ns on the processor of docs/performance.md, and an item 4.
+const MOST_PATIENCE: u32 = 16;
 
 /// Has the processor fetch what is there, to be read.
 #[inline(always)]
@@ -80,7 +82,7 @@ struct End {
     intent: AtomicUsize,
     /// The count of the other side, when it was last looked at. Only for the side itself.
     others: Cell<usize>,
-    /// For how many pauses to wait before a look, while busy. Only for the side itself.
+    /// For how many pauses to wait before a look. Only for the side itself.
     patience: Cell<u32>,
 }
 
@@ -91,8 +93,8 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: slots and `others` are accessed by one at a time, see the module: the side while it is busy and was let in, or who
-// has the lock, as the methods ask for. `patience` is its side's alone, and there is one end of each side, which is borrowed
+// SAFETY: slots are accessed by one at a time, see the module: the side while it is busy and was let in, or who has the lock,
+// as the methods ask for. `others` and `patience` are their side's alone, and there is one end of each side, which is borrowed
 // exclusively by who uses it. Items go from one process to another, which they may if they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: it owns items that may be sent.
@@ -158,8 +160,8 @@ impl Drop for Busy<'_> {
 impl<T> Ring<T> {
     /// How far ahead the reader asks for slots: what it does until then takes about as long as a line on its way.
     const ITEMS_AHEAD: usize = match size_of::<T>() {
-        0..256 => 256 / (size_of::<T>() + (size_of::<T>() == 0) as usize),
-        _ => 1,
+        0 => 1,
+        bytes => 256_usize.div_ceil(bytes),
     };
 
     /// A ring for so many items, if it is worth having one.
@@ -230,7 +232,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// What a side, which is busy, knows of without a look at the other one.
+    /// What a side knows of without a look at the other one.
     #[inline(always)]
     fn known(&self, side: Side, own: usize) -> usize {
         let (_, end) = self.gate(side);
@@ -264,7 +266,7 @@ impl<T> Ring<T> {
         self.found(side, own, end.others.get())
     }
 
-    /// As [`look`](Self::look), but if the last looks have found little, waits a moment before it.
+    /// As [`look`](Self::look), but if the last looks have found something and yet little, waits a moment before it.
     #[cold]
     fn look_patiently(&self, side: Side, own: usize) -> usize {
         let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));

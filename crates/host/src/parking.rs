@@ -228,6 +228,7 @@ mod models {
             flag.store(true, Ordering::Release);
             parking.notify(1);
             sleeper.join().unwrap();
+            assert!(!parking.wakes_somebody());
         });
     }
 
@@ -250,6 +251,7 @@ mod models {
             parking.notify(1);
             assert!(!wait(&parking, 0, &flags[0]));
             other.join().unwrap();
+            assert!(!parking.wakes_somebody());
         });
     }
 
@@ -274,6 +276,7 @@ mod models {
             let noticed = wait_for_ever(0)();
             // Both may: the second only after the first has woken it for nothing.
             assert!(noticed | other.join().unwrap());
+            assert!(!parking.wakes_somebody());
         });
     }
 
@@ -298,6 +301,7 @@ mod models {
             for other in others {
                 other.join().unwrap();
             }
+            assert!(!parking.wakes_somebody());
         });
     }
 }
