@@ -216,8 +216,7 @@ impl<T> Ring<T> {
         }
         let count = end.count.load(Ordering::Relaxed);
         // Released, as it also says that what it did before is done, to who has looked at `count` before that was.
-        end.intent
-            .store(count.wrapping_add(1), Ordering::Release);
+        end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
