@@ -395,7 +395,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
                 // Room now, as nothing may panic in the middle of a step.
                 items.reserve((most - read).min(ring.len()));
                 let room = items.capacity() - items.len();
-                read += ring.take_many(user, room.min(most - read), |item| items.push(item));
+                read += ring.take_many(user, room.min(most - read), items);
                 if read > 0 {
                     break;
                 }

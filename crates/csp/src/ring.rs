@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   writer, or reader                          whoever has the channel's lock
-//!   is busy                                    the side is to take the lock
+//!   intends one more: is busy                  the side is to take the lock
 //!   light barrier                              heavy barrier
 //!   is to take the lock? ── yes ─► not busy,   waits until the side is not busy
 //!     no: puts or takes items      the lock    from here on the side comes only with the lock
-//!   not busy
+//!   counts them: not busy
 //! ```
 //!
 //! Either the side sees that it is to take the lock, or who has the lock sees that the side is busy. So whoever is going to
@@ -19,6 +19,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
+use std::ptr;
 
 use cellworks_machine::barrier;
 use crossbeam_utils::CachePadded;
@@ -33,9 +34,23 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often a side looks for the other one, on another OS thread, before it takes the lock to wait.
 const LOOKS: u32 = 64;
 
-/// The most pauses before the first of them. Two sides that keep up with each other hand over cache lines for each item, which
-/// takes longer than the item: so who has found something at the first look waits longer the next time, for more items at once.
+/// The most pauses before a look of a side that finds little each time. Two sides that keep up with each other hand over cache
+/// lines for each item, which takes longer than the item; so such a side waits a little longer the next time, for more items
+/// at once. A pause takes 25 to 50 ns on the processor of docs/performance.md, and an item 4.
 const MOST_PATIENCE: u32 = 16;
+
+/// Has the processor fetch what is there, to be read.
+#[inline(always)]
+fn prefetch<T>(at: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch accesses nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(ptr::from_ref(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
 
 /// Who uses a side: an OS thread, and a process there. 0 and 0 is nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +77,9 @@ pub(crate) struct Ring<T> {
 struct End {
     /// How many items it has written or read, all in all. The other side looks at it, so it has a line of its own.
     count: CachePadded<AtomicUsize>,
-    is_busy: AtomicBool,
+    /// One more than `count` while the side is busy. So what makes `count` larger ends that, too, without a store of its own:
+    /// stores queue behind those that wait for a line of slots, and few of them do so for long.
+    intent: AtomicUsize,
     /// The count of the other side, when it was last looked at. Only for the side itself.
     others: Cell<usize>,
     /// For how many pauses to wait before a look. Only for the side itself.
@@ -76,8 +93,8 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: slots and `others` are accessed by one at a time, see the module: the side while it is busy and was let in, or who
-// has the lock, as the methods ask for. `patience` is its side's alone, and there is one end of each side, which is borrowed
+// SAFETY: slots are accessed by one at a time, see the module: the side while it is busy and was let in, or who has the lock,
+// as the methods ask for. `others` and `patience` are their side's alone, and there is one end of each side, which is borrowed
 // exclusively by who uses it. Items go from one process to another, which they may if they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: it owns items that may be sent.
@@ -87,10 +104,16 @@ impl End {
     fn new() -> CachePadded<Self> {
         CachePadded::new(Self {
             count: CachePadded::new(AtomicUsize::new(0)),
-            is_busy: AtomicBool::new(false),
+            intent: AtomicUsize::new(0),
             others: Cell::new(0),
-            patience: Cell::new(1),
+            patience: Cell::new(0),
         })
+    }
+
+    /// For who has seen to it by a barrier that this side is busy with what it began before, or with nothing.
+    fn is_busy(&self) -> bool {
+        let count = self.count.load(Ordering::Acquire);
+        self.intent.load(Ordering::Acquire) == count.wrapping_add(1)
     }
 }
 
@@ -110,17 +133,37 @@ impl Gate {
     }
 }
 
-/// A side is busy as long as this lives.
-struct Busy<'a>(&'a End);
+/// A side is busy until this is [done](Self::done) or dropped.
+struct Busy<'a> {
+    end: &'a End,
+    /// How many items the side has written or read before.
+    count: usize,
+}
+
+impl Busy<'_> {
+    /// So many items were written or read, at least one.
+    #[inline(always)]
+    fn done(self, items: usize) {
+        let count = self.count.wrapping_add(items);
+        self.end.count.store(count, Ordering::Release);
+        std::mem::forget(self);
+    }
+}
 
 impl Drop for Busy<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.0.is_busy.store(false, Ordering::Release);
+        self.end.intent.store(self.count, Ordering::Release);
     }
 }
 
 impl<T> Ring<T> {
+    /// How far ahead the reader asks for slots: what it does until then takes about as long as a line on its way.
+    const ITEMS_AHEAD: usize = match size_of::<T>() {
+        0 => 1,
+        bytes => 256_usize.div_ceil(bytes),
+    };
+
     /// A ring for so many items, if it is worth having one.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
@@ -137,6 +180,7 @@ impl<T> Ring<T> {
         })
     }
 
+    #[inline(always)]
     fn gate(&self, side: Side) -> (&Gate, &End) {
         match side {
             Side::Reader => (&self.reader_gate, &self.reader),
@@ -156,128 +200,171 @@ impl<T> Ring<T> {
         unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
+    /// The slots of so many items from `count` on, of which the first part may reach the end of the ring.
+    #[inline(always)]
+    fn parts(&self, count: usize, items: usize) -> [&[Slot<T>]; 2] {
+        let (before, from) = self.slots.split_at(self.index(count));
+        let first = items.min(from.len());
+        [&from[..first], &before[..items - first]]
+    }
+
     /// Makes a side busy, if it need not take the lock.
     #[inline(always)]
     fn enter<'a>(&self, gate: &Gate, end: &'a End, user: User) -> Option<Busy<'a>> {
         if !gate.is_of(user) {
             return None;
         }
-        end.is_busy.store(true, Ordering::Relaxed);
-        let busy = Busy(end);
+        let count = end.count.load(Ordering::Relaxed);
+        // Released, as it also says that what it did before is done, to who has looked at `count` before that was.
+        end.intent.store(count.wrapping_add(1), Ordering::Release);
+        let busy = Busy { end, count };
         barrier::light();
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
     }
 
-    /// Room for the writer, which is busy: at least one, if there is any.
+    /// What a side finds if the other one has got to `others`: room for the writer, or items for the reader.
     #[inline(always)]
-    fn room(&self, written: usize) -> usize {
-        let end = &*self.writer;
-        let room = |read| self.capacity.saturating_sub(written.wrapping_sub(read));
-        let known = room(end.others.get());
-        if known > 0 {
-            return known;
+    fn found(&self, side: Side, own: usize, others: usize) -> usize {
+        match side {
+            Side::Writer => self.capacity.saturating_sub(own.wrapping_sub(others)),
+            Side::Reader => others.wrapping_sub(own),
         }
-        end.others.set(self.reader.count.load(Ordering::Acquire));
-        room(end.others.get())
     }
 
-    /// Items for the reader, which is busy: at least one, if there is any.
+    /// What a side knows of without a look at the other one.
     #[inline(always)]
-    fn items(&self, read: usize) -> usize {
-        let end = &*self.reader;
-        let items = end.others.get().wrapping_sub(read);
+    fn known(&self, side: Side, own: usize) -> usize {
+        let (_, end) = self.gate(side);
+        let known = self.found(side, own, end.others.get());
         // The copy lies behind if the reader has taken items with the lock.
-        if (1..=self.capacity).contains(&items) {
-            return items;
+        if known <= self.capacity { known } else { 0 }
+    }
+
+    /// Room for the writer or items for the reader, which is busy: at least one, if there is any.
+    #[inline(always)]
+    fn available(&self, side: Side, own: usize) -> usize {
+        match self.known(side, own) {
+            0 => self.look_patiently(side, own),
+            known => known,
         }
-        end.others.set(self.writer.count.load(Ordering::Acquire));
-        end.others.get().wrapping_sub(read)
+    }
+
+    /// As [`available`](Self::available), for so many.
+    fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
+        match self.known(side, own) {
+            0 => self.look_patiently(side, own),
+            known if known < most => self.look(side, own),
+            known => known,
+        }
+    }
+
+    /// Looks how far the other side has got.
+    fn look(&self, side: Side, own: usize) -> usize {
+        let ((_, end), (_, other)) = (self.gate(side), self.gate(side.other()));
+        end.others.set(other.count.load(Ordering::Acquire));
+        self.found(side, own, end.others.get())
+    }
+
+    /// As [`look`](Self::look), but if the last looks have found something and yet little, waits a moment before it.
+    #[cold]
+    fn look_patiently(&self, side: Side, own: usize) -> usize {
+        let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
+        let patience = end.patience.get();
+        for _ in 0..patience {
+            if gate.takes_lock.load(Ordering::Relaxed) {
+                break;
+            }
+            spin();
+        }
+        let found = self.look(side, own);
+        let is_alone = others.thread.load(Ordering::Relaxed) == gate.thread.load(Ordering::Relaxed);
+        end.patience.set(if is_alone {
+            0
+        } else if (1..=self.capacity / 4).contains(&found) {
+            (2 * patience).clamp(1, MOST_PATIENCE)
+        } else if found == 0 || found > self.capacity / 2 {
+            patience / 2
+        } else {
+            patience
+        });
+        found
     }
 
     /// Puts an item, if there is room and the writer need not take the lock.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
-        let Some(_busy) = self.enter(&self.writer_gate, &self.writer, user) else {
+        let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return Err(item);
         };
-        let written = self.writer.count.load(Ordering::Relaxed);
-        if self.room(written) == 0 {
+        if self.available(Side::Writer, busy.count) == 0 {
             return Err(item);
         }
         // SAFETY: the writer is busy and was let in, and there is room: nobody else accesses this slot.
-        self.slot(written)
+        self.slot(busy.count)
             .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
-        self.writer
-            .count
-            .store(written.wrapping_add(1), Ordering::Release);
+        busy.done(1);
         Ok(())
     }
 
     /// Puts as many items as there is room for, from the front, unless the writer has to take the lock.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
-        let Some(_busy) = self.enter(&self.writer_gate, &self.writer, user) else {
+        let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
         };
-        let written = self.writer.count.load(Ordering::Relaxed);
-        let mut room = self.room(written);
-        if room < items.len() {
-            self.writer
-                .others
-                .set(self.reader.count.load(Ordering::Acquire));
-            room = self.room(written);
-        }
+        let room = self.available_for(Side::Writer, busy.count, items.len());
         let put = room.min(items.len());
-        for (index, item) in items.drain(..put).enumerate() {
-            let slot = self.slot(written.wrapping_add(index));
-            // SAFETY: as in `put`.
-            slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
+        if put == 0 {
+            return;
         }
-        self.writer
-            .count
-            .store(written.wrapping_add(put), Ordering::Release);
+        let (first, second) = items.as_slices();
+        let mut from = first.iter().chain(second);
+        for part in self.parts(busy.count, put) {
+            for (slot, item) in part.iter().zip(&mut from) {
+                // SAFETY: as in `put`; the item is forgotten below.
+                slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(ptr::read(item))) });
+            }
+        }
+        items.drain(..put).for_each(std::mem::forget);
+        busy.done(put);
     }
 
     /// Takes an item, if there is one and the reader need not take the lock.
     #[inline(always)]
     pub(crate) fn take(&self, user: User) -> Option<T> {
-        let _busy = self.enter(&self.reader_gate, &self.reader, user)?;
-        let read = self.reader.count.load(Ordering::Relaxed);
-        if self.items(read) == 0 {
+        let busy = self.enter(&self.reader_gate, &self.reader, user)?;
+        if self.available(Side::Reader, busy.count) == 0 {
             return None;
         }
+        prefetch(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
         // SAFETY: the reader is busy and was let in, and there is an item: nobody else accesses this slot, which is read once.
         let item = self
-            .slot(read)
+            .slot(busy.count)
             .with_mut(|slot| unsafe { slot.read().assume_init() });
-        self.reader
-            .count
-            .store(read.wrapping_add(1), Ordering::Release);
+        busy.done(1);
         Some(item)
     }
 
-    /// Takes up to `most` items, unless the reader has to take the lock. Hands each to `take`, which must not unwind.
-    #[inline(always)]
-    pub(crate) fn take_many(&self, user: User, most: usize, mut take: impl FnMut(T)) -> usize {
-        let Some(_busy) = self.enter(&self.reader_gate, &self.reader, user) else {
+    /// Takes up to `most` items, unless the reader has to take the lock, and appends them to `items`, which has room for so many.
+    pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
+        let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
         };
-        let read = self.reader.count.load(Ordering::Relaxed);
-        let mut items = self.items(read);
-        if items < most {
-            self.reader
-                .others
-                .set(self.writer.count.load(Ordering::Acquire));
-            items = self.items(read);
+        let there = self.available_for(Side::Reader, busy.count, most);
+        let taken = there.min(most);
+        if taken == 0 {
+            return 0;
         }
-        let taken = items.min(most);
-        for index in 0..taken {
-            let slot = self.slot(read.wrapping_add(index));
-            // SAFETY: as in `take`.
-            take(slot.with_mut(|slot| unsafe { slot.read().assume_init() }));
+        let len = items.len();
+        let mut to = items.spare_capacity_mut()[..taken].iter_mut();
+        for part in self.parts(busy.count, taken) {
+            for (slot, place) in part.iter().zip(&mut to) {
+                // SAFETY: as in `take`.
+                slot.with_mut(|slot| unsafe { *place = slot.read() });
+            }
         }
-        self.reader
-            .count
-            .store(read.wrapping_add(taken), Ordering::Release);
+        // SAFETY: so many were put there.
+        unsafe { items.set_len(len + taken) };
+        busy.done(taken);
         taken
     }
 
@@ -291,23 +378,17 @@ impl<T> Ring<T> {
         if thread == 0 || thread == user.thread || !gate.is_of(user) {
             return false;
         }
-        let patience = end.patience.get();
-        (0..patience).for_each(|_| spin());
-        for look in 0..LOOKS {
+        let own = end.count.load(Ordering::Relaxed);
+        let mut found = self.look_patiently(side, own);
+        for _ in 0..LOOKS {
             if gate.takes_lock.load(Ordering::Relaxed) {
                 return false;
             }
-            let items = self.len();
-            if side == Side::Reader && items > 0 || side == Side::Writer && items < self.capacity {
-                let next = if look == 0 {
-                    2 * patience
-                } else {
-                    patience / 2
-                };
-                end.patience.set(next.clamp(1, MOST_PATIENCE));
+            if found > 0 {
                 return true;
             }
             spin();
+            found = self.look(side, own);
         }
         false
     }
@@ -334,7 +415,7 @@ impl<T> Ring<T> {
     /// Has a side take the lock from now on, and waits until what it does without is done. `thread` is the caller's.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
-        gate.takes_lock.store(true, Ordering::SeqCst);
+        gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
         // Nobody: the first one will take the lock. Of this OS thread: it is not in the middle of anything, and whoever uses
         // the end on another one takes the lock first.
@@ -343,7 +424,7 @@ impl<T> Ring<T> {
         }
         barrier::heavy();
         let backoff = Backoff::new();
-        while end.is_busy.load(Ordering::Acquire) {
+        while end.is_busy() {
             backoff.snooze();
         }
     }
@@ -623,6 +704,48 @@ mod models {
             let unread = model.poison(WRITER.thread);
             let mut items = reader.join().unwrap();
             items.extend(unread);
+            assert_eq!(items, [1, 2]);
+        });
+    }
+
+    #[test]
+    fn items_of_a_batch_are_read_or_given_to_who_poisons_or_stay_with_the_writer() {
+        check(|| {
+            let model = Model::new(2);
+            let writer = {
+                let model = Arc::clone(&model);
+                thread::spawn(move || {
+                    let mut batch = VecDeque::from([1, 2, 3]);
+                    model.ring.put_many(WRITER, &mut batch);
+                    batch
+                })
+            };
+            let mut items = Vec::with_capacity(3);
+            model.ring.take_many(READER, 3, &mut items);
+            items.extend(model.poison(READER.thread));
+            items.extend(writer.join().unwrap());
+            assert_eq!(items, [1, 2, 3]);
+        });
+    }
+
+    #[test]
+    fn a_batch_that_is_read_while_the_writer_poisons_is_read_once() {
+        check(|| {
+            let model = Model::new(2);
+            let reader = {
+                let model = Arc::clone(&model);
+                thread::spawn(move || {
+                    let mut items = Vec::with_capacity(2);
+                    model.ring.take_many(READER, 2, &mut items);
+                    items
+                })
+            };
+            let mut batch = VecDeque::from([1, 2]);
+            model.ring.put_many(WRITER, &mut batch);
+            let unread = model.poison(WRITER.thread);
+            let mut items = reader.join().unwrap();
+            items.extend(unread);
+            items.extend(batch);
             assert_eq!(items, [1, 2]);
         });
     }

@@ -34,6 +34,8 @@ const NOTIFIED: u32 = 3;
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
     active: CachePadded<AtomicUsize>,
+    /// How many were notified and have not gone on yet: to be woken takes the system a while.
+    waking: CachePadded<AtomicUsize>,
     seats: Box<[CachePadded<Seat>]>,
 }
 
@@ -62,6 +64,7 @@ impl Parking {
         };
         Self {
             active: CachePadded::new(AtomicUsize::new(0)),
+            waking: CachePadded::new(AtomicUsize::new(0)),
             seats: (0..seats).map(|_| seat()).collect(),
         }
     }
@@ -92,6 +95,11 @@ impl Parking {
         )
     }
 
+    /// Whether somebody is on the way from sleep to work: a hint.
+    pub(crate) fn wakes_somebody(&self) -> bool {
+        self.waking.load(Ordering::Relaxed) > 0
+    }
+
     /// Announces that this thread is about to sleep. It must then look at its conditions once
     /// more, and [`resume`](Self::resume) or [`park`](Self::park).
     pub(crate) fn prepare(&self, seat: usize) {
@@ -102,6 +110,7 @@ impl Parking {
     /// Takes the announcement back.
     pub(crate) fn resume(&self, seat: usize) {
         if self.seats[seat].state.swap(RUNNING, Ordering::AcqRel) == NOTIFIED {
+            self.waking.fetch_sub(1, Ordering::Relaxed);
             self.active.fetch_sub(1, Ordering::AcqRel);
         }
     }
@@ -118,6 +127,7 @@ impl Parking {
             park();
         }
         state.store(RUNNING, Ordering::Relaxed);
+        self.waking.fetch_sub(1, Ordering::Relaxed);
         Woken::Notified
     }
 
@@ -149,6 +159,7 @@ impl Parking {
     fn wake(&self, seat: usize) {
         let seat = &self.seats[seat];
         self.active.fetch_add(1, Ordering::AcqRel);
+        self.waking.fetch_add(1, Ordering::Relaxed);
         let notified =
             seat.state
                 .compare_exchange(WAITING, NOTIFIED, Ordering::AcqRel, Ordering::Relaxed);
@@ -156,6 +167,7 @@ impl Parking {
             let thread = seat.thread.get().expect("a thread that waits has sat down");
             thread.unpark();
         } else {
+            self.waking.fetch_sub(1, Ordering::Relaxed);
             self.active.fetch_sub(1, Ordering::AcqRel);
         }
     }
@@ -216,6 +228,7 @@ mod models {
             flag.store(true, Ordering::Release);
             parking.notify(1);
             sleeper.join().unwrap();
+            assert!(!parking.wakes_somebody());
         });
     }
 
@@ -238,6 +251,7 @@ mod models {
             parking.notify(1);
             assert!(!wait(&parking, 0, &flags[0]));
             other.join().unwrap();
+            assert!(!parking.wakes_somebody());
         });
     }
 
@@ -262,6 +276,7 @@ mod models {
             let noticed = wait_for_ever(0)();
             // Both may: the second only after the first has woken it for nothing.
             assert!(noticed | other.join().unwrap());
+            assert!(!parking.wakes_somebody());
         });
     }
 
@@ -286,6 +301,7 @@ mod models {
             for other in others {
                 other.join().unwrap();
             }
+            assert!(!parking.wakes_somebody());
         });
     }
 }

@@ -31,6 +31,10 @@ use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 /// takes more than twice what it would with hindsight.
 const SPIN: Duration = Duration::from_micros(10);
 
+/// How long to spin at most while others are on the way from sleep: several times what being woken costs, for somebody else may
+/// have their CPU.
+const LONGEST_SPIN: Duration = Duration::from_micros(50);
+
 /// Looks between two readings of the clock while spinning.
 const LOOKS_PER_CLOCK: u32 = 16;
 
@@ -46,6 +50,8 @@ const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 /// Bounded spinning.
 pub(crate) struct Spin {
     since: Cell<Option<Instant>>,
+    /// When it is over, counted from its beginning.
+    limit: Cell<Duration>,
     looks: Cell<u32>,
     /// The seat of another thread that has the same CPU.
     neighbour: Option<usize>,
@@ -55,6 +61,7 @@ impl Spin {
     pub(crate) fn new(neighbour: Option<usize>) -> Self {
         Self {
             since: Cell::new(None),
+            limit: Cell::new(SPIN),
             looks: Cell::new(0),
             neighbour,
         }
@@ -77,13 +84,18 @@ impl Spin {
                 return true;
             }
         }
-        match self.since.get() {
-            Some(since) => since.elapsed() < SPIN,
-            None => {
-                self.since.set(Some(Instant::now()));
-                true
-            }
+        let Some(since) = self.since.get() else {
+            self.since.set(Some(Instant::now()));
+            self.limit.set(SPIN);
+            return true;
+        };
+        let spun = since.elapsed();
+        // Who is being woken may be the one waited for, and cannot answer yet: its time begins when it goes on. Who fell asleep
+        // meanwhile would have to be woken in its turn.
+        if parking.wakes_somebody() {
+            self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
+        spun < self.limit.get()
     }
 
     /// The next wait spins anew.
