@@ -143,29 +143,8 @@ impl<T, L: Lock> Core<T, L> {
         let _frame = self.frame(Side::Writer, &node);
         let mut parcel = Some(parcel);
         // SAFETY: as above.
-        let met = unsafe { self.write_in_general(state, &node, process, &mut parcel) };
+        let met = unsafe { self.step_in_general::<P, true>(state, &node, process, &mut parcel) };
         self.go_on_writing(&node, met, parcel, process, link)
-    }
-
-    /// The step of [`write`](Self::write) where there may be a buffer, alternations, or an end.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Queue::push`](crate::queue::Queue::push).
-    #[inline(never)]
-    unsafe fn write_in_general<P: Place>(
-        &self,
-        mut state: Locked<'_, T, L>,
-        node: &Node<T>,
-        process: &Process<'_, P>,
-        parcel: &mut Option<Parcel<T>>,
-    ) -> Met {
-        let mut woken = Woken::Nobody;
-        // SAFETY: the caller's promise.
-        let met = unsafe { state.write_or_push(node, process, parcel, &mut woken) };
-        drop(state);
-        process.wake(&mut woken);
-        met
     }
 
     #[track_caller]
@@ -180,12 +159,9 @@ impl<T, L: Lock> Core<T, L> {
         let node = Node::new();
         let _frame = self.frame(Side::Writer, &node);
         let mut parcel = Some(parcel);
-        let met = process.perform(&Waiting::Write(link), |woken| {
-            let mut state = self.lock();
-            state.is_used(Side::Writer, process.number());
-            // SAFETY: as in `write`.
-            unsafe { state.write_or_push(&node, process, &mut parcel, woken) }
-        });
+        let what = Waiting::Write(link);
+        // SAFETY: as in `write`.
+        let met = unsafe { self.step_by_carrier(Side::Writer, &what, &node, process, &mut parcel) };
         self.go_on_writing(&node, met, parcel, process, link)
     }
 
@@ -225,29 +201,8 @@ impl<T, L: Lock> Core<T, L> {
         let _frame = self.frame(Side::Reader, &node);
         let mut parcel = None;
         // SAFETY: as above.
-        let met = unsafe { self.read_in_general(state, &node, process, &mut parcel) };
+        let met = unsafe { self.step_in_general::<P, false>(state, &node, process, &mut parcel) };
         self.go_on_reading(&node, met, parcel, process, link)
-    }
-
-    /// The step of [`read`](Self::read) where there may be a buffer, alternations, or an end.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Queue::push`](crate::queue::Queue::push).
-    #[inline(never)]
-    unsafe fn read_in_general<P: Place>(
-        &self,
-        mut state: Locked<'_, T, L>,
-        node: &Node<T>,
-        process: &Process<'_, P>,
-        parcel: &mut Option<Parcel<T>>,
-    ) -> Met {
-        let mut woken = Woken::Nobody;
-        // SAFETY: the caller's promise.
-        let met = unsafe { state.read_or_push(node, process, parcel, &mut woken) };
-        drop(state);
-        process.wake(&mut woken);
-        met
     }
 
     #[track_caller]
@@ -261,13 +216,54 @@ impl<T, L: Lock> Core<T, L> {
         let node = Node::new();
         let _frame = self.frame(Side::Reader, &node);
         let mut parcel = None;
-        let met = process.perform(&Waiting::Read(link), |woken| {
-            let mut state = self.lock();
-            state.is_used(Side::Reader, process.number());
-            // SAFETY: as in `read`.
-            unsafe { state.read_or_push(&node, process, &mut parcel, woken) }
-        });
+        let what = Waiting::Read(link);
+        // SAFETY: as in `read`.
+        let met = unsafe { self.step_by_carrier(Side::Reader, &what, &node, process, &mut parcel) };
         self.go_on_reading(&node, met, parcel, process, link)
+    }
+
+    /// The step of a call where there may be a buffer, alternations, or an end: of a writer, or of a reader.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Queue::push`](crate::queue::Queue::push).
+    // One function for each: as an argument the side cost an alternation 5 ns a message.
+    #[inline(never)]
+    unsafe fn step_in_general<P: Place, const WRITES: bool>(
+        &self,
+        mut state: Locked<'_, T, L>,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+        parcel: &mut Option<Parcel<T>>,
+    ) -> Met {
+        let side = if WRITES { Side::Writer } else { Side::Reader };
+        let mut woken = Woken::Nobody;
+        // SAFETY: the caller's promise.
+        let met = unsafe { state.step_or_push(side, node, process, parcel, &mut woken) };
+        drop(state);
+        process.wake(&mut woken);
+        met
+    }
+
+    /// The step of a call where processors share no memory.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Queue::push`](crate::queue::Queue::push).
+    unsafe fn step_by_carrier<P: Place>(
+        &self,
+        side: Side,
+        what: &Waiting<'_>,
+        node: &Node<T>,
+        process: &Process<'_, P>,
+        parcel: &mut Option<Parcel<T>>,
+    ) -> Met {
+        process.perform(what, |woken| {
+            let mut state = self.lock();
+            state.is_used(side, process.number());
+            // SAFETY: the caller's promise.
+            unsafe { state.step_or_push(side, node, process, parcel, woken) }
+        })
     }
 
     /// Ends the call of a writer after its step, or waits.

@@ -225,60 +225,42 @@ impl<T> State<T> {
         !self.is_buffered || self.buffer.is_empty()
     }
 
-    /// A process writes, whatever the channel is like, or begins to wait at `node`, if it meets nobody.
+    /// A process writes or reads, whatever the channel is like, or begins to wait at `node`, if it meets nobody.
     ///
     /// # Safety
     ///
     /// As for [`Queue::push`].
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) unsafe fn write_or_push<P: Place>(
+    pub(super) unsafe fn step_or_push<P: Place>(
         &mut self,
+        side: Side,
         node: &Node<T>,
         process: &Process<'_, P>,
         parcel: &mut Option<Parcel<T>>,
         woken: &mut Woken,
     ) -> Met {
         if let (Some(ring), Some(user)) = (self.ring(), process.user()) {
-            ring.register(Side::Writer, user);
+            ring.register(side, user);
         }
-        let mut met = self.write(parcel, woken);
-        if matches!(met, Met::Nobody) && self.exclude(Side::Reader) {
-            met = self.write(parcel, woken);
+        let mut met = self.step(side, parcel, woken);
+        if matches!(met, Met::Nobody) && self.exclude(side.other()) {
+            met = self.step(side, parcel, woken);
         }
         if matches!(met, Met::Nobody) {
+            let queue = self.queue(side);
             // SAFETY: the caller's promise.
-            unsafe { self.writers.push(node, process.waker(), parcel.take()) };
-            Self::mark_ready(&self.read_guards, woken);
+            unsafe { queue.push(node, process.waker(), parcel.take()) };
+            Self::mark_ready(self.guards(side.other()), woken);
         }
         met
     }
 
-    /// A process reads, whatever the channel is like, or begins to wait at `node`, if it meets nobody.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Queue::push`].
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) unsafe fn read_or_push<P: Place>(
-        &mut self,
-        node: &Node<T>,
-        process: &Process<'_, P>,
-        place: &mut Option<Parcel<T>>,
-        woken: &mut Woken,
-    ) -> Met {
-        if let (Some(ring), Some(user)) = (self.ring(), process.user()) {
-            ring.register(Side::Reader, user);
+    fn step(&mut self, side: Side, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
+        match side {
+            Side::Reader => self.read(parcel, woken),
+            Side::Writer => self.write(parcel, woken),
         }
-        let mut met = self.read(place, woken);
-        if matches!(met, Met::Nobody) && self.exclude(Side::Writer) {
-            met = self.read(place, woken);
-        }
-        if matches!(met, Met::Nobody) {
-            // SAFETY: the caller's promise.
-            unsafe { self.readers.push(node, process.waker(), None) };
-            Self::mark_ready(&self.write_guards, woken);
-        }
-        met
     }
 
     /// Takes the item of somebody who waits to write. Returns whom to wake.
