@@ -12,8 +12,8 @@ use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
     AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread, Processor,
-    SignalRegister, Sleeper, Spe, SpeId, StageError, StageRequest, StartThread, Time, Timebase,
-    Topology, Wait, Wake,
+    SignalRegister, Sleeper, Span, Spe, SpeId, StageError, StageRequest, StartThread, Time,
+    Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -522,8 +522,13 @@ unsafe impl Spe for HostSpe {
         unsafe { self.hold_out_of_turn(memory, bytes, align, fetch, what, at) }
     }
 
-    fn stages_in_place(&self) -> bool {
-        self.views.is_none() && !threads::others_ready() && !threads::is_cancelled()
+    fn stages_in_place_for(&self) -> Option<Span> {
+        if self.views.is_some() || threads::others_ready() || threads::is_cancelled() {
+            return None;
+        }
+        // The main thread waits until the SPEs of its worker have ended.
+        let is_alone = threads::alive() == 2;
+        Some(if is_alone { TURN_ALONE } else { TURN })
     }
 
     #[inline(always)]
@@ -556,6 +561,11 @@ unsafe impl Spe for HostSpe {
 }
 
 const LINE_BYTES: usize = 64;
+
+/// After how long interleaved work that is alone looks whether threads that waited are ready, and if there are none, whether
+/// the run has been cancelled.
+const TURN: Span = Span::from_nanoseconds(100_000);
+const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 
 #[inline(always)]
 fn prefetch(memory: NonNull<u8>, bytes: usize) {

@@ -15,7 +15,8 @@
 //! looked at again, because caches fill and inputs change.
 //!
 //! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is the plain loop: `stage`
-//! hands out the slice, and whatever threads have to know of each other is looked at once for many inputs.
+//! hands out the slice, and whatever threads have to know of each other is looked at once for many inputs. If these are
+//! the last ones, and the iterator says so, not even they are counted.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
@@ -27,7 +28,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use bytemuck::Pod;
 
-use crate::{Sleeper, Spe, StackError, StageError, Staged, Time};
+use crate::{Sleeper, Span, Spe, StackError, StageError, Staged, Time};
 
 /// How many pieces of work are in flight at once: see [`Spe::interleave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ impl<S: Spe> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: Spe> InterleavedSpe<'a, S> {
     /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none, other threads of the SPE
-    /// may have to wait for a thousand inputs.
+    /// may have to wait for some tenths of a millisecond, and those that the body begins for longer.
     ///
     /// # Errors
     ///
@@ -305,12 +306,19 @@ const TRIALS: usize = 3;
 const HOLD_INPUTS: usize = 1 << 17;
 const HOLD_INPUTS_MAX: usize = 1 << 22;
 const HOLD_SHARE: u128 = 64;
+/// And for so long, however soon inputs are done.
+const HOLD_FS: u128 = Span::from_nanoseconds(50_000_000).as_femtoseconds();
 
-/// Inputs that are worked on by one alone without a look whether others want to run.
+/// Inputs that are worked on by one alone without a look whether others want to run: at first, and at most so many times as
+/// many as before. What they took says how many are worked on next.
 const INPUTS_ALONE: usize = 1_024;
+const INPUTS_ALONE_GROWTH: usize = 32;
 
-/// What a number of threads has to gain over a smaller one to be chosen: one part in so many.
+/// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over the plain loop it is
+/// more, as a trial makes that look too slow: it counts inputs, which the loop for the last ones does not, and where memory
+/// is what limits, a processor looks a third further ahead in that.
 const LEAST_GAIN: u128 = 32;
+const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
 where
@@ -344,16 +352,30 @@ where
     /// Works on the inputs before `end`, one after the other.
     fn work_alone(&self, end: usize) {
         let is_trial = self.trial.get().is_some();
+        let mut portion = INPUTS_ALONE;
         while !self.is_done() && self.taken.get() < end {
+            let begun_at = self.taken.get();
+            let in_place_for = self.spe.stages_in_place_for();
+            if in_place_for.is_none() {
+                portion = INPUTS_ALONE;
+            }
             if !is_trial {
-                let portion = self.taken.get().saturating_add(INPUTS_ALONE).min(end);
-                self.end.set(portion);
-                self.stop.set(portion);
+                let stop = begun_at.saturating_add(portion).min(end);
+                self.end.set(stop);
+                self.stop.set(stop);
             }
-            match self.spe.stages_in_place() {
-                true => self.work_in_place(),
-                false => self.work_on_inputs(),
-            }
+            let Some(span) = in_place_for else {
+                self.work_on_inputs();
+                continue;
+            };
+            let begin = self.spe.now();
+            self.work_in_place();
+            let worked = (self.taken.get() - begun_at) as u128;
+            let fit = span.as_femtoseconds() * worked
+                / self.spe.now().since(begin).as_femtoseconds().max(1);
+            portion = usize::try_from(fit)
+                .unwrap_or(usize::MAX)
+                .clamp(INPUTS_ALONE, portion.saturating_mul(INPUTS_ALONE_GROWTH));
         }
     }
 
@@ -372,11 +394,11 @@ where
             };
             let mut next = self.failing(to);
             next.left = to - from;
-            let (ends, taken) = work_plainly(self.spe, &self.body, inputs, sink, next);
+            let worked = work_plainly(self.spe, &self.body, inputs, sink, next);
             // SAFETY: as above.
-            unsafe { *self.ends.get() = Some(ends) };
-            self.taken.set(taken);
-            if taken < to {
+            unsafe { *self.ends.get() = Some(worked.ends) };
+            self.taken.set(worked.taken);
+            if worked.is_exhausted {
                 self.is_exhausted.set(true);
                 self.stop.set(0);
             }
@@ -401,7 +423,8 @@ where
             best = fastest;
             let finding_out_fs = self.spe.now().since(begin).as_femtoseconds();
             let worth_it = finding_out_fs * HOLD_SHARE / time_fs.max(1);
-            let inputs = hold.max(usize::try_from(worth_it).unwrap_or(usize::MAX));
+            let filled = HOLD_FS / time_fs.max(1);
+            let inputs = hold.max(usize::try_from(worth_it.max(filled)).unwrap_or(usize::MAX));
             self.work_on_batch(WIDTHS[best], inputs, None)?;
             widths = vec![0, best.saturating_sub(1), best, best + 1, USUAL_WIDTH];
             widths.retain(|width| *width < WIDTHS.len());
@@ -432,7 +455,12 @@ where
             if trials == PROBE_TRIALS && time_fs > PROBE_LOSS * alone_fs {
                 break;
             }
-            if is_gain(time_fs, fastest.1) {
+            let is_over_loop = fastest.0 == 0 && self.spe.stages_in_place_for().is_some();
+            let gain = match is_over_loop {
+                true => LEAST_GAIN_OVER_LOOP,
+                false => LEAST_GAIN,
+            };
+            if time_fs.saturating_add(time_fs / gain) < fastest.1 {
                 fastest = (width, time_fs);
             }
         }
@@ -598,12 +626,12 @@ where
     }
 }
 
-/// Works on `next.left` inputs, unless they end before, and says how many have been taken then: the loop that a program
-/// would write if it knew that staged data is at hand.
+/// Works on `next.left` inputs, unless they end before: the loop that a program would write if it knew that staged data
+/// is at hand.
 ///
 /// So that the optimiser makes the same of it, what changes lies in no memory that something else may point to: inputs and
 /// sink are given, and given back, by value, to a function that is compiled on its own. A sum that the sink borrows is in a
-/// register then.
+/// register then. And it unrolls only a loop that ends for one reason.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,
@@ -611,7 +639,7 @@ fn work_plainly<S, I, R, F, K>(
     mut inputs: I,
     mut sink: K,
     mut next: Failing<'_>,
-) -> (Ends<I, K>, usize)
+) -> Worked<I, K>
 where
     S: Spe,
     I: Iterator,
@@ -622,18 +650,42 @@ where
         spe,
         is_in_place: true,
     };
-    while next.left > 0 {
-        let Some(input) = inputs.next() else { break };
-        sink(next.index(), body(spe, input));
-        next.left -= 1;
-    }
+    let (_, most) = inputs.size_hint();
+    let is_exhausted = if most.is_some_and(|most| most <= next.left) {
+        while let Some(input) = inputs.next() {
+            sink(next.index(), body(spe, input));
+            // An iterator that has more than it said may go below zero.
+            next.left = next.left.wrapping_sub(1);
+        }
+        true
+    } else {
+        loop {
+            if next.left == 0 {
+                break false;
+            }
+            let Some(input) = inputs.next() else {
+                break true;
+            };
+            sink(next.index(), body(spe, input));
+            next.left -= 1;
+        }
+    };
     let taken = next.index();
     std::mem::forget(next);
-    (Ends { inputs, sink }, taken)
+    Worked {
+        ends: Ends { inputs, sink },
+        taken,
+        is_exhausted,
+    }
 }
 
-fn is_gain(time_fs: u128, over_fs: u128) -> bool {
-    time_fs.saturating_add(time_fs / LEAST_GAIN) < over_fs
+/// What [`work_plainly`] gives back.
+struct Worked<I, K> {
+    ends: Ends<I, K>,
+    /// How many inputs have been taken now.
+    taken: usize,
+    /// There are no more.
+    is_exhausted: bool,
 }
 
 /// The right to the inputs and the sink: one thread has it at a time.
@@ -714,7 +766,7 @@ impl Failing<'_> {
     /// The place of the input.
     #[inline(always)]
     fn index(&self) -> usize {
-        self.end - self.left
+        self.end.wrapping_sub(self.left)
     }
 }
 

@@ -11,8 +11,8 @@ use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
 use crate::staging::{Pending, PendingMut, StageError, StageRequest, Staged, StagedMut, Stream};
 use crate::threads::{StackError, StartThread, ThreadScope};
 use crate::{
-    AtomicError, AtomicOp, Cycles, LocalStore, Processor, SignalRegister, SpeId, ThreadId, Time,
-    Timebase, Topology, Wake,
+    AtomicError, AtomicOp, Cycles, LocalStore, Processor, SignalRegister, Span, SpeId, ThreadId,
+    Time, Timebase, Topology, Wake,
 };
 
 /// Waiting, as everything that blocks on a machine does it.
@@ -237,12 +237,12 @@ pub unsafe trait Spe: Wake + Sized + 'static {
         Ok(held)
     }
 
-    /// For interleaved work: whether a slice that is staged needs nothing done now, because it is read where it lies, and no
-    /// other thread of this SPE is ready to run in the meantime.
+    /// For interleaved work: for about how long a slice that is staged needs nothing done, because it is read where it lies
+    /// and no other thread of this SPE wants to run in the meantime. `None` if it does.
     ///
-    /// The first does not change in the course of a program. The second may, so it is asked now and then.
-    fn stages_in_place(&self) -> bool {
-        false
+    /// The first does not change in the course of a program. The second may, so it is asked again after that time.
+    fn stages_in_place_for(&self) -> Option<Span> {
+        None
     }
 
     /// For typed views: [`hold_until_arrived`](Self::hold_until_arrived), if a slice that is staged is read where it lies.
@@ -254,7 +254,7 @@ pub unsafe trait Spe: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// As [`hold`](Self::hold), and [`stages_in_place`](Self::stages_in_place) has said true in the present program.
+    /// As [`hold`](Self::hold), and [`stages_in_place_for`](Self::stages_in_place_for) has named a time in the present program.
     #[inline(always)]
     unsafe fn hold_in_place(
         &self,

@@ -220,7 +220,7 @@ impl<'a, T: Pod, S: Spe> Staged<'a, T, S> {
     ///
     /// # Safety
     ///
-    /// [`Spe::stages_in_place`] has said true.
+    /// [`Spe::stages_in_place_for`] has named a time.
     #[inline(always)]
     pub(crate) unsafe fn get_in_place(
         spe: &S,

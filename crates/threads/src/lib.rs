@@ -138,8 +138,9 @@ mod stack;
 
 pub use report::{Blocked, BlockedThread};
 pub use scheduler::{
-    Cancelled, Config, Idle, NoOutside, Thread, Verdict, begin_turns, blocked_threads, cancel_all,
-    current, free_stack_bytes, hand_over, is_cancelled, is_running, is_unwinding, others_ready,
-    park, run, stack_high_water_bytes, take_turn, take_turn_after, try_park, unpark_all, yield_now,
+    Cancelled, Config, Idle, NoOutside, Thread, Verdict, alive, begin_turns, blocked_threads,
+    cancel_all, current, free_stack_bytes, hand_over, is_cancelled, is_running, is_unwinding,
+    others_ready, park, run, stack_high_water_bytes, take_turn, take_turn_after, try_park,
+    unpark_all, yield_now,
 };
 pub use scope::{Builder, JoinHandle, Scope, scope, scope_at};

@@ -1395,6 +1395,12 @@ pub fn others_ready() -> bool {
     with(Scheduler::has_others)
 }
 
+/// How many threads of this core have been spawned and have not ended, and the main thread; 0 outside of [`run`].
+#[inline]
+pub fn alive() -> usize {
+    with(|s| s.live_count.get())
+}
+
 /// Cancels all threads of this core; does nothing if that has been done, or outside of [`run`].
 ///
 /// Every thread that waits is unwound with [`Cancelled`], youngest first, so that children end before their parents.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::rc::Rc;
 
 use cellworks_threads::{
-    Config, Idle, NoOutside, Verdict, current, hand_over, others_ready, park, run, scope,
+    Config, Idle, NoOutside, Verdict, alive, current, hand_over, others_ready, park, run, scope,
     stack_high_water_bytes, try_park, yield_now,
 };
 
@@ -48,12 +48,15 @@ fn main_takes_part_in_the_turns() {
             s.spawn(|| log.borrow_mut().push('1'));
             log.borrow_mut().push('0');
             assert!(others_ready());
+            assert_eq!(alive(), 2);
             yield_now();
             log.borrow_mut().push('2');
             assert!(!others_ready());
+            assert_eq!(alive(), 1);
             yield_now();
         });
     });
+    assert_eq!(alive(), 0);
     assert_eq!(log.take(), "012");
 }
 

@@ -24,6 +24,7 @@ on_every_machine![
     a_sink_may_wait,
     inputs_may_be_waited_for,
     inputs_are_not_asked_for_after_their_end,
+    inputs_may_be_more_or_fewer_than_they_said,
     a_panic_names_its_input,
     a_panic_of_one_alone_names_its_input,
     a_panic_of_inputs_or_sink_names_its_input,
@@ -270,6 +271,53 @@ fn inputs_are_not_asked_for_after_their_end<M: Machine>(machine: &M) {
                     .as_completed(|_, input| sum += input)
                     .unwrap();
                 assert_eq!((done.inputs, sum), (count, count * (count + 1) / 2));
+            }
+        }
+    });
+}
+
+/// One that says nothing true about its length.
+struct Misjudged<I>(I, (usize, Option<usize>));
+
+impl<I: Iterator> Iterator for Misjudged<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.1
+    }
+}
+
+fn inputs_may_be_more_or_fewer_than_they_said<M: Machine>(machine: &M) {
+    on_one_spe(machine, |spe| {
+        for in_flight in [1.into(), 4.into(), InFlight::Automatic] {
+            for (count, failing) in [(40, None), (40, Some(39)), (20_000, None)] {
+                for said in [0, 7, 3_000, 1 << 40] {
+                    let mut seen = Vec::new();
+                    let body = |_: InterleavedSpe<'_, M::Spe>, input| {
+                        assert!(Some(input) != failing, "as it should");
+                        input
+                    };
+                    let inputs = Misjudged(0..count, (said / 2, Some(said)));
+                    let outcome =
+                        spe.interleave(in_flight, inputs, body)
+                            .as_completed(|index, input| {
+                                assert_eq!(index, input);
+                                seen.push(input);
+                            });
+                    match (outcome, failing) {
+                        (Ok(done), None) => assert_eq!(done.inputs, count),
+                        (Err(InterleaveError::Panicked { index, .. }), Some(failing)) => {
+                            assert_eq!(index, failing);
+                        }
+                        (outcome, _) => panic!("{outcome:?}"),
+                    }
+                    let worked = failing.unwrap_or(count);
+                    assert!(seen.into_iter().eq(0..worked));
+                }
             }
         }
     });
