@@ -652,7 +652,7 @@ where
     };
     let (_, most) = inputs.size_hint();
     let is_exhausted = if most.is_some_and(|most| most <= next.left) {
-        while let Some(input) = inputs.next() {
+        for input in inputs.by_ref() {
             sink(next.index(), body(spe, input));
             // An iterator that has more than it said may go below zero.
             next.left = next.left.wrapping_sub(1);
