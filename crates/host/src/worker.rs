@@ -314,10 +314,11 @@ impl Worker {
         is_ready
     }
 
-    /// Waits until `ready` says true, or the run is cancelled: at first no other thread of the worker wants to run.
+    /// Waits until `ready` says true, or the run is cancelled: no other thread of the worker wants to run, or this one was
+    /// woken for nothing.
     #[track_caller]
     #[inline(never)]
-    fn wait_alone(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+    fn wait_longer(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         if !threads::others_ready() && self.look_again(ready) {
             return true;
         }
@@ -353,13 +354,14 @@ impl Wait for Worker {
     #[track_caller]
     #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        while !self.look(ready) {
-            self.count_wait();
-            if !threads::try_park(why) {
-                return self.wait_alone(why, ready);
-            }
+        if self.look(ready) {
+            return true;
         }
-        true
+        self.count_wait();
+        if threads::try_park(why) && self.look(ready) {
+            return true;
+        }
+        self.wait_longer(why, ready)
     }
 }
 

@@ -763,6 +763,8 @@ impl Scheduler {
     /// Parks the running thread and continues the first that is ready: there is one, and the core is not cancelled.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
+        // First, so that its stack pointer, which all that follows the switch waits for, is on its way meanwhile.
+        let next = self.pop_ready();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
         me.why.set(Some(NonNull::from(why)));
@@ -770,7 +772,7 @@ impl Scheduler {
         me.state.set(State::Parked);
         self.note_unwinding();
         // SAFETY: as in `go_round`: it came out of the ready queue.
-        unsafe { self.switch(&me.context, self.pop_ready()) };
+        unsafe { self.switch(&me.context, next) };
         self.current.set(me);
         me.state.set(State::Ready);
         self.unwind_if_cancelled();
