@@ -99,7 +99,7 @@ impl<S: Spe> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: Spe> InterleavedSpe<'a, S> {
     /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none, other threads of the SPE
-    /// may have to wait for some tenths of a millisecond, and those that the body begins for longer.
+    /// may have to wait for a tenth of a millisecond or so, and those that the body begins for longer.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ const INPUTS_ALONE_GROWTH: usize = 32;
 
 /// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over the plain loop it is
 /// more, as a trial makes that look too slow: it counts inputs, which the loop for the last ones does not, and where memory
-/// is what limits, a processor looks a third further ahead in that.
+/// is what limits, a processor sees more inputs of a shorter loop at a time.
 const LEAST_GAIN: u128 = 32;
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
