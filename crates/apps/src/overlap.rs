@@ -92,9 +92,7 @@ impl Program for Overlap {
             cycles(TAKEN, gang.cycles_per_byte(self.bytes)),
         ];
         gang.results.into_iter().collect::<Result<(), _>>()?;
-        let mut expected = vec![0; self.bytes];
-        expected.chunks_mut(self.block_bytes).for_each(touch);
-        verify(&buffer, &expected, "one change of each block")?;
+        self.verify_changed(&buffer)?;
         Ok(quantities)
     }
 
@@ -142,6 +140,13 @@ impl Program for Overlap {
 }
 
 impl Overlap {
+    /// Whether every block has come, was changed, and has left, once.
+    fn verify_changed(&self, buffer: &[u8]) -> Result<(), ProgramError> {
+        let mut expected = vec![0; self.bytes];
+        expected.chunks_mut(self.block_bytes).for_each(touch);
+        verify(buffer, &expected, "one change of each block")
+    }
+
     /// The parameters without the computation.
     fn of_buffering(&self) -> Parameters {
         let mut parameters: Parameters = self.buffering.parameters().collect();
@@ -247,4 +252,33 @@ fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_was_not_moved_back_once_is_a_wrong_result() {
+        let program = Overlap {
+            buffering: Buffering::Double,
+            spes: 1,
+            bytes: 512,
+            block_bytes: 128,
+            cycles_per_byte: 0.0,
+        };
+        let blocks_changed = |times: [usize; 4]| {
+            let mut buffer = vec![0; 512];
+            for (block, times) in buffer.chunks_mut(128).zip(times) {
+                (0..times).for_each(|_| touch(block));
+            }
+            program.verify_changed(&buffer)
+        };
+        assert!(blocks_changed([1; 4]).is_ok());
+        let lost = blocks_changed([1, 1, 0, 1]).unwrap_err().to_string();
+        let text = "the result is wrong: byte 256 of 512 is 0x00, and 0x01 in what one change of each block gives";
+        assert!(lost.starts_with(text), "{lost}");
+        let twice = blocks_changed([1, 1, 1, 2]).unwrap_err().to_string();
+        assert!(twice.contains("byte 384 of 512 is 0x02"), "{twice}");
+    }
 }
