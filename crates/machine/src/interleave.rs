@@ -174,6 +174,7 @@ where
             stop: Cell::new(0),
             end: Cell::new(0),
             trial: Cell::new(None),
+            portion: Cell::new(INPUTS_ALONE),
             is_exhausted: Cell::new(false),
             failed: Cell::new(None),
             result: PhantomData,
@@ -257,6 +258,8 @@ struct Flow<'a, S, I, R, F, K> {
     end: Cell<usize>,
     /// When the time is taken, if it is.
     trial: Cell<Option<Trial>>,
+    /// How many inputs are worked on by one alone without a look whether others want to run: [`INPUTS_ALONE`] at least.
+    portion: Cell<usize>,
     is_exhausted: Cell<bool>,
     /// The input at which the body panicked first.
     failed: Cell<Option<usize>>,
@@ -309,10 +312,10 @@ const HOLD_SHARE: u128 = 64;
 /// And for so long, however soon inputs are done.
 const HOLD_FS: u128 = Span::from_nanoseconds(50_000_000).as_femtoseconds();
 
-/// Inputs that are worked on by one alone without a look whether others want to run: at first, and at most so many times as
-/// many as before. What they took says how many are worked on next.
+/// Inputs that are worked on by one alone without a look whether others want to run: so many as long as it is not known how
+/// long they take, and at most so many times as many as it is known of.
 const INPUTS_ALONE: usize = 1_024;
-const INPUTS_ALONE_GROWTH: usize = 32;
+const INPUTS_ALONE_GROWTH: u128 = 1 << 12;
 
 /// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over the plain loop it is
 /// more, as a trial makes that look too slow: it counts inputs, which the loop for the last ones does not, and where memory
@@ -352,15 +355,14 @@ where
     /// Works on the inputs before `end`, one after the other.
     fn work_alone(&self, end: usize) {
         let is_trial = self.trial.get().is_some();
-        let mut portion = INPUTS_ALONE;
         while !self.is_done() && self.taken.get() < end {
             let begun_at = self.taken.get();
             let in_place_for = self.spe.stages_in_place_for();
             if in_place_for.is_none() {
-                portion = INPUTS_ALONE;
+                self.portion.set(INPUTS_ALONE);
             }
             if !is_trial {
-                let stop = begun_at.saturating_add(portion).min(end);
+                let stop = begun_at.saturating_add(self.portion.get()).min(end);
                 self.end.set(stop);
                 self.stop.set(stop);
             }
@@ -371,11 +373,11 @@ where
             let begin = self.spe.now();
             self.work_in_place();
             let worked = (self.taken.get() - begun_at) as u128;
-            let fit = span.as_femtoseconds() * worked
-                / self.spe.now().since(begin).as_femtoseconds().max(1);
-            portion = usize::try_from(fit)
-                .unwrap_or(usize::MAX)
-                .clamp(INPUTS_ALONE, portion.saturating_mul(INPUTS_ALONE_GROWTH));
+            let took_fs = self.spe.now().since(begin).as_femtoseconds();
+            let fit = (span.as_femtoseconds() * worked / took_fs.max(1))
+                .min(worked * INPUTS_ALONE_GROWTH);
+            let fit = usize::try_from(fit).unwrap_or(usize::MAX);
+            self.portion.set(fit.max(INPUTS_ALONE));
         }
     }
 
