@@ -200,7 +200,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
         let mut state = self.channel.core.lock();
         match self.side {
             Side::Reader => {
-                state.is_used(Side::Reader, process);
+                self.channel.core.is_used(Side::Reader, process);
                 let mut read = None;
                 let met = state.read(&mut read, woken);
                 let is_ready = match met {
@@ -219,7 +219,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 met
             }
             Side::Writer => {
-                state.is_used(Side::Writer, process);
+                self.channel.core.is_used(Side::Writer, process);
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
                     None => Met::Nobody,

@@ -197,7 +197,7 @@ impl<T, L: Lock> Link for Whole<T, L> {
     }
 
     fn last_users(&self) -> (Option<u32>, Option<u32>) {
-        self.core.lock().last_users()
+        self.core.last_users()
     }
 
     fn key(&self) -> Option<Key> {

@@ -39,6 +39,7 @@ mod parcel;
 mod party;
 mod pending;
 mod place;
+mod prefetch;
 mod process;
 mod process_error;
 pub mod processes;

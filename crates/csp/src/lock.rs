@@ -1,13 +1,77 @@
-//! What keeps the state of a channel to one process at a time.
+//! The word of a channel: it is the lock, and while nobody has that it says who waits, if there is no more to know.
+//!
+//! ```text
+//!              a reader comes              a writer comes, and serves it
+//!   nobody ◄───────────────► a reader waits ─────────┐
+//!     ▲  ▲ ◄───────────────► a writer waits ──────── │ ─┐      one exchange each
+//!     │  │     a writer comes              a reader comes, and serves it
+//!     │  └───────────────────────────────────────────┴──┘
+//!     └─── lock, from any of these, and unlock, to what holds then ───► general: come with the lock
+//! ```
 
 use std::cell::Cell;
+use std::ptr;
 
-/// A lock that is held for some tens of instructions, never across a wait.
+use crate::core::Side;
+use crate::queue::Node;
+use crate::sync::{AtomicPtr, Ordering};
+
+/// What a channel's word says while nobody has its lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resting(*mut ());
+
+// SAFETY: it is an address that nobody follows without saying why that is sound.
+unsafe impl Send for Resting {}
+
+/// Beside the address of a node, which is a multiple of 64.
+const READER: usize = 1;
+const WRITER: usize = 2;
+const SIDES: usize = READER | WRITER;
+
+/// Somebody has the lock.
+const LOCKED: Resting = Resting(ptr::without_provenance_mut(4));
+
+impl Resting {
+    /// A rendezvous without guards that has not ended, at which nobody waits.
+    pub(crate) const NOBODY: Self = Self(ptr::null_mut());
+
+    /// There is something that has to be looked at with the lock.
+    pub(crate) const GENERAL: Self = Self(ptr::without_provenance_mut(8));
+
+    /// As [`NOBODY`](Self::NOBODY), but for one process that waits.
+    #[inline(always)]
+    pub(crate) fn with<T>(side: Side, node: *const Node<T>) -> Self {
+        let tag = match side {
+            Side::Reader => READER,
+            Side::Writer => WRITER,
+        };
+        Self(node.cast_mut().cast::<()>().map_addr(|node| node | tag))
+    }
+
+    /// The node of who waits, if it is on this side.
+    #[inline(always)]
+    pub(crate) fn waiting<T>(self, side: Side) -> Option<*const Node<T>> {
+        let tag = Self::with::<T>(side, ptr::null()).0.addr();
+        let node = self.0.map_addr(|node| node & !SIDES).cast::<Node<T>>();
+        (self.0.addr() & SIDES == tag).then_some(node.cast_const())
+    }
+}
+
+/// A lock that is held for some tens of instructions, never across a wait. It rests at [`Resting::GENERAL`] first.
 pub trait Lock: Default {
     /// Whether it is for several processors.
     const IS_SHARED: bool;
-    fn lock(&self);
-    fn unlock(&self);
+
+    /// What it says now; something else than all that is resting if somebody has the lock.
+    fn says(&self) -> Resting;
+
+    /// Without the lock: changes what it says, and says whether it could. Acquires and releases.
+    fn exchange(&self, from: Resting, to: Resting) -> bool;
+
+    /// Returns what it said before.
+    fn lock(&self) -> Resting;
+
+    fn unlock(&self, resting: Resting);
 }
 
 #[cfg(not(loom))]
@@ -17,56 +81,105 @@ pub(crate) use self::spin::Spin;
 pub(crate) use self::modelled::Spin;
 
 /// For processes of one SPE, which take turns: it only sees to it that nobody breaks that rule.
-#[derive(Debug, Default)]
-pub struct Turns(Cell<bool>);
+#[derive(Debug)]
+pub struct Turns(Cell<Resting>);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self(Cell::new(Resting::GENERAL))
+    }
+}
 
 impl Lock for Turns {
     const IS_SHARED: bool = false;
 
     #[inline]
-    fn lock(&self) {
-        debug_assert!(!self.0.replace(true), "a turn ended within a channel");
+    fn says(&self) -> Resting {
+        self.0.get()
     }
 
     #[inline]
-    fn unlock(&self) {
-        debug_assert!(self.0.replace(false), "unlocked twice");
+    fn exchange(&self, from: Resting, to: Resting) -> bool {
+        let may = self.0.get() == from;
+        if may {
+            self.0.set(to);
+        }
+        may
+    }
+
+    #[inline]
+    fn lock(&self) -> Resting {
+        let resting = self.0.get();
+        if cfg!(debug_assertions) {
+            assert_ne!(resting, LOCKED, "a turn ended within a channel");
+            self.0.set(LOCKED);
+        }
+        resting
+    }
+
+    #[inline]
+    fn unlock(&self, resting: Resting) {
+        self.0.set(resting);
     }
 }
 
 #[cfg(not(loom))]
 mod spin {
-    use super::Lock;
-    use crate::sync::{AtomicBool, Backoff, Ordering};
+    use super::{AtomicPtr, LOCKED, Lock, Ordering, Resting};
+    use crate::sync::Backoff;
 
     /// For processes that may run at the same time.
-    #[derive(Debug, Default)]
-    pub struct Spin(AtomicBool);
+    #[derive(Debug)]
+    pub struct Spin(AtomicPtr<()>);
+
+    impl Default for Spin {
+        fn default() -> Self {
+            Self(AtomicPtr::new(Resting::GENERAL.0))
+        }
+    }
 
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
         #[inline]
-        fn lock(&self) {
-            if self.0.swap(true, Ordering::Acquire) {
-                self.lock_slowly();
+        fn says(&self) -> Resting {
+            Resting(self.0.load(Ordering::Relaxed))
+        }
+
+        #[inline]
+        fn exchange(&self, from: Resting, to: Resting) -> bool {
+            let exchanged =
+                self.0
+                    .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed);
+            exchanged.is_ok()
+        }
+
+        #[inline]
+        fn lock(&self) -> Resting {
+            match Resting(self.0.swap(LOCKED.0, Ordering::Acquire)) {
+                LOCKED => self.lock_slowly(),
+                resting => resting,
             }
         }
 
         #[inline]
-        fn unlock(&self) {
-            self.0.store(false, Ordering::Release);
+        fn unlock(&self, resting: Resting) {
+            self.0.store(resting.0, Ordering::Release);
         }
     }
 
     impl Spin {
         #[cold]
-        fn lock_slowly(&self) {
+        fn lock_slowly(&self) -> Resting {
             // Who holds the lock may have lost its CPU: then the backoff gives this one away.
             let backoff = Backoff::new();
-            while self.0.swap(true, Ordering::Acquire) {
-                while self.0.load(Ordering::Relaxed) {
+            loop {
+                while self.says() == LOCKED {
                     backoff.snooze();
+                }
+                let resting = Resting(self.0.swap(LOCKED.0, Ordering::Acquire));
+                if resting != LOCKED {
+                    return resting;
                 }
             }
         }
@@ -81,10 +194,10 @@ mod modelled {
 
     use loom::sync::{Mutex, MutexGuard};
 
-    use super::Lock;
+    use super::{AtomicPtr, LOCKED, Lock, Ordering, Resting};
 
-    #[derive(Default)]
     pub struct Spin {
+        word: AtomicPtr<()>,
         /// Before the mutex, which it borrows.
         guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
         mutex: Box<Mutex<()>>,
@@ -95,10 +208,36 @@ mod modelled {
     // SAFETY: as above; loom's threads are one OS thread.
     unsafe impl Send for Spin {}
 
+    impl Default for Spin {
+        fn default() -> Self {
+            Self {
+                word: AtomicPtr::new(Resting::GENERAL.0),
+                guard: UnsafeCell::new(None),
+                mutex: Box::default(),
+            }
+        }
+    }
+
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        fn lock(&self) {
+        /// Never anything old, which would end in an exchange that fails: others come between the two anyway.
+        fn says(&self) -> Resting {
+            let order = Ordering::Relaxed;
+            let (Ok(said) | Err(said)) =
+                self.word
+                    .compare_exchange(Resting::NOBODY.0, Resting::NOBODY.0, order, order);
+            Resting(said)
+        }
+
+        fn exchange(&self, from: Resting, to: Resting) -> bool {
+            let exchanged =
+                self.word
+                    .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed);
+            exchanged.is_ok()
+        }
+
+        fn lock(&self) -> Resting {
             let guard = self.mutex.lock().unwrap();
             // SAFETY: the mutex stays where it is for as long as the guard, and this has it.
             unsafe {
@@ -106,9 +245,11 @@ mod modelled {
                     guard,
                 ))
             };
+            Resting(self.word.swap(LOCKED.0, Ordering::Acquire))
         }
 
-        fn unlock(&self) {
+        fn unlock(&self, resting: Resting) {
+            self.word.store(resting.0, Ordering::Release);
             // SAFETY: this has the mutex.
             drop(unsafe { (*self.guard.get()).take() });
         }

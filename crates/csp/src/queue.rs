@@ -4,12 +4,14 @@
 //!   first ──► node ──► node ──► node ◄── last       each in the frame of the call that waits
 //! ```
 //!
-//! Everything here is under the lock of the channel, but for the outcome, which who waits looks at without it.
+//! Everything here is under the lock of the channel, but for the outcome, which who waits looks at without it, and for the node
+//! of one that waits alone in the channel's [word](crate::lock): that is whose who has taken it out of there.
 
 use std::ptr;
 
 use crate::lock::Lock;
 use crate::parcel::Parcel;
+use crate::prefetch;
 use crate::sync::{AtomicU32, Ordering, UnsafeCell};
 use crate::waker::Waker;
 
@@ -31,13 +33,13 @@ pub(crate) enum Outcome {
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
-    /// Accessed under the channel's lock.
+    /// Null unless it is in a queue; accessed under the channel's lock.
     next: UnsafeCell<*const Node<T>>,
     /// The process's own, which lives for longer than a call: written before it waits, followed by who serves it. A copy
     /// would cost a wait two loads and two stores of 16 bytes more.
     waker: UnsafeCell<*const Waker>,
-    /// The item that a writer has brought, or that a reader is given: under the lock while it waits, the process's own
-    /// before and after that.
+    /// The item that a writer has brought, or that a reader is given: of who serves it while it waits, the process's own before
+    /// and after that.
     parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -52,7 +54,7 @@ impl<T> Node<T> {
         }
     }
 
-    /// The node of a process that waits with what it brings, before it is [appended](Queue::append).
+    /// The node of a process that waits with what it brings, before anybody knows of it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn waiting(waker: &Waker, parcel: Option<Parcel<T>>) -> Self {
         Self {
@@ -90,11 +92,33 @@ impl<T> Node<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the process, and the node is in no queue.
+    /// The caller is the process, and nobody else knows of the node.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn take_parcel(&self) -> Option<Parcel<T>> {
         // SAFETY: as the caller says.
         self.parcel.with_mut(|place| unsafe { (*place).take() })
+    }
+
+    /// Serves a process that waits: `exchange` gives it an item or takes its own, and then it goes on. Returns whom to wake.
+    ///
+    /// # Safety
+    ///
+    /// The node waits, and nobody else finds it any more: it was taken out of the queue or the word that it was in.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) unsafe fn serve(
+        node: *const Self,
+        outcome: Outcome,
+        exchange: impl FnOnce(&mut Option<Parcel<T>>),
+    ) -> Waker {
+        // SAFETY: a node that waits is in its place, as its process does not go on before the outcome is stored: nothing of it
+        // is accessed after that. Until then its parcel is the caller's, and its waker is in its place, too.
+        unsafe {
+            let node = &*node;
+            node.parcel.with_mut(|place| exchange(&mut *place));
+            let waker = node.waker.with_mut(|place| **place);
+            node.set(outcome, Ordering::Release);
+            waker
+        }
     }
 }
 
@@ -106,21 +130,15 @@ pub(crate) struct Partner(usize);
 impl Partner {
     /// Has the processor fetch that node, to be written.
     #[inline(always)]
-    pub(crate) fn prefetch<L: Lock>(self) {
-        if L::IS_SHARED {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: a prefetch accesses nothing, whatever is at the address.
-            unsafe {
-                std::arch::asm!("prefetchw [{}]", in(reg) self.0, options(nostack, preserves_flags, readonly));
-            }
-        }
+    pub(crate) fn prefetch(self) {
+        prefetch::to_write(self.0);
     }
 
-    /// Takes down who is served next.
+    /// Takes down who is being served.
     #[inline(always)]
-    pub(crate) fn meet<L: Lock, T>(&mut self, queue: &Queue<T>) {
+    pub(crate) fn meet<L: Lock, T>(&mut self, node: *const Node<T>) {
         if L::IS_SHARED {
-            self.0 = queue.first.addr();
+            self.0 = node.addr();
         }
     }
 }
@@ -163,7 +181,7 @@ impl<T> Queue<T> {
     /// The node is [waiting](Node::waiting), in no queue, and it and its waker stay where they are until it is removed or
     /// served.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) unsafe fn append(&mut self, node: &Node<T>) {
+    pub(crate) unsafe fn append(&mut self, node: *const Node<T>) {
         if self.is_empty() {
             self.first = node;
         } else {
@@ -174,52 +192,53 @@ impl<T> Queue<T> {
         self.last = node;
     }
 
-    /// Takes out a node that was not served: rare, so each node knows the next one alone.
-    ///
-    /// # Safety
-    ///
-    /// The node is in this queue.
+    /// Takes out a node that was not served: rare, so each node knows the next one alone. Says whether it was there.
     #[cold]
-    pub(crate) unsafe fn remove(&mut self, node: &Node<T>) {
-        // SAFETY: as in `push`.
+    pub(crate) fn remove(&mut self, node: &Node<T>) -> bool {
+        // SAFETY: as in `append`.
         let next_of = |node: *const Node<T>| unsafe { (*node).next.with_mut(|place| *place) };
-        let next = next_of(node);
         let mut previous = ptr::null();
         let mut at = self.first;
         while !ptr::eq(at, node) {
+            if at.is_null() {
+                return false;
+            }
             previous = at;
             at = next_of(at);
         }
+        let next = next_of(node);
         if previous.is_null() {
             self.first = next;
         } else {
-            // SAFETY: as in `push`.
+            // SAFETY: as in `append`.
             unsafe { (*previous).next.with_mut(|place| *place = next) };
         }
         if ptr::eq(self.last, node) {
             self.last = previous;
         }
         node.set(Outcome::Closed, Ordering::Relaxed);
+        true
     }
 
-    /// Takes the process that has waited longest, and serves it: `exchange` gives it an item or takes its own, and then it
-    /// goes on. Returns whom to wake.
+    /// Takes out the only node there is, if it is the only one. It has not been served.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn take_only(&mut self) -> Option<*const Node<T>> {
+        let is_only = !self.is_empty() && ptr::eq(self.first, self.last);
+        is_only.then(|| std::mem::replace(&mut self.first, ptr::null()))
+    }
+
+    /// Takes the process that has waited longest, and [serves](Node::serve) it. Returns whom to wake.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn serve(
         &mut self,
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> Option<Waker> {
-        // SAFETY: a node in the queue is in its place until it is removed, which is now, and its process does not go on
-        // before the outcome is stored: nothing of it is accessed after that. Until then its parcel is the lock's, and its
-        // waker is in its place, too.
+        // SAFETY: a node in the queue is in its place until it is removed, which is now.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
-            node.parcel.with_mut(|place| exchange(&mut *place));
-            let waker = node.waker.with_mut(|place| **place);
-            node.set(outcome, Ordering::Release);
-            Some(waker)
+            Some(Node::serve(node, outcome, exchange))
         }
     }
 }
@@ -249,8 +268,7 @@ mod tests {
             (0..3).for_each(|number| push(&mut queue, number));
             let leaves = |number: &usize| leaving & 1 << number != 0;
             for number in (0..3).filter(leaves) {
-                // SAFETY: it was pushed, and nobody was served.
-                unsafe { queue.remove(&nodes[number]) };
+                assert!(queue.remove(&nodes[number]));
             }
             push(&mut queue, 3);
             let served = std::iter::from_fn(|| queue.serve(Outcome::Served, |_| ()));

@@ -26,6 +26,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::core::Side;
 use crate::parcel::{Origin, Parcel};
+use crate::prefetch;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, spin};
 
 /// Larger buffers are not worth having all their memory at once.
@@ -38,19 +39,6 @@ const LOOKS: u32 = 64;
 /// lines for each item, which takes longer than the item; so such a side waits a little longer the next time, for more items
 /// at once. A pause takes 26 ns on the processor of docs/performance.md, and an item 4.
 const MOST_PATIENCE: u32 = 16;
-
-/// Has the processor fetch what is there, to be read.
-#[inline(always)]
-fn prefetch<T>(at: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch accesses nothing.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(ptr::from_ref(at).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
-}
 
 /// Who uses a side: an OS thread, and a process there. 0 and 0 is nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,7 +323,7 @@ impl<T> Ring<T> {
         if self.available(Side::Reader, busy.count) == 0 {
             return None;
         }
-        prefetch(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
+        prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
         // SAFETY: the reader is busy and was let in, and there is an item: nobody else accesses this slot, which is read once.
         let item = self
             .slot(busy.count)

@@ -9,7 +9,9 @@ pub(crate) use self::real::*;
 mod real {
     pub(crate) use crossbeam_utils::Backoff;
     pub(crate) use std::sync::Arc;
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+    };
 
     /// Lets who is in the middle of a few instructions finish them.
     pub(crate) fn spin() {
@@ -38,7 +40,7 @@ mod modelled {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::sync::Arc;
     use loom::sync::atomic;
-    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+    pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
     /// Lets the others run.
     pub(crate) fn spin() {

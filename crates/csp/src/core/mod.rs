@@ -1,31 +1,41 @@
-//! A channel: the calls of processes that read and write, each a step of the protocol under the lock, and a wait if that meets
-//! nobody.
+//! A channel: the calls of processes that read and write. Each is one exchange of the channel's [word](crate::lock), where that
+//! says all there is to know, or a step of the protocol under the lock; and a wait if it meets nobody.
 
 mod protocol;
+
+// Not the models': what reports say is no part of the protocol.
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) use self::protocol::{Met, Side, State};
 
 use self::protocol::{Refused, brought};
 use crate::end::Ended;
-use crate::lock::Lock;
+use crate::lock::{Lock, Resting};
 use crate::parcel::Parcel;
 use crate::place::Place;
+use crate::prefetch;
 use crate::process::{Link, Process, ToRead, ToWrite, Waiting, Why};
 use crate::queue::{Node, Outcome, Partner};
 use crate::ring::Ring;
-use crate::sync::{Arc, UnsafeCell};
+use crate::sync::{Arc, Backoff, UnsafeCell};
 use crate::waker::Woken;
 
 /// A channel.
 #[repr(C, align(64))]
 pub(crate) struct Core<T, L> {
     lock: L,
+    /// The processes that read and wrote last, by their numbers, for the report of a deadlock; or [`NOBODY`].
+    last_reader: AtomicU32,
+    last_writer: AtomicU32,
     state: UnsafeCell<State<T>>,
 }
 
+/// No process has this number.
+const NOBODY: u32 = u32::MAX;
+
 // SAFETY: the state is accessed under the lock alone, which is `Sync` only if it keeps others out. Items, and pointers to
 // nodes in frames of processes that wait, go from one process to another: items may if they are `Send`, nodes are
-// accessed under the lock, or as `Node` says.
+// accessed under the lock, by who has taken them out of the word, or as `Node` says.
 unsafe impl<T: Send, L: Sync> Sync for Core<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for Core<T, L> {}
@@ -34,21 +44,23 @@ unsafe impl<T: Send, L: Send> Send for Core<T, L> {}
 pub(crate) struct Locked<'a, T, L: Lock>(&'a Core<T, L>);
 
 impl<T, L: Lock> Locked<'_, T, L> {
-    /// As its destructor, of a channel that is known to be plain.
-    #[inline(always)]
-    fn unlock_plain(self) {
-        self.0.lock.unlock();
-        std::mem::forget(self);
+    /// Whoever waited alone, as the word said, does so in a queue from now on.
+    #[inline(never)]
+    fn queue_up(&mut self, said: Resting) {
+        for side in [Side::Reader, Side::Writer] {
+            if let Some(node) = said.waiting(side) {
+                // SAFETY: it waits, and is in no queue, as it was in the word.
+                unsafe { self.queue(side).append(node) };
+            }
+        }
     }
 }
 
 impl<T, L: Lock> Drop for Locked<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
-        if !self.is_plain {
-            self.let_in();
-        }
-        self.0.lock.unlock();
+        let resting = self.rest();
+        self.0.lock.unlock(resting);
     }
 }
 
@@ -92,6 +104,8 @@ impl<T, L: Lock> Core<T, L> {
     pub(crate) fn new(capacity: usize, is_one_to_one: bool) -> Self {
         Self {
             lock: L::default(),
+            last_reader: AtomicU32::new(NOBODY),
+            last_writer: AtomicU32::new(NOBODY),
             state: UnsafeCell::new(State::new(capacity, is_one_to_one)),
         }
     }
@@ -103,8 +117,44 @@ impl<T, L: Lock> Core<T, L> {
 
     #[inline]
     pub(crate) fn lock(&self) -> Locked<'_, T, L> {
-        self.lock.lock();
-        Locked(self)
+        let said = self.lock.lock();
+        let mut locked = Locked(self);
+        if said != Resting::GENERAL {
+            locked.queue_up(said);
+        }
+        locked
+    }
+
+    /// Has the processor fetch what a call changes.
+    #[inline(always)]
+    fn prefetch(&self, partner: Partner) {
+        if L::IS_SHARED {
+            partner.prefetch();
+            prefetch::to_write(std::ptr::from_ref(self).addr());
+        }
+    }
+
+    /// A process uses an end of a side.
+    #[inline(always)]
+    pub(crate) fn is_used(&self, side: Side, process: u32) {
+        let last = match side {
+            Side::Reader => &self.last_reader,
+            Side::Writer => &self.last_writer,
+        };
+        last.store(process, Ordering::Relaxed);
+    }
+
+    /// The numbers of the processes that used it last: reader and writer.
+    pub(crate) fn last_users(&self) -> (Option<u32>, Option<u32>) {
+        let known = |last: &AtomicU32| Some(last.load(Ordering::Relaxed)).filter(|n| *n != NOBODY);
+        (known(&self.last_reader), known(&self.last_writer))
+    }
+
+    /// Takes one who waits out of the word, if that says so, to [serve](Node::serve) it.
+    #[inline(always)]
+    fn take_out(&self, said: Resting, side: Side) -> Option<*const Node<T>> {
+        let node = said.waiting(side)?;
+        self.lock.exchange(said, Resting::NOBODY).then_some(node)
     }
 
     /// Writes an item: returns when a reader has it, or the buffer.
@@ -121,29 +171,37 @@ impl<T, L: Lock> Core<T, L> {
         if !process.shares_memory() {
             return self.write_by_carrier(process, parcel, link);
         }
-        partner.prefetch::<L>();
-        let mut state = self.lock();
-        state.is_used(Side::Writer, process.number());
-        if state.is_plain && !state.readers.is_empty() {
-            partner.meet::<L, T>(&state.readers);
-            let give = |place: &mut Option<_>| *place = Some(parcel);
-            let waker = state.readers.serve(Outcome::Served, give);
-            state.unlock_plain();
-            process.wake_one(waker.expect("the queue is not empty"));
-            return Ok(());
-        }
-        if state.is_plain {
+        self.prefetch(*partner);
+        self.is_used(Side::Writer, process.number());
+        let mut parcel = parcel;
+        loop {
+            let said = self.lock.says();
+            if let Some(node) = self.take_out(said, Side::Reader) {
+                partner.meet::<L, T>(node);
+                let give = |place: &mut Option<_>| *place = Some(parcel);
+                // SAFETY: this has taken it out.
+                let waker = unsafe { Node::serve(node, Outcome::Served, give) };
+                process.wake_one(waker);
+                return Ok(());
+            }
+            if said != Resting::NOBODY {
+                break;
+            }
             let node = Node::waiting(process.waker(), Some(parcel));
-            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
-            unsafe { state.writers.append(&node) };
-            state.unlock_plain();
-            return self.wait_to_write(&node, process, link);
+            // The node is in the frame of this call, which it leaves only when it was served or removed.
+            let waits = Resting::with(Side::Writer, &raw const node);
+            if self.lock.exchange(said, waits) {
+                return self.wait_to_write(&node, process, link);
+            }
+            // SAFETY: nobody knows of it.
+            let mut back = unsafe { node.take_parcel() };
+            parcel = brought(&mut back);
         }
         let node = Node::new();
         let _frame = self.frame(Side::Writer, &node);
         let mut parcel = Some(parcel);
-        // SAFETY: as above.
-        let met = unsafe { self.step_in_general::<P, true>(state, &node, process, &mut parcel) };
+        // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
+        let met = unsafe { self.step_in_general::<P, true>(&node, process, &mut parcel) };
         self.go_on_writing(&node, met, parcel, process, link)
     }
 
@@ -178,30 +236,34 @@ impl<T, L: Lock> Core<T, L> {
         if !process.shares_memory() {
             return self.read_by_carrier(process, link);
         }
-        partner.prefetch::<L>();
-        let mut state = self.lock();
-        state.is_used(Side::Reader, process.number());
-        if state.is_plain && !state.writers.is_empty() {
-            partner.meet::<L, T>(&state.writers);
-            let mut parcel = None;
-            let take = |offered: &mut Option<_>| parcel = offered.take();
-            let waker = state.writers.serve(Outcome::Served, take);
-            state.unlock_plain();
-            process.wake_one(waker.expect("the queue is not empty"));
-            return Ok(brought(&mut parcel));
-        }
-        if state.is_plain {
+        self.prefetch(*partner);
+        self.is_used(Side::Reader, process.number());
+        loop {
+            let said = self.lock.says();
+            if let Some(node) = self.take_out(said, Side::Writer) {
+                partner.meet::<L, T>(node);
+                let mut parcel = None;
+                let take = |offered: &mut Option<_>| parcel = offered.take();
+                // SAFETY: this has taken it out.
+                let waker = unsafe { Node::serve(node, Outcome::Served, take) };
+                process.wake_one(waker);
+                return Ok(brought(&mut parcel));
+            }
+            if said != Resting::NOBODY {
+                break;
+            }
             let node = Node::waiting(process.waker(), None);
-            // SAFETY: the node is in the frame of this call, which it leaves only when it was served or removed.
-            unsafe { state.readers.append(&node) };
-            state.unlock_plain();
-            return self.wait_to_read(&node, process, link);
+            // As in `write`.
+            let waits = Resting::with(Side::Reader, &raw const node);
+            if self.lock.exchange(said, waits) {
+                return self.wait_to_read(&node, process, link);
+            }
         }
         let node = Node::new();
         let _frame = self.frame(Side::Reader, &node);
         let mut parcel = None;
-        // SAFETY: as above.
-        let met = unsafe { self.step_in_general::<P, false>(state, &node, process, &mut parcel) };
+        // SAFETY: as in `write`.
+        let met = unsafe { self.step_in_general::<P, false>(&node, process, &mut parcel) };
         self.go_on_reading(&node, met, parcel, process, link)
     }
 
@@ -231,13 +293,13 @@ impl<T, L: Lock> Core<T, L> {
     #[inline(never)]
     unsafe fn step_in_general<P: Place, const WRITES: bool>(
         &self,
-        mut state: Locked<'_, T, L>,
         node: &Node<T>,
         process: &Process<'_, P>,
         parcel: &mut Option<Parcel<T>>,
     ) -> Met {
         let side = if WRITES { Side::Writer } else { Side::Reader };
         let mut woken = Woken::Nobody;
+        let mut state = self.lock();
         // SAFETY: the caller's promise.
         let met = unsafe { state.step_or_push(side, node, process, parcel, &mut woken) };
         drop(state);
@@ -259,10 +321,9 @@ impl<T, L: Lock> Core<T, L> {
         parcel: &mut Option<Parcel<T>>,
     ) -> Met {
         process.perform(what, |woken| {
-            let mut state = self.lock();
-            state.is_used(side, process.number());
+            self.is_used(side, process.number());
             // SAFETY: the caller's promise.
-            unsafe { state.step_or_push(side, node, process, parcel, woken) }
+            unsafe { self.lock().step_or_push(side, node, process, parcel, woken) }
         })
     }
 
@@ -357,14 +418,19 @@ impl<T, L: Lock> Core<T, L> {
         node.outcome() == Outcome::Served
     }
 
-    /// A process leaves the queue, unless it was served in the meantime.
+    /// A process waits no more, unless it was served in the meantime.
     #[cold]
     #[inline(never)]
     fn leave(&self, side: Side, node: &Node<T>) {
-        let mut state = self.lock();
-        if node.outcome() == Outcome::Waits {
-            // SAFETY: nobody has served it, so it is still in the queue that it was pushed to.
-            unsafe { state.queue(side).remove(node) };
+        let is_left = |mut state: Locked<'_, T, L>| {
+            node.outcome() != Outcome::Waits || state.queue(side).remove(node)
+        };
+        if !is_left(self.lock()) {
+            // Somebody has taken it out of the word, and is in the middle of serving it.
+            let backoff = Backoff::new();
+            while node.outcome() == Outcome::Waits {
+                backoff.snooze();
+            }
         }
     }
 

@@ -20,6 +20,7 @@
 use std::collections::VecDeque;
 
 use crate::end::Ended;
+use crate::lock::Resting;
 use crate::parcel::Parcel;
 use crate::party::Guard;
 use crate::pending;
@@ -34,13 +35,10 @@ use crate::waker::{Waker, Woken};
 #[repr(C)]
 pub(crate) struct State<T> {
     /// A rendezvous without guards that has not ended: nothing has to be looked at but who waits.
-    pub(super) is_plain: bool,
+    is_plain: bool,
     ended: Option<Ended>,
     /// Its capacity is not 0. Otherwise the buffer is another cache line to stay away from.
     is_buffered: bool,
-    /// The processes that used the channel last, by their numbers, for the report of a deadlock; or [`NOBODY`].
-    last_reader: u32,
-    last_writer: u32,
     pub(super) readers: Queue<T>,
     pub(super) writers: Queue<T>,
     /// How many items it takes before somebody has to read one.
@@ -51,9 +49,6 @@ pub(crate) struct State<T> {
     reader_ends: usize,
     writer_ends: usize,
 }
-
-/// No process has this number.
-const NOBODY: u32 = u32::MAX;
 
 /// What a reader or writer meets.
 pub(crate) enum Met {
@@ -87,8 +82,6 @@ impl<T> State<T> {
             is_plain: capacity == 0,
             ended: None,
             is_buffered: capacity > 0,
-            last_reader: NOBODY,
-            last_writer: NOBODY,
             readers: Queue::EMPTY,
             writers: Queue::EMPTY,
             capacity,
@@ -123,21 +116,6 @@ impl<T> State<T> {
             guards[index..].rotate_left(1);
         }
         Some(waker)
-    }
-
-    /// A process uses an end of a side.
-    #[inline(always)]
-    pub(crate) fn is_used(&mut self, side: Side, process: u32) {
-        match side {
-            Side::Reader => self.last_reader = process,
-            Side::Writer => self.last_writer = process,
-        }
-    }
-
-    /// The numbers of the processes that used it last: reader and writer.
-    pub(crate) fn last_users(&self) -> (Option<u32>, Option<u32>) {
-        let known = |number| (number != NOBODY).then_some(number);
-        (known(self.last_reader), known(self.last_writer))
     }
 
     /// A writer, or an alternation that writes and is active, brings an item, which is taken if somebody wants it.
@@ -372,7 +350,7 @@ impl<T> State<T> {
     }
 
     /// Lets the sides use a ring without the lock, unless they have to serve or hear of somebody.
-    pub(super) fn let_in(&self) {
+    fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()
         {
@@ -393,6 +371,31 @@ impl<T> State<T> {
     fn note_whether_plain(&mut self) {
         let has_guards = !self.read_guards.is_empty() || !self.write_guards.is_empty();
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
+    }
+
+    /// What the channel's word says when the lock is given back. It may take one that waits out of its queue for that.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn rest(&mut self) -> Resting {
+        if !self.is_plain {
+            self.let_in();
+            return Resting::GENERAL;
+        }
+        self.rest_plain()
+    }
+
+    #[inline(never)]
+    fn rest_plain(&mut self) -> Resting {
+        // Never both wait.
+        for side in [Side::Reader, Side::Writer] {
+            let queue = self.queue(side);
+            if let Some(node) = queue.take_only() {
+                return Resting::with(side, node);
+            }
+            if !queue.is_empty() {
+                return Resting::GENERAL;
+            }
+        }
+        Resting::NOBODY
     }
 
     pub(super) fn queue(&mut self, side: Side) -> &mut Queue<T> {

@@ -1,0 +1,26 @@
+//! Cache lines that are asked for before they are needed. All of these are hints: they access nothing, whatever is at the address.
+
+/// Has the processor fetch what is there, to be read.
+#[inline(always)]
+pub(crate) fn to_read<T>(at: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch accesses nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+/// Has the processor fetch what is at an address, to be written: away from other cores.
+#[inline(always)]
+pub(crate) fn to_write(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch accesses nothing.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
