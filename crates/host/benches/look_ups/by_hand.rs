@@ -1,10 +1,14 @@
-//! Pipelines for look-ups, as they are written by hand where nothing else hides the misses.
+//! Pipelines for look-ups, as they are written by hand where nothing else hides the misses: `L` dependent misses each, `N` of them
+//! in flight.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use crate::{GROUP, follow, key};
+use crate::{follow, key};
+
+/// How many futures are in flight.
+const FUTURES: usize = 32;
 
 #[inline(always)]
 fn prefetch(table: &[u64], at: usize) {
@@ -19,12 +23,12 @@ fn prefetch(table: &[u64], at: usize) {
 }
 
 /// Chen et al., "Improving hash join performance through prefetching" (2004): a group goes through each stage together.
-pub fn group<const L: usize>(table: &[u64], probes: usize) -> u64 {
+pub fn group<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64 {
     let mask = table.len() - 1;
     let mut sum = 0_u64;
-    for begin in (0..probes).step_by(GROUP) {
-        let count = GROUP.min(probes - begin);
-        let (mut keys, mut at, mut words) = ([0; GROUP], [0; GROUP], [0; GROUP]);
+    for begin in (0..probes).step_by(N) {
+        let count = N.min(probes - begin);
+        let (mut keys, mut at, mut words) = ([0; N], [0; N], [0; N]);
         for lane in 0..count {
             keys[lane] = key(begin + lane);
             at[lane] = keys[lane] as usize & mask;
@@ -48,7 +52,7 @@ pub fn group<const L: usize>(table: &[u64], probes: usize) -> u64 {
 
 /// Kocberber et al., "Asynchronous memory access chaining" (2015): each look-up has a state of its own, and goes on
 /// to the next one when it is done.
-pub fn amac<const L: usize>(table: &[u64], probes: usize) -> u64 {
+pub fn amac<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64 {
     #[derive(Clone, Copy, Default)]
     struct State {
         key: u64,
@@ -57,7 +61,7 @@ pub fn amac<const L: usize>(table: &[u64], probes: usize) -> u64 {
     }
     let mask = table.len() - 1;
     let (mut sum, mut next, mut under_way) = (0_u64, 0, 0);
-    let mut states = [State::default(); GROUP];
+    let mut states = [State::default(); N];
     let begin = |state: &mut State, next: &mut usize| {
         let key = key(*next);
         *next += 1;
@@ -127,7 +131,7 @@ pub fn futures<const L: usize>(table: &[u64], probes: usize) -> u64 {
         }
         word
     };
-    let mut ring: Vec<_> = (0..GROUP).map(|_| None).collect();
+    let mut ring: Vec<_> = (0..FUTURES).map(|_| None).collect();
     let mut ring = pin!(ring.as_mut_slice());
     let mut context = Context::from_waker(Waker::noop());
     let (mut sum, mut next, mut under_way) = (0_u64, 0, 0);

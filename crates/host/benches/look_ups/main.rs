@@ -25,8 +25,6 @@ use memory::{Pages, Table};
 const REPETITIONS: usize = 11;
 /// Misses in one measurement.
 const MISSES: usize = 1 << 20;
-/// What pipelines by hand have in flight: fewer leave misses uncovered, more gain nothing.
-const GROUP: usize = 32;
 
 /// A method of doing `probes` look-ups of `L` dependent misses each, and the sum of what they found.
 type Method<'a> = (&'a str, Box<dyn Fn(usize) -> u64 + 'a>);
@@ -146,12 +144,19 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
             Box::new(|probes| one_by_one::<L>(table, probes)),
         ),
         (
-            "group prefetching",
-            Box::new(|probes| by_hand::group::<L>(table, probes)),
+            "group prefetching, 32",
+            Box::new(|probes| by_hand::group::<L, 32>(table, probes)),
         ),
-        ("AMAC", Box::new(|probes| by_hand::amac::<L>(table, probes))),
         (
-            "futures, polled by hand",
+            "AMAC, 32",
+            Box::new(|probes| by_hand::amac::<L, 32>(table, probes)),
+        ),
+        (
+            "AMAC, 64",
+            Box::new(|probes| by_hand::amac::<L, 64>(table, probes)),
+        ),
+        (
+            "futures, polled by hand, 32",
             Box::new(|probes| by_hand::futures::<L>(table, probes)),
         ),
         (
@@ -159,12 +164,12 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
             Box::new(|probes| interleaved::<L>(spe, table, 1.into(), probes).0),
         ),
         (
-            "**interleave**, 16",
-            Box::new(|probes| interleaved::<L>(spe, table, 16.into(), probes).0),
-        ),
-        (
             "**interleave**, 32",
             Box::new(|probes| interleaved::<L>(spe, table, 32.into(), probes).0),
+        ),
+        (
+            "**interleave**, 64",
+            Box::new(|probes| interleaved::<L>(spe, table, 64.into(), probes).0),
         ),
         (
             "**interleave**, automatic",
@@ -197,6 +202,7 @@ fn limit(table: &Table) {
         ("16", Box::new(|misses| chase::<16>(table, misses))),
         ("24", Box::new(|misses| chase::<24>(table, misses))),
         ("32", Box::new(|misses| chase::<32>(table, misses))),
+        ("64", Box::new(|misses| chase::<64>(table, misses))),
     ];
     println!(
         "\nSo many pointer chases at once, which is the limit (the first has an eighth of the misses):\n"
