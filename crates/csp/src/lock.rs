@@ -1,13 +1,15 @@
 //! The word of a channel: it is the lock, and while nobody has that it says who waits, if there is no more to know.
 //!
 //! ```text
-//!              a reader comes              a writer comes, and serves it
-//!   nobody ◄───────────────► a reader waits ─────────┐
-//!     ▲  ▲ ◄───────────────► a writer waits ──────── │ ─┐      one exchange each
-//!     │  │     a writer comes              a reader comes, and serves it
-//!     │  └───────────────────────────────────────────┴──┘
-//!     └─── lock, from any of these, and unlock, to what holds then ───► general: come with the lock
+//!                      a reader comes                   a writer comes
+//!   a reader waits ◄──────────────────── nobody waits ────────────────────► a writer waits
+//!                  ────────────────────►              ◄────────────────────
+//!                  a writer comes: serves it             a reader comes: serves it
+//!
+//!   any of these, or general ── lock ──► locked ── unlock ──► one of these, or general: there is more to know
 //! ```
+//!
+//! Each arrow is one exchange. Whoever finds it locked or general comes with the lock.
 
 use std::cell::Cell;
 use std::ptr;
