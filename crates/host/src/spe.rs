@@ -522,6 +522,11 @@ unsafe impl Spe for HostSpe {
         unsafe { self.hold_out_of_turn(memory, bytes, align, fetch, what, at) }
     }
 
+    fn look_outside(&self) {
+        self.worker.look_outside();
+        threads::yield_now();
+    }
+
     fn stages_in_place_for(&self) -> Option<Span> {
         if self.views.is_some() || threads::others_ready() || threads::is_cancelled() {
             return None;

@@ -197,7 +197,7 @@ impl Worker {
     /// Lets all waiters look, and obeys if the run was cancelled.
     #[cold]
     #[inline(never)]
-    fn look_outside(&self) {
+    pub(crate) fn look_outside(&self) {
         threads::unpark_all();
         if self.run.is_cancelled() {
             self.cancel();

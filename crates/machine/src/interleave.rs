@@ -28,12 +28,13 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use bytemuck::Pod;
 
-use crate::{Sleeper, Span, Spe, StackError, StageError, Staged, Time};
+use crate::{Sleeper, Span, Spe, StackError, StageError, Staged, THREAD_STACK_BYTES, Time};
 
 /// How many pieces of work are in flight at once: see [`Spe::interleave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// As many as turn out to be the fastest, by measuring with the first inputs: 1 to 64.
+    /// As many as turn out to be the fastest, by measuring with the first inputs: 1 to 64. Where data is moved to a local store,
+    /// no more than leave each room for twice the data that one piece of work has used so far.
     Automatic,
     /// So many; 0 means 1.
     Fixed(usize),
@@ -174,8 +175,9 @@ where
             stop: Cell::new(0),
             end: Cell::new(0),
             trial: Cell::new(None),
-            portion: Cell::new(INPUTS_ALONE),
+            portion: Cell::new(INPUTS_PER_LOOK),
             is_exhausted: Cell::new(false),
+            most_staged: Cell::new(0),
             failed: Cell::new(None),
             result: PhantomData,
         };
@@ -258,9 +260,11 @@ struct Flow<'a, S, I, R, F, K> {
     end: Cell<usize>,
     /// When the time is taken, if it is.
     trial: Cell<Option<Trial>>,
-    /// How many inputs are worked on by one alone without a look whether others want to run: [`INPUTS_ALONE`] at least.
+    /// How many inputs are worked on by one alone without a look whether others want to run: [`INPUTS_PER_LOOK`] at least.
     portion: Cell<usize>,
     is_exhausted: Cell<bool>,
+    /// Bytes of local store that one piece of work has used in a trial, at most.
+    most_staged: Cell<usize>,
     /// The input at which the body panicked first.
     failed: Cell<Option<usize>>,
     result: PhantomData<fn() -> R>,
@@ -312,10 +316,10 @@ const HOLD_SHARE: u128 = 64;
 /// And for so long, however soon inputs are done.
 const HOLD_FS: u128 = Span::from_nanoseconds(50_000_000).as_femtoseconds();
 
-/// Inputs that are worked on by one alone without a look whether others want to run: so many as long as it is not known how
-/// long they take, and at most so many times as many as it is known of.
-const INPUTS_ALONE: usize = 1_024;
-const INPUTS_ALONE_GROWTH: u128 = 1 << 12;
+/// Inputs that are worked on without a look [outside](Spe::look_outside). By one alone it is so many as long as it is not
+/// known how long they take, and at most so many times as many as it is known of.
+const INPUTS_PER_LOOK: usize = 1_024;
+const INPUTS_PER_LOOK_GROWTH: u128 = 1 << 12;
 
 /// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over the plain loop it is
 /// more, as a trial makes that look too slow: it counts inputs, which the loop for the last ones does not, and where memory
@@ -344,7 +348,10 @@ where
         self.in_flight.set(threads);
         let end = self.taken.get().saturating_add(inputs);
         self.end.set(end);
-        self.stop.set(trial.map_or(end, |trial| trial.from));
+        self.stop.set(match trial {
+            Some(trial) => trial.from,
+            None => self.next_look(self.taken.get()),
+        });
         match threads {
             1 => self.work_alone(end),
             _ => self.spe.threads(threads, |_| self.work_on_inputs())?,
@@ -357,9 +364,10 @@ where
         let is_trial = self.trial.get().is_some();
         while !self.is_done() && self.taken.get() < end {
             let begun_at = self.taken.get();
+            self.spe.look_outside();
             let in_place_for = self.spe.stages_in_place_for();
             if in_place_for.is_none() {
-                self.portion.set(INPUTS_ALONE);
+                self.portion.set(INPUTS_PER_LOOK);
             }
             if !is_trial {
                 let stop = begun_at.saturating_add(self.portion.get()).min(end);
@@ -375,9 +383,9 @@ where
             let worked = (self.taken.get() - begun_at) as u128;
             let took_fs = self.spe.now().since(begin).as_femtoseconds();
             let fit = (span.as_femtoseconds() * worked / took_fs.max(1))
-                .min(worked * INPUTS_ALONE_GROWTH);
+                .min(worked * INPUTS_PER_LOOK_GROWTH);
             let fit = usize::try_from(fit).unwrap_or(usize::MAX);
-            self.portion.set(fit.max(INPUTS_ALONE));
+            self.portion.set(fit.max(INPUTS_PER_LOOK));
         }
     }
 
@@ -438,7 +446,10 @@ where
     /// With which of some numbers of threads, by their places, an input takes the least time, and which that is. The first
     /// is the place of one thread. `None` if there are too few inputs left to say.
     fn fastest(&self, widths: &[usize]) -> Result<Option<(usize, u128)>, InterleaveError> {
-        let Some(alone_fs) = self.least_time_fs(WIDTHS[0], TRIALS)? else {
+        let local_store = self.spe.local_store();
+        let (staged, alone_fs) = local_store.peak_of(|| self.least_time_fs(WIDTHS[0], TRIALS));
+        self.most_staged.set(self.most_staged.get().max(staged));
+        let Some(alone_fs) = alone_fs? else {
             return Ok(None);
         };
         let mut fastest = (0, alone_fs);
@@ -446,6 +457,7 @@ where
         for (width, trials) in [(PROBE_WIDTH, PROBE_TRIALS)]
             .into_iter()
             .chain(widths[1..].iter().map(|width| (*width, TRIALS)))
+            .filter(|(width, _)| self.has_room_for(WIDTHS[*width]))
         {
             let time_fs = match self.least_time_fs(WIDTHS[width], trials) {
                 Ok(Some(time_fs)) => time_fs,
@@ -467,6 +479,19 @@ where
             }
         }
         Ok(Some(fastest))
+    }
+
+    /// Whether the local store has room for the stacks of so many threads, and for what they stage: twice what one has used, as
+    /// pieces of work differ.
+    fn has_room_for(&self, threads: usize) -> bool {
+        let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
+        !self.spe.is_confined_to_local_store()
+            || threads * bytes <= self.spe.local_store().free_bytes()
+    }
+
+    /// How many inputs will have been taken when it is time to look outside, or the batch is complete.
+    fn next_look(&self, taken: usize) -> usize {
+        taken.saturating_add(INPUTS_PER_LOOK).min(self.end.get())
     }
 
     fn is_done(&self) -> bool {
@@ -549,17 +574,35 @@ where
     #[cold]
     #[inline(never)]
     fn exchange_slowly(&self, result: Option<(usize, R)>) -> Option<(usize, I::Item)> {
-        while self.taken.get() == HELD {
-            self.wait_for_the_holder();
-        }
-        let mut held = self.hold(self.taken.get());
+        let mut held = self.hold_slowly();
         if let Some((index, result)) = result {
             held.hand_over(index, result);
+        }
+        if self.is_to_look(held.taken) {
+            self.stop.set(self.next_look(held.taken));
+            // Others may run meanwhile.
+            drop(held);
+            self.spe.look_outside();
+            held = self.hold_slowly();
         }
         if held.taken >= self.stop.get() && !self.may_go_on(held.taken) {
             return None;
         }
         held.take()
+    }
+
+    /// As [`hold`](Self::hold), when no other thread does.
+    fn hold_slowly(&self) -> Held<'_, '_, S, I, R, F, K> {
+        while self.taken.get() == HELD {
+            self.wait_for_the_holder();
+        }
+        self.hold(self.taken.get())
+    }
+
+    /// Whether it is time to look outside. A trial is too short for that.
+    fn is_to_look(&self, taken: usize) -> bool {
+        let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
+        is_at_stop && self.trial.get().is_none() && !self.is_done()
     }
 
     /// Keeps other threads from the inputs and the sink; none does so to this one, which has just looked.

@@ -237,6 +237,11 @@ pub unsafe trait Spe: Wake + Sized + 'static {
         Ok(held)
     }
 
+    /// For interleaved work, which may go on for long without a call that waits: lets those of this core go on who wait for
+    /// something from outside that is there by now, and ends the program if the run was cancelled. It does nothing on a
+    /// machine whose calls all do that.
+    fn look_outside(&self) {}
+
     /// For interleaved work: for about how long a slice that is staged needs nothing done, because it is read where it lies
     /// and no other thread of this SPE wants to run in the meantime. `None` if it does.
     ///

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::slice;
 
+use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::{
     InFlight, InterleaveError, Interleaved, InterleavedSpe, Machine, Spe, Wait,
 };
@@ -18,6 +19,7 @@ on_every_machine![
     one_in_flight_works_on_inputs_as_a_loop_does,
     one_in_flight_lets_other_threads_run,
     the_number_in_flight_is_chosen,
+    the_number_that_is_chosen_leaves_room_for_data,
     staged_data_is_followed,
     staging_mixes_with_waiting_and_other_threads,
     nothing_comes_of_nothing,
@@ -31,6 +33,8 @@ on_every_machine![
     what_was_given_is_dropped_once,
     stacks_that_do_not_fit_are_an_error,
     a_deadlock_in_a_body_ends_the_run,
+    work_without_end_is_cancelled_with_the_run,
+    work_without_end_lets_other_spes_hear_from_outside,
 ];
 
 /// Runs a program on one SPE.
@@ -174,6 +178,22 @@ fn the_number_in_flight_is_chosen<M: Machine>(machine: &M) {
         assert_eq!(sum.get(), 299_999 * 150_000);
         assert!((1..=64).contains(&done.in_flight));
     });
+}
+
+fn the_number_that_is_chosen_leaves_room_for_data<M: Machine>(machine: &M) {
+    let table: Vec<u64> = (0..4_096).collect();
+    for words in [1, 128, 2_048] {
+        on_one_spe(machine, |spe| {
+            let body = |spe: InterleavedSpe<'_, M::Spe>, input: usize| {
+                let from = input % (table.len() - words);
+                spe.stage(&table[from..from + words]).unwrap()[0]
+            };
+            let work = spe.interleave(InFlight::Automatic, 0..10_000, body);
+            let firsts = work.collect().unwrap();
+            let expected = (0..10_000).map(|input| (input % (table.len() - words)) as u64);
+            assert!(firsts.into_iter().eq(expected), "{words} words each");
+        });
+    }
 }
 
 fn staged_data_is_followed<M: Machine>(machine: &M) {
@@ -460,5 +480,57 @@ fn a_deadlock_in_a_body_ends_the_run<M: Machine>(machine: &M) {
         assert!(text.starts_with("deadlock: "), "{text}");
         let waits = text.matches("waits for what never comes").count();
         assert_eq!(waits, in_flight, "{text}");
+    }
+}
+
+fn work_without_end_is_cancelled_with_the_run<M: Machine>(machine: &M) {
+    for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
+        let words = [1_u64; 64];
+        let outcome = machine.run(|ppe| {
+            let program = |spe: &M::Spe| {
+                spe.write_out_mbox(Outbound::Plain, 1);
+                let body = |spe: InterleavedSpe<'_, M::Spe>, input: usize| {
+                    let word = slice::from_ref(&words[input % words.len()]);
+                    spe.stage(word).unwrap()[0]
+                };
+                let outcome = spe
+                    .interleave(in_flight, 0.., body)
+                    .as_completed(|_, word| assert_eq!(word, 1));
+                unreachable!("the run was cancelled, but the program has {outcome:?}");
+            };
+            drop(ppe.spawn(spe(0), program));
+            ppe.read_out_mbox(spe(0), Outbound::Plain);
+            panic!("enough");
+        });
+        let text = outcome.map(|(): ()| ()).unwrap_err().to_string();
+        assert_eq!(text, "the main program panicked on the PPE: enough");
+    }
+}
+
+fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(machine: &M) {
+    for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
+        let spes = machine.topology().spes().len() as u16;
+        let outcome = machine.run(|ppe| {
+            let works = ppe.spawn(spe(0), |spe: &M::Spe| {
+                let inputs =
+                    std::iter::from_fn(|| spe.try_read_in_mbox().is_none().then_some(1_u64));
+                let body = |spe: InterleavedSpe<'_, M::Spe>, input: u64| {
+                    spe.stage(slice::from_ref(&input)).unwrap()[0]
+                };
+                let work = spe.interleave(in_flight, inputs, body);
+                work.as_completed(|_, word| assert_eq!(word, 1)).unwrap();
+            });
+            // Some of them are of the same core as the one that works, where that has several.
+            let others: Vec<_> = (1..spes)
+                .map(|other| ppe.spawn(spe(other), |spe: &M::Spe| spe.read_in_mbox()))
+                .collect();
+            for (word, other) in others.into_iter().enumerate() {
+                ppe.write_in_mbox(spe(1 + word as u16), word as u32);
+                assert_eq!(other.join().unwrap(), word as u32);
+            }
+            ppe.write_in_mbox(spe(0), 1);
+            works.join().unwrap();
+        });
+        outcome.unwrap();
     }
 }

@@ -99,6 +99,15 @@ impl LocalStore {
         self.space.borrow().free_bytes() as usize
     }
 
+    /// How many bytes more than now were reserved at once, at most, while `f` ran.
+    pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
+        let reserved_before = self.bytes() - self.free_bytes();
+        self.space.borrow_mut().forget_peak();
+        let result = f();
+        let peak = self.space.borrow().peak_bytes() as usize;
+        (peak - reserved_before, result)
+    }
+
     /// Reserves `bytes` bytes for `what`, aligned to `align` bytes (a power of two).
     ///
     /// # Errors

@@ -16,6 +16,9 @@ pub struct Space {
     bytes: u32,
     /// By address, without overlap: the holes between them are the free space.
     holders: Vec<Holder>,
+    /// How many bytes they hold, and how many they held at most.
+    held: u32,
+    peak: u32,
 }
 
 /// A part of a local store that is in use.
@@ -53,6 +56,8 @@ impl Space {
         Space {
             bytes,
             holders: Vec::new(),
+            held: 0,
+            peak: 0,
         }
     }
 
@@ -98,6 +103,8 @@ impl Space {
                 at,
             },
         );
+        self.held += bytes;
+        self.peak = self.peak.max(self.held);
         Ok(start)
     }
 
@@ -112,14 +119,24 @@ impl Space {
             .holders
             .binary_search_by_key(&start, |holder| holder.start)
         {
-            Ok(index) => self.holders.remove(index),
+            Ok(index) => self.held -= self.holders.remove(index).bytes,
             Err(_) => panic!("no reservation starts at local store address {start:#x}"),
-        };
+        }
     }
 
     /// How many bytes are free in all.
     pub fn free_bytes(&self) -> u32 {
-        self.bytes - self.holders.iter().map(|holder| holder.bytes).sum::<u32>()
+        self.bytes - self.held
+    }
+
+    /// From now on the peak is counted anew.
+    pub(crate) fn forget_peak(&mut self) {
+        self.peak = self.held;
+    }
+
+    /// How many bytes were held at once, at most, since [`forget_peak`](Self::forget_peak).
+    pub(crate) fn peak_bytes(&self) -> u32 {
+        self.peak
     }
 
     /// How many bytes the largest hole has: what one reservation without alignment can get.
