@@ -1,5 +1,6 @@
 /* The protocol of channels and alternations (docs/csp.md), for spin. Steps outside of a channel's lock, and what is done to
- * an alternation within it, are single steps here as they are in the program.
+ * an alternation within it, are single steps here as they are in the program. Two who meet alone do so under the lock here, as
+ * they do there as soon as there is anybody else; that they meet by one exchange is for loom to check.
  *
  * A network is chosen with -DRING, -DSHARED or -DENDING, and the capacity of its channels with -DCAPACITY=n:
  *   RING     -DPARTIES=2 or 3 alternations; each writes to the next one's channel and reads from its own

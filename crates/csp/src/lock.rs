@@ -18,7 +18,7 @@ use crate::core::Side;
 use crate::queue::Node;
 use crate::sync::{AtomicPtr, Ordering};
 
-/// What a channel's word says while nobody has its lock.
+/// What a channel's word says: one of these while nobody has its lock, else [`LOCKED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resting(*mut ());
 
@@ -64,11 +64,12 @@ pub trait Lock: Default {
     /// Whether it is for several processors.
     const IS_SHARED: bool;
 
-    /// What it says now; something else than all that is resting if somebody has the lock.
+    /// What it says now: nothing to be exchanged if somebody has the lock.
     fn says(&self) -> Resting;
 
-    /// Without the lock: changes what it says, and says whether it could. Acquires and releases.
-    fn exchange(&self, from: Resting, to: Resting) -> bool;
+    /// Without the lock: changes what it says, acquiring and releasing. Returns what it said, if that equals `from`: the node
+    /// that is in the word now, whose address another one may have had when somebody was [told](Self::says) of it.
+    fn exchange(&self, from: Resting, to: Resting) -> Option<Resting>;
 
     /// Returns what it said before.
     fn lock(&self) -> Resting;
@@ -82,7 +83,8 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// For processes of one SPE, which take turns: it only sees to it that nobody breaks that rule.
+/// For processes of one SPE, which take turns. No step lets another process run, or runs a program's code: so nobody comes while
+/// somebody has the lock, which is looked at in debug builds only.
 #[derive(Debug)]
 pub struct Turns(Cell<Resting>);
 
@@ -101,12 +103,12 @@ impl Lock for Turns {
     }
 
     #[inline]
-    fn exchange(&self, from: Resting, to: Resting) -> bool {
-        let may = self.0.get() == from;
-        if may {
+    fn exchange(&self, from: Resting, to: Resting) -> Option<Resting> {
+        let said = self.0.get();
+        (said == from).then(|| {
             self.0.set(to);
-        }
-        may
+            said
+        })
     }
 
     #[inline]
@@ -149,11 +151,11 @@ mod spin {
         }
 
         #[inline]
-        fn exchange(&self, from: Resting, to: Resting) -> bool {
+        fn exchange(&self, from: Resting, to: Resting) -> Option<Resting> {
             let exchanged =
                 self.0
                     .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed);
-            exchanged.is_ok()
+            exchanged.ok().map(Resting)
         }
 
         #[inline]
@@ -232,11 +234,11 @@ mod modelled {
             Resting(said)
         }
 
-        fn exchange(&self, from: Resting, to: Resting) -> bool {
+        fn exchange(&self, from: Resting, to: Resting) -> Option<Resting> {
             let exchanged =
                 self.word
                     .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed);
-            exchanged.is_ok()
+            exchanged.ok().map(Resting)
         }
 
         fn lock(&self) -> Resting {

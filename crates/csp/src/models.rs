@@ -376,6 +376,7 @@ fn close_ends_a_buffer_at_any_time() {
 fn two_writers_are_read_by_one() {
     for capacity in [0, 1] {
         for (first, second, read) in [
+            (Way::Plain, Way::Plain, Way::Plain),
             (Way::Plain, Way::Plain, Way::Guard),
             (Way::Plain, Way::Guard, Way::Plain),
             (Way::Guard, Way::Guard, Way::Plain),
@@ -402,6 +403,8 @@ fn two_writers_are_read_by_one() {
 fn two_readers_share_what_one_writes() {
     for capacity in [0, 1] {
         for (write, first, second) in [
+            (Way::Plain, Way::Plain, Way::Plain),
+            (Way::Plain, Way::Plain, Way::Cancelled),
             (Way::Guard, Way::Plain, Way::Plain),
             (Way::Plain, Way::Plain, Way::Guard),
             (Way::Plain, Way::Guard, Way::Guard),

@@ -33,7 +33,7 @@ pub(crate) enum Outcome {
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
-    /// Null unless it is in a queue; accessed under the channel's lock.
+    /// Who came after it, in a queue. Null while it waits in the word; accessed under the channel's lock.
     next: UnsafeCell<*const Node<T>>,
     /// The process's own, which lives for longer than a call: written before it waits, followed by who serves it. A copy
     /// would cost a wait two loads and two stores of 16 bytes more.

@@ -81,8 +81,8 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
     }
 }
 
-/// A process may wait at a channel as long as this lives, in the frame of the call that waits: it leaves the queue when
-/// that returns or unwinds.
+/// A process may wait at a channel as long as this lives, in the frame of the call that waits: it leaves the queue or the word
+/// when that returns or unwinds, or waits for who has taken it out.
 struct InFrame<'a, T, L: Lock> {
     core: &'a Core<T, L>,
     side: Side,
@@ -153,8 +153,8 @@ impl<T, L: Lock> Core<T, L> {
     /// Takes one who waits out of the word, if that says so, to [serve](Node::serve) it.
     #[inline(always)]
     fn take_out(&self, said: Resting, side: Side) -> Option<*const Node<T>> {
-        let node = said.waiting(side)?;
-        self.lock.exchange(said, Resting::NOBODY).then_some(node)
+        said.waiting::<T>(side)?;
+        self.lock.exchange(said, Resting::NOBODY)?.waiting(side)
     }
 
     /// Writes an item: returns when a reader has it, or the buffer.
@@ -190,7 +190,7 @@ impl<T, L: Lock> Core<T, L> {
             let node = Node::waiting(process.waker(), Some(parcel));
             // The node is in the frame of this call, which it leaves only when it was served or removed.
             let waits = Resting::with(Side::Writer, &raw const node);
-            if self.lock.exchange(said, waits) {
+            if self.lock.exchange(said, waits).is_some() {
                 return self.wait_to_write(&node, process, link);
             }
             // SAFETY: nobody knows of it.
@@ -255,7 +255,7 @@ impl<T, L: Lock> Core<T, L> {
             let node = Node::waiting(process.waker(), None);
             // As in `write`.
             let waits = Resting::with(Side::Reader, &raw const node);
-            if self.lock.exchange(said, waits) {
+            if self.lock.exchange(said, waits).is_some() {
                 return self.wait_to_read(&node, process, link);
             }
         }

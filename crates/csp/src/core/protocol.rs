@@ -31,7 +31,7 @@ use crate::ring::{Buffer, Ring};
 use crate::sync::Arc;
 use crate::waker::{Waker, Woken};
 
-/// What the lock protects. What changes all the time comes first, as two processors hand it to each other.
+/// What the lock protects. What is looked at in each step comes first, as two processors hand it to each other.
 #[repr(C)]
 pub(crate) struct State<T> {
     /// A rendezvous without guards that has not ended: nothing has to be looked at but who waits.
