@@ -62,7 +62,9 @@ fn items_have_one_owner_whatever_the_schedule() {
     let mut description = Description::built_in("ps3").unwrap();
     description.cells[0].spes.truncate(4);
     for seed in 0..SEEDS {
-        check(&Sim::builder(description.clone()).seed(seed).build(), seed);
+        let sim = Sim::builder(description.clone()).seed(seed).build();
+        check(&sim, seed);
+        check_crowd(&sim, seed);
     }
 }
 
@@ -73,6 +75,7 @@ fn items_have_one_owner_on_the_host() {
     for seed in 0..300 {
         check(&host, seed);
         check_pair(&host, seed);
+        check_crowd(&host, seed);
     }
 }
 
@@ -145,7 +148,6 @@ fn check<M: Machine>(machine: &M, seed: u64) {
     for index in 0..1 + random.below(3) {
         let (mut first, mut second) = (first_reader.clone(), second_reader.clone());
         let mut owned = owned.clone();
-        // Plain readers of one channel are below.
         let way = way(random);
         // Some end early, and leave the rest to others.
         let limit = random.below(12) as usize;
@@ -374,6 +376,94 @@ fn check_pair<M: Machine>(machine: &M, seed: u64) {
         .unwrap();
     assert!(read.is_sorted(), "seed {seed}: {read:?}");
     let mut all: Vec<u64> = read.into_iter().chain(others).map(|item| *item).collect();
+    all.sort_unstable();
+    assert_eq!(all, Vec::from_iter(0..items), "seed {seed}");
+}
+
+/// Several writers and readers of one rendezvous, mostly plain, so that it is met at the channel's word by two who are alone, and
+/// under its lock otherwise.
+fn check_crowd<M: Machine>(machine: &M, seed: u64) {
+    let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x2545_F491_4F6C_DD1D));
+    let (writer, reader) = Channel::new().any_to_any::<Boxed>();
+    let (owned, mut owners) = Channel::new().any_to_one::<Vec<Boxed>>();
+    let mut network = Network::on(machine);
+    let mut items = 0;
+    for index in 0..1 + random.below(4) {
+        let (mut writer, mut to_owner) = (writer.clone(), owned.clone());
+        let from = items;
+        items += random.below(30);
+        let mine = from..items;
+        let at = spe(random.below(4) as u16);
+        network.process(format!("writer {index}"), at, move |process| {
+            let mut mine = mine.map(Box::new);
+            let mut unwritten = Vec::new();
+            for item in mine.by_ref() {
+                if let Err(Unsent { item, .. }) = writer.write(process, item) {
+                    unwritten.push(item);
+                    break;
+                }
+            }
+            unwritten.extend(mine);
+            drop(writer);
+            Ok(to_owner.write(process, unwritten)?)
+        });
+    }
+    for index in 0..1 + random.below(4) {
+        let (mut reader, mut to_owner) = (reader.clone(), owned.clone());
+        // The first one stays to the end, so nothing is left.
+        let limit = match index {
+            0 => usize::MAX,
+            _ => random.below(20) as usize,
+        };
+        let alternates = random.below(4) == 0;
+        let mut ways = Random(1 + 2 * random.below(1 << 40));
+        let at = spe(random.below(4) as u16);
+        network.process(format!("reader {index}"), at, move |process| {
+            let mut mine = Vec::new();
+            while mine.len() < limit {
+                if alternates && ways.below(3) == 0 {
+                    let mut alternation = Alternation::fair();
+                    let guard = alternation.read(&mut reader);
+                    match choose(&mut alternation, process, way(&mut ways)) {
+                        Ok(Some(_)) => mine.push(alternation.take(process, &guard)),
+                        Ok(None) => {}
+                        Err(_) => break,
+                    }
+                } else {
+                    match reader.read(process) {
+                        Ok(item) => mine.push(item),
+                        Err(_) => break,
+                    }
+                }
+            }
+            drop(reader);
+            Ok(to_owner.write(process, mine)?)
+        });
+    }
+    let (ending, pause) = (random.below(4), random.below(100));
+    let (mut end, mut to_owner) = (writer, owned);
+    drop(reader);
+    network.process("ender", spe(2), move |process| {
+        for _ in 0..pause {
+            process.yield_now();
+        }
+        let mut unread = Vec::new();
+        match ending {
+            0 => unread = end.poison(process),
+            1 => end.close(process),
+            _ => {}
+        }
+        drop(end);
+        Ok(to_owner.write(process, unread)?)
+    });
+    let all = network.run_with(|process| {
+        let mut all = Vec::new();
+        while let Ok(items) = owners.read(process) {
+            all.extend(items);
+        }
+        all
+    });
+    let mut all: Vec<u64> = all.unwrap().into_iter().map(|item| *item).collect();
     all.sort_unstable();
     assert_eq!(all, Vec::from_iter(0..items), "seed {seed}");
 }
