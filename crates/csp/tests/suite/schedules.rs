@@ -12,6 +12,9 @@ use crate::{host, spe};
 /// All in the release profile; the simulator is slow without optimisation.
 const SEEDS: u64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
 
+/// An item that is dropped once, or the allocator says so.
+type Boxed = Box<u64>;
+
 /// A generator of numbers for what is made up.
 struct Random(u64);
 
@@ -84,11 +87,11 @@ fn check<M: Machine>(machine: &M, seed: u64) {
     let random = &mut Random(seed.wrapping_mul(2).wrapping_add(0x9E37_79B9_7F4A_7C15));
     let (first, first_reader) = Channel::new()
         .buffered(random.below(3) as usize)
-        .any_to_any::<Box<u64>>();
+        .any_to_any::<Boxed>();
     let (second, second_reader) = Channel::new()
         .buffered(random.below(3) as usize)
-        .any_to_any::<Box<u64>>();
-    let (owned, mut owners) = Channel::new().any_to_one::<Vec<Box<u64>>>();
+        .any_to_any::<Boxed>();
+    let (owned, owners) = Channel::new().any_to_one::<Vec<Boxed>>();
     let mut network = Network::on(machine);
     let mut written = Vec::new();
     for index in 0..1 + random.below(3) {
@@ -211,6 +214,15 @@ fn check<M: Machine>(machine: &M, seed: u64) {
         Ok(to_owner.write(process, mine)?)
     });
     drop((first, second, first_reader, second_reader, owned));
+    written.sort_unstable();
+    assert_eq!(owned_in_the_end(network, owners), written, "seed {seed}");
+}
+
+/// Runs a network. Returns the items that its processes own in the end, as they say, in order.
+fn owned_in_the_end<M: Machine>(
+    network: Network<'_, M>,
+    mut owners: Reader<Vec<Boxed>>,
+) -> Vec<u64> {
     let all = network.run_with(|process| {
         let mut all = Vec::new();
         while let Ok(items) = owners.read(process) {
@@ -220,17 +232,13 @@ fn check<M: Machine>(machine: &M, seed: u64) {
     });
     let mut all: Vec<u64> = all.unwrap().into_iter().map(|item| *item).collect();
     all.sort_unstable();
-    written.sort_unstable();
-    assert_eq!(all, written, "seed {seed}");
+    all
 }
 
 /// An end on its way to another process.
 struct Moved<E>(E);
 
 impl<E: Send> Item for Moved<E> {}
-
-/// An item that is dropped once, or the allocator says so.
-type Boxed = Box<u64>;
 
 /// Writes items in ways that change. Returns what was not written.
 fn write(
@@ -385,7 +393,7 @@ fn check_pair<M: Machine>(machine: &M, seed: u64) {
 fn check_crowd<M: Machine>(machine: &M, seed: u64) {
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x2545_F491_4F6C_DD1D));
     let (writer, reader) = Channel::new().any_to_any::<Boxed>();
-    let (owned, mut owners) = Channel::new().any_to_one::<Vec<Boxed>>();
+    let (owned, owners) = Channel::new().any_to_one::<Vec<Boxed>>();
     let mut network = Network::on(machine);
     let mut items = 0;
     for index in 0..1 + random.below(4) {
@@ -456,14 +464,6 @@ fn check_crowd<M: Machine>(machine: &M, seed: u64) {
         drop(end);
         Ok(to_owner.write(process, unread)?)
     });
-    let all = network.run_with(|process| {
-        let mut all = Vec::new();
-        while let Ok(items) = owners.read(process) {
-            all.extend(items);
-        }
-        all
-    });
-    let mut all: Vec<u64> = all.unwrap().into_iter().map(|item| *item).collect();
-    all.sort_unstable();
+    let all = owned_in_the_end(network, owners);
     assert_eq!(all, Vec::from_iter(0..items), "seed {seed}");
 }
