@@ -37,7 +37,7 @@ const LOOKS: u32 = 64;
 
 /// The most pauses before a look of a side that finds little each time. Two sides that keep up with each other hand over cache
 /// lines for each item, which takes longer than the item; so such a side waits a little longer the next time, for more items
-/// at once. A pause takes 26 ns on the processor of docs/performance.md, and an item 4.
+/// at once. A pause takes 26 ns on the Zen 4 of docs/performance.md, and an item 4.
 const MOST_PATIENCE: u32 = 16;
 
 /// Who uses a side: an OS thread, and a process there. 0 and 0 is nobody.

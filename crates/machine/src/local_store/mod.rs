@@ -99,13 +99,14 @@ impl LocalStore {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// How many bytes more than now were reserved at once, at most, while `f` ran.
+    /// How many bytes more than now were reserved at once, at most, while `f` ran. Within `f` the same may be asked.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
-        let reserved_before = self.bytes() - self.free_bytes();
-        self.space.borrow_mut().forget_peak();
+        let before = self.bytes() - self.free_bytes();
+        let outer = self.space.borrow_mut().begin_peak();
         let result = f();
-        let peak = self.space.borrow().peak_bytes() as usize;
-        (peak - reserved_before, result)
+        let peak = self.space.borrow_mut().end_peak(outer);
+        // Less, if another thread of the SPE has asked meanwhile, after something was given back.
+        ((peak as usize).saturating_sub(before), result)
     }
 
     /// Reserves `bytes` bytes for `what`, aligned to `align` bytes (a power of two).

@@ -129,14 +129,16 @@ impl Space {
         self.bytes - self.held
     }
 
-    /// From now on the peak is counted anew.
-    pub(crate) fn forget_peak(&mut self) {
-        self.peak = self.held;
+    /// From now on the peak is counted anew. Returns what it was.
+    pub(crate) fn begin_peak(&mut self) -> u32 {
+        std::mem::replace(&mut self.peak, self.held)
     }
 
-    /// How many bytes were held at once, at most, since [`forget_peak`](Self::forget_peak).
-    pub(crate) fn peak_bytes(&self) -> u32 {
-        self.peak
+    /// How many bytes were held at once, at most, since [`begin_peak`](Self::begin_peak), which has returned `outer`.
+    pub(crate) fn end_peak(&mut self, outer: u32) -> u32 {
+        let peak = self.peak;
+        self.peak = peak.max(outer);
+        peak
     }
 
     /// How many bytes the largest hole has: what one reservation without alignment can get.
@@ -317,6 +319,19 @@ mod tests {
         assert_eq!(space.largest_free_bytes(), 300);
         assert_eq!(space.reserve(300, 1, "all", here()), Ok(0));
         assert_eq!(space.free_bytes(), 0);
+    }
+
+    #[test]
+    fn a_peak_is_counted_within_another() {
+        let mut space = Space::new(300);
+        space.reserve(100, 1, "kept", here()).unwrap();
+        let before = space.begin_peak();
+        let high = space.reserve(150, 1, "given back", here()).unwrap();
+        space.release(high);
+        let outer = space.begin_peak();
+        space.reserve(20, 1, "kept", here()).unwrap();
+        assert_eq!(space.end_peak(outer), 120);
+        assert_eq!(space.end_peak(before), 250);
     }
 
     #[test]
