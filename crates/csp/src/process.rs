@@ -288,11 +288,12 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
+    /// Says whether it is of this core.
     #[inline(always)]
-    pub(crate) fn wake_one(&self, waker: Waker) {
+    pub(crate) fn wake_one(&self, waker: Waker) -> bool {
         if self.place.wake_here(waker.sleeper) {
             // A core runs threads of one network.
-            return;
+            return true;
         }
         assert!(
             waker.network == self.who.shared.network,
@@ -301,6 +302,13 @@ impl<'a, P: Place> Process<'a, P> {
             self.who.name
         );
         self.place.wake_elsewhere(waker.sleeper);
+        false
+    }
+
+    /// See [`Wake::wait_briefly`](cellworks_machine::Wake::wait_briefly).
+    #[inline(always)]
+    pub(crate) fn wait_briefly(&self) -> bool {
+        self.place.wait_briefly()
     }
 
     /// Makes an item ready to be written.
@@ -347,7 +355,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn wake(&self, woken: &mut Woken) {
         match (self.carrier, woken) {
             (None, Woken::Nobody) => {}
-            (None, Woken::One(waker)) => self.wake_one(*waker),
+            (None, Woken::One(waker)) => _ = self.wake_one(*waker),
             (None, Woken::Several(wakers)) => self.wake_all(wakers),
             (Some(carrier), woken) => carrier.wake(std::mem::take(woken)),
         }

@@ -124,6 +124,7 @@ impl<T> Node<T> {
 
 /// Where the process waited that an end of a channel met last: probably it waits there again. So its node can be on its way from
 /// another core's cache while the channel still is.
+// An address, which is a multiple of 64, and one more if that process was of another core.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Partner(usize);
 
@@ -134,12 +135,18 @@ impl Partner {
         prefetch::to_write(self.0);
     }
 
-    /// Takes down who is being served.
+    /// Takes down who was served, and whether it is of this core.
     #[inline(always)]
-    pub(crate) fn meet<L: Lock, T>(&mut self, node: *const Node<T>) {
+    pub(crate) fn has_met<L: Lock, T>(&mut self, node: *const Node<T>, is_here: bool) {
         if L::IS_SHARED {
-            self.0 = node.addr();
+            self.0 = node.addr() | usize::from(!is_here);
         }
+    }
+
+    /// Whether it was of another core.
+    #[inline(always)]
+    pub(crate) fn is_elsewhere(self) -> bool {
+        self.0 & 1 == 1
     }
 }
 

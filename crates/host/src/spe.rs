@@ -319,6 +319,11 @@ impl Wake for HostSpe {
         self.run().notify(sleeper.processor());
     }
 
+    #[inline(always)]
+    fn wait_briefly(&self) -> bool {
+        self.worker.wait_briefly()
+    }
+
     #[track_caller]
     fn wait_until_deadline(
         &self,

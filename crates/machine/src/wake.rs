@@ -40,6 +40,13 @@ pub trait Wake: Wait {
     /// As [`wake`](Self::wake), of a thread that [`wake_here`](Self::wake_here) says is not here.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
+    /// Waits for some nanoseconds, in which another core may do what the caller is about to wait for, and says true; or does
+    /// nothing and says false: if another thread of this core wants to run, and where time is simulated.
+    #[inline(always)]
+    fn wait_briefly(&self) -> bool {
+        false
+    }
+
     /// As [`wait_until`](Wait::wait_until), but returns false when `deadline` has come and `ready` does not say true.
     ///
     /// A thread that waits so is no part of a deadlock: it will go on by itself.

@@ -20,6 +20,7 @@ on_every_machine![
     a_destructor_of_a_cancelled_program_can_be_woken,
     a_computing_thread_lets_those_go_on_that_are_ready,
     a_thread_without_others_yields_to_nobody,
+    nobody_waits_briefly_while_others_want_to_run,
 ];
 
 const MOMENT: Span = Span::from_femtoseconds(2_000_000_000_000);
@@ -268,5 +269,21 @@ fn a_thread_without_others_yields_to_nobody<M: Machine>(machine: &M) {
                 waits.store(false, Ordering::Release);
             }));
         })
+        .unwrap();
+}
+
+fn nobody_waits_briefly_while_others_want_to_run<M: Machine>(machine: &M) {
+    let program = |spe: &M::Spe| {
+        spe.threads(2, |thread| {
+            if thread.0 == 0 {
+                assert!(!spe.wait_briefly(), "the other one has not begun");
+            }
+        })
+        .unwrap();
+        // Alone it may, and goes on by itself.
+        spe.wait_briefly();
+    };
+    machine
+        .run(|ppe| ppe.spawn(spe(0), program).join().unwrap())
         .unwrap();
 }

@@ -30,6 +30,10 @@ pub(crate) struct Core<T, L> {
     state: UnsafeCell<State<T>>,
 }
 
+/// How often a writer looks again that finds nobody, if the last reader was of another core and so may be on its way to wait: to
+/// be given the item takes less than to fetch it, and then to have its writer find that out (docs/performance.md).
+const LOOKS: u32 = 8;
+
 /// No process has this number.
 const NOBODY: u32 = u32::MAX;
 
@@ -174,18 +178,22 @@ impl<T, L: Lock> Core<T, L> {
         self.prefetch(*partner);
         self.is_used(Side::Writer, process.number());
         let mut parcel = parcel;
+        let mut looks = if partner.is_elsewhere() { LOOKS } else { 0 };
         loop {
             let said = self.lock.says();
             if let Some(node) = self.take_out(said, Side::Reader) {
-                partner.meet::<L, T>(node);
                 let give = |place: &mut Option<_>| *place = Some(parcel);
                 // SAFETY: this has taken it out.
                 let waker = unsafe { Node::serve(node, Outcome::Served, give) };
-                process.wake_one(waker);
+                partner.has_met::<L, T>(node, process.wake_one(waker));
                 return Ok(());
             }
             if said != Resting::NOBODY {
                 break;
+            }
+            if looks > 0 && process.wait_briefly() {
+                looks -= 1;
+                continue;
             }
             let node = Node::waiting(process.waker(), Some(parcel));
             // The node is in the frame of this call, which it leaves only when it was served or removed.
@@ -241,12 +249,11 @@ impl<T, L: Lock> Core<T, L> {
         loop {
             let said = self.lock.says();
             if let Some(node) = self.take_out(said, Side::Writer) {
-                partner.meet::<L, T>(node);
                 let mut parcel = None;
                 let take = |offered: &mut Option<_>| parcel = offered.take();
                 // SAFETY: this has taken it out.
                 let waker = unsafe { Node::serve(node, Outcome::Served, take) };
-                process.wake_one(waker);
+                partner.has_met::<L, T>(node, process.wake_one(waker));
                 return Ok(brought(&mut parcel));
             }
             if said != Resting::NOBODY {
