@@ -38,8 +38,9 @@ const LONGEST_SPIN: Duration = Duration::from_micros(50);
 /// Looks between two readings of the clock while spinning.
 const LOOKS_PER_CLOCK: u32 = 16;
 
-/// Looks of a waiting thread that is alone on its core before it parks: two microseconds.
-const LOOKS_BEFORE_PARK: u32 = 128;
+/// Looks of a waiting thread that is alone on its core before it parks, in half a microsecond. As long as it does not park, others
+/// of its core that wait for something from outside do not look.
+const LOOKS_BEFORE_PARK: u32 = 32;
 
 /// Yields between two looks of the waiters.
 const YIELDS_PER_LOOK: u32 = 16;
