@@ -105,9 +105,9 @@ impl Spin {
     }
 }
 
-/// Lets less time pass than a cache line takes from one core to another: 15 ns. The processor's own pause is for waits that are
-/// longer: it takes 26 ns on AMD's Zen 4 and 5, and more on others. And without any the next look is under way before this one is
-/// answered, so that the line is taken from whoever is changing it. What each of them costs is in docs/performance.md.
+/// Lets a moment pass between two looks at a line that another core is about to change: 15 ns on a Zen 5. With no pause the line is
+/// taken from whoever is changing it: a rendezvous between two cores takes 20 ns more; with the processor's own, of 26 ns, 5 more
+/// (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
