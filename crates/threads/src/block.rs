@@ -1,11 +1,11 @@
-//! The control block of a thread. It lies at the top of the thread's stack and lives as long as that is mapped.
+//! The control block of a thread. It lies beside others, so that many of them need few pages, and lives until the end of the run.
 
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 
-use crate::arch::Context;
+use crate::arch::{Context, Frame};
 use crate::list::Links;
 use crate::scope::ScopeState;
 use crate::stack::Stack;
@@ -26,14 +26,11 @@ pub(crate) enum State {
 /// Everything about one thread but its registers and its result.
 ///
 /// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of one OS thread. What waiting
-/// and waking access comes first, and is one cache line.
+/// and waking access comes first, and is one cache line; what turns access is the next one.
 #[repr(C, align(64))]
 pub(crate) struct Block {
-    /// Where a waiting thread goes on, or one that takes turns. Of a thread that yielded otherwise, this is in the ready
-    /// queue itself, and nothing here.
+    /// Where a waiting thread goes on. Of a thread that yielded, this is in the ready queue itself, and nothing here.
     pub(crate) context: Cell<Context>,
-    /// Who goes on when this thread takes its turn; null if it cannot take one without further ado.
-    pub(crate) turn: Cell<*const Block>,
     /// Counts the threads of this OS thread, over all runs; 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
     pub(crate) state: Cell<State>,
@@ -49,6 +46,10 @@ pub(crate) struct Block {
     /// Who has the turn after this thread, and before it, if it is in a `Rotation`.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
+    /// Where a thread goes on that is in a `Rotation`, when it is its turn.
+    pub(crate) frame: Frame,
+    /// Who goes on when this thread takes its turn; null if it cannot take one without further ado.
+    pub(crate) turn: Cell<*const Block>,
     pub(crate) links: Links,
     /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
     pub(crate) next: Cell<*const Block>,
@@ -66,18 +67,21 @@ pub(crate) struct Block {
     /// Bytes that the caller asked for.
     pub(crate) stack_bytes: usize,
     pub(crate) stack: Stack,
+    /// Where its part of the stack begins, downwards.
+    pub(crate) top: *mut u8,
 }
 
 /// Drops or moves out the result of an ended thread.
 pub(crate) type Discard = unsafe fn(*mut ()) -> Option<Box<dyn std::any::Any + Send>>;
 
 impl Block {
-    pub(crate) fn new(stack: Stack, stack_bytes: usize) -> Self {
+    pub(crate) fn new(stack: Stack, top: *mut u8, stack_bytes: usize) -> Self {
         unsafe fn nothing(_: *mut ()) -> Option<Box<dyn std::any::Any + Send>> {
             None
         }
         Block {
             context: Cell::new(Context::NONE),
+            frame: Frame::new(),
             turn: Cell::new(ptr::null()),
             ahead: Cell::new(ptr::null()),
             behind: Cell::new(ptr::null()),
@@ -98,6 +102,7 @@ impl Block {
             number: Cell::new(0),
             stack_bytes,
             stack,
+            top,
         }
     }
 

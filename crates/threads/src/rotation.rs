@@ -56,6 +56,7 @@ impl Rotation {
 
     /// Takes in a thread that is in no rotation, as the last of the round.
     pub(crate) fn push(&self, block: &Block) {
+        debug_assert!(block.frame.is_clear(), "a thread takes turns twice");
         let (behind, ahead) = match self.next() {
             Some(next) => (next.behind.get(), ptr::from_ref(next)),
             None => {
@@ -99,6 +100,7 @@ impl Rotation {
             (*ahead).behind.set(behind);
         }
         block.turn.set(ptr::null());
+        block.frame.clear();
         if ptr::eq(self.pause.get(), block) {
             self.pause.set(ptr::null());
         }

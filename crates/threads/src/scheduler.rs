@@ -34,7 +34,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::panicking;
 
-use crate::arch::{self, Context};
+use crate::arch::{self, Context, Frame};
 use crate::block::{Block, State};
 use crate::list::List;
 use crate::overflow::Guarded;
@@ -85,6 +85,9 @@ const LEAST_STACK_BYTES: usize = 16 * 1024;
 /// the L1 cache; measured, staggering is worth a factor of 2 with 16 threads and 3.5 with 1,000.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
+
+/// Blocks that are allocated together.
+const BLOCKS_OF_A_CHUNK: usize = 16;
 
 /// How far ahead in the ready queue frames are prefetched.
 const PREFETCH_AHEAD: usize = 4;
@@ -179,8 +182,8 @@ struct Core {
     idle: *const dyn Idle,
     stack_bytes: usize,
     ring: RefCell<Vec<Cell<Context>>>,
-    /// Every stack that was mapped.
-    stacks: RefCell<Vec<*const Block>>,
+    /// Every thread that there was, with its stack.
+    blocks: RefCell<Vec<Vec<Block>>>,
     /// Pools of stacks of other sizes than the configured one: bytes and first block.
     other_pools: RefCell<Vec<(usize, *const Block)>>,
     /// Threads unparked while frozen, linked by `Block::next`, first and last.
@@ -196,13 +199,10 @@ struct Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        for &block in self.stacks.get_mut().iter() {
+        for block in self.blocks.get_mut().iter().flatten() {
             // SAFETY: all threads but the main one have ended, and `Thread`s that still name the block are recognised by
-            // their serial number before it is looked at. The description of the stack is copied out of it first.
-            unsafe {
-                let stack = ptr::read(&raw const (*block).stack);
-                stack.unmap();
-            }
+            // their serial number before it is looked at.
+            unsafe { block.stack.unmap() };
         }
     }
 }
@@ -249,7 +249,7 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
         "this OS thread already runs cooperative threads: `run` cannot be nested; use `scope` to start more threads"
     );
     let core = Core::new(config, idle);
-    let block = Block::new(Stack::FOREIGN, 0);
+    let block = Block::new(Stack::FOREIGN, ptr::null_mut(), 0);
     with(|s| s.enter(&core, &block));
     let outcome = catch_unwind(AssertUnwindSafe(main));
     with(|s| s.leave(&block));
@@ -274,7 +274,7 @@ impl Core {
             idle,
             stack_bytes: config.stack_bytes.max(LEAST_STACK_BYTES),
             ring: RefCell::new(vec![Cell::new(Context::NONE); 64]),
-            stacks: RefCell::default(),
+            blocks: RefCell::default(),
             other_pools: RefCell::default(),
             woken: Cell::new((ptr::null(), ptr::null())),
             interrupted: RefCell::default(),
@@ -329,7 +329,7 @@ impl Scheduler {
     ///
     /// Outside of `run`.
     pub(crate) fn current(&self) -> &Block {
-        // SAFETY: null or the block of a thread of this run, which stays mapped until its end.
+        // SAFETY: null or the block of a thread of this run, which stays in its place until its end.
         unsafe { self.current.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )
@@ -424,6 +424,19 @@ impl Scheduler {
         unsafe { self.core().bounds.switch(save, to) }
     }
 
+    /// # Safety
+    ///
+    /// As for [`arch::switch_to_frame`].
+    unsafe fn switch_to_frame(&self, save: *const Cell<Context>, to: &Frame) {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            #[cfg(not(cellworks_asan))]
+            arch::switch_to_frame(save, to);
+            #[cfg(cellworks_asan)]
+            self.switch(save, to.take().expect("a thread in a rotation"));
+        }
+    }
+
     /// Lets the next thread of the rotation go on.
     ///
     /// Whoever continues a thread that takes turns says that it runs now, so that there is one store for that and none in
@@ -438,9 +451,9 @@ impl Scheduler {
         // SAFETY: `next` has been suspended by a turn, and is in no queue, so it is continued this once.
         unsafe {
             #[cfg(not(cellworks_asan))]
-            arch::switch_to_saved(&me.context, &next.context);
+            arch::turn(&me.frame, &next.frame);
             #[cfg(cellworks_asan)]
-            self.switch(&me.context, next.context.get());
+            self.switch_to_frame(me.frame.place(), &next.frame);
         }
     }
 
@@ -457,7 +470,7 @@ impl Scheduler {
         }
         self.stop_rotating(scope);
         // SAFETY: as in `go_round`.
-        unsafe { self.switch(&me.context, self.pop_ready()) };
+        unsafe { self.switch(me.frame.place(), self.pop_ready()) };
     }
 
     /// Lets the threads of a rotation take turns, until one of them does something else or it is the turn of others.
@@ -482,7 +495,7 @@ impl Scheduler {
         });
         self.current.set(next);
         // SAFETY: as in `turn`; `me` is in no queue, `stop_rotating` puts it there once.
-        unsafe { self.switch(&me.context, next.context.get()) };
+        unsafe { self.switch_to_frame(&me.context, &next.frame) };
         self.current.set(me);
         true
     }
@@ -505,7 +518,7 @@ impl Scheduler {
             self.wake(parent);
         }
         // SAFETY: as in `go_round`.
-        unsafe { self.switch(&me.context, self.pop_ready()) };
+        unsafe { self.switch(me.frame.place(), self.pop_ready()) };
         true
     }
 
@@ -714,10 +727,12 @@ impl Scheduler {
                 return interrupted.or_else(|| {
                     let youngest = self.live.last().expect("the main thread is alive");
                     let continues_itself = waiting.is_some_and(|me| ptr::eq(me, youngest));
-                    // It may have been suspended by a turn.
                     (!continues_itself).then(|| {
                         self.current.set(youngest);
-                        youngest.context.get()
+                        // It may have been suspended where it has its turns.
+                        // SAFETY: it does not run, as the running thread waits or has ended; blocks stay where they are.
+                        let in_turn = unsafe { youngest.frame.take() };
+                        in_turn.unwrap_or(youngest.context.get())
                     })
                 });
             }
@@ -871,7 +886,7 @@ impl Scheduler {
         block.state.set(State::Ended);
     }
 
-    /// A block on a stack with at least `bytes` bytes below it.
+    /// A block with a stack of at least `bytes` bytes.
     ///
     /// # Panics
     ///
@@ -900,7 +915,7 @@ impl Scheduler {
         // SAFETY: null or a block of this run.
         let block = unsafe { pooled.as_ref() }.unwrap_or_else(|| core.map_block(bytes, name));
         #[cfg(cellworks_asan)]
-        crate::asan::unpoison(block.stack.limit(), ptr::from_ref(block).cast());
+        crate::asan::unpoison(block.stack.limit(), block.top);
         block
     }
 
@@ -969,9 +984,9 @@ fn describe(block: &Block) -> BlockedThread {
 impl Core {
     #[cold]
     fn map_block(&self, bytes: usize, name: Option<&str>) -> &Block {
-        let mut stacks = self.stacks.borrow_mut();
-        let stagger = stacks.len() % STAGGER_PLACES * STAGGER_BYTES;
-        let above = STAGGER_PLACES * STAGGER_BYTES + size_of::<Block>() + FREE_PAYLOAD_BYTES;
+        let stacks = self.blocks.borrow().iter().map(Vec::len).sum::<usize>();
+        let stagger = stacks % STAGGER_PLACES * STAGGER_BYTES;
+        let above = STAGGER_PLACES * STAGGER_BYTES + FREE_PAYLOAD_BYTES;
         let stack = bytes
             .checked_add(above)
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
@@ -981,20 +996,23 @@ impl Core {
                     "cannot map a stack of {bytes} bytes for {} beside {} others: {error}; \
                      use smaller stacks or fewer threads (each stack takes two mappings of vm.max_map_count)",
                     name.map_or("an unnamed thread".to_owned(), |name| format!("thread '{name}'")),
-                    stacks.len(),
+                    stacks,
                 )
             });
         #[cfg(cellworks_asan)]
         self.bounds.add(&stack);
-        let block = stack
-            .top()
-            .wrapping_sub(stagger + size_of::<Block>())
-            .cast::<Block>();
-        // SAFETY: inside the new stack; page-aligned top, stagger and size of a block are multiples of its alignment.
-        unsafe { block.write(Block::new(stack, bytes)) };
-        stacks.push(block);
-        // SAFETY: just written; stays mapped as long as `self` lives.
-        unsafe { &*block }
+        let top = stack.top().wrapping_sub(stagger);
+        let mut chunks = self.blocks.borrow_mut();
+        if chunks
+            .last()
+            .is_none_or(|last| last.len() == last.capacity())
+        {
+            chunks.push(Vec::with_capacity(BLOCKS_OF_A_CHUNK));
+        }
+        let chunk = chunks.last_mut().expect("one was pushed");
+        chunk.push(Block::new(stack, top, bytes));
+        // SAFETY: chunks have room for what is pushed, so a block stays where it is as long as `self` lives.
+        unsafe { &*ptr::from_ref(&chunk[chunk.len() - 1]) }
     }
 
     fn take_other(&self, bytes: usize) -> *const Block {
@@ -1156,7 +1174,7 @@ pub unsafe fn take_turn_after(before: impl FnOnce()) -> bool {
     // Not the rest within `with`, which is no longer inlined then.
     // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
     let s = unsafe { &*with(ptr::from_ref) };
-    // SAFETY: inside of `run` there is a running thread, whose block stays mapped until the end.
+    // SAFETY: inside of `run` there is a running thread, whose block stays in its place until the end.
     let me = unsafe { &*s.current.get() };
     // SAFETY: null or a block of the same rotation.
     match unsafe { me.turn.get().as_ref() } {
@@ -1267,7 +1285,7 @@ pub fn hand_over(next: Thread, why: &dyn Display) {
     // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
     let s = unsafe { &*with(ptr::from_ref) };
     let me = s.current();
-    // SAFETY: as in `unpark`: the block is only looked at if it belongs to this run, and stays mapped until its end.
+    // SAFETY: as in `unpark`: the block is only looked at if it belongs to this run, and stays in its place until its end.
     let parked = s
         .is_of_this_run(next)
         .then(|| unsafe { &*next.block })
@@ -1453,7 +1471,7 @@ pub fn stack_high_water_bytes() -> Option<usize> {
     with(|s| {
         let block = s.current();
         let ours = !block.stack.guard().is_empty();
-        ours.then(|| block.stack.touched_bytes(ptr::from_ref(block).cast()))
+        ours.then(|| block.stack.touched_bytes(block.top))
     })
 }
 

@@ -250,7 +250,7 @@ impl<'scope> Builder<'scope, '_> {
                 self.name.as_deref(),
             );
             let payload = Room::<F, R>::below(block);
-            // SAFETY: the room lies in the stack below the block, which nobody uses before the thread starts.
+            // SAFETY: the room lies at the top of the stack, which nobody uses before the thread starts.
             unsafe { payload.cast::<F>().write(f) };
             block.state.set(State::Ready);
             block.token.set(false);
@@ -301,9 +301,8 @@ impl<F, R> Room<F, R> {
     };
 
     fn below(block: &Block) -> *mut u8 {
-        ptr::from_ref(block)
-            .cast_mut()
-            .cast::<u8>()
+        block
+            .top
             .wrapping_sub(size_of::<Self>())
             .map_addr(|address| address & !(align_of::<Self>() - 1))
     }

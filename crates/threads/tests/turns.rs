@@ -319,17 +319,21 @@ fn threads_are_cancelled_between_turns() {
 
 #[test]
 fn a_deadlock_among_threads_that_took_turns_is_one() {
+    let parks = Cell::new(0);
     let blocked = core(|| {
         scope(|s| {
             for _ in 0..3 {
-                s.spawn(|| {
+                let parks = &parks;
+                s.spawn(move || {
                     turn();
                     turn();
+                    parks.set(parks.get() + 1);
                     park(&"what never comes");
                 });
             }
         });
     });
+    assert_eq!(parks.get(), 3, "who is cancelled goes on where it waits");
     let text = blocked.unwrap_err().to_string();
     assert_eq!(
         text.matches("waits for what never comes").count(),

@@ -124,15 +124,62 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     RUNNING.set(ptr::null());
 }
 
-/// As [`switch`], to the context in `to`.
+/// As [`switch`], to a thread whose context is in its frame.
 ///
 /// # Safety
 ///
 /// As for [`switch`], for what is in `to`, which is valid for a read.
 #[cfg_attr(cellworks_asan, allow(dead_code))]
-pub(crate) unsafe fn switch_to_saved(save: *const Cell<Context>, to: *const Cell<Context>) {
+pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: the caller's promise.
-    unsafe { switch(save, (*to).get()) }
+    unsafe { switch(save, (*to).context.get()) }
+}
+
+/// As [`switch_to_frame`], where the running thread is saved in a frame, too.
+///
+/// # Safety
+///
+/// As for [`switch_to_frame`]; `me` is valid for a write.
+#[cfg_attr(cellworks_asan, allow(dead_code))]
+pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
+    // SAFETY: the caller's promise.
+    unsafe { switch(&raw const (*me).context, (*to).context.get()) }
+}
+
+/// Where a suspended thread goes on: its coroutine knows.
+pub(crate) struct Frame {
+    context: Cell<Context>,
+}
+
+impl Frame {
+    pub(crate) const fn new() -> Frame {
+        Frame {
+            context: Cell::new(Context::NONE),
+        }
+    }
+
+    /// Where the [`switch`] that suspends the running thread next is to save it.
+    pub(crate) fn place(&self) -> *const Cell<Context> {
+        &raw const self.context
+    }
+
+    /// Holds no suspended thread any more.
+    pub(crate) fn clear(&self) {
+        self.context.set(Context::NONE);
+    }
+
+    pub(crate) fn is_clear(&self) -> bool {
+        self.context.get().0.is_null()
+    }
+
+    /// Takes out a context of the suspended thread that [`switch`] continues, if there is one here.
+    ///
+    /// # Safety
+    ///
+    /// The thread is suspended.
+    pub(crate) unsafe fn take(&self) -> Option<Context> {
+        Some(self.context.replace(Context::NONE)).filter(|context| !context.0.is_null())
+    }
 }
 
 /// Without effect here: the pool staggers the stacks for this switch as well, but it keeps its frames elsewhere.

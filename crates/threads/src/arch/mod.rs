@@ -3,21 +3,24 @@
 //! - [`Context`]: what is kept of a suspended thread, one word.
 //! - [`prepare`](x86_64::prepare): a context that starts a function on a fresh stack.
 //! - [`switch`](x86_64::switch): leaves the running context and continues another one.
-//! - [`switch_to_saved`](x86_64::switch_to_saved): the same, where that one lies in memory. Not used under
-//!   AddressSanitizer, which is told of each context.
+//! - [`Frame`](x86_64::Frame): where a suspended thread goes on, outside of its stack.
+//! - [`turn`](x86_64::turn): from one frame to another, and no stack is touched; [`switch_to_frame`](x86_64::switch_to_frame)
+//!   comes from a context. Not used under AddressSanitizer, which is told of each context.
 //! - [`prefetch`](x86_64::prefetch): a hint that a context will be continued soon.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
 mod x86_64;
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
 #[cfg_attr(cellworks_asan, allow(unused_imports))]
-pub(crate) use x86_64::{Context, prefetch, prepare, switch, switch_to_saved};
+pub(crate) use x86_64::{Context, Frame, prefetch, prepare, switch, switch_to_frame, turn};
 
 #[cfg(any(not(target_arch = "x86_64"), feature = "corosensei"))]
 mod corosensei;
 #[cfg(any(not(target_arch = "x86_64"), feature = "corosensei"))]
 #[cfg_attr(cellworks_asan, allow(unused_imports))]
-pub(crate) use self::corosensei::{Context, prefetch, prepare, switch, switch_to_saved};
+pub(crate) use self::corosensei::{
+    Context, Frame, prefetch, prepare, switch, switch_to_frame, turn,
+};
 
 /// The first function on a new stack. It must leave by a switch, never by returning or unwinding.
 pub(crate) type Entry = unsafe extern "C" fn(*const ()) -> !;

@@ -14,6 +14,9 @@
 //! that it need not be popped.
 //! ```
 //!
+//! A thread that takes turns is suspended in its [`Frame`] instead, beside those of others: there are the stack pointer, the
+//! address, rbx and rbp, and the stack is touched only if the compiler has saved something there.
+//!
 //! `switch` is inlined into its caller and declares all other registers clobbered, so the compiler saves exactly those
 //! that are live there, often none. rbx and rbp cannot be declared (the compiler reserves them) and are saved by hand.
 //! The other thread is continued by `jmp`: a `ret` would be predicted from the processor's return stack,
@@ -24,6 +27,7 @@
 
 use std::arch::{asm, naked_asm};
 use std::cell::Cell;
+use std::ptr;
 
 use super::Entry;
 
@@ -33,7 +37,7 @@ pub(crate) struct Context(*mut u8);
 
 impl Context {
     /// Stands where no context has been stored yet.
-    pub(crate) const NONE: Context = Context(std::ptr::null_mut());
+    pub(crate) const NONE: Context = Context(ptr::null_mut());
 
     /// The suspended thread's stack pointer: tells whose stack this is.
     #[cfg(cellworks_asan)]
@@ -66,17 +70,16 @@ pub(crate) unsafe fn prepare(
     }
 }
 
-/// The switch, where `$load` is the instruction that gets the stack pointer of the other thread from rsi.
+/// The switch, where `$go` is what continues the other thread, which rsi names.
 macro_rules! switch {
-    ($load:literal, $save:expr, $to:expr) => {
+    ($save:expr, $to:expr, $($go:literal),+) => {
         asm!(
             "push rbx",
             "push rbp",
             "lea rax, [rip + 2f]",
             "mov [rsp - 8], rax",
             "mov [rdi], rsp",
-            $load,
-            "jmp [rsp - 8]",
+            $($go,)+
             "2:",
             "pop rbp",
             "pop rbx",
@@ -92,25 +95,124 @@ macro_rules! switch {
 ///
 /// # Safety
 ///
-/// `save` is valid for a write. `to` came from [`prepare`] or from a `switch` on this OS thread, its stack still exists,
-/// and it is continued this once.
+/// `save` is valid for a write. `to` came from [`prepare`], from a `switch` on this OS thread or from
+/// [`Frame::take`], its stack still exists, and it is continued this once.
 #[inline(always)]
 pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     // SAFETY: all registers but rsp, rbp and rbx are declared clobbered, those three are restored by whoever continues
     // the saved context; `nostack` is not claimed, so pushing is allowed. The flags are clobbered by default.
-    unsafe { switch!("mov rsp, rsi", save, to.0) }
+    unsafe { switch!(save, to.0, "mov rsp, rsi", "jmp [rsp - 8]") }
 }
 
-/// As [`switch`], to the context in `to`: one instruction less.
+/// As [`switch`], to a thread whose context is in its frame.
 ///
 /// # Safety
 ///
-/// As for [`switch`], for what is in `to`, which is valid for a read.
+/// As for [`switch`]; `to` is that of a thread that a `switch` or a [`turn`] has suspended, and stays where it is.
 #[cfg_attr(cellworks_asan, allow(dead_code))]
 #[inline(always)]
-pub(crate) unsafe fn switch_to_saved(save: *const Cell<Context>, to: *const Cell<Context>) {
-    // SAFETY: as in `switch`.
-    unsafe { switch!("mov rsp, [rsi]", save, to) }
+pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
+    // SAFETY: as in `switch`. What `to` says goes on with rsi as `turn` has it.
+    unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
+}
+
+/// As [`switch_to_frame`], where the running thread is saved in a frame, too: its stack is not touched. Where there are as many
+/// stacks as the TLB has places, that is most of what a switch costs.
+///
+/// # Safety
+///
+/// As for [`switch_to_frame`]; `me` stays where it is until it has been continued.
+#[cfg_attr(cellworks_asan, allow(dead_code))]
+#[inline(always)]
+pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
+    // SAFETY: as in `switch`. Whoever continues a frame names it in rsi.
+    unsafe {
+        asm!(
+            "lea rax, [rip + 2f]",
+            "mov [rdi + 8], rax",
+            "mov [rdi + 16], rbx",
+            "mov [rdi + 24], rbp",
+            "mov [rdi], rsp",
+            "mov rsp, [rsi]",
+            "jmp [rsi + 8]",
+            "2:",
+            "mov rbx, [rsi + 16]",
+            "mov rbp, [rsi + 24]",
+            inout("rdi") me => _,
+            inout("rsi") to => _,
+            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            clobber_abi("sysv64"),
+        );
+    }
+}
+
+/// Where a suspended thread goes on: by what lies on its stack, or, if a [`turn`] has suspended it, by what is here.
+#[repr(C)]
+pub(crate) struct Frame {
+    context: Cell<Context>,
+    /// Where to go on, with the stack pointer in place and the address of this in rsi.
+    resume: Cell<unsafe extern "C" fn() -> !>,
+    rbx: Cell<usize>,
+    rbp: Cell<usize>,
+}
+
+impl Frame {
+    pub(crate) const fn new() -> Frame {
+        Frame {
+            context: Cell::new(Context::NONE),
+            resume: Cell::new(go_on_by_stack),
+            rbx: Cell::new(0),
+            rbp: Cell::new(0),
+        }
+    }
+
+    /// Where the [`switch`] that suspends the running thread next is to save it.
+    pub(crate) fn place(&self) -> *const Cell<Context> {
+        self.resume.set(go_on_by_stack);
+        &raw const self.context
+    }
+
+    /// Holds no suspended thread any more.
+    pub(crate) fn clear(&self) {
+        self.context.set(Context::NONE);
+    }
+
+    pub(crate) fn is_clear(&self) -> bool {
+        self.context.get().0.is_null()
+    }
+
+    /// Takes out a context of the suspended thread that [`switch`] continues, if there is one here.
+    ///
+    /// # Safety
+    ///
+    /// The thread is suspended, and this stays where it is.
+    pub(crate) unsafe fn take(&self) -> Option<Context> {
+        let context = self.context.replace(Context::NONE);
+        if context.0.is_null() {
+            return None;
+        }
+        if self.resume.get() as usize != go_on_by_stack as *const () as usize {
+            // SAFETY: nobody uses what is below the stack pointer of a suspended thread, see `turn`.
+            unsafe {
+                let top = context.0.cast::<usize>();
+                top.sub(1).write(go_on_by_frame as *const () as usize);
+                top.sub(2).write(ptr::from_ref(self).expose_provenance());
+            }
+        }
+        Some(context)
+    }
+}
+
+/// How a thread goes on that [`switch`] has suspended.
+#[unsafe(naked)]
+unsafe extern "C" fn go_on_by_stack() -> ! {
+    naked_asm!("jmp [rsp - 8]")
+}
+
+/// How a thread goes on that [`turn`] has suspended, where its stack pointer is all that is known of it.
+#[unsafe(naked)]
+unsafe extern "C" fn go_on_by_frame() -> ! {
+    naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
 }
 
 /// Asks the processor to load the frame that [`switch`] will pop when it continues `context`, which may be stale.
