@@ -11,7 +11,7 @@
 //! A piece of work is ordinary sequential code that stages what it reads and waits for it. How many pieces are in
 //! flight decides how much of the latency is hidden: too few leave the core waiting, too many push each
 //! other's data out of the cache, and none are needed where data is near. So the number can be found by measuring: the
-//! first inputs are worked on with 1, 2, 4 ... 64 threads, the fastest of which go on, and now and then the choice is
+//! first inputs are worked on with 1, 2, 4 ... 128 threads, the fastest of which go on, and now and then the choice is
 //! looked at again, because caches fill and inputs change.
 //!
 //! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is the plain loop: `stage`
@@ -33,7 +33,7 @@ use crate::{Sleeper, Span, Spe, StackError, StageError, Staged, THREAD_STACK_BYT
 /// How many pieces of work are in flight at once: see [`Spe::interleave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// As many as turn out to be the fastest, by measuring with the first inputs: 1 to 64. Where data is moved to a local store,
+    /// As many as turn out to be the fastest, by measuring with the first inputs: 1 to 128. Where data is moved to a local store,
     /// no more than leave each room for twice the data that one piece of work has used so far.
     Automatic,
     /// So many; 0 means 1.
@@ -289,10 +289,10 @@ struct Trial {
 }
 
 /// The numbers of threads that are tried.
-const WIDTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+const WIDTHS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// The place of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
-const USUAL_WIDTH: usize = 5;
+const USUAL_WIDTH: usize = 6;
 
 /// The place of the number that is compared with one before all others, how often, and how many times as long an input has to
 /// take then for no other number to be tried: a switch of threads costs the same with any number. Such a trial starts few

@@ -156,6 +156,10 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
             Box::new(|probes| by_hand::amac::<L, 64>(table, probes)),
         ),
         (
+            "AMAC, 128",
+            Box::new(|probes| by_hand::amac::<L, 128>(table, probes)),
+        ),
+        (
             "futures, polled by hand, 32",
             Box::new(|probes| by_hand::futures::<L>(table, probes)),
         ),
@@ -170,6 +174,10 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
         (
             "**interleave**, 64",
             Box::new(|probes| interleaved::<L>(spe, table, 64.into(), probes).0),
+        ),
+        (
+            "**interleave**, 128",
+            Box::new(|probes| interleaved::<L>(spe, table, 128.into(), probes).0),
         ),
         (
             "**interleave**, automatic",
