@@ -186,6 +186,10 @@ impl Worker {
                 Some(program) if came => self.run.execute(&spe, id, program),
                 _ => return,
             }
+            // A program may cancel the threads of its core: then this one takes no other program, however soon it comes.
+            if threads::is_cancelled() {
+                return;
+            }
             if !spe.is_as_new() {
                 spe = HostSpe::new(id, Rc::clone(&self));
             }
