@@ -23,7 +23,7 @@ pub(crate) enum State {
     Ended,
 }
 
-/// Everything about one thread but its registers and its result.
+/// Everything about one thread but its result and, unless it takes turns, its registers.
 ///
 /// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of one OS thread. What waiting
 /// and waking access comes first, and is one cache line; what turns access is the next one.

@@ -43,7 +43,6 @@
 //!
 //!   high   ┌──────────────────────────────┐
 //!          │ 0 to 31 times 128 bytes free │  so that stacks do not share sets of the L1 cache
-//!          │ control block                │
 //!          │ closure, later the result    │
 //!          │ trampoline                   │  where backtraces end
 //!          │ frames, growing down         │  Config::stack_bytes at least; committed when touched

@@ -317,7 +317,7 @@ impl Scheduler {
         self.mode.set(0);
     }
 
-    /// Whether a thread belongs to the present run of this core: if so its block is mapped.
+    /// Whether a thread belongs to the present run of this core: if so its block is in its place.
     #[inline(always)]
     fn is_of_this_run(&self, thread: Thread) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&thread.serial)
@@ -448,7 +448,7 @@ impl Scheduler {
     #[inline(always)]
     unsafe fn turn(&self, me: &Block, next: &Block) {
         self.current.set(next);
-        // SAFETY: `next` has been suspended by a turn, and is in no queue, so it is continued this once.
+        // SAFETY: `next` is suspended in its frame, and is in no queue, so it is continued this once.
         unsafe {
             #[cfg(not(cellworks_asan))]
             arch::turn(&me.frame, &next.frame);
@@ -984,7 +984,16 @@ fn describe(block: &Block) -> BlockedThread {
 impl Core {
     #[cold]
     fn map_block(&self, bytes: usize, name: Option<&str>) -> &Block {
-        let stacks = self.blocks.borrow().iter().map(Vec::len).sum::<usize>();
+        let mut chunks = self.blocks.borrow_mut();
+        if chunks
+            .last()
+            .is_none_or(|last| last.len() == BLOCKS_OF_A_CHUNK)
+        {
+            chunks.push(Vec::with_capacity(BLOCKS_OF_A_CHUNK));
+        }
+        let full = chunks.len() - 1;
+        let chunk = &mut chunks[full];
+        let stacks = full * BLOCKS_OF_A_CHUNK + chunk.len();
         let stagger = stacks % STAGGER_PLACES * STAGGER_BYTES;
         let above = STAGGER_PLACES * STAGGER_BYTES + FREE_PAYLOAD_BYTES;
         let stack = bytes
@@ -1002,14 +1011,6 @@ impl Core {
         #[cfg(cellworks_asan)]
         self.bounds.add(&stack);
         let top = stack.top().wrapping_sub(stagger);
-        let mut chunks = self.blocks.borrow_mut();
-        if chunks
-            .last()
-            .is_none_or(|last| last.len() == last.capacity())
-        {
-            chunks.push(Vec::with_capacity(BLOCKS_OF_A_CHUNK));
-        }
-        let chunk = chunks.last_mut().expect("one was pushed");
         chunk.push(Block::new(stack, top, bytes));
         // SAFETY: chunks have room for what is pushed, so a block stays where it is as long as `self` lives.
         unsafe { &*ptr::from_ref(&chunk[chunk.len() - 1]) }
@@ -1022,7 +1023,7 @@ impl Core {
             .find(|(size, first)| *size == bytes && !first.is_null());
         pool.map_or(ptr::null(), |(_, first)| {
             let block = *first;
-            // SAFETY: not null, and blocks of this run stay mapped.
+            // SAFETY: not null, and blocks of this run stay in their places.
             *first = unsafe { (*block).next.get() };
             block
         })
@@ -1247,7 +1248,7 @@ pub fn try_park(why: &dyn Display) -> bool {
         return false;
     }
     debug_assert_eq!(s.mode.get(), 0, "the ring looks empty in every other mode");
-    // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay mapped until its end.
+    // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay in their places until its end.
     let me = unsafe { &*s.current.get() };
     if me.token.get() {
         me.token.set(false);
@@ -1341,7 +1342,7 @@ impl Thread {
         with(|s| {
             let is_ours = s.is_of_this_run(self);
             if is_ours {
-                // SAFETY: blocks of this run stay mapped until its end.
+                // SAFETY: blocks of this run stay in their places until its end.
                 s.unpark(unsafe { &*self.block }, self.serial);
             }
             is_ours

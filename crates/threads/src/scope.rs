@@ -447,7 +447,7 @@ impl<R> JoinHandle<'_, R> {
 
     fn block(&self) -> &Block {
         // SAFETY: the block is recycled only when the handle is gone or at the end of the scope, which it does not
-        // outlive; blocks of a run stay mapped.
+        // outlive; blocks of a run stay in their places.
         unsafe { &*self.block }
     }
 

@@ -317,6 +317,48 @@ fn threads_are_cancelled_between_turns() {
     assert!(text.contains("waits for what never comes"), "{text}");
 }
 
+/// Whoever is suspended when its core is cancelled, by a turn, by what began its turns or at the end of a round, goes on there with
+/// what it had in registers.
+#[test]
+fn what_threads_know_survives_being_cancelled_between_turns() {
+    let kept = Cell::new(0);
+    let blocked = core(|| {
+        scope(|s| {
+            for member in 0..6_u64 {
+                let kept = &kept;
+                s.spawn(move || {
+                    let mut words = [member; 12];
+                    for round in 0..40 {
+                        let was = words;
+                        // Some come to the others late, and all of them again and again.
+                        if round % 4 < member % 3 {
+                            yield_now();
+                        } else {
+                            turn();
+                        }
+                        assert_eq!(was, words);
+                        if cellworks_threads::is_cancelled() {
+                            kept.set(kept.get() + 1);
+                            return;
+                        }
+                        words = std::array::from_fn(|at| words[at] * 3 + at as u64);
+                        if (member, round) == (4, 30) {
+                            cellworks_threads::cancel_all();
+                        }
+                    }
+                });
+            }
+            s.spawn(|| {
+                for _ in 0..100 {
+                    yield_now();
+                }
+            });
+        });
+    });
+    assert!(blocked.is_err());
+    assert!(kept.get() > 0, "those that a turn had suspended");
+}
+
 #[test]
 fn a_deadlock_among_threads_that_took_turns_is_one() {
     let parks = Cell::new(0);

@@ -139,7 +139,7 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 ///
 /// # Safety
 ///
-/// As for [`switch_to_frame`]; `me` is valid for a write.
+/// As for [`switch_to_frame`]; `me` stays where it is until it has been continued.
 #[cfg_attr(cellworks_asan, allow(dead_code))]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: the caller's promise.

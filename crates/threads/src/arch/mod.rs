@@ -1,6 +1,6 @@
 //! The context switch: one file for each way to do it, all with the same operations.
 //!
-//! - [`Context`]: what is kept of a suspended thread, one word.
+//! - [`Context`]: what is kept of a suspended thread that takes no turns, one word.
 //! - [`prepare`](x86_64::prepare): a context that starts a function on a fresh stack.
 //! - [`switch`](x86_64::switch): leaves the running context and continues another one.
 //! - [`Frame`](x86_64::Frame): where a suspended thread goes on, outside of its stack.

@@ -1,6 +1,6 @@
 //! The switch of x86-64 under the System V ABI: symmetric, straight from one thread to the next.
 //!
-//! A suspended thread is its stack pointer; the rest lies on its stack:
+//! A suspended thread is its stack pointer, but for one that takes turns (below); the rest lies on its stack:
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started
@@ -10,8 +10,8 @@
 //!     │ resume address │               │ trampoline     │
 //!     └────────────────┘               └────────────────┘
 //!
-//! The address lies in the red zone, the 128 bytes below the stack pointer that nobody but the running code touches, so
-//! that it need not be popped.
+//! The address lies in the red zone, the 128 bytes below the stack pointer that signal handlers leave alone, so that it need
+//! not be popped.
 //! ```
 //!
 //! A thread that takes turns is suspended in its [`Frame`] instead, beside those of others: there are the stack pointer, the
@@ -125,7 +125,8 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 #[cfg_attr(cellworks_asan, allow(dead_code))]
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
-    // SAFETY: as in `switch`. Whoever continues a frame names it in rsi.
+    // SAFETY: as in `switch`. Whoever continues a frame names it in rsi. Nothing is pushed, but `nostack` must not be claimed:
+    // `Frame::take` writes below the stack pointer, where the compiler keeps nothing because of this.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
