@@ -296,11 +296,10 @@ const USUAL_WIDTH: usize = 6;
 
 /// The place of the number that is compared with one before all others, how often, and how many times as long an input has to
 /// take then for no other number to be tried: a switch of threads costs the same with any number. Such a trial starts few
-/// threads, which is most of what it costs where data is near. There they take 6 to 10 times as long; where data is far up to 3 times,
-/// as a processor overlaps more than so few of the inputs of a short loop by itself.
+/// threads, which is most of what it costs where data is near.
 const PROBE_WIDTH: usize = 3;
 const PROBE_TRIALS: usize = 2;
-const PROBE_LOSS: u128 = 4;
+const PROBE_LOSS: u128 = 2;
 
 /// Inputs of a trial, at least; with many threads, so many for each.
 const TRIAL_INPUTS: usize = 256;
