@@ -41,7 +41,7 @@ pub trait Wake: Wait {
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
     /// Waits for some nanoseconds, in which another core may do what the caller is about to wait for, and says true; or does
-    /// nothing and says false: if another thread of this core wants to run, and where time is simulated.
+    /// nothing and says false: if another thread of this core wants to run, and always where time is simulated and on a PPE.
     #[inline(always)]
     fn wait_briefly(&self) -> bool {
         false

@@ -182,7 +182,7 @@ struct Core {
     idle: *const dyn Idle,
     stack_bytes: usize,
     ring: RefCell<Vec<Cell<Context>>>,
-    /// Every thread that there was, with its stack.
+    /// Every block there is, in use or pooled, with its stack: in chunks that never grow, so that blocks stay in their places.
     blocks: RefCell<Vec<Vec<Block>>>,
     /// Pools of stacks of other sizes than the configured one: bytes and first block.
     other_pools: RefCell<Vec<(usize, *const Block)>>,
