@@ -11,8 +11,8 @@
 //! A piece of work is ordinary sequential code that stages what it reads and waits for it. How many pieces are in
 //! flight decides how much of the latency is hidden: too few leave the core waiting, too many push each
 //! other's data out of the cache, and none are needed where data is near. So the number can be found by measuring: the
-//! first inputs are worked on with 1, 2, 4 ... 128 threads, the fastest of which go on, and now and then the choice is
-//! looked at again, because caches fill and inputs change.
+//! first inputs are worked on with 1, 8 and 32 threads, which tells whether there is a wait to hide, and if so with up to
+//! 128; the fastest number goes on, and now and then the choice is looked at again, because caches fill and inputs change.
 //!
 //! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is the plain loop: `stage`
 //! hands out the slice, and whatever threads have to know of each other is looked at once for many inputs. If these are
@@ -21,6 +21,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -175,7 +176,9 @@ where
             stop: Cell::new(0),
             end: Cell::new(0),
             trial: Cell::new(None),
-            portion: Cell::new(INPUTS_PER_LOOK),
+            portion: Cell::new(FIRST_PORTION),
+            looked_at: Cell::new(0),
+            looked_when: Cell::new(spe.now()),
             is_exhausted: Cell::new(false),
             most_staged: Cell::new(0),
             failed: Cell::new(None),
@@ -260,8 +263,11 @@ struct Flow<'a, S, I, R, F, K> {
     end: Cell<usize>,
     /// When the time is taken, if it is.
     trial: Cell<Option<Trial>>,
-    /// How many inputs are worked on by one alone without a look whether others want to run: [`INPUTS_PER_LOOK`] at least.
+    /// How many inputs are worked on until it is time to look outside.
     portion: Cell<usize>,
+    /// How many had been taken when threads looked last, and when that was.
+    looked_at: Cell<usize>,
+    looked_when: Cell<Time>,
     is_exhausted: Cell<bool>,
     /// Bytes of local store that one piece of work has used in a trial, at most.
     most_staged: Cell<usize>,
@@ -288,18 +294,25 @@ struct Trial {
     end: Option<Time>,
 }
 
+/// Why it is not known what an input takes.
+enum NoTime {
+    TooFewInputs,
+    Error(InterleaveError),
+}
+
 /// The numbers of threads that are tried.
 const WIDTHS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// The place of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
 const USUAL_WIDTH: usize = 6;
 
-/// The place of the number that is compared with one before all others, how often, and how many times as long an input has to
-/// take then for no other number to be tried: a switch of threads costs the same with any number. Such a trial starts few
-/// threads, which is most of what it costs where data is near.
-const PROBE_WIDTH: usize = 3;
-const PROBE_TRIALS: usize = 2;
-const PROBE_LOSS: u128 = 2;
+/// The places of the numbers that are compared with one before all others, and how often.
+const FEW: usize = 3;
+const MANY: usize = 5;
+const QUICK_TRIALS: usize = 2;
+
+/// How many times as long as with one an input has to take with [`FEW`] for not even [`MANY`] to be tried.
+const HOPELESS_LOSS: u128 = 2;
 
 /// Inputs of a trial, at least; with many threads, so many for each.
 const TRIAL_INPUTS: usize = 256;
@@ -316,10 +329,13 @@ const HOLD_SHARE: u128 = 64;
 /// And for so long, however soon inputs are done.
 const HOLD_FS: u128 = Span::from_nanoseconds(50_000_000).as_femtoseconds();
 
-/// Inputs that are worked on without a look [outside](Spe::look_outside). By one alone it is so many as long as it is not
-/// known how long they take, and at most so many times as many as it is known of.
-const INPUTS_PER_LOOK: usize = 1_024;
-const INPUTS_PER_LOOK_GROWTH: u128 = 1 << 12;
+/// Inputs that are worked on before the first look [outside](Spe::look_outside), when it is not known how long they take; and
+/// how many times as many as the last portion had the next may have.
+const FIRST_PORTION: usize = 64;
+const PORTION_GROWTH: usize = 1 << 12;
+
+/// After how long threads that take turns look outside, and one alone whose data is not in place.
+const TURN: Span = Span::from_nanoseconds(50_000);
 
 /// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over the plain loop it is
 /// more, as a trial makes that look too slow: it counts inputs, which the loop for the last ones does not, and where memory
@@ -346,12 +362,18 @@ where
             return Ok(());
         }
         self.in_flight.set(threads);
+        if threads > 1 && trial.is_none() {
+            // That of one alone may be a thousand times as long.
+            self.portion.set(FIRST_PORTION);
+        }
         let end = self.taken.get().saturating_add(inputs);
         self.end.set(end);
         self.stop.set(match trial {
             Some(trial) => trial.from,
             None => self.next_look(self.taken.get()),
         });
+        self.looked_at.set(self.taken.get());
+        self.looked_when.set(self.spe.now());
         match threads {
             1 => self.work_alone(end),
             _ => self.spe.threads(threads, |_| self.work_on_inputs())?,
@@ -366,26 +388,18 @@ where
             let begun_at = self.taken.get();
             self.spe.look_outside();
             let in_place_for = self.spe.stages_in_place_for();
-            if in_place_for.is_none() {
-                self.portion.set(INPUTS_PER_LOOK);
-            }
             if !is_trial {
                 let stop = begun_at.saturating_add(self.portion.get()).min(end);
                 self.end.set(stop);
                 self.stop.set(stop);
             }
-            let Some(span) = in_place_for else {
-                self.work_on_inputs();
-                continue;
-            };
             let begin = self.spe.now();
-            self.work_in_place();
-            let worked = (self.taken.get() - begun_at) as u128;
-            let took_fs = self.spe.now().since(begin).as_femtoseconds();
-            let fit = (span.as_femtoseconds() * worked / took_fs.max(1))
-                .min(worked * INPUTS_PER_LOOK_GROWTH);
-            let fit = usize::try_from(fit).unwrap_or(usize::MAX);
-            self.portion.set(fit.max(INPUTS_PER_LOOK));
+            match in_place_for {
+                Some(_) => self.work_in_place(),
+                None => self.work_on_inputs(),
+            }
+            let worked = self.taken.get() - begun_at;
+            self.fit_portion(worked, begin, in_place_for.unwrap_or(TURN));
         }
     }
 
@@ -417,14 +431,13 @@ where
 
     /// Works on all inputs, with as many threads as turn out to be the fastest.
     fn work_at_the_best(&self) -> Result<(), InterleaveError> {
-        // All of them: a few threads may be slower than one, which the processor itself overlaps with what comes next, and
-        // more of them faster than both.
-        let mut widths: Vec<usize> = (0..WIDTHS.len()).collect();
         let (mut best, mut hold) = (0, HOLD_INPUTS / 2);
         loop {
             let begin = self.spe.now();
-            let Some((fastest, time_fs)) = self.fastest(&widths)? else {
-                return Ok(());
+            let (fastest, time_fs) = match self.fastest(best) {
+                Ok(fastest) => fastest,
+                Err(NoTime::TooFewInputs) => return Ok(()),
+                Err(NoTime::Error(error)) => return Err(error),
             };
             hold = match fastest == best {
                 true => (hold * 2).min(HOLD_INPUTS_MAX),
@@ -436,39 +449,30 @@ where
             let filled = HOLD_FS / time_fs.max(1);
             let inputs = hold.max(usize::try_from(worth_it.max(filled)).unwrap_or(usize::MAX));
             self.work_on_batch(WIDTHS[best], inputs, None)?;
-            widths = vec![0, best.saturating_sub(1), best, best + 1, USUAL_WIDTH];
-            widths.retain(|width| *width < WIDTHS.len());
-            widths.sort_unstable();
-            widths.dedup();
         }
     }
 
-    /// With which of some numbers of threads, by their places, an input takes the least time, and which that is. The first
-    /// is the place of one thread. `None` if there are too few inputs left to say.
-    fn fastest(&self, widths: &[usize]) -> Result<Option<(usize, u128)>, InterleaveError> {
+    /// The place of the number of threads with which an input takes the least time, and that time. It was `best` before.
+    fn fastest(&self, best: usize) -> Result<(usize, u128), NoTime> {
         let local_store = self.spe.local_store();
-        let (staged, alone_fs) = local_store.peak_of(|| self.least_time_fs(WIDTHS[0], TRIALS));
+        let (staged, alone_fs) = local_store.peak_of(|| self.least_time_fs(0, TRIALS));
         self.most_staged.set(self.most_staged.get().max(staged));
-        let Some(alone_fs) = alone_fs? else {
-            return Ok(None);
-        };
-        let mut fastest = (0, alone_fs);
-        // A few threads tell soon, and at a small price, whether inputs are worth a switch at all.
-        for (width, trials) in [(PROBE_WIDTH, PROBE_TRIALS)]
-            .into_iter()
-            .chain(widths[1..].iter().map(|width| (*width, TRIALS)))
-            .filter(|(width, _)| self.has_room_for(WIDTHS[*width]))
-        {
-            let time_fs = match self.least_time_fs(WIDTHS[width], trials) {
-                Ok(Some(time_fs)) => time_fs,
-                Ok(None) => return Ok(None),
-                // There is no room for so many threads.
-                Err(InterleaveError::Stack(_)) => continue,
-                Err(error) => return Err(error),
-            };
-            if trials == PROBE_TRIALS && time_fs > PROBE_LOSS * alone_fs {
-                break;
+        let alone_fs = alone_fs?.expect("one needs no stack");
+        let mut times_fs = BTreeMap::from([(0, alone_fs)]);
+        if best > 0 {
+            let widths = [best - 1, best, best + 1, USUAL_WIDTH];
+            self.try_widths(widths.into_iter(), &mut times_fs)?;
+        } else if self.may_be_faster_than(alone_fs)? {
+            self.try_widths(FEW..WIDTHS.len(), &mut times_fs)?;
+            // Fewer take longest where there is much to wait for, and are faster only where more are in each other's way.
+            let few_fs = times_fs.get(&FEW);
+            let least_fs = times_fs.range(FEW..).map(|(_, time_fs)| time_fs).min();
+            if few_fs == least_fs {
+                self.try_widths(1..FEW, &mut times_fs)?;
             }
+        }
+        let mut fastest = (0, alone_fs);
+        for (width, time_fs) in times_fs {
             let is_over_loop = fastest.0 == 0 && self.spe.stages_in_place_for().is_some();
             let gain = match is_over_loop {
                 true => LEAST_GAIN_OVER_LOOP,
@@ -478,7 +482,41 @@ where
                 fastest = (width, time_fs);
             }
         }
-        Ok(Some(fastest))
+        Ok(fastest)
+    }
+
+    /// What an input takes with numbers of threads, by their places: those that are not known yet, and that there is room for.
+    fn try_widths(
+        &self,
+        widths: impl Iterator<Item = usize>,
+        times_fs: &mut BTreeMap<usize, u128>,
+    ) -> Result<(), NoTime> {
+        for width in widths.filter(|width| *width < WIDTHS.len()) {
+            if let Entry::Vacant(entry) = times_fs.entry(width)
+                && let Some(time_fs) = self.least_time_fs(width, TRIALS)?
+            {
+                entry.insert(time_fs);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some number of threads may take less time for an input than one alone. It takes two numbers to tell: with n
+    /// threads an input takes the time of its switches, and an nth of the time that it waits.
+    ///
+    /// To be told soon and at a small price: where data is near, to start the threads is most of what a trial costs.
+    fn may_be_faster_than(&self, alone_fs: u128) -> Result<bool, NoTime> {
+        let Some(few_fs) = self.least_time_fs(FEW, QUICK_TRIALS)? else {
+            return Ok(true);
+        };
+        if few_fs > HOPELESS_LOSS * alone_fs {
+            return Ok(false);
+        }
+        let Some(many_fs) = self.least_time_fs(MANY, QUICK_TRIALS)? else {
+            return Ok(true);
+        };
+        // Where (a + w / 8, a + w / 32) is known, a + w / 128 is the second less a quarter of the difference.
+        Ok(many_fs < alone_fs + few_fs.saturating_sub(many_fs) / 4)
     }
 
     /// Whether the local store has room for the stacks of so many threads, and for what they stage: twice what one has used, as
@@ -491,31 +529,44 @@ where
 
     /// How many inputs will have been taken when it is time to look outside, or the batch is complete.
     fn next_look(&self, taken: usize) -> usize {
-        taken.saturating_add(INPUTS_PER_LOOK).min(self.end.get())
+        taken.saturating_add(self.portion.get()).min(self.end.get())
+    }
+
+    /// Sees to it that the next portion takes so long, as far as can be told from how many inputs took how long.
+    fn fit_portion(&self, inputs: usize, begin: Time, span: Span) {
+        let took_fs = self.spe.now().since(begin).as_femtoseconds().max(1);
+        let fit = span.as_femtoseconds() * inputs as u128 / took_fs;
+        let fit = usize::try_from(fit).unwrap_or(usize::MAX);
+        let most = inputs.saturating_mul(PORTION_GROWTH);
+        self.portion.set(fit.min(most).max(1));
     }
 
     fn is_done(&self) -> bool {
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// What an input takes with so many threads, or `None` if there were too few left to say.
-    fn least_time_fs(
-        &self,
-        threads: usize,
-        trials: usize,
-    ) -> Result<Option<u128>, InterleaveError> {
+    /// What an input takes with the number of threads at this place, or `None` if the local store has no room for them.
+    fn least_time_fs(&self, width: usize, trials: usize) -> Result<Option<u128>, NoTime> {
+        let threads = WIDTHS[width];
+        if threads > 1 && !self.has_room_for(threads) {
+            return Ok(None);
+        }
         let inputs = TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD);
         let mut least_fs = None;
         for _ in 0..trials {
             let taken = self.taken.get();
             let trial = Trial {
-                // When the first thread comes back for another input: until then nobody has waited for anybody.
-                from: taken + threads,
+                // When all threads have come back for another input once: what begins with a thread is behind it then.
+                from: taken + 2 * threads,
                 to: taken + inputs - 1,
                 begin: None,
                 end: None,
             };
-            self.work_on_batch(threads, inputs, Some(trial))?;
+            match self.work_on_batch(threads, inputs, Some(trial)) {
+                Ok(()) => {}
+                Err(InterleaveError::Stack(_)) if threads > 1 => return Ok(None),
+                Err(error) => return Err(NoTime::Error(error)),
+            }
             let Some(Trial {
                 from,
                 to,
@@ -523,7 +574,7 @@ where
                 end: Some(end),
             }) = self.trial.get()
             else {
-                return Ok(None);
+                return Err(NoTime::TooFewInputs);
             };
             let time_fs = end.since(begin).as_femtoseconds() / (to - from) as u128;
             least_fs = Some(least_fs.map_or(time_fs, |least: u128| least.min(time_fs)));
@@ -579,10 +630,14 @@ where
             held.hand_over(index, result);
         }
         if self.is_to_look(held.taken) {
+            let inputs = held.taken - self.looked_at.get();
+            self.fit_portion(inputs, self.looked_when.get(), TURN);
             self.stop.set(self.next_look(held.taken));
+            self.looked_at.set(held.taken);
             // Others may run meanwhile.
             drop(held);
             self.spe.look_outside();
+            self.looked_when.set(self.spe.now());
             held = self.hold_slowly();
         }
         if held.taken >= self.stop.get() && !self.may_go_on(held.taken) {

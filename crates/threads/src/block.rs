@@ -25,10 +25,18 @@ pub(crate) enum State {
 
 /// Everything about one thread but its result and, unless it takes turns, its registers.
 ///
-/// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of one OS thread. What waiting
-/// and waking access comes first, and is one cache line; what turns access is the next one.
+/// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of one OS thread. What turns
+/// access comes first, and is one cache line, so that a block is found where its frame is; what waiting and waking access is
+/// the next one.
 #[repr(C, align(64))]
 pub(crate) struct Block {
+    /// Where a thread goes on that is in a `Rotation`, when it is its turn.
+    pub(crate) frame: Frame,
+    /// Who goes on when this thread takes its turn; null if it cannot take one without further ado.
+    pub(crate) turn: Cell<*const Block>,
+    pub(crate) links: Links,
+    /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
+    pub(crate) next: Cell<*const Block>,
     /// Where a waiting thread goes on. Of a thread that yielded, this is in the ready queue itself, and nothing here.
     pub(crate) context: Cell<Context>,
     /// Counts the threads of this OS thread, over all runs; 0 while the block is in the pool.
@@ -46,13 +54,6 @@ pub(crate) struct Block {
     /// Who has the turn after this thread, and before it, if it is in a `Rotation`.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
-    /// Where a thread goes on that is in a `Rotation`, when it is its turn.
-    pub(crate) frame: Frame,
-    /// Who goes on when this thread takes its turn; null if it cannot take one without further ado.
-    pub(crate) turn: Cell<*const Block>,
-    pub(crate) links: Links,
-    /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
-    pub(crate) next: Cell<*const Block>,
     /// The thread that waits in `join` for this one.
     pub(crate) joiner: Cell<*const Block>,
     /// The scope that waits for this thread; null for the main thread.

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::slice;
+use std::thread;
+use std::time::Duration;
 
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::{
@@ -35,6 +37,7 @@ on_every_machine![
     a_deadlock_in_a_body_ends_the_run,
     work_without_end_is_cancelled_with_the_run,
     work_without_end_lets_other_spes_hear_from_outside,
+    slow_work_lets_others_hear_from_outside,
 ];
 
 /// Runs a program on one SPE.
@@ -528,6 +531,41 @@ fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(machine: &M) {
                 ppe.write_in_mbox(spe(1 + word as u16), word as u32);
                 assert_eq!(other.join().unwrap(), word as u32);
             }
+            ppe.write_in_mbox(spe(0), 1);
+            works.join().unwrap();
+        });
+        outcome.unwrap();
+    }
+}
+
+/// How many inputs are worked on between two looks outside depends on how long they take.
+fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M) {
+    for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
+        let word = [1_u64];
+        let outcome = machine.run(|ppe| {
+            let program = |spe: &M::Spe| {
+                let heard = Cell::new(false);
+                spe.thread_scope(|scope| {
+                    let listen = |_| {
+                        spe.write_out_mbox(Outbound::Plain, 1);
+                        spe.read_in_mbox();
+                        heard.set(true);
+                    };
+                    scope.spawn(listen).unwrap();
+                    spe.yield_now();
+                    let body = |spe: InterleavedSpe<'_, M::Spe>, _| {
+                        if !heard.get() {
+                            thread::sleep(Duration::from_micros(500));
+                        }
+                        spe.stage(&word).unwrap()[0]
+                    };
+                    let ones = spe.interleave(in_flight, 0..1_000, body).collect().unwrap();
+                    assert_eq!(ones.len(), 1_000);
+                    assert!(heard.get(), "{in_flight:?}: nobody listened meanwhile");
+                });
+            };
+            let works = ppe.spawn(spe(0), program);
+            ppe.read_out_mbox(spe(0), Outbound::Plain);
             ppe.write_in_mbox(spe(0), 1);
             works.join().unwrap();
         });
