@@ -34,9 +34,6 @@ pub(crate) struct Block {
     pub(crate) frame: Frame,
     /// Who goes on when this thread takes its turn; null if it cannot take one without further ado.
     pub(crate) turn: Cell<*const Block>,
-    pub(crate) links: Links,
-    /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
-    pub(crate) next: Cell<*const Block>,
     /// Where a waiting thread goes on. Of a thread that yielded, this is in the ready queue itself, and nothing here.
     pub(crate) context: Cell<Context>,
     /// Counts the threads of this OS thread, over all runs; 0 while the block is in the pool.
@@ -54,6 +51,9 @@ pub(crate) struct Block {
     /// Who has the turn after this thread, and before it, if it is in a `Rotation`.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
+    /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
+    pub(crate) next: Cell<*const Block>,
+    pub(crate) links: Links,
     /// The thread that waits in `join` for this one.
     pub(crate) joiner: Cell<*const Block>,
     /// The scope that waits for this thread; null for the main thread.
@@ -71,6 +71,11 @@ pub(crate) struct Block {
     /// Where its part of the stack begins, downwards.
     pub(crate) top: *mut u8,
 }
+
+const _: () = assert!(
+    std::mem::offset_of!(Block, turn) < 64,
+    "what turns access is one cache line"
+);
 
 /// Drops or moves out the result of an ended thread.
 pub(crate) type Discard = unsafe fn(*mut ()) -> Option<Box<dyn std::any::Any + Send>>;

@@ -359,6 +359,78 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
     assert!(kept.get() > 0, "those that a turn had suspended");
 }
 
+/// Whatever suspends a thread, and whoever continues it, a function that lets others run keeps the registers that callers rely on.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn registers_of_callers_survive_turns_and_yields() {
+    use std::arch::asm;
+
+    extern "C" fn let_others_run(by_turn: u64) {
+        if by_turn == 0 {
+            yield_now();
+        } else {
+            turn();
+        }
+    }
+    /// Whether r12 to r15, rbx and rbp are afterwards what they are made to be before.
+    fn keeps_registers(by_turn: bool, word: u64) -> bool {
+        let (found, changed): (u64, u64);
+        // SAFETY: rbx and rbp are pushed and popped, the others are declared; the stack is aligned for the call after both.
+        unsafe {
+            asm!(
+                "push rbx",
+                "push rbp",
+                "mov rbx, rsi",
+                "lea rbp, [rsi + 1]",
+                "lea r12, [rsi + 2]",
+                "lea r13, [rsi + 3]",
+                "lea r14, [rsi + 4]",
+                "lea r15, [rsi + 5]",
+                "call {let_others_run}",
+                "mov rax, rbx",
+                "lea rcx, [rax + 1]",
+                "xor rcx, rbp",
+                "lea rdx, [rax + 2]",
+                "xor rdx, r12",
+                "or rcx, rdx",
+                "lea rdx, [rax + 3]",
+                "xor rdx, r13",
+                "or rcx, rdx",
+                "lea rdx, [rax + 4]",
+                "xor rdx, r14",
+                "or rcx, rdx",
+                "lea rdx, [rax + 5]",
+                "xor rdx, r15",
+                "or rcx, rdx",
+                "pop rbp",
+                "pop rbx",
+                let_others_run = sym let_others_run,
+                inout("rdi") u64::from(by_turn) => _,
+                inout("rsi") word => _,
+                out("rax") found,
+                out("rcx") changed,
+                out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+                clobber_abi("C"),
+            );
+        }
+        (found, changed) == (word, 0)
+    }
+    core(|| {
+        scope(|s| {
+            for member in 0..4_u64 {
+                s.spawn(move || {
+                    for round in 0..60 {
+                        let by_turn = (round / 5 + member) % 4 > 0;
+                        let word = 1 << 32 | member << 16 | round << 8;
+                        assert!(keeps_registers(by_turn, word), "{member} in {round}");
+                    }
+                });
+            }
+        });
+    })
+    .unwrap();
+}
+
 #[test]
 fn a_deadlock_among_threads_that_took_turns_is_one() {
     let parks = Cell::new(0);

@@ -15,10 +15,12 @@
 //! ```
 //!
 //! A thread that takes turns is suspended in its [`Frame`] instead, beside those of others: there are the stack pointer, the
-//! address, rbx and rbp, and the stack is touched only if the compiler has saved something there.
+//! address, and as many registers as a cache line has room for. The compiler keeps there what is live, and its stack, which is in
+//! a page of its own, is touched only if that is more.
 //!
 //! `switch` is inlined into its caller and declares all other registers clobbered, so the compiler saves exactly those
-//! that are live there, often none. rbx and rbp cannot be declared (the compiler reserves them) and are saved by hand.
+//! that are live there, often none. rbx and rbp cannot be declared (the compiler reserves them) and are saved by hand, as are
+//! r12 to r14 in a turn.
 //! The other thread is continued by `jmp`: a `ret` would be predicted from the processor's return stack,
 //! which holds the calls of the thread that is being left.
 //!
@@ -125,23 +127,30 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 #[cfg_attr(cellworks_asan, allow(dead_code))]
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
-    // SAFETY: as in `switch`. Whoever continues a frame names it in rsi. Nothing is pushed, but `nostack` must not be claimed:
-    // `Frame::take` writes below the stack pointer, where the compiler keeps nothing because of this.
+    // SAFETY: as in `switch`, but that r12 to r14 are restored, too. Whoever continues a frame names it in rsi. Nothing is
+    // pushed, but `nostack` must not be claimed: `Frame::take` writes below the stack pointer, where the compiler keeps
+    // nothing because of this.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
             "mov [rdi + 8], rax",
             "mov [rdi + 16], rbx",
             "mov [rdi + 24], rbp",
+            "mov [rdi + 32], r12",
+            "mov [rdi + 40], r13",
+            "mov [rdi + 48], r14",
             "mov [rdi], rsp",
             "mov rsp, [rsi]",
             "jmp [rsi + 8]",
             "2:",
             "mov rbx, [rsi + 16]",
             "mov rbp, [rsi + 24]",
+            "mov r12, [rsi + 32]",
+            "mov r13, [rsi + 40]",
+            "mov r14, [rsi + 48]",
             inout("rdi") me => _,
             inout("rsi") to => _,
-            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            out("r15") _,
             clobber_abi("sysv64"),
         );
     }
@@ -155,6 +164,9 @@ pub(crate) struct Frame {
     resume: Cell<unsafe extern "C" fn() -> !>,
     rbx: Cell<usize>,
     rbp: Cell<usize>,
+    r12: Cell<usize>,
+    r13: Cell<usize>,
+    r14: Cell<usize>,
 }
 
 impl Frame {
@@ -164,6 +176,9 @@ impl Frame {
             resume: Cell::new(go_on_by_stack),
             rbx: Cell::new(0),
             rbp: Cell::new(0),
+            r12: Cell::new(0),
+            r13: Cell::new(0),
+            r14: Cell::new(0),
         }
     }
 
