@@ -20,8 +20,7 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
-use std::collections::VecDeque;
-use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -285,13 +284,60 @@ struct Ends<I, K> {
 /// In place of how many inputs were taken: a thread hands over a result, or takes an input.
 const HELD: usize = usize::MAX;
 
-/// When the time is taken, in numbers of inputs that have been taken, and what it was.
+/// What is found out about the time that inputs take: that of so many in a row, several times.
 #[derive(Clone, Copy)]
 struct Trial {
-    from: usize,
-    to: usize,
+    /// After so many inputs every thread has come back for another one.
+    round: usize,
+    inputs: usize,
+    times: usize,
+    /// How many will have been taken when the time is taken next.
+    next: usize,
     begin: Option<Time>,
-    end: Option<Time>,
+    is_warm: bool,
+    /// The least time so far.
+    least: Option<Span>,
+}
+
+impl Trial {
+    /// Of inputs from this one on.
+    fn new(threads: usize, taken: usize) -> Self {
+        let round = threads.max(LEAST_ROUND);
+        Self {
+            round,
+            inputs: TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD),
+            times: TIMES,
+            next: taken + round,
+            begin: None,
+            is_warm: false,
+            least: None,
+        }
+    }
+
+    /// To be called at `next`. In the first round threads start. In the second one what begins with a thread ends, and it tells
+    /// how many inputs there are in a time for which nobody needs to look outside.
+    fn take_time(&mut self, taken: usize, now: Time) {
+        let Some(begin) = self.begin.replace(now) else {
+            self.next = taken + self.round;
+            return;
+        };
+        let took = now.since(begin);
+        if self.is_warm {
+            self.least = Some(self.least.map_or(took, |least| least.min(took)));
+            self.times -= 1;
+        } else {
+            self.is_warm = true;
+            let fit = inputs_in(TRIAL_TURN, self.round, took).max(self.round);
+            self.inputs = self.inputs.min(fit);
+        }
+        self.next = taken + self.inputs;
+    }
+
+    /// What an input takes, if there were enough of them.
+    fn least_time_fs(&self) -> Option<u128> {
+        let least = self.least.filter(|_| self.times == 0)?;
+        Some(least.as_femtoseconds() / self.inputs as u128)
+    }
 }
 
 /// Why it is not known what an input takes.
@@ -306,20 +352,22 @@ const WIDTHS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// The place of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
 const USUAL_WIDTH: usize = 6;
 
-/// The places of the numbers that are compared with one before all others, and how often.
+/// The places of the numbers that are compared with one before all others.
 const FEW: usize = 3;
 const MANY: usize = 5;
-const QUICK_TRIALS: usize = 2;
 
 /// How many times as long as with one an input has to take with [`FEW`] for not even [`MANY`] to be tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// Inputs of a trial, at least; with many threads, so many for each.
+/// Inputs whose time is taken, at least; with many threads, so many for each.
 const TRIAL_INPUTS: usize = 256;
-const TRIAL_INPUTS_PER_THREAD: usize = 8;
+const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
-/// How often each number is tried; the fastest trial counts, because disturbances only slow down.
-const TRIALS: usize = 3;
+/// Inputs of a round of a trial, at least.
+const LEAST_ROUND: usize = 8;
+
+/// How often it is taken for each number of threads; the least time counts, because disturbances only slow down.
+const TIMES: usize = 3;
 
 /// Inputs until a choice is looked at again: twice as many whenever it was found to be right. And as many as it takes for
 /// the next look to be a small part of the time: one in so many.
@@ -336,6 +384,9 @@ const PORTION_GROWTH: usize = 1 << 12;
 
 /// After how long threads that take turns look outside, and one alone whose data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
+
+/// For about how long a time is taken at most, if not of a single round.
+const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 
 /// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over the plain loop it is
 /// more, as a trial makes that look too slow: it counts inputs, which the loop for the last ones does not, and where memory
@@ -369,22 +420,25 @@ where
         let end = self.taken.get().saturating_add(inputs);
         self.end.set(end);
         self.stop.set(match trial {
-            Some(trial) => trial.from,
+            Some(trial) => trial.next,
             None => self.next_look(self.taken.get()),
         });
         self.looked_at.set(self.taken.get());
         self.looked_when.set(self.spe.now());
         match threads {
             1 => self.work_alone(end),
-            _ => self.spe.threads(threads, |_| self.work_on_inputs())?,
+            _ => {
+                self.spe.look_outside();
+                self.spe.threads(threads, |_| self.work_on_inputs())?;
+            }
         }
         Ok(())
     }
 
-    /// Works on the inputs before `end`, one after the other.
+    /// Works on the inputs before `end`, one after the other, or on those of a trial.
     fn work_alone(&self, end: usize) {
         let is_trial = self.trial.get().is_some();
-        while !self.is_done() && self.taken.get() < end {
+        loop {
             let begun_at = self.taken.get();
             self.spe.look_outside();
             let in_place_for = self.spe.stages_in_place_for();
@@ -400,6 +454,9 @@ where
             }
             let worked = self.taken.get() - begun_at;
             self.fit_portion(worked, begin, in_place_for.unwrap_or(TURN));
+            if is_trial || self.is_done() || self.taken.get() >= end {
+                return;
+            }
         }
     }
 
@@ -455,24 +512,23 @@ where
     /// The place of the number of threads with which an input takes the least time, and that time. It was `best` before.
     fn fastest(&self, best: usize) -> Result<(usize, u128), NoTime> {
         let local_store = self.spe.local_store();
-        let (staged, alone_fs) = local_store.peak_of(|| self.least_time_fs(0, TRIALS));
+        let (staged, alone_fs) = local_store.peak_of(|| self.least_time_fs(0));
         self.most_staged.set(self.most_staged.get().max(staged));
         let alone_fs = alone_fs?.expect("one needs no stack");
-        let mut times_fs = BTreeMap::from([(0, alone_fs)]);
+        let mut times_fs = BTreeMap::new();
         if best > 0 {
-            let widths = [best - 1, best, best + 1, USUAL_WIDTH];
-            self.try_widths(widths.into_iter(), &mut times_fs)?;
-        } else if self.may_be_faster_than(alone_fs)? {
-            self.try_widths(FEW..WIDTHS.len(), &mut times_fs)?;
-            // Fewer take longest where there is much to wait for, and are faster only where more are in each other's way.
-            let few_fs = times_fs.get(&FEW);
-            let least_fs = times_fs.range(FEW..).map(|(_, time_fs)| time_fs).min();
-            if few_fs == least_fs {
-                self.try_widths(1..FEW, &mut times_fs)?;
+            for width in [best, USUAL_WIDTH] {
+                times_fs.insert(width, self.least_time_fs(width)?);
             }
+        } else if !self.may_be_faster_than(alone_fs, &mut times_fs)? {
+            return Ok((0, alone_fs));
+        }
+        while let Some(width) = next_width(&times_fs) {
+            times_fs.insert(width, self.least_time_fs(width)?);
         }
         let mut fastest = (0, alone_fs);
         for (width, time_fs) in times_fs {
+            let Some(time_fs) = time_fs else { continue };
             let is_over_loop = fastest.0 == 0 && self.spe.stages_in_place_for().is_some();
             let gain = match is_over_loop {
                 true => LEAST_GAIN_OVER_LOOP,
@@ -485,34 +541,26 @@ where
         Ok(fastest)
     }
 
-    /// What an input takes with numbers of threads, by their places: those that are not known yet, and that there is room for.
-    fn try_widths(
-        &self,
-        widths: impl Iterator<Item = usize>,
-        times_fs: &mut BTreeMap<usize, u128>,
-    ) -> Result<(), NoTime> {
-        for width in widths.filter(|width| *width < WIDTHS.len()) {
-            if let Entry::Vacant(entry) = times_fs.entry(width)
-                && let Some(time_fs) = self.least_time_fs(width, TRIALS)?
-            {
-                entry.insert(time_fs);
-            }
-        }
-        Ok(())
-    }
-
     /// Whether some number of threads may take less time for an input than one alone. It takes two numbers to tell: with n
     /// threads an input takes the time of its switches, and an nth of the time that it waits.
     ///
     /// To be told soon and at a small price: where data is near, to start the threads is most of what a trial costs.
-    fn may_be_faster_than(&self, alone_fs: u128) -> Result<bool, NoTime> {
-        let Some(few_fs) = self.least_time_fs(FEW, QUICK_TRIALS)? else {
+    fn may_be_faster_than(
+        &self,
+        alone_fs: u128,
+        times_fs: &mut BTreeMap<usize, Option<u128>>,
+    ) -> Result<bool, NoTime> {
+        let few_fs = self.least_time_fs(FEW)?;
+        times_fs.insert(FEW, few_fs);
+        let Some(few_fs) = few_fs else {
             return Ok(true);
         };
         if few_fs > HOPELESS_LOSS * alone_fs {
             return Ok(false);
         }
-        let Some(many_fs) = self.least_time_fs(MANY, QUICK_TRIALS)? else {
+        let many_fs = self.least_time_fs(MANY)?;
+        times_fs.insert(MANY, many_fs);
+        let Some(many_fs) = many_fs else {
             return Ok(true);
         };
         // Where (a + w / 8, a + w / 32) is known, a + w / 128 is the second less a quarter of the difference.
@@ -532,11 +580,9 @@ where
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Sees to it that the next portion takes so long, as far as can be told from how many inputs took how long.
+    /// Sees to it that the next portion takes so long, if so many inputs have taken the time since then.
     fn fit_portion(&self, inputs: usize, begin: Time, span: Span) {
-        let took_fs = self.spe.now().since(begin).as_femtoseconds().max(1);
-        let fit = span.as_femtoseconds() * inputs as u128 / took_fs;
-        let fit = usize::try_from(fit).unwrap_or(usize::MAX);
+        let fit = inputs_in(span, inputs, self.spe.now().since(begin));
         let most = inputs.saturating_mul(PORTION_GROWTH);
         self.portion.set(fit.min(most).max(1));
     }
@@ -546,40 +592,19 @@ where
     }
 
     /// What an input takes with the number of threads at this place, or `None` if the local store has no room for them.
-    fn least_time_fs(&self, width: usize, trials: usize) -> Result<Option<u128>, NoTime> {
+    fn least_time_fs(&self, width: usize) -> Result<Option<u128>, NoTime> {
         let threads = WIDTHS[width];
         if threads > 1 && !self.has_room_for(threads) {
             return Ok(None);
         }
-        let inputs = TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD);
-        let mut least_fs = None;
-        for _ in 0..trials {
-            let taken = self.taken.get();
-            let trial = Trial {
-                // When all threads have come back for another input once: what begins with a thread is behind it then.
-                from: taken + 2 * threads,
-                to: taken + inputs - 1,
-                begin: None,
-                end: None,
-            };
-            match self.work_on_batch(threads, inputs, Some(trial)) {
-                Ok(()) => {}
-                Err(InterleaveError::Stack(_)) if threads > 1 => return Ok(None),
-                Err(error) => return Err(NoTime::Error(error)),
-            }
-            let Some(Trial {
-                from,
-                to,
-                begin: Some(begin),
-                end: Some(end),
-            }) = self.trial.get()
-            else {
-                return Err(NoTime::TooFewInputs);
-            };
-            let time_fs = end.since(begin).as_femtoseconds() / (to - from) as u128;
-            least_fs = Some(least_fs.map_or(time_fs, |least: u128| least.min(time_fs)));
+        let trial = Trial::new(threads, self.taken.get());
+        match self.work_on_batch(threads, usize::MAX, Some(trial)) {
+            Ok(()) => {}
+            Err(InterleaveError::Stack(_)) if threads > 1 => return Ok(None),
+            Err(error) => return Err(NoTime::Error(error)),
         }
-        Ok(least_fs)
+        let time_fs = self.trial.get().and_then(|trial| trial.least_time_fs());
+        time_fs.map(Some).ok_or(NoTime::TooFewInputs)
     }
 
     /// Works on inputs until there are no more, or no more in this batch. Other threads do the same.
@@ -712,18 +737,43 @@ where
         if self.is_done() || taken >= self.end.get() {
             return false;
         }
-        if let Some(mut trial) = self.trial.get() {
-            if taken == trial.from {
-                trial.begin = Some(self.spe.now());
-                self.stop.set(trial.to);
-            } else if taken == trial.to {
-                trial.end = Some(self.spe.now());
-                self.stop.set(self.end.get());
+        if let Some(mut trial) = self.trial.get()
+            && taken == trial.next
+        {
+            trial.take_time(taken, self.spe.now());
+            if trial.times == 0 {
+                // One more, as the last time is taken when there is another input to take.
+                self.end.set(taken + 1);
+                trial.next = taken + 1;
             }
+            self.stop.set(trial.next);
             self.trial.set(Some(trial));
         }
         true
     }
+}
+
+/// How many inputs there are in a span of time, at least one, if so many took a time.
+fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
+    let fit = span.as_femtoseconds() * inputs as u128 / took.as_femtoseconds().max(1);
+    usize::try_from(fit).unwrap_or(usize::MAX).max(1)
+}
+
+/// Which number of threads to try next, by its place, if it is known what an input takes with some: one beside the fastest of them,
+/// up to where all beside it are slower. `None` stands for a number that there was no room for.
+fn next_width(times_fs: &BTreeMap<usize, Option<u128>>) -> Option<usize> {
+    let fastest = times_fs
+        .iter()
+        .filter_map(|(width, time_fs)| Some(((*time_fs)?, *width)))
+        .min();
+    let beside = match fastest {
+        Some((_, width)) => [width + 1, width - 1],
+        None => [0, *times_fs.first_key_value()?.0 - 1],
+    };
+    let mut places = beside
+        .into_iter()
+        .filter(|width| (1..WIDTHS.len()).contains(width));
+    places.find(|width| !times_fs.contains_key(width))
 }
 
 /// Works on `next.left` inputs, unless they end before: the loop that a program would write if it knew that staged data
