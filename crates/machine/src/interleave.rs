@@ -301,12 +301,12 @@ struct Trial {
 
 impl Trial {
     /// Of inputs from this one on.
-    fn new(threads: usize, taken: usize) -> Self {
+    fn new(threads: usize, times: usize, taken: usize) -> Self {
         let round = threads.max(LEAST_ROUND);
         Self {
             round,
             inputs: TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD),
-            times: TIMES,
+            times,
             next: taken + round,
             begin: None,
             is_warm: false,
@@ -512,19 +512,19 @@ where
     /// The place of the number of threads with which an input takes the least time, and that time. It was `best` before.
     fn fastest(&self, best: usize) -> Result<(usize, u128), NoTime> {
         let local_store = self.spe.local_store();
-        let (staged, alone_fs) = local_store.peak_of(|| self.least_time_fs(0));
+        let (staged, alone_fs) = local_store.peak_of(|| self.least_time_fs(0, TIMES));
         self.most_staged.set(self.most_staged.get().max(staged));
         let alone_fs = alone_fs?.expect("one needs no stack");
         let mut times_fs = BTreeMap::new();
         if best > 0 {
             for width in [best, USUAL_WIDTH] {
-                times_fs.insert(width, self.least_time_fs(width)?);
+                times_fs.insert(width, self.least_time_fs(width, TIMES)?);
             }
         } else if !self.may_be_faster_than(alone_fs, &mut times_fs)? {
             return Ok((0, alone_fs));
         }
         while let Some(width) = next_width(&times_fs) {
-            times_fs.insert(width, self.least_time_fs(width)?);
+            times_fs.insert(width, self.least_time_fs(width, TIMES)?);
         }
         let mut fastest = (0, alone_fs);
         for (width, time_fs) in times_fs {
@@ -544,13 +544,13 @@ where
     /// Whether some number of threads may take less time for an input than one alone. It takes two numbers to tell: with n
     /// threads an input takes the time of its switches, and an nth of the time that it waits.
     ///
-    /// To be told soon and at a small price: where data is near, to start the threads is most of what a trial costs.
+    /// To be told soon and at a small price: where data is near, and there are few inputs, this is what threads cost.
     fn may_be_faster_than(
         &self,
         alone_fs: u128,
         times_fs: &mut BTreeMap<usize, Option<u128>>,
     ) -> Result<bool, NoTime> {
-        let few_fs = self.least_time_fs(FEW)?;
+        let few_fs = self.least_time_fs(FEW, 1)?;
         times_fs.insert(FEW, few_fs);
         let Some(few_fs) = few_fs else {
             return Ok(true);
@@ -558,7 +558,7 @@ where
         if few_fs > HOPELESS_LOSS * alone_fs {
             return Ok(false);
         }
-        let many_fs = self.least_time_fs(MANY)?;
+        let many_fs = self.least_time_fs(MANY, TIMES)?;
         times_fs.insert(MANY, many_fs);
         let Some(many_fs) = many_fs else {
             return Ok(true);
@@ -592,12 +592,12 @@ where
     }
 
     /// What an input takes with the number of threads at this place, or `None` if the local store has no room for them.
-    fn least_time_fs(&self, width: usize) -> Result<Option<u128>, NoTime> {
+    fn least_time_fs(&self, width: usize, times: usize) -> Result<Option<u128>, NoTime> {
         let threads = WIDTHS[width];
         if threads > 1 && !self.has_room_for(threads) {
             return Ok(None);
         }
-        let trial = Trial::new(threads, self.taken.get());
+        let trial = Trial::new(threads, times, self.taken.get());
         match self.work_on_batch(threads, usize::MAX, Some(trial)) {
             Ok(()) => {}
             Err(InterleaveError::Stack(_)) if threads > 1 => return Ok(None),
