@@ -176,6 +176,7 @@ where
             end: Cell::new(0),
             trial: Cell::new(None),
             portion: Cell::new(FIRST_PORTION),
+            portion_span: Cell::new(TURN),
             looked_at: Cell::new(0),
             looked_when: Cell::new(spe.now()),
             is_exhausted: Cell::new(false),
@@ -262,13 +263,14 @@ struct Flow<'a, S, I, R, F, K> {
     end: Cell<usize>,
     /// When the time is taken, if it is.
     trial: Cell<Option<Trial>>,
-    /// How many inputs are worked on until it is time to look outside.
+    /// How many inputs are worked on until it is time to look outside, and how long that should be.
     portion: Cell<usize>,
-    /// How many had been taken when threads looked last, and when that was.
+    portion_span: Cell<Span>,
+    /// How many had been taken after threads had looked last, and when that was.
     looked_at: Cell<usize>,
     looked_when: Cell<Time>,
     is_exhausted: Cell<bool>,
-    /// Bytes of local store that one piece of work has used in a trial, at most.
+    /// Bytes of local store that one piece of work has used alone, at most.
     most_staged: Cell<usize>,
     /// The input at which the body panicked first.
     failed: Cell<Option<usize>>,
@@ -289,7 +291,9 @@ const HELD: usize = usize::MAX;
 struct Trial {
     /// After so many inputs every thread has come back for another one.
     round: usize,
+    /// As many as a time is taken of, and at most.
     inputs: usize,
+    most: usize,
     times: usize,
     /// How many will have been taken when the time is taken next.
     next: usize,
@@ -303,9 +307,11 @@ impl Trial {
     /// Of inputs from this one on.
     fn new(threads: usize, times: usize, taken: usize) -> Self {
         let round = threads.max(LEAST_ROUND);
+        let inputs = TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD);
         Self {
             round,
-            inputs: TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD),
+            inputs,
+            most: inputs,
             times,
             next: taken + round,
             begin: None,
@@ -314,23 +320,27 @@ impl Trial {
         }
     }
 
-    /// To be called at `next`. In the first round threads start. In the second one what begins with a thread ends, and it tells
-    /// how many inputs there are in a time for which nobody needs to look outside.
-    fn take_time(&mut self, taken: usize, now: Time) {
+    /// To be called at `next`; returns how long it is since the last time. In the first round threads start. In the second one
+    /// what begins with a thread ends, and it tells how many inputs there are in a time for which nobody needs to look outside.
+    fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;
-            return;
+            return Span::from_nanoseconds(0);
         };
         let took = now.since(begin);
-        if self.is_warm {
+        let fit = |inputs| inputs_in(TRIAL_TURN, inputs, took).clamp(self.round, self.most);
+        if !self.is_warm {
+            self.is_warm = true;
+            self.inputs = fit(self.round);
+        } else if fit(self.inputs) / 2 > self.inputs {
+            // Something else took the time before.
+            self.inputs = fit(self.inputs);
+        } else {
             self.least = Some(self.least.map_or(took, |least| least.min(took)));
             self.times -= 1;
-        } else {
-            self.is_warm = true;
-            let fit = inputs_in(TRIAL_TURN, self.round, took).max(self.round);
-            self.inputs = self.inputs.min(fit);
         }
         self.next = taken + self.inputs;
+        took
     }
 
     /// What an input takes, if there were enough of them.
@@ -359,6 +369,10 @@ const MANY: usize = 5;
 /// How many times as long as with one an input has to take with [`FEW`] for not even [`MANY`] to be tried.
 const HOPELESS_LOSS: u128 = 2;
 
+/// What 128 threads have to be expected to gain over one for them to be tried: one part in so many. Times differ by some parts in
+/// a hundred without a reason.
+const EXPECTED_GAIN: u128 = 8;
+
 /// Inputs whose time is taken, at least; with many threads, so many for each.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
@@ -377,9 +391,11 @@ const HOLD_SHARE: u128 = 64;
 /// And for so long, however soon inputs are done.
 const HOLD_FS: u128 = Span::from_nanoseconds(50_000_000).as_femtoseconds();
 
-/// Inputs that are worked on before the first look [outside](Spe::look_outside), when it is not known how long they take; and
-/// how many times as many as the last portion had the next may have.
-const FIRST_PORTION: usize = 64;
+/// Inputs that are worked on before the first look [outside](Spe::look_outside), when it is not known how long they take; how
+/// many there may be at most where they have to be taken one by one, as they may take longer from now on; and how many times as
+/// many as in the last portion, where they are in place.
+const FIRST_PORTION: usize = 16;
+const PORTION_MAX: usize = 1 << 14;
 const PORTION_GROWTH: usize = 1 << 12;
 
 /// After how long threads that take turns look outside, and one alone whose data is not in place.
@@ -414,8 +430,7 @@ where
         }
         self.in_flight.set(threads);
         if threads > 1 && trial.is_none() {
-            // That of one alone may be a thousand times as long.
-            self.portion.set(FIRST_PORTION);
+            self.look_after(TURN);
         }
         let end = self.taken.get().saturating_add(inputs);
         self.end.set(end);
@@ -426,7 +441,10 @@ where
         self.looked_at.set(self.taken.get());
         self.looked_when.set(self.spe.now());
         match threads {
-            1 => self.work_alone(end),
+            1 => {
+                let (staged, ()) = self.spe.local_store().peak_of(|| self.work_alone(end));
+                self.most_staged.set(self.most_staged.get().max(staged));
+            }
             _ => {
                 self.spe.look_outside();
                 self.spe.threads(threads, |_| self.work_on_inputs())?;
@@ -442,6 +460,7 @@ where
             let begun_at = self.taken.get();
             self.spe.look_outside();
             let in_place_for = self.spe.stages_in_place_for();
+            self.look_after(in_place_for.unwrap_or(TURN));
             if !is_trial {
                 let stop = begun_at.saturating_add(self.portion.get()).min(end);
                 self.end.set(stop);
@@ -453,7 +472,11 @@ where
                 None => self.work_on_inputs(),
             }
             let worked = self.taken.get() - begun_at;
-            self.fit_portion(worked, begin, in_place_for.unwrap_or(TURN));
+            let most = match in_place_for {
+                Some(_) => worked.saturating_mul(PORTION_GROWTH),
+                None => PORTION_MAX,
+            };
+            self.fit_portion(worked, begin, most);
             if is_trial || self.is_done() || self.taken.get() >= end {
                 return;
             }
@@ -511,14 +534,13 @@ where
 
     /// The place of the number of threads with which an input takes the least time, and that time. It was `best` before.
     fn fastest(&self, best: usize) -> Result<(usize, u128), NoTime> {
-        let local_store = self.spe.local_store();
-        let (staged, alone_fs) = local_store.peak_of(|| self.least_time_fs(0, TIMES));
-        self.most_staged.set(self.most_staged.get().max(staged));
-        let alone_fs = alone_fs?.expect("one needs no stack");
+        let alone_fs = self.least_time_fs(0, TIMES)?;
+        let alone_fs = alone_fs.expect("one needs no stack");
         let mut times_fs = BTreeMap::new();
         if best > 0 {
-            for width in [best, USUAL_WIDTH] {
-                times_fs.insert(width, self.least_time_fs(width, TIMES)?);
+            times_fs.insert(best, self.least_time_fs(best, TIMES)?);
+            if best != USUAL_WIDTH {
+                times_fs.insert(USUAL_WIDTH, self.least_time_fs(USUAL_WIDTH, TIMES)?);
             }
         } else if !self.may_be_faster_than(alone_fs, &mut times_fs)? {
             return Ok((0, alone_fs));
@@ -564,7 +586,8 @@ where
             return Ok(true);
         };
         // Where (a + w / 8, a + w / 32) is known, a + w / 128 is the second less a quarter of the difference.
-        Ok(many_fs < alone_fs + few_fs.saturating_sub(many_fs) / 4)
+        let most_fs = many_fs.saturating_sub(few_fs.saturating_sub(many_fs) / 4);
+        Ok(most_fs + most_fs / EXPECTED_GAIN < alone_fs)
     }
 
     /// Whether the local store has room for the stacks of so many threads, and for what they stage: twice what one has used, as
@@ -580,10 +603,16 @@ where
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Sees to it that the next portion takes so long, if so many inputs have taken the time since then.
-    fn fit_portion(&self, inputs: usize, begin: Time, span: Span) {
-        let fit = inputs_in(span, inputs, self.spe.now().since(begin));
-        let most = inputs.saturating_mul(PORTION_GROWTH);
+    /// Begins to look outside after so long. What is known of a longer time may be a million inputs too many.
+    fn look_after(&self, span: Span) {
+        if span < self.portion_span.replace(span) {
+            self.portion.set(FIRST_PORTION);
+        }
+    }
+
+    /// Sees to it that the next portion takes as long as it should, if so many inputs have taken the time since then.
+    fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
+        let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
     }
 
@@ -656,14 +685,14 @@ where
         }
         if self.is_to_look(held.taken) {
             let inputs = held.taken - self.looked_at.get();
-            self.fit_portion(inputs, self.looked_when.get(), TURN);
+            self.fit_portion(inputs, self.looked_when.get(), PORTION_MAX);
             self.stop.set(self.next_look(held.taken));
-            self.looked_at.set(held.taken);
-            // Others may run meanwhile.
+            // Others may run meanwhile, and take inputs.
             drop(held);
             self.spe.look_outside();
-            self.looked_when.set(self.spe.now());
             held = self.hold_slowly();
+            self.looked_at.set(held.taken);
+            self.looked_when.set(self.spe.now());
         }
         if held.taken >= self.stop.get() && !self.may_go_on(held.taken) {
             return None;
@@ -679,7 +708,7 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Whether it is time to look outside. A trial is too short for that.
+    /// Whether it is time to look outside. A trial sees to that itself.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
@@ -740,7 +769,7 @@ where
         if let Some(mut trial) = self.trial.get()
             && taken == trial.next
         {
-            trial.take_time(taken, self.spe.now());
+            let took = trial.take_time(taken, self.spe.now());
             if trial.times == 0 {
                 // One more, as the last time is taken when there is another input to take.
                 self.end.set(taken + 1);
@@ -748,6 +777,9 @@ where
             }
             self.stop.set(trial.next);
             self.trial.set(Some(trial));
+            if took > TURN {
+                self.spe.look_outside();
+            }
         }
         true
     }

@@ -359,18 +359,22 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
     assert!(kept.get() > 0, "those that a turn had suspended");
 }
 
-/// Whatever suspends a thread, and whoever continues it, a function that lets others run keeps the registers that callers rely on.
+/// Whatever suspends a thread, and whoever continues it, the one after it or a cancelled core, a function that lets others run
+/// keeps the registers that callers rely on.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn registers_of_callers_survive_turns_and_yields() {
     use std::arch::asm;
 
+    thread_local!(static TURNS: Cell<usize> = const { Cell::new(0) });
+
     extern "C" fn let_others_run(by_turn: u64) {
-        if by_turn == 0 {
-            yield_now();
-        } else {
-            turn();
-        }
+        // Whoever is continued to be unwound is not to unwind through assembly.
+        let unwound = catch_unwind(|| match by_turn {
+            0 => yield_now(),
+            _ => TURNS.set(TURNS.get() + usize::from(turn())),
+        });
+        assert!(unwound.is_ok() || cellworks_threads::is_cancelled());
     }
     /// Whether r12 to r15, rbx and rbp are afterwards what they are made to be before.
     fn keeps_registers(by_turn: bool, word: u64) -> bool {
@@ -415,20 +419,32 @@ fn registers_of_callers_survive_turns_and_yields() {
         }
         (found, changed) == (word, 0)
     }
-    core(|| {
-        scope(|s| {
-            for member in 0..4_u64 {
-                s.spawn(move || {
-                    for round in 0..60 {
-                        let by_turn = (round / 5 + member) % 4 > 0;
-                        let word = 1 << 32 | member << 16 | round << 8;
-                        assert!(keeps_registers(by_turn, word), "{member} in {round}");
-                    }
-                });
-            }
+    for is_cancelled in [false, true] {
+        TURNS.set(0);
+        let outcome = core(|| {
+            scope(|s| {
+                for member in 0..4_u64 {
+                    s.spawn(move || {
+                        for round in 0..60 {
+                            let by_turn = (round / 5 + member) % 4 > 0;
+                            let word = 1 << 32 | member << 16 | round << 8;
+                            assert!(keeps_registers(by_turn, word), "{member} in {round}");
+                            if cellworks_threads::is_cancelled() {
+                                return;
+                            }
+                            if is_cancelled && (member, round) == (2, 38) {
+                                return cellworks_threads::cancel_all();
+                            }
+                        }
+                    });
+                }
+                // Is ready all the time, so that rounds end.
+                s.spawn(|| (0..50).for_each(|_| yield_now()));
+            });
         });
-    })
-    .unwrap();
+        assert_eq!(outcome.is_err(), is_cancelled);
+        assert!(TURNS.get() > 20, "{} turns", TURNS.get());
+    }
 }
 
 #[test]

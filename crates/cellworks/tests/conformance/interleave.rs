@@ -547,13 +547,16 @@ fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M) {
                 let heard = Cell::new(false);
                 spe.thread_scope(|scope| {
                     let listen = |_| {
-                        spe.write_out_mbox(Outbound::Plain, 1);
                         spe.read_in_mbox();
                         heard.set(true);
                     };
                     scope.spawn(listen).unwrap();
                     spe.yield_now();
-                    let body = |spe: InterleavedSpe<'_, M::Spe>, _| {
+                    let body = |spe: InterleavedSpe<'_, M::Spe>, input: usize| {
+                        if input == 100 {
+                            // Not before: whoever begins a batch looks outside, too.
+                            spe.write_out_mbox(Outbound::Plain, 1);
+                        }
                         if !heard.get() {
                             thread::sleep(Duration::from_micros(500));
                         }
