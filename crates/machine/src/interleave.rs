@@ -30,6 +30,10 @@ use bytemuck::Pod;
 
 use crate::{Sleeper, Span, Spe, StackError, StageError, Staged, THREAD_STACK_BYTES, Time};
 
+mod trial;
+
+use trial::{Trial, WIDTHS, inputs_in, next_width};
+
 /// How many pieces of work are in flight at once: see [`Spe::interleave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
@@ -286,78 +290,11 @@ struct Ends<I, K> {
 /// In place of how many inputs were taken: a thread hands over a result, or takes an input.
 const HELD: usize = usize::MAX;
 
-/// What is found out about the time that inputs take: that of so many in a row, several times.
-#[derive(Clone, Copy)]
-struct Trial {
-    /// After so many inputs every thread has come back for another one.
-    round: usize,
-    /// As many as a time is taken of, and at most.
-    inputs: usize,
-    most: usize,
-    times: usize,
-    /// How many will have been taken when the time is taken next.
-    next: usize,
-    begin: Option<Time>,
-    is_warm: bool,
-    /// The least time so far.
-    least: Option<Span>,
-}
-
-impl Trial {
-    /// Of inputs from this one on.
-    fn new(threads: usize, times: usize, taken: usize) -> Self {
-        let round = threads.max(LEAST_ROUND);
-        let inputs = TRIAL_INPUTS.max(threads * TRIAL_INPUTS_PER_THREAD);
-        Self {
-            round,
-            inputs,
-            most: inputs,
-            times,
-            next: taken + round,
-            begin: None,
-            is_warm: false,
-            least: None,
-        }
-    }
-
-    /// To be called at `next`; returns how long it is since the last time. In the first round threads start. In the second one
-    /// what begins with a thread ends, and it tells how many inputs there are in a time for which nobody needs to look outside.
-    fn take_time(&mut self, taken: usize, now: Time) -> Span {
-        let Some(begin) = self.begin.replace(now) else {
-            self.next = taken + self.round;
-            return Span::from_nanoseconds(0);
-        };
-        let took = now.since(begin);
-        let fit = |inputs| inputs_in(TRIAL_TURN, inputs, took).clamp(self.round, self.most);
-        if !self.is_warm {
-            self.is_warm = true;
-            self.inputs = fit(self.round);
-        } else if fit(self.inputs) / 2 > self.inputs {
-            // Something else took the time before.
-            self.inputs = fit(self.inputs);
-        } else {
-            self.least = Some(self.least.map_or(took, |least| least.min(took)));
-            self.times -= 1;
-        }
-        self.next = taken + self.inputs;
-        took
-    }
-
-    /// What an input takes, if there were enough of them.
-    fn least_time_fs(&self) -> Option<u128> {
-        let least = self.least.filter(|_| self.times == 0)?;
-        Some(least.as_femtoseconds() / self.inputs as u128)
-    }
-}
-
 /// Why it is not known what an input takes.
 enum NoTime {
     TooFewInputs,
     Error(InterleaveError),
 }
-
-/// The numbers of threads that are tried.
-const WIDTHS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// The place of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
 const USUAL_WIDTH: usize = 6;
@@ -372,13 +309,6 @@ const HOPELESS_LOSS: u128 = 2;
 /// What 128 threads have to be expected to gain over one for them to be tried: one part in so many. Times differ by some parts in
 /// a hundred without a reason.
 const EXPECTED_GAIN: u128 = 8;
-
-/// Inputs whose time is taken, at least; with many threads, so many for each.
-const TRIAL_INPUTS: usize = 256;
-const TRIAL_INPUTS_PER_THREAD: usize = 4;
-
-/// Inputs of a round of a trial, at least.
-const LEAST_ROUND: usize = 8;
 
 /// How often it is taken for each number of threads; the least time counts, because disturbances only slow down.
 const TIMES: usize = 3;
@@ -400,9 +330,6 @@ const PORTION_GROWTH: usize = 1 << 12;
 
 /// After how long threads that take turns look outside, and one alone whose data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
-
-/// For about how long a time is taken at most, if not of a single round.
-const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 
 /// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over the plain loop it is
 /// more, as a trial makes that look too slow: it counts inputs, which the loop for the last ones does not, and where memory
@@ -783,29 +710,6 @@ where
         }
         true
     }
-}
-
-/// How many inputs there are in a span of time, at least one, if so many took a time.
-fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
-    let fit = span.as_femtoseconds() * inputs as u128 / took.as_femtoseconds().max(1);
-    usize::try_from(fit).unwrap_or(usize::MAX).max(1)
-}
-
-/// Which number of threads to try next, by its place, if it is known what an input takes with some: one beside the fastest of them,
-/// up to where all beside it are slower. `None` stands for a number that there was no room for.
-fn next_width(times_fs: &BTreeMap<usize, Option<u128>>) -> Option<usize> {
-    let fastest = times_fs
-        .iter()
-        .filter_map(|(width, time_fs)| Some(((*time_fs)?, *width)))
-        .min();
-    let beside = match fastest {
-        Some((_, width)) => [width + 1, width - 1],
-        None => [0, *times_fs.first_key_value()?.0 - 1],
-    };
-    let mut places = beside
-        .into_iter()
-        .filter(|width| (1..WIDTHS.len()).contains(width));
-    places.find(|width| !times_fs.contains_key(width))
 }
 
 /// Works on `next.left` inputs, unless they end before: the loop that a program would write if it knew that staged data
