@@ -104,7 +104,7 @@ impl<S: Spe> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: Spe> InterleavedSpe<'a, S> {
     /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none, other threads of the SPE
-    /// may have to wait for a tenth of a millisecond or so, and those that the body begins for longer.
+    /// may have to wait for some tenths of a millisecond, and those that the body begins for longer.
     ///
     /// # Errors
     ///
@@ -296,10 +296,10 @@ enum NoTime {
     Error(InterleaveError),
 }
 
-/// The place of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
+/// The place in [`WIDTHS`] of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
 const USUAL_WIDTH: usize = 6;
 
-/// The places of the numbers that are compared with one before all others.
+/// The places in [`WIDTHS`] of the numbers that are compared with one before all others.
 const FEW: usize = 3;
 const MANY: usize = 5;
 
@@ -310,7 +310,7 @@ const HOPELESS_LOSS: u128 = 2;
 /// a hundred without a reason.
 const EXPECTED_GAIN: u128 = 8;
 
-/// How often it is taken for each number of threads; the least time counts, because disturbances only slow down.
+/// How often the time is taken for each number of threads; the least time counts, because disturbances only slow down.
 const TIMES: usize = 3;
 
 /// Inputs until a choice is looked at again: twice as many whenever it was found to be right. And as many as it takes for
