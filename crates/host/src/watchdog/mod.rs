@@ -1,0 +1,130 @@
+//! Notices when no OS thread of the process can ever run again because a program blocks one by
+//! other means than its SPE.
+//!
+//! ```text
+//!   every thread but this one     no    somebody may go on: nothing is said
+//!   waits without a time limit   ────►
+//!   in two looks in a row
+//!        │ yes
+//!        ▼
+//!   is it certain that none      no    a warning, once for each such state: the process goes on
+//!   can ever go on?              ────►
+//!        │ yes
+//!        ▼
+//!   a report, and the process is aborted
+//! ```
+//!
+//! [`standstill`] says what makes it certain. With a handler of Ctrl-C it never is, so a process that
+//! has one, such as the command `cellworks`, is only warned.
+//!
+//! A deadlock within the runtime is not the watchdog's business: there the last thread awake notices
+//! itself.
+
+mod standstill;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::time::Duration;
+
+use crate::cpus::Source;
+use crate::run::Run;
+use standstill::Standstill;
+
+/// How long the process must have been stuck: the look after the first.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What a program does that keeps its OS thread waiting, and what to do about it.
+const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
+    core holds across a yield, or by a channel of std; use what `Spe` offers instead. Programs that \
+    have not ended:";
+
+static RUNS: Mutex<Vec<Weak<Run>>> = Mutex::new(Vec::new());
+static STARTED: Once = Once::new();
+
+/// Watches a run until it is gone.
+pub(crate) fn watch(run: &Arc<Run>) {
+    let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+    runs.retain(|run| run.strong_count() > 0);
+    runs.push(Arc::downgrade(run));
+    drop(runs);
+    STARTED.call_once(|| {
+        let thread = std::thread::Builder::new().name("cellworks watchdog".to_owned());
+        // Without a thread for it, a stuck process stays stuck, as it would without Cellworks.
+        drop(thread.spawn(look_for_ever));
+    });
+}
+
+fn look_for_ever() {
+    // Not that of the environment: another computer's tree says nothing about this process.
+    let source = Source::this_computer();
+    let mut before = None;
+    let mut warned_of: Option<Standstill> = None;
+    loop {
+        std::thread::sleep(LOOK_EVERY);
+        let now = Standstill::read(&source);
+        if let Some(standstill) = &now
+            && now == before
+            && warned_of.as_ref().is_none_or(|warned_of| !warned_of.waits_like(standstill))
+            // Without a run, what is stuck has nothing to do with Cellworks.
+            && let Some(programs) = programs()
+        {
+            let doubts = standstill.doubts(&source);
+            // If no thread has run since, what the doubts come from holds for this standstill.
+            if Standstill::read(&source) == now {
+                say(&message(&doubts, &programs));
+                if doubts.is_empty() {
+                    std::process::abort();
+                }
+                warned_of.clone_from(&now);
+            }
+        }
+        before = now;
+    }
+}
+
+/// The programs that run now, if there is a run.
+fn programs() -> Option<Vec<String>> {
+    let runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
+    let live: Vec<Arc<Run>> = runs.iter().filter_map(Weak::upgrade).collect();
+    drop(runs);
+    let programs = live.iter().flat_map(|run| run.running()).collect();
+    (!live.is_empty()).then_some(programs)
+}
+
+/// What to say of a process of which all threads wait: with doubts a warning, without any the
+/// reason why the process is aborted.
+fn message(doubts: &[String], programs: &[String]) -> String {
+    let mut message = if doubts.is_empty() {
+        format!(
+            "cellworks: stuck: every OS thread of this process waits for another, for ever, and not all \
+             of them through Cellworks. A program {ADVICE}\n"
+        )
+    } else {
+        format!(
+            "cellworks: warning: every OS thread of this process waits without a time limit, and not all \
+             of them through Cellworks. That need not be for ever, so the process goes on: {}. If it is \
+             for ever, a program {ADVICE}\n",
+            doubts.join("; ")
+        )
+    };
+    if programs.is_empty() {
+        message += "  none but the main program\n";
+    }
+    for program in programs {
+        message += &format!("  {program}\n");
+    }
+    message
+}
+
+/// Writes to standard error without its lock, which a thread that waits may hold.
+fn say(message: &str) {
+    let mut rest = message.as_bytes();
+    let write =
+        |rest: &[u8]| rustix::io::retry_on_intr(|| rustix::io::write(std::io::stderr(), rest));
+    // Where standard error cannot be written to there is no other place to say it.
+    while let Ok(written @ 1..) = write(rest) {
+        rest = &rest[written..];
+    }
+}

@@ -1,0 +1,342 @@
+//! Whether any thread of this process can ever run again.
+//!
+//! A thread that waits for a futex goes on when another thread of the process wakes it, when another
+//! process or the kernel does, or when a handler of a signal runs on it. None of these can happen if
+//! the following holds. Each line is checked by what `/proc/self` shows:
+//!
+//! | what holds | where it is seen |
+//! |---|---|
+//! | Each thread waits for a futex without a time limit. | `task/N/syscall`: the number of the call, the operation, the time limit |
+//! | All threads wait at the same time. They are looked at one after the other, so two that wake each other in turn may both be seen waiting. | two looks see the same calls, and by `task/N/status` no thread left its CPU in between |
+//! | There is no other thread. | `task` has as many as `Threads` in `status` counts |
+//! | The kernel has nothing to do for the thread before it waits, such as fetching the page of the futex, which another process may provide (`userfaultfd`). | `task/N/wchan` names a function of futexes |
+//! | Only a call of `futex` ends the wait. A lock with priority inheritance is also ended by its owner's end, and the owner may be in another process. | the operation is `FUTEX_WAIT` or `FUTEX_WAIT_BITSET` |
+//! | Only a thread of this process can make that call: the futex is private, or it lies in memory that is private and writable. `pthread_join` waits for one of the second kind. | `task/N/syscall`, `maps` |
+//! | No memory is shared. Another process could wake a thread through it, also by its end if it has a robust mutex there. So could the kernel, by a request in the rings of `io_uring`, which are shared with it. | `maps` has no writable mapping that is shared |
+//! | No handler of a signal will run. A fault's handler runs only on a thread that runs, and libc's own handlers run only when another thread asks for it. | `SigCgt` in `status` |
+//! | No debugger drives a thread. | `TracerPid` in `task/N/status` |
+//!
+//! Two equal [`Standstill`]s show the first two. For each of the others that does not hold, or cannot
+//! be read, [`Standstill::doubts`] has a sentence.
+//!
+//! A thread that waits for anything else is taken for one that may go on: for input, for a child, for
+//! a signal (`sigwait`, `signalfd`), for one of several futexes (`futex_waitv`).
+//!
+//! Three things cannot be seen here, and are taken not to be there: a process that has the same
+//! address space and is no thread (`clone` with `CLONE_VM` alone; while `vfork` or `posix_spawn` has
+//! such a process, the caller waits in that call and not for a futex), an `io_uring` whose rings are
+//! not mapped (`IORING_SETUP_NO_MMAP`), and another process that sends the signal of a fault by `kill`.
+//!
+//! The formats are those of `proc(5)`, the operations those of `futex(2)`.
+
+use std::path::Path;
+
+use crate::cpus::{Source, files};
+
+/// All threads of the process but the calling one, if each of them waits for a futex without a time
+/// limit.
+///
+/// Two that are equal, read one after the other, show that no thread ran from the end of the first
+/// look to the beginning of the second, unless a thread's `status` could not be read, which is a doubt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Standstill {
+    /// By ascending number.
+    waits: Vec<Wait>,
+}
+
+/// A thread that waits for a futex without a time limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wait {
+    thread: u32,
+    /// The call with its arguments, stack pointer and program counter: the content of `syscall`.
+    call: String,
+    futex: Futex,
+    /// The function of the kernel that the thread waits in; `0` where the kernel does not tell.
+    function: Option<String>,
+    status: Option<ThreadStatus>,
+}
+
+/// A call that waits for a futex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Futex {
+    address: u64,
+    /// What to do, such as `FUTEX_WAIT`, without its flags.
+    operation: i32,
+    /// Whether it says that only threads of this process can wake it.
+    is_private: bool,
+}
+
+/// What `status` says of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ThreadStatus {
+    /// How often the thread left its CPU: because it waited, and because another thread was to run.
+    switches: [u64; 2],
+    /// The process that traces it, or 0.
+    tracer: u64,
+}
+
+impl Standstill {
+    /// Looks at all threads of this process but the calling one. `None` if one of them may go on by
+    /// itself, or if that cannot be seen.
+    pub fn read(source: &Source) -> Option<Self> {
+        let this = std::fs::read_link(source.path("proc/thread-self")).ok()?;
+        let this: u32 = this.file_name()?.to_str()?.parse().ok()?;
+        let threads = files::numbered(&source.path("proc/self/task"), "").ok()?;
+        let others = || threads.iter().filter(|(thread, _)| *thread != this);
+        // All calls first, so that the look is over as soon as one thread is seen to run.
+        let calls: Option<Vec<_>> = others()
+            .map(|(_, folder)| endless_wait_in(folder))
+            .collect();
+        let waits = others()
+            .zip(calls?)
+            .map(|((thread, folder), (call, futex))| Wait::read(*thread, folder, call, futex));
+        let waits: Option<Vec<Wait>> = waits.collect();
+        waits.map(|waits| Self { waits })
+    }
+
+    /// Whether the same threads wait by the same calls, though they may have run in between.
+    pub fn waits_like(&self, other: &Self) -> bool {
+        fn call(wait: &Wait) -> (u32, &str) {
+            (wait.thread, &wait.call)
+        }
+        let (ours, theirs) = (self.waits.iter().map(call), other.waits.iter().map(call));
+        ours.eq(theirs)
+    }
+
+    /// Why a thread may go on after all, in a sentence each; none if that is impossible.
+    pub fn doubts(&self, source: &Source) -> Vec<String> {
+        let mut doubts = Vec::new();
+        match text(&source.path("proc/self/status")) {
+            Some(status) => {
+                doubts.extend(self.doubt_by_count(&status));
+                doubts.extend(doubt_by_handlers(&status, libc::SIGRTMIN()));
+            }
+            None => doubts.push(unreadable("/proc/self/status")),
+        }
+        let maps = text(&source.path("proc/self/maps"));
+        match maps.as_deref().and_then(mappings) {
+            Some(mappings) => {
+                doubts.extend(doubt_by_shared_memory(&mappings));
+                doubts.extend(self.doubt(|wait| wait.doubt_by_reach(&mappings)));
+            }
+            None => doubts.push(unreadable("/proc/self/maps")),
+        }
+        doubts.extend(self.doubt(Wait::doubt_by_operation));
+        doubts.extend(self.doubt(Wait::doubt_by_function));
+        doubts.extend(self.doubt(Wait::doubt_by_status));
+        doubts
+    }
+
+    /// The first thread's doubt of a kind: those of other threads would only repeat it.
+    fn doubt(&self, of: impl Fn(&Wait) -> Option<String>) -> Option<String> {
+        self.waits.iter().find_map(of)
+    }
+
+    fn doubt_by_count(&self, status: &str) -> Option<String> {
+        let seen = self.waits.len() as u64 + 1;
+        match figure(status, "Threads:") {
+            Some(counted) if counted == seen => None,
+            Some(counted) => Some(format!(
+                "{seen} threads were seen, but the kernel counts {counted}"
+            )),
+            None => Some(unreadable("Threads in /proc/self/status")),
+        }
+    }
+}
+
+impl Wait {
+    /// What else is to be known of a thread that was seen to wait; `None` if it no longer waits.
+    fn read(thread: u32, folder: &Path, call: String, futex: Futex) -> Option<Self> {
+        let function = text(&folder.join("wchan"));
+        let status = text(&folder.join("status")).and_then(|status| ThreadStatus::parse(&status));
+        let wait = Self {
+            thread,
+            call,
+            futex,
+            function,
+            status,
+        };
+        // It waited before and after its status was read. Had it run between this look and the next,
+        // it would have left its CPU once more before the next could see it wait.
+        (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
+    }
+
+    fn doubt_by_reach(&self, mappings: &[Mapping]) -> Option<String> {
+        let Self { thread, futex, .. } = self;
+        // A private page that is not writable may be the file's own, which other processes map, too.
+        let is_ours = |mapping: &Mapping| {
+            mapping.begin <= futex.address
+                && futex.address < mapping.end
+                && !mapping.is_shared
+                && mapping.is_writable
+        };
+        (!futex.is_private && !mappings.iter().any(is_ours)).then(|| {
+            format!("thread {thread} waits for a futex by which another process can wake it")
+        })
+    }
+
+    fn doubt_by_operation(&self) -> Option<String> {
+        let Self { thread, futex, .. } = self;
+        let operation = futex.operation;
+        (!matches!(operation, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET)).then(|| {
+            format!(
+                "thread {thread} waits by operation {operation} of futex(2), which not only a thread of \
+                 this process can end"
+            )
+        })
+    }
+
+    fn doubt_by_function(&self) -> Option<String> {
+        let thread = self.thread;
+        match self.function.as_deref() {
+            Some(function) if function.contains("futex") => None,
+            Some("0") | None => Some(unreadable(&format!("/proc/self/task/{thread}/wchan"))),
+            Some(function) => Some(format!(
+                "thread {thread} waits in the kernel's `{function}`, which is not for futexes"
+            )),
+        }
+    }
+
+    fn doubt_by_status(&self) -> Option<String> {
+        let thread = self.thread;
+        match self.status {
+            Some(ThreadStatus { tracer: 0, .. }) => None,
+            Some(ThreadStatus { tracer, .. }) => {
+                Some(format!("thread {thread} is traced by process {tracer}"))
+            }
+            None => Some(unreadable(&format!("/proc/self/task/{thread}/status"))),
+        }
+    }
+}
+
+impl ThreadStatus {
+    fn parse(status: &str) -> Option<Self> {
+        Some(Self {
+            switches: [
+                figure(status, "voluntary_ctxt_switches:")?,
+                figure(status, "nonvoluntary_ctxt_switches:")?,
+            ],
+            tracer: figure(status, "TracerPid:")?,
+        })
+    }
+}
+
+/// The content of `syscall` in a thread's folder, and the wait that it shows.
+fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
+    let call = text(&folder.join("syscall"))?;
+    let futex = endless_wait(&call)?;
+    Some((call, futex))
+}
+
+/// The wait that a thread is in by the content of its `syscall`, if it is one for a futex without a
+/// time limit: the number of the call, its six arguments, the stack pointer and the program counter,
+/// or `running`.
+fn endless_wait(call: &str) -> Option<Futex> {
+    const WAITS: [i32; 5] = [
+        libc::FUTEX_WAIT,
+        libc::FUTEX_WAIT_BITSET,
+        libc::FUTEX_WAIT_REQUEUE_PI,
+        libc::FUTEX_LOCK_PI,
+        libc::FUTEX_LOCK_PI2,
+    ];
+
+    let (number, arguments) = call.split_once(' ')?;
+    let arguments: Option<Vec<u64>> = arguments
+        .split_whitespace()
+        .map(|argument| u64::from_str_radix(argument.strip_prefix("0x")?, 16).ok())
+        .collect();
+    let [address, operation, _, time_limit, ..] = arguments?[..] else {
+        return None;
+    };
+    // The kernel takes the lower half.
+    let flagged = operation as i32;
+    let operation = flagged & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+    let waits =
+        number.parse() == Ok(libc::SYS_futex) && WAITS.contains(&operation) && time_limit == 0;
+    waits.then_some(Futex {
+        address,
+        operation,
+        is_private: flagged & libc::FUTEX_PRIVATE_FLAG != 0,
+    })
+}
+
+/// The doubt that a handler of a signal wakes a thread. Libc keeps the signals from 32 on, and below
+/// `first_real_time`, to itself: 32 and 33 in glibc, also 34 in musl.
+pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<String> {
+    const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
+    const FIRST_OF_LIBC: i32 = 32;
+
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigCgt:"));
+    let Some(mask) = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) else {
+        return Some(unreadable("SigCgt in /proc/self/status"));
+    };
+    let handled: Vec<String> = (1..=64)
+        .filter(|signal| mask >> (signal - 1) & 1 == 1)
+        .filter(|signal| {
+            !FAULTS.contains(signal) && !(FIRST_OF_LIBC..first_real_time).contains(signal)
+        })
+        .map(|signal| signal.to_string())
+        .collect();
+    match &handled[..] {
+        [] => None,
+        [signal] => Some(format!(
+            "signal {signal} has a handler, which can wake a thread (`kill -l {signal}` names it)"
+        )),
+        _ => Some(format!(
+            "signals {} have handlers, which can wake a thread (`kill -l` names them)",
+            handled.join(", ")
+        )),
+    }
+}
+
+/// A range of addresses of this process.
+struct Mapping<'a> {
+    begin: u64,
+    end: u64,
+    is_writable: bool,
+    is_shared: bool,
+    /// The file, or what the kernel calls it.
+    name: &'a str,
+}
+
+/// The lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052   /dev/zero (deleted)`;
+/// `None` if one is not of this form.
+fn mappings(maps: &str) -> Option<Vec<Mapping<'_>>> {
+    let mapping = |line| {
+        let mut fields = str::splitn(line, 6, ' ');
+        let (begin, end) = fields.next()?.split_once('-')?;
+        let permissions = fields.next()?.as_bytes();
+        Some(Mapping {
+            begin: u64::from_str_radix(begin, 16).ok()?,
+            end: u64::from_str_radix(end, 16).ok()?,
+            is_writable: *permissions.get(1)? == b'w',
+            is_shared: *permissions.get(3)? == b's',
+            name: fields.nth(3).unwrap_or_default().trim(),
+        })
+    };
+    maps.lines().map(mapping).collect()
+}
+
+fn doubt_by_shared_memory(mappings: &[Mapping]) -> Option<String> {
+    let mut shared = mappings
+        .iter()
+        .filter(|mapping| mapping.is_writable && mapping.is_shared);
+    shared.next().map(|Mapping { name, .. }| {
+        format!("{name} is writable memory that another process may share")
+    })
+}
+
+/// The content of a file; `None` if it is not there, empty, or cannot be read.
+fn text(path: &Path) -> Option<String> {
+    files::text(path).ok()?
+}
+
+/// The number behind `name` in a text that has a line for each figure, if it has this one.
+fn figure(text: &str, name: &str) -> Option<u64> {
+    files::figure(Path::new(""), text, name).ok()?
+}
+
+fn unreadable(what: &str) -> String {
+    format!("{what} cannot be read")
+}
