@@ -32,7 +32,7 @@
 //! | [`machine`] | the vocabulary: machines, SPEs, staging, the raw level and its rules |
 //! | [`host`] | this computer as a machine |
 //! | [`sim`] | simulated machines: PS3, QS20, QS22 and your own |
-//! | [`threads`] | cooperative threads of one core |
+//! | [`threads`] | cooperative threads of one core, for programs that use no machine |
 //! | [`csp`] | channels, alternation, poison, and networks of processes |
 //! | [`stats`] | what a machine's primitives cost |
 

@@ -14,6 +14,7 @@ use cellworks_machine::{
     AtomicError, AtomicOp, Cancelled, Cycles, LocalStore, PpeCore, Processor, Program, SignalMode,
     SignalRegister, Sleeper, Span, SpeId, Time, Topology, TryIssueError, Wait, Waiting, Wake,
 };
+use cellworks_threads::Patience;
 
 use crate::engine::Engine;
 use crate::layout::{Layout, WorkerLayout};
@@ -36,6 +37,8 @@ pub struct HostPpe {
     with_proxy: RefCell<Vec<SpeId>>,
     /// In a wait: conditions must not wait themselves.
     waiting: Cell<bool>,
+    /// For how long the end of the main program is waited for, once the run was cancelled.
+    patience: Patience,
     /// The seat of the worker that has the same CPU, if one has.
     neighbour: Option<usize>,
 }
@@ -48,6 +51,7 @@ impl HostPpe {
             with_proxy: RefCell::default(),
             run,
             waiting: Cell::new(false),
+            patience: Patience::new(),
             workers: layout.workers.clone(),
             worker_of: layout.worker_of.clone(),
             started: RefCell::new(layout.workers.iter().map(|_| None).collect()),
@@ -114,9 +118,12 @@ impl HostPpe {
             // Before the look: programs that were cancelled may make it come true by what they drop, and the main program
             // would go on as if all were well.
             if run.is_cancelled() {
+                let who = "the main program on the PPE";
                 if cellworks_threads::is_unwinding() {
+                    self.patience.waits(&who, &|| run.running());
                     return ready();
                 }
+                self.patience.unwinds(&who, &|| run.running());
                 resume_unwind(Box::new(Cancelled));
             }
             if ready() {

@@ -18,6 +18,7 @@ use crate::pin::Pinned;
 use crate::spe::HostSpe;
 use crate::watchdog;
 use crate::words::Words;
+use crate::worker::OWNER;
 use crate::{Host, HostPpe};
 
 /// The PPE's seat in [`Parking`].
@@ -226,13 +227,11 @@ impl Run {
     }
 
     /// Called by the OS thread of a worker when it ends, with the payload of its panic if it
-    /// panicked. A worker that ends before the run does has failed, and the run with it.
+    /// panicked: then the worker has failed, and the run with it.
     pub(crate) fn worker_ended(&self, first_spe: SpeId, panic: Option<Payload>) {
-        if panic.is_some() || !(self.has_ended() || self.is_cancelled()) {
+        if panic.is_some() {
             let outcome = Arc::new(Outcome::default());
-            outcome.end(Some(panic.unwrap_or_else(|| {
-                Box::new("a program cancelled the threads of its core (`cancel_all`)")
-            })));
+            outcome.end(panic);
             self.fail(first_spe, "the worker that serves it", outcome);
             self.cancel();
         }
@@ -298,9 +297,11 @@ pub(crate) fn run<'env, R>(
     let ppe = Ppe::new(HostPpe::new(Arc::clone(&run), &host.layout));
 
     let main = catch_unwind(AssertUnwindSafe(|| {
-        let value = main(&ppe);
-        ppe.core().wait_for_programs(caller);
-        value
+        OWNER.run_without_core(|| {
+            let value = main(&ppe);
+            ppe.core().wait_for_programs(caller);
+            value
+        })
     }));
     // Asked before others fail because the PPE did.
     let panic_before = run.first_panic();

@@ -21,7 +21,7 @@ use crate::memory::Pages;
 use crate::mfc::HostMfc;
 use crate::run::Run;
 use crate::words::Words;
-use crate::worker::Worker;
+use crate::worker::{OWNER, Worker};
 
 /// The decrementer counts nanoseconds.
 const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
@@ -250,7 +250,7 @@ impl HostSpe {
     fn arrived_out_of_turn(&self, hold: &HostHold) {
         // On a Cell the data would still be on its way; here cache lines are.
         match hold.0 {
-            None => threads::begin_turns(),
+            None => OWNER.begin_turns(),
             // The same, in a place of its own: so the compiler knows after the switch above that there is nothing to
             // give back, and keeps nothing for that.
             Some(_) => self.worker.yield_now(),
@@ -381,7 +381,7 @@ unsafe impl Spe for HostSpe {
     }
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
-        threads::scope_at(at, |scope| {
+        OWNER.scope_at(at, |scope| {
             main(&Starter { spe: self, scope });
         });
     }
@@ -499,7 +499,7 @@ unsafe impl Spe for HostSpe {
 
     #[inline(always)]
     fn arrived(&self, hold: &HostHold) {
-        if !threads::take_turn() {
+        if !OWNER.take_turn() {
             self.arrived_out_of_turn(hold);
         }
     }
@@ -520,7 +520,7 @@ unsafe impl Spe for HostSpe {
         // The threads of a strict host do not take turns. So one question answers whether this is one, whether there is
         // anybody to wait for, and how.
         // SAFETY: a prefetch calls nothing.
-        if unsafe { threads::take_turn_after(|| prefetch(memory, bytes)) } {
+        if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
         // SAFETY: the caller's promise.
@@ -529,7 +529,7 @@ unsafe impl Spe for HostSpe {
 
     fn look_outside(&self) {
         self.worker.look_outside();
-        threads::yield_now();
+        OWNER.yield_now();
     }
 
     fn stages_in_place_for(&self) -> Option<Span> {
@@ -566,7 +566,7 @@ unsafe impl Spe for HostSpe {
 
     #[inline]
     fn departed(&self) {
-        threads::yield_now();
+        OWNER.yield_now();
     }
 }
 

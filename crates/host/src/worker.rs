@@ -15,6 +15,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +26,11 @@ use crate::pin::Pinned;
 use crate::run::{PPE_SEAT, Run};
 use crate::spe::HostSpe;
 use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
-use cellworks_threads::{self as threads, Idle, Thread, Verdict};
+use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
+
+/// The right to the cooperative threads of hosts.
+// SAFETY: it is used on cores that workers begin with it, and programs cannot reach it.
+pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// How long to spin before the OS thread sleeps: about what being woken costs, so that no wait
 /// takes more than twice what it would with hindsight.
@@ -155,8 +160,8 @@ impl Worker {
             yields: Cell::new(0),
             waits: Cell::new(0),
         });
-        let served = threads::run(&config, &*worker, || {
-            threads::scope(|scope| {
+        let served = OWNER.run(&config, &*worker, || {
+            OWNER.scope_at(Location::caller(), |scope| {
                 for spe in layout.spes {
                     let worker = Rc::clone(&worker);
                     let server = scope.builder().name(spe.to_string());
@@ -186,10 +191,6 @@ impl Worker {
                 Some(program) if came => self.run.execute(&spe, id, program),
                 _ => return,
             }
-            // A program may cancel the threads of its core: then this one takes no other program, however soon it comes.
-            if threads::is_cancelled() {
-                return;
-            }
             if !spe.is_as_new() {
                 spe = HostSpe::new(id, Rc::clone(&self));
             }
@@ -200,7 +201,7 @@ impl Worker {
     #[track_caller]
     fn sleep(&self, why: &dyn fmt::Display) {
         self.count_wait();
-        threads::park(why);
+        OWNER.park(why);
     }
 
     /// Now and then, others get a look.
@@ -217,7 +218,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn look_outside(&self) {
-        threads::unpark_all();
+        OWNER.unpark_all();
         if self.run.is_cancelled() {
             self.cancel();
         }
@@ -227,7 +228,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn sleeper(&self, id: SpeId) -> Sleeper {
         // SAFETY: the numbers come from `into_raw`.
-        unsafe { Sleeper::new(Processor::Spe(id), threads::current().into_raw()) }
+        unsafe { Sleeper::new(Processor::Spe(id), OWNER.current().into_raw()) }
     }
 
     /// See [`Wake::wake_here`](cellworks_machine::Wake::wake_here).
@@ -291,7 +292,7 @@ impl Worker {
                 std::thread::yield_now();
             }
         }
-        threads::yield_now();
+        OWNER.yield_now();
     }
 
     fn cancel(&self) {
@@ -305,7 +306,7 @@ impl Worker {
                 location: thread.at,
                 since: None,
             }));
-            threads::cancel_all();
+            OWNER.cancel_all();
         }
     }
 }
@@ -383,7 +384,7 @@ impl Wait for Worker {
             return true;
         }
         self.count_wait();
-        if threads::try_park(why) && self.look(ready) {
+        if OWNER.try_park(why) && self.look(ready) {
             return true;
         }
         self.wait_longer(why, ready)
@@ -413,7 +414,11 @@ impl Idle for Worker {
             // Before anybody looks again: what others do while they unwind is no answer to a wait.
             self.cancel();
         }
-        threads::unpark_all();
+        OWNER.unpark_all();
         Verdict::Continue
+    }
+
+    fn programs(&self) -> Vec<String> {
+        self.run.running()
     }
 }

@@ -130,24 +130,6 @@ fn a_stream_that_found_no_room_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_program_that_cancels_its_core_ends_the_run_with_an_error() {
-    let host = Host::builder().spes(2).build().unwrap();
-    let error = host
-        .run(|ppe| {
-            ppe.spawn(spe(0), |_| cellworks_threads::cancel_all())
-                .join()
-                .unwrap();
-            let _ = ppe.spawn(spe(0), |_| ()).join();
-        })
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the worker that serves it panicked on SPE 0: a program cancelled the threads of its core \
-         (`cancel_all`)"
-    );
-}
-
-#[test]
 fn a_condition_of_the_ppe_that_waits_is_refused() {
     let host = Host::builder().spes(1).build().unwrap();
     let error = host

@@ -43,6 +43,10 @@ use crate::queue::{Event, Kind, Queue};
 use crate::watchdog::Pulse;
 use crate::words::{Flights, Words, node_of};
 
+/// The right to the cooperative threads of simulated machines.
+// SAFETY: it is used on cores that `run` begins with it, and programs cannot reach it.
+pub(crate) const OWNER: threads::Owner = unsafe { threads::Owner::new() };
+
 /// A thread of the run: an index into the engine's table.
 pub(crate) type ThreadIndex = u32;
 
@@ -72,6 +76,8 @@ pub(crate) struct World {
     pub observer: RefCell<Observer>,
     pub hazards: RefCell<Hazards>,
     threads: RefCell<Vec<SimThread>>,
+    /// The thread that is to run: the event loop has handled its event. Another one that is woken goes back to sleep.
+    turn: Cell<ThreadIndex>,
     /// A condition has panicked, and its thread has not gone on yet.
     some_panicked: Cell<bool>,
     /// Places in `threads` whose threads have ended.
@@ -279,6 +285,7 @@ impl World {
             observer: RefCell::new(observer),
             hazards: RefCell::new(hazards),
             threads: RefCell::default(),
+            turn: Cell::new(ThreadIndex::MAX),
             some_panicked: Cell::new(false),
             free_places: RefCell::default(),
             cores,
@@ -368,7 +375,7 @@ impl World {
     pub fn adopt(&self, core: &Core, number: u32) -> ThreadIndex {
         let mut threads = self.threads.borrow_mut();
         let thread = SimThread {
-            handle: threads::current(),
+            handle: OWNER.current(),
             core: core.index,
             number,
             panic: None,
@@ -660,13 +667,11 @@ impl World {
             drop(waits);
             return self.ask(ready);
         }
-        debug_assert!(
-            !core
-                .threads
-                .borrow()
-                .waiting
-                .iter()
-                .any(|waiter| waiter.who.thread == me)
+        // A thread is given the processor after its entry was taken out, and only then may the entry's borrows end.
+        assert!(
+            core.running.get().is_some_and(|who| who.thread == me),
+            "a thread of {} went on before its wait had ended",
+            core.processor
         );
         std::mem::forget(waits);
         if self.some_panicked.get() {
@@ -877,7 +882,10 @@ impl World {
         match self.advance() {
             Some(next) if next == me => self.pulse.beat(self.now_fs.get()),
             // Whoever runs the event loop when this thread may go on hands over to it.
-            Some(next) => threads::hand_over(self.next_turn(next), &"its turn"),
+            Some(next) => {
+                OWNER.hand_over(self.next_turn(next), &"its turn");
+                self.wait_for_turn(me, &"its turn");
+            }
             None => {
                 self.cancel();
                 Self::unwind();
@@ -887,12 +895,13 @@ impl World {
 
     /// Unwinds the calling thread, because all were cancelled. Returns in one that unwinds already.
     fn unwind() {
-        threads::park(&"its end");
+        OWNER.park(&"its end");
     }
 
     /// Takes down that it is the turn of another thread, and tells which one of the OS thread it is.
     #[inline(always)]
     fn next_turn(&self, next: ThreadIndex) -> Thread {
+        self.turn.set(next);
         let thread = &self.threads.borrow()[next as usize];
         self.pulse
             .turn_of(self.now_fs.get(), thread.core, thread.number);
@@ -900,13 +909,27 @@ impl World {
     }
 
     /// Waits, as a thread that was just started, until the event loop continues it.
-    pub fn first_turn() {
-        threads::park(&"its first turn");
+    pub fn first_turn(&self, me: ThreadIndex) {
+        self.wait_for_turn(me, &"its first turn");
+    }
+
+    /// Waits until it is the turn of the calling thread, however often it is woken before. Returns at once in a thread that
+    /// unwinds because the run was cancelled.
+    #[inline(always)]
+    fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
+        while self.turn.get() != me && !threads::is_cancelled() {
+            OWNER.park(why);
+        }
     }
 
     /// Handles events until a thread may go on. `None` if none ever may.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
+        // It would be asked again within itself.
+        assert!(
+            !self.in_condition.get(),
+            "the condition of a wait tried to wait; conditions must not wait"
+        );
         loop {
             let Some((time_fs, event)) = self.pop_event() else {
                 if self.tell_late_errors() {
@@ -1114,7 +1137,7 @@ impl World {
     /// Unwinds everybody.
     pub fn cancel_all(&self) {
         self.queue.borrow_mut().clear();
-        threads::cancel_all();
+        OWNER.cancel_all();
     }
 }
 
@@ -1169,5 +1192,9 @@ impl Idle for World {
                 Verdict::Stuck
             }
         }
+    }
+
+    fn programs(&self) -> Vec<String> {
+        self.pulse.programs()
     }
 }

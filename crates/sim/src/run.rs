@@ -15,7 +15,7 @@ use cellworks_threads as threads;
 
 use crate::atomic::AtomicCaches;
 use crate::costs::Costs;
-use crate::engine::{Failure, PPE, World};
+use crate::engine::{Failure, OWNER, PPE, World};
 use crate::fabric::Fabric;
 use crate::hazard::Hazards;
 use crate::mfc::MfcState;
@@ -60,7 +60,7 @@ impl Run {
         let me = world.adopt(core, 0);
         world.take_core(me);
         world.resume_now(Some(me));
-        World::first_turn();
+        world.first_turn(me);
         let mut spe = self.spe(sim, id);
         loop {
             let mut next = None;
@@ -220,8 +220,8 @@ pub(crate) fn run<'env, R>(
     let mut panic_before = None;
     // Who was cancelled, and why, is known without what this returns.
     let watching = watchdog::watch(&world.pulse);
-    let _ = threads::run(&config, &*world, || {
-        threads::scope(|scope| {
+    let _ = OWNER.run(&config, &*world, || {
+        OWNER.scope_at(caller, |scope| {
             for spe in spes {
                 let run = &run;
                 let server = scope.builder().name(spe.to_string());
@@ -230,7 +230,7 @@ pub(crate) fn run<'env, R>(
             let me = world.adopt(world.core(PPE), 0);
             world.take_core(me);
             // Each SPE comes as far as its first turn.
-            threads::yield_now();
+            OWNER.yield_now();
             result = Some(catch_unwind(AssertUnwindSafe(|| {
                 let value = main(&ppe);
                 ppe.core().wait_for_programs(caller);

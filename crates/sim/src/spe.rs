@@ -15,7 +15,7 @@ use cellworks_machine::{
 };
 use cellworks_threads as threads;
 
-use crate::engine::{Core, World};
+use crate::engine::{Core, OWNER, World};
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
@@ -312,6 +312,10 @@ impl StartThread for Starter<'_, '_> {
         let (spe, left) = (self.spe, self.left);
         let (world, core) = (&*spe.world, spe.core());
         world.compute(core, 1);
+        if threads::is_cancelled() {
+            // Only a thread that unwinds gets here. What its destructors start does not run.
+            return;
+        }
         let NewThread { id, body, .. } = thread;
         left.set(left.get() + 1);
         let adopted = Rc::new(Cell::new(None));
@@ -321,13 +325,14 @@ impl StartThread for Starter<'_, '_> {
             .builder()
             .name(format!("{}, thread {}", spe.id, id.0));
         drop(named.spawn(move || {
-            adopts.set(Some(world.adopt(core, id.0 as u32 + 1)));
-            World::first_turn();
+            let me = world.adopt(core, id.0 as u32 + 1);
+            adopts.set(Some(me));
+            world.first_turn(me);
             let _end = EndOfThread { world, core, left };
             body();
         }));
         // It comes as far as its first turn, which the simulation gives it.
-        threads::yield_now();
+        OWNER.yield_now();
         let adopted = adopted.get().expect("a thread that was started has run");
         world.make_ready(adopted);
     }
@@ -406,7 +411,7 @@ unsafe impl Spe for SimSpe {
         world.assert_may_wait(core);
         world.compute(core, 1);
         let left = Cell::new(0);
-        threads::scope(|scope| {
+        OWNER.scope_at(at, |scope| {
             let starter = Starter {
                 spe: self,
                 scope,

@@ -90,6 +90,18 @@ impl Pulse {
         lock(&self.programs)[at.index()] = None;
     }
 
+    /// What runs now: a line for each program.
+    pub fn programs(&self) -> Vec<String> {
+        let of = |(spe, program): (u16, &Option<Program>)| {
+            let Program { name, spawned_at } = program.as_ref()?;
+            Some(format!(
+                "{name} on {}, spawned at {spawned_at}",
+                SpeId::new(spe)
+            ))
+        };
+        (0..).zip(&*lock(&self.programs)).filter_map(of).collect()
+    }
+
     fn look(&self) -> (u64, u64) {
         (
             self.now_fs.load(Ordering::Relaxed),

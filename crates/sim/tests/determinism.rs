@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{AtomicOp, Cycles, Machine, Mfc, ModuleId, Span, Spe, SpeId, Time};
 use cellworks_sim::{Counters, Crossbar, Description, Interconnect, Quantity, Sim, SimSpe};
+use cellworks_threads::Owner;
 
 const SPES: u16 = 4;
 const TAG: Tag = Tag::of::<1>();
@@ -34,8 +35,8 @@ fn machine() -> Description {
 }
 
 /// Uses words, signals, transfers, atomic operations and cooperative threads on both Cells. Returns what each
-/// program has computed.
-fn busy_program(sim: &Sim) -> (Vec<u64>, Counters) {
+/// program has computed. The programs call `disturb` all the time.
+fn busy_program(sim: &Sim, disturb: fn()) -> (Vec<u64>, Counters) {
     let region = sim.allocate(ModuleId::new(0), 1 << 16).unwrap();
     let counter = region.at(0);
     let results = sim.run(|ppe| {
@@ -48,6 +49,7 @@ fn busy_program(sim: &Sim) -> (Vec<u64>, Counters) {
                     let next = id(place + 1);
                     let mut sum = 0;
                     for round in 0..20 {
+                        disturb();
                         let block = region.at(1 << 14);
                         let get = RawCommand::get(LsAddr(0), block, 2_048, TAG);
                         spe.mfc().issue(get).unwrap();
@@ -58,6 +60,7 @@ fn busy_program(sim: &Sim) -> (Vec<u64>, Counters) {
                     }
                     spe.threads(2, |thread| {
                         for _ in 0..5 {
+                            disturb();
                             spe.compute(Cycles(100 + 7 * thread.0 as u64));
                             spe.yield_now();
                         }
@@ -74,6 +77,16 @@ fn busy_program(sim: &Sim) -> (Vec<u64>, Counters) {
 }
 
 #[test]
+fn threads_that_are_woken_out_of_turn_go_back_to_sleep() {
+    fn wake_all() {
+        // SAFETY: that waits of the simulator rest on no such promise is what this test shows.
+        unsafe { Owner::new() }.unpark_all();
+    }
+    let undisturbed = busy_program(&Sim::new(machine()), || ());
+    assert_eq!(busy_program(&Sim::new(machine()), wake_all), undisturbed);
+}
+
+#[test]
 fn two_runs_are_equal_to_the_byte() {
     for seed in [0, 1] {
         let traced = || {
@@ -82,7 +95,7 @@ fn two_runs_are_equal_to_the_byte() {
                 .seed(seed)
                 .trace(Box::new(trace.clone()))
                 .build();
-            let did = busy_program(&sim);
+            let did = busy_program(&sim, || ());
             let bytes = std::mem::take(&mut *trace.0.lock().unwrap());
             assert!(!bytes.is_empty());
             (did, bytes)
@@ -90,7 +103,7 @@ fn two_runs_are_equal_to_the_byte() {
         let (first, second) = (traced(), traced());
         assert_eq!(first.0, second.0);
         assert!(first.1 == second.1, "the traces differ");
-        let plain = busy_program(&Sim::builder(machine()).seed(seed).build());
+        let plain = busy_program(&Sim::builder(machine()).seed(seed).build(), || ());
         assert_eq!(plain, first.0, "a trace changes nothing");
     }
 }
@@ -113,7 +126,7 @@ fn a_second_run_of_the_same_machine_begins_anew() {
 
 #[test]
 fn a_fixed_program_has_its_hash_on_every_computer() {
-    let (_, counters) = busy_program(&Sim::new(machine()));
+    let (_, counters) = busy_program(&Sim::new(machine()), || ());
     assert_eq!(
         counters.trace_hash, GOLDEN_HASH,
         "{:#x}",

@@ -7,6 +7,7 @@ use std::ptr::{self, NonNull};
 
 use crate::arch::{Context, Frame};
 use crate::list::Links;
+use crate::patience::Patience;
 use crate::scope::ScopeState;
 use crate::stack::Stack;
 
@@ -45,6 +46,8 @@ pub(crate) struct Block {
     pub(crate) detached: Cell<bool>,
     /// Was known to be unwinding when it was last suspended, or was made to unwind. See `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
+    /// For how long its end is waited for, once it was cancelled.
+    pub(crate) patience: Patience,
     /// What a waiting thread waits for. Valid while `state` is `Parked` or `Joining`.
     pub(crate) why: Cell<Option<NonNull<dyn fmt::Display>>>,
     pub(crate) at: Cell<&'static Location<'static>>,
@@ -96,6 +99,7 @@ impl Block {
             token: Cell::new(false),
             detached: Cell::new(false),
             unwinding: Cell::new(false),
+            patience: Patience::new(),
             links: Links::new(),
             next: Cell::new(ptr::null()),
             joiner: Cell::new(ptr::null()),

@@ -69,10 +69,18 @@
 //!   Meanwhile `std::thread::panicking()` is true for other threads of the core too, because `std` counts panics for each
 //!   OS thread; their own panics may then be printed as nested ones, but are caught and carried as ever, and a
 //!   `std::sync::Mutex` that they unlock is taken for poisoned if they locked it before.
+//! - A cancelled thread that does not end keeps `run` from returning: one that catches [`Cancelled`] and waits again, for ever, or
+//!   whose destructors wait for ever. After a second or so of that the process ends with an error that names the thread.
 //! - What `std` does not tell is guessed in one corner: a cancelled thread that began, or caught, a panic *while another
 //!   thread was waiting in a destructor during unwinding*. If it waits in a destructor of its own, that may be a second
 //!   panic, which ends the process; if it has caught its payload, its waits may return at once instead of unwinding.
 //! - Programs built with `panic = "abort"` end where threads would be unwound.
+//!
+//! # Machines
+//!
+//! A library that builds a scheduler on top of this one, such as a machine that runs programs, runs its cores as their [`Owner`]. Programs
+//! on such a core cannot start, suspend or wake its threads past the owner: the functions of this crate that would do so panic
+//! there.
 //!
 //! # Limits
 //!
@@ -127,19 +135,27 @@ mod arch;
 #[cfg(cellworks_asan)]
 mod asan;
 mod block;
+mod calls;
 mod list;
 mod overflow;
+mod owner;
+mod patience;
 mod report;
 mod rotation;
 mod scheduler;
 mod scope;
+mod serials;
 mod stack;
+mod thread;
 
-pub use report::{Blocked, BlockedThread};
-pub use scheduler::{
-    Cancelled, Config, Idle, NoOutside, Thread, Verdict, alive, begin_turns, blocked_threads,
-    cancel_all, current, free_stack_bytes, hand_over, is_cancelled, is_running, is_unwinding,
-    others_ready, park, run, stack_high_water_bytes, take_turn, take_turn_after, try_park,
-    unpark_all, yield_now,
+pub use calls::{
+    alive, begin_turns, blocked_threads, cancel_all, current, free_stack_bytes, is_cancelled,
+    is_running, is_unwinding, others_ready, park, run, scope, stack_high_water_bytes, take_turn,
+    yield_now,
 };
-pub use scope::{Builder, JoinHandle, Scope, scope, scope_at};
+pub use owner::Owner;
+pub use patience::Patience;
+pub use report::{Blocked, BlockedThread};
+pub use scheduler::{Cancelled, Config, Idle, NoOutside, Verdict};
+pub use scope::{Builder, JoinHandle, Scope};
+pub use thread::Thread;

@@ -27,11 +27,10 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::panicking;
 
 use crate::arch::{self, Context, Frame};
@@ -41,7 +40,9 @@ use crate::overflow::Guarded;
 use crate::report::{Blocked, BlockedThread, Cause};
 use crate::rotation::Rotation;
 use crate::scope::ScopeState;
+use crate::serials;
 use crate::stack::Stack;
+use crate::thread::Thread;
 
 /// What a panic carries.
 pub(crate) type Payload = Box<dyn Any + Send>;
@@ -92,11 +93,6 @@ const BLOCKS_OF_A_CHUNK: usize = 16;
 /// How far ahead in the ready queue frames are prefetched.
 const PREFETCH_AHEAD: usize = 4;
 
-/// Serial numbers are given to runs in portions, so that no two threads of a process ever have the same: a run lasts for
-/// less than 2^40 threads, a process for less than 2^24 runs.
-const SERIALS_OF_A_RUN: u64 = 1 << 40;
-static NEXT_SERIALS: AtomicU64 = AtomicU64::new(SERIALS_OF_A_RUN);
-
 /// What the world outside of a core has to say when none of its threads is ready.
 pub trait Idle {
     /// Waits until something has happened outside, and unparks the threads that it concerns.
@@ -106,6 +102,11 @@ pub trait Idle {
     /// the core and ask for [`blocked_threads`]; it cannot wait or spawn (that panics), and a yield does nothing. If it
     /// panics, the core is cancelled and the panic comes out of [`run`].
     fn idle(&self) -> Verdict;
+
+    /// What runs on the threads of this core, a line each: for the error that ends a process whose threads cannot be ended.
+    fn programs(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The answer of [`Idle::idle`].
@@ -144,10 +145,14 @@ pub(crate) struct Scheduler {
     pool: Cell<*const Block>,
     /// All threads that have not ended, in order of creation.
     live: List,
-    live_count: Cell<usize>,
-    /// Serial number of the main thread of this run; 1 + the last one outside of a run.
+    pub(crate) live_count: Cell<usize>,
+    /// Serial number of the main thread of this run, that of the next thread, and where the numbers end that the run has to
+    /// itself. Outside of a run the first two are equal.
     first_serial: Cell<u64>,
     next_serial: Cell<u64>,
+    end_serial: Cell<u64>,
+    /// The threads of this OS thread are an [`Owner`](crate::Owner)'s, and programs are kept from interfering.
+    pub(crate) is_owned: Cell<bool>,
     core: Cell<*const Core>,
 }
 
@@ -172,6 +177,8 @@ thread_local! {
             live_count: Cell::new(0),
             first_serial: Cell::new(1),
             next_serial: Cell::new(1),
+            end_serial: Cell::new(1),
+            is_owned: Cell::new(false),
             core: Cell::new(ptr::null()),
         }
     };
@@ -213,46 +220,37 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     SCHEDULER.with(f)
 }
 
-/// Makes the calling OS thread a core: `main` becomes its first cooperative thread, on the OS thread's own stack.
+/// The scheduler of this OS thread.
 ///
-/// Returns what `main` returns, after all threads have ended; [`scope`](crate::scope) sees to it that `main` cannot
-/// leave any behind. `idle` is asked whenever no thread is ready; [`NoOutside`] if nothing outside can wake a thread.
-/// Stacks are kept in a pool and given back at the end.
-///
-/// ```
-/// use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
-///
-/// let sum = run(&Config::default(), &NoOutside, || {
-///     scope(|s| {
-///         let threads: Vec<_> = (0..3)
-///             .map(|i| s.spawn(move || { yield_now(); i }))
-///             .collect();
-///         threads.into_iter().map(|t| t.join().unwrap()).sum::<i32>()
-///     })
-/// });
-/// assert_eq!(sum, Ok(3));
-/// ```
-///
-/// # Errors
-///
-/// [`Blocked`] if the threads were cancelled, because `idle` said [`Verdict::Stuck`] or by [`cancel_all`]. All threads
-/// have been unwound by then.
-///
-/// # Panics
-///
-/// With the panic of `main`, of a thread that it did not join, or of `idle`; such a panic wins over the cancellation
-/// that it may have caused. If the OS thread runs a core already. If the process has no memory left for an alternate
-/// signal stack.
-pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
+/// Where a call has to be inlined as a whole: what is within [`with`] then is not always.
+#[inline(always)]
+pub(crate) fn here() -> &'static Scheduler {
+    // SAFETY: it has no destructor, so it lives as long as this OS thread, which a reference to cells does not leave.
+    unsafe { &*with(ptr::from_ref) }
+}
+
+/// See [`crate::run`]. The threads are an [`Owner`](crate::Owner)'s if `is_owned`.
+pub(crate) fn run<R>(
+    config: &Config,
+    idle: &dyn Idle,
+    main: impl FnOnce() -> R,
+    is_owned: bool,
+) -> Result<R, Blocked> {
     assert!(
-        !is_running(),
+        with(|s| s.current.get().is_null()),
         "this OS thread already runs cooperative threads: `run` cannot be nested; use `scope` to start more threads"
     );
     let core = Core::new(config, idle);
     let block = Block::new(Stack::FOREIGN, ptr::null_mut(), 0);
-    with(|s| s.enter(&core, &block));
+    let was_owned = with(|s| {
+        s.enter(&core, &block);
+        s.is_owned.replace(is_owned)
+    });
     let outcome = catch_unwind(AssertUnwindSafe(main));
-    with(|s| s.leave(&block));
+    with(|s| {
+        s.leave(&block);
+        s.is_owned.set(was_owned);
+    });
     match (outcome, core.idle_panic.take(), core.blocked.take()) {
         (Err(payload), _, _) if !payload.is::<Cancelled>() => resume_unwind(payload),
         (_, Some(payload), _) => resume_unwind(payload),
@@ -297,9 +295,10 @@ impl Scheduler {
         self.mode.set(0);
         self.others_unwinding.set(false);
         self.pool.set(ptr::null());
-        let first_serial = NEXT_SERIALS.fetch_add(SERIALS_OF_A_RUN, Ordering::Relaxed);
-        self.first_serial.set(first_serial);
-        self.next_serial.set(first_serial);
+        let serials = serials::take();
+        self.first_serial.set(serials.start);
+        self.next_serial.set(serials.start);
+        self.end_serial.set(serials.end);
         self.core.set(core);
         main.set_name(Some("main".into()));
         self.admit(main);
@@ -311,6 +310,7 @@ impl Scheduler {
         self.live_count.set(0);
         main.set_name(None);
         self.ready.set(0);
+        serials::give_back(self.next_serial.get()..self.end_serial.get());
         self.next_serial.set(self.first_serial.get());
         self.current.set(ptr::null());
         self.core.set(ptr::null());
@@ -319,8 +319,29 @@ impl Scheduler {
 
     /// Whether a thread belongs to the present run of this core: if so its block is in its place.
     #[inline(always)]
-    fn is_of_this_run(&self, thread: Thread) -> bool {
+    pub(crate) fn is_of_this_run(&self, thread: Thread) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&thread.serial)
+    }
+
+    /// Whether this OS thread runs cooperative threads.
+    #[inline(always)]
+    pub(crate) fn is_running(&self) -> bool {
+        !self.current.get().is_null()
+    }
+
+    /// Whether the running thread has this block.
+    #[inline(always)]
+    pub(crate) fn runs(&self, block: *const Block) -> bool {
+        ptr::eq(self.current.get(), block)
+    }
+
+    /// Refuses a call of a program that would interfere with the owner of this core, if it has one.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn refuse_if_owned(&self, call: &str) {
+        if self.is_owned.get() {
+            refuse(call);
+        }
     }
 
     /// The running thread.
@@ -557,7 +578,7 @@ impl Scheduler {
     }
 
     /// Whether a thread but the running one is ready.
-    fn has_others(&self) -> bool {
+    pub(crate) fn has_others(&self) -> bool {
         match self.is_rotating() {
             true => self.mode.get() == ROTATING || self.has_others_in_round(),
             false => self.has_ready(),
@@ -570,7 +591,7 @@ impl Scheduler {
         !ptr::eq(me.ahead.get(), me) || self.scope_of_running().rotation.ready.get() != 0
     }
 
-    fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.mode.get() & CANCELLED != 0
     }
 
@@ -593,7 +614,7 @@ impl Scheduler {
     /// is, we go by what was last known of the running thread: exact, but for a thread that began a panic of its own, or
     /// caught one, in the meantime.
     #[inline(never)]
-    fn is_unwinding(&self) -> bool {
+    pub(crate) fn is_unwinding(&self) -> bool {
         let me = self.current();
         if !panicking() {
             self.others_unwinding.set(false);
@@ -625,14 +646,21 @@ impl Scheduler {
     #[cold]
     #[inline(never)]
     fn unwind(&self) {
-        if !self.is_unwinding() {
+        let patience = &self.current().patience;
+        let who = self.current().label();
+        // SAFETY: the hook is borrowed by `run`, which has not returned.
+        let programs = || unsafe { &*self.core().idle }.programs();
+        if self.is_unwinding() {
+            patience.waits(&who, &programs);
+        } else {
+            patience.unwinds(&who, &programs);
             resume(Cancelled::payload());
         }
     }
 
     /// Ends the park of the thread that has this number, if it has not ended, or its next one.
     #[inline(always)]
-    fn unpark(&self, block: &Block, serial: u64) {
+    pub(crate) fn unpark(&self, block: &Block, serial: u64) {
         if block.serial.get() != serial {
             return;
         }
@@ -819,6 +847,160 @@ impl Scheduler {
         me.token.set(false);
     }
 
+    /// See [`crate::yield_now`].
+    #[inline(always)]
+    pub(crate) fn yield_now(&self) {
+        if self.has_ready() && !panicking() {
+            self.go_round();
+        } else if self.has_ready() || self.mode.get() != 0 {
+            self.yield_slowly();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn yield_slowly(&self) {
+        if self.is_frozen() {
+            return;
+        }
+        self.unwind_if_cancelled();
+        // With nobody else in its unwinding, `panicking()` is about this thread.
+        if panicking() && !self.others_unwinding.get() {
+            return;
+        }
+        if self.is_rotating() {
+            self.turn_in_round();
+        } else if self.has_ready() {
+            self.go_round();
+        }
+    }
+
+    /// See [`Owner::take_turn_after`](crate::Owner::take_turn_after).
+    ///
+    /// # Safety
+    ///
+    /// There is a running thread, and `before` calls nothing of this crate.
+    #[inline(always)]
+    pub(crate) unsafe fn take_turn_after(&self, before: impl FnOnce()) -> bool {
+        // SAFETY: there is a running thread, whose block stays in its place until the end.
+        let me = unsafe { &*self.current.get() };
+        // SAFETY: null or a block of the same rotation.
+        match unsafe { me.turn.get().as_ref() } {
+            Some(next) if !panicking() => {
+                before();
+                // SAFETY: `turn` is set of threads in a rotation, to the next one, and what ends the rotation takes the
+                // running thread out of it. A rotation of one pauses at it.
+                unsafe { self.turn(me, next) };
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// See [`crate::begin_turns`].
+    #[inline(always)]
+    pub(crate) fn begin_turns(&self) {
+        // One branch: for a word in a cache each counts.
+        if self.ready.get() | usize::from(self.mode.get()) != 0 {
+            yield_to_rotation();
+        }
+    }
+
+    /// See [`crate::park`].
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn park(&self, why: &dyn Display) {
+        if !self.try_park(why) {
+            self.park_slowly(why, Location::caller());
+        }
+    }
+
+    /// See [`Owner::try_park`](crate::Owner::try_park).
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn try_park(&self, why: &dyn Display) -> bool {
+        let at = Location::caller();
+        if !self.has_ready() {
+            return false;
+        }
+        debug_assert_eq!(
+            self.mode.get(),
+            0,
+            "the ring looks empty in every other mode"
+        );
+        // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay in their places until its end.
+        let me = unsafe { &*self.current.get() };
+        if me.token.get() {
+            me.token.set(false);
+        } else {
+            self.give_way(me, why, at);
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn park_slowly(&self, why: &dyn Display, at: &'static Location<'static>) {
+        let me = self.current();
+        if me.token.replace(false) {
+            return;
+        }
+        self.wait_cancellably(State::Parked, why, at);
+        me.token.set(false);
+    }
+
+    /// Waits, unless the core is cancelled: then unwinds, or returns if that is being done already.
+    pub(crate) fn wait_cancellably(
+        &self,
+        state: State,
+        why: &dyn Display,
+        at: &'static Location<'static>,
+    ) {
+        self.assert_not_frozen("park");
+        self.unwind_if_cancelled();
+        if !self.is_cancelled() {
+            self.wait(state, why, at);
+            self.unwind_if_cancelled();
+        }
+    }
+
+    /// See [`Owner::hand_over`](crate::Owner::hand_over).
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn hand_over(&self, next: Thread, why: &dyn Display) {
+        let at = Location::caller();
+        let me = self.current();
+        // SAFETY: as in `try_unpark`: the block is only looked at if it belongs to this run, and stays in its place until its end.
+        let parked = self
+            .is_of_this_run(next)
+            .then(|| unsafe { &*next.block })
+            .filter(|block| {
+                block.serial.get() == next.serial && block.state.get() == State::Parked
+            });
+        match parked {
+            Some(block) if self.mode.get() == 0 && !me.token.get() => {
+                self.exchange(me, block, why, at);
+            }
+            _ => self.unpark_and_park(next, why),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn unpark_and_park(&self, next: Thread, why: &dyn Display) {
+        next.unpark();
+        self.park(why);
+    }
+
+    /// See [`Owner::unpark_all`](crate::Owner::unpark_all).
+    pub(crate) fn unpark_all(&self) {
+        let parked = |block: &&Block| block.state.get() == State::Parked;
+        self.live
+            .iter()
+            .filter(parked)
+            .for_each(|block| self.wake(block));
+    }
+
     /// Leaves a thread that has ended, for good.
     pub(crate) fn depart(&self, me: &Block) -> ! {
         let next = self.next(None).expect("an ended thread does not go on");
@@ -842,6 +1024,11 @@ impl Scheduler {
     /// Takes a new thread in: it gets a number, and the ring a place for it.
     fn admit(&self, block: &Block) {
         let serial = self.next_serial.get();
+        assert!(
+            serial < self.end_serial.get(),
+            "this run has started {} threads, and there is no number for another one",
+            serial - self.first_serial.get()
+        );
         self.next_serial.set(serial + 1);
         block.serial.set(serial);
         block.number.set(serial - self.first_serial.get());
@@ -931,8 +1118,9 @@ impl Scheduler {
         }
     }
 
-    fn cancel(&self, cause: Cause) {
-        if self.is_cancelled() {
+    /// Cancels all threads of this core; does nothing if that has been done, or outside of a run.
+    pub(crate) fn cancel(&self, cause: Cause) {
+        if self.is_cancelled() || self.core.get().is_null() {
             return;
         }
         self.end_turns();
@@ -947,7 +1135,10 @@ impl Scheduler {
         core.blocked.set(Some(Blocked { threads, cause }));
     }
 
-    fn blocked_threads(&self) -> Vec<BlockedThread> {
+    pub(crate) fn blocked_threads(&self) -> Vec<BlockedThread> {
+        if self.core.get().is_null() {
+            return Vec::new();
+        }
         self.end_turns();
         self.frozen(|| {
             let waiting = self
@@ -1070,17 +1261,6 @@ pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
-/// Whether the running thread is unwinding; outside of [`run`], whether the OS thread is.
-///
-/// What `std::thread::panicking` says belongs to the OS thread: it is true for all threads of a core while one of them
-/// waits in a destructor.
-pub fn is_unwinding() -> bool {
-    if with(|s| s.current.get().is_null()) {
-        return panicking();
-    }
-    with(Scheduler::is_unwinding)
-}
-
 /// The running thread, if this OS thread is a core and the thread's guard has the address. Usable in a signal handler.
 pub(crate) fn running_block(in_guard: usize) -> Option<&'static Block> {
     with(|s| {
@@ -1099,394 +1279,26 @@ pub(crate) fn running_block(in_guard: usize) -> Option<&'static Block> {
     })
 }
 
-/// Lets every other ready thread of this core run once, then goes on.
-///
-/// Returns at once if no other thread is ready. Outside of [`run`] it does nothing.
-///
-/// During unwinding it returns at once as well: destructors that yield would show other threads a
-/// `std::thread::panicking()` that is not theirs. If the core has been cancelled it unwinds, as every call that waits.
-#[inline(always)]
-pub fn yield_now() {
-    with(|s| {
-        if s.has_ready() && !panicking() {
-            s.go_round();
-        } else if s.has_ready() || s.mode.get() != 0 {
-            yield_slowly(s);
-        }
-    });
-}
-
-#[cold]
-#[inline(never)]
-fn yield_slowly(s: &Scheduler) {
-    if s.is_frozen() {
-        return;
-    }
-    s.unwind_if_cancelled();
-    // With nobody else in its unwinding, `panicking()` is about this thread.
-    if panicking() && !s.others_unwinding.get() {
-        return;
-    }
-    if s.is_rotating() {
-        s.turn_in_round();
-    } else if s.has_ready() {
-        s.go_round();
-    }
-}
-
-/// If the running thread takes turns with others, lets each of them have its turn and says true; else returns false, at
-/// once.
-///
-/// Threads of one scope take turns that have called [`begin_turns`], as long as their parent waits for them: a turn is a
-/// switch without the ready queue, as it is known who is next. A thread that waits, or starts or wakes another, takes none
-/// until it calls `begin_turns` again. During unwinding nobody does.
-///
-/// ```
-/// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
-///
-/// run(&Config::default(), &NoOutside, || {
-///     scope(|s| {
-///         for _ in 0..2 {
-///             s.spawn(|| {
-///                 for _ in 0..1_000 {
-///                     if !take_turn() {
-///                         begin_turns();
-///                     }
-///                 }
-///             });
-///         }
-///     });
-/// }).unwrap();
-/// ```
-#[inline(always)]
-pub fn take_turn() -> bool {
-    // SAFETY: nothing is called, and this is inside of `run`.
-    is_running() && unsafe { take_turn_after(|| ()) }
-}
-
-/// As [`take_turn`], but calls `before` first, if there is a turn to take: so one question serves both.
-///
-/// # Safety
-///
-/// To be called inside of [`run`]. `before` calls nothing of this crate, not even through others: it could end what has
-/// just been found out.
-#[inline(always)]
-pub unsafe fn take_turn_after(before: impl FnOnce()) -> bool {
-    // Not the rest within `with`, which is no longer inlined then.
-    // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
-    let s = unsafe { &*with(ptr::from_ref) };
-    // SAFETY: inside of `run` there is a running thread, whose block stays in its place until the end.
-    let me = unsafe { &*s.current.get() };
-    // SAFETY: null or a block of the same rotation.
-    match unsafe { me.turn.get().as_ref() } {
-        Some(next) if !panicking() => {
-            before();
-            // SAFETY: `turn` is set of threads in a rotation, to the next one, and what ends the rotation takes the
-            // running thread out of it. A rotation of one pauses at it.
-            unsafe { s.turn(me, next) };
-            true
-        }
-        _ => false,
-    }
-}
-
-/// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with those of its scope that do, too.
-#[inline(always)]
-pub fn begin_turns() {
-    with(|s| {
-        // One branch: for a word in a cache each counts.
-        if s.ready.get() | usize::from(s.mode.get()) != 0 {
-            yield_to_rotation();
-        }
-    });
-}
-
 /// It finds the scheduler itself: the caller, which may take turns all the time, would keep its address in its frame.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {
         if panicking() || !s.has_ready() {
-            yield_slowly(s);
+            s.yield_slowly();
         } else if !s.join_rotation() {
             s.go_round();
         }
     });
 }
 
-/// Waits until somebody calls [`Thread::unpark`] on this thread; if somebody did before, consumes that and returns.
-///
-/// `why` says what is waited for, as in "thread 'a' waits for *a word in its mailbox*"; it is formatted only when a
-/// report is made. It can return without an unpark only if the core was cancelled while this thread was unwinding, and
-/// a second unpark before the park is not counted; so call it in a loop that looks at what is waited for, and, if it can
-/// run in a destructor, at [`is_cancelled`].
-///
-/// During unwinding it waits as well. Other threads then see `std::thread::panicking()` say `true`.
-///
-/// # Panics
-///
-/// Unwinds with [`Cancelled`] if the core has been cancelled. Panics outside of [`run`] and inside of [`Idle::idle`].
-#[track_caller]
-#[inline(always)]
-pub fn park(why: &dyn Display) {
-    if !try_park(why) {
-        park_slowly(why, Location::caller());
-    }
-}
-
-/// As [`park`], if another thread is ready to run meanwhile and nothing else stands against it; else does nothing and says
-/// false, at once.
-///
-/// For callers that do something else before they [`park`] when they are alone: look again, for instance.
-#[track_caller]
-#[inline(always)]
-pub fn try_park(why: &dyn Display) -> bool {
-    let at = Location::caller();
-    // Not the rest within `with`, which is no longer inlined then.
-    // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
-    let s = unsafe { &*with(ptr::from_ref) };
-    if !s.has_ready() {
-        return false;
-    }
-    debug_assert_eq!(s.mode.get(), 0, "the ring looks empty in every other mode");
-    // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay in their places until its end.
-    let me = unsafe { &*s.current.get() };
-    if me.token.get() {
-        me.token.set(false);
-    } else {
-        s.give_way(me, why, at);
-    }
-    true
-}
-
-#[inline(never)]
-fn park_slowly(why: &dyn Display, at: &'static Location<'static>) {
-    with(|s| {
-        let me = s.current();
-        if me.token.replace(false) {
-            return;
-        }
-        wait_cancellably(s, State::Parked, why, at);
-        me.token.set(false);
-    });
-}
-
-/// Ends the [`park`] of `next`, parks the running thread, and continues `next` at once, before threads that are ready.
-///
-/// As `next.unpark()` and then [`park`], but for that order, and in fewer steps: for a scheduler on top of this one that
-/// decides itself who runs. If `next` is not parked it is only unparked, and the running thread parks.
-///
-/// # Panics
-///
-/// As [`park`].
-#[track_caller]
-#[inline(always)]
-pub fn hand_over(next: Thread, why: &dyn Display) {
-    let at = Location::caller();
-    // Not the rest within `with`, which is no longer inlined then.
-    // SAFETY: it has no destructor, so it lives as long as this OS thread, which cooperative threads do not leave.
-    let s = unsafe { &*with(ptr::from_ref) };
-    let me = s.current();
-    // SAFETY: as in `unpark`: the block is only looked at if it belongs to this run, and stays in its place until its end.
-    let parked = s
-        .is_of_this_run(next)
-        .then(|| unsafe { &*next.block })
-        .filter(|block| block.serial.get() == next.serial && block.state.get() == State::Parked);
-    match parked {
-        Some(block) if s.mode.get() == 0 && !me.token.get() => s.exchange(me, block, why, at),
-        _ => unpark_and_park(next, why),
-    }
-}
-
+/// See [`Scheduler::refuse_if_owned`].
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn unpark_and_park(next: Thread, why: &dyn Display) {
-    next.unpark();
-    park(why);
-}
-
-/// Waits, unless the core is cancelled: then unwinds, or returns if that is being done already.
-pub(crate) fn wait_cancellably(
-    s: &Scheduler,
-    state: State,
-    why: &dyn Display,
-    at: &'static Location<'static>,
-) {
-    s.assert_not_frozen("park");
-    s.unwind_if_cancelled();
-    if !s.is_cancelled() {
-        s.wait(state, why, at);
-        s.unwind_if_cancelled();
-    }
-}
-
-/// A thread of this core: what to [unpark](Thread::unpark).
-///
-/// It may be kept for longer than the thread lives; it cannot go to another OS thread.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Thread {
-    block: *const Block,
-    serial: u64,
-}
-
-impl Thread {
-    /// Ends the thread's [`park`], or its next one if it is not parked. Nothing happens if it has ended.
-    #[inline(always)]
-    pub fn unpark(self) {
-        self.try_unpark();
-    }
-
-    /// As [`unpark`](Self::unpark), if this is, or was, a thread of this run of this core. Else it does nothing and says false.
-    #[inline(always)]
-    pub fn try_unpark(self) -> bool {
-        with(|s| {
-            let is_ours = s.is_of_this_run(self);
-            if is_ours {
-                // SAFETY: blocks of this run stay in their places until its end.
-                s.unpark(unsafe { &*self.block }, self.serial);
-            }
-            is_ours
-        })
-    }
-
-    /// Whether it is the running thread, if it is known that it has not ended: otherwise another one may have its place.
-    #[inline(always)]
-    pub fn runs(self) -> bool {
-        with(|s| ptr::eq(s.current.get(), self.block))
-    }
-}
-
-impl Thread {
-    /// The thread as two numbers, which can go to other OS threads.
-    #[inline]
-    pub fn into_raw(self) -> (usize, u64) {
-        (self.block.expose_provenance(), self.serial)
-    }
-
-    /// The thread of which [`into_raw`](Self::into_raw) gave the numbers. On an OS thread that is not its core, and after
-    /// the end of its run, unparking it does nothing.
-    ///
-    /// # Safety
-    ///
-    /// The numbers came from one call of `into_raw` in this process, or the second is 0, which names no thread.
-    #[inline]
-    pub unsafe fn from_raw((block, serial): (usize, u64)) -> Self {
-        Self {
-            block: ptr::with_exposed_provenance(block),
-            serial,
-        }
-    }
-}
-
-impl fmt::Debug for Thread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Thread").field(&self.serial).finish()
-    }
-}
-
-/// Ends the [`park`] of every thread of this core that is parked, in the order in which they were created.
-///
-/// For something outside that may concern any of them: each looks whether it does, and parks again if not.
-pub fn unpark_all() {
-    with(|s| {
-        let parked = |block: &&Block| block.state.get() == State::Parked;
-        s.live.iter().filter(parked).for_each(|block| s.wake(block));
-    });
-}
-
-/// The running thread.
-///
-/// # Panics
-///
-/// Outside of [`run`].
-#[inline]
-pub fn current() -> Thread {
-    with(|s| {
-        let block = s.current();
-        Thread {
-            block,
-            serial: block.serial.get(),
-        }
-    })
-}
-
-/// Whether another thread of this core wants to run: whether spinning would keep it from doing so.
-#[inline]
-pub fn others_ready() -> bool {
-    with(Scheduler::has_others)
-}
-
-/// How many threads of this core have been spawned and have not ended, and the main thread; 0 outside of [`run`].
-#[inline]
-pub fn alive() -> usize {
-    with(|s| s.live_count.get())
-}
-
-/// Cancels all threads of this core; does nothing if that has been done, or outside of [`run`].
-///
-/// Every thread that waits is unwound with [`Cancelled`], youngest first, so that children end before their parents.
-/// This begins when the calling thread waits or ends. Threads that run or are ready, the calling one included, are
-/// unwound by their next call that waits or yields; threads that have not begun drop their closure. [`run`] returns
-/// [`Blocked`] with the threads that waited at the time of this call.
-pub fn cancel_all() {
-    with(|s| {
-        if !s.core.get().is_null() {
-            s.cancel(Cause::Cancelled);
-        }
-    });
-}
-
-/// Whether this OS thread runs cooperative threads: whether this is inside of [`run`].
-#[inline]
-pub fn is_running() -> bool {
-    with(|s| !s.current.get().is_null())
-}
-
-/// Whether the threads of this core have been cancelled.
-#[inline]
-pub fn is_cancelled() -> bool {
-    with(Scheduler::is_cancelled)
-}
-
-/// The threads of this core that wait at this moment, in order of creation; none outside of [`run`].
-pub fn blocked_threads() -> Vec<BlockedThread> {
-    with(|s| {
-        if s.core.get().is_null() {
-            Vec::new()
-        } else {
-            s.blocked_threads()
-        }
-    })
-}
-
-/// How many bytes of its stack the running thread has used at most, its closure included.
-///
-/// Finds the lowest byte that is not zero. A stack from the pool may have been used by other threads before: the figure
-/// is the deepest use since it was mapped. Frames whose lowest bytes were only written with zeros, or not at all, are
-/// missed. Costs a system call and up to a page of reading. `None` for the main thread, whose stack is the OS thread's.
-///
-/// # Panics
-///
-/// Outside of [`run`].
-pub fn stack_high_water_bytes() -> Option<usize> {
-    with(|s| {
-        let block = s.current();
-        let ours = !block.stack.guard().is_empty();
-        ours.then(|| block.stack.touched_bytes(block.top))
-    })
-}
-
-/// How many bytes of its stack the running thread has not used: from this call's frame to the guard. `None` for the
-/// main thread, whose stack is the OS thread's.
-///
-/// # Panics
-///
-/// Outside of [`run`].
-pub fn free_stack_bytes() -> Option<usize> {
-    with(|s| {
-        let block = s.current();
-        let here = 0_u8;
-        let ours = !block.stack.guard().is_empty();
-        ours.then(|| (&raw const here).addr() - block.stack.limit().addr())
-    })
+fn refuse(call: &str) -> ! {
+    panic!(
+        "`cellworks_threads::{call}` was called in a program of a machine, which alone starts, suspends and wakes the threads of \
+         its cores: use what the machine offers (`Spe::threads`, `Spe::yield_now`, `Wait::wait_until`), or start an OS thread \
+         and make that a core with `cellworks_threads::run`"
+    )
 }

@@ -11,11 +11,9 @@ use crate::arch;
 use crate::block::{Block, State};
 use crate::list::List;
 use crate::rotation::Rotation;
-use crate::scheduler::{
-    self, Cancelled, FREE_PAYLOAD_BYTES, Payload, Scheduler, discard, resume, with,
-};
+use crate::scheduler::{Cancelled, FREE_PAYLOAD_BYTES, Payload, Scheduler, discard, resume, with};
 
-/// Where threads can be spawned that borrow from outside of it. See [`scope`].
+/// Where threads can be spawned that borrow from outside of it. See [`scope`](crate::scope()).
 pub struct Scope<'scope, 'env: 'scope> {
     state: ScopeState,
     /// Invariant, so that neither lifetime can be shortened to smuggle a borrow in.
@@ -37,44 +35,8 @@ pub(crate) struct ScopeState {
     panic: Cell<Option<Payload>>,
 }
 
-/// Runs `f`, in which threads can be spawned that borrow whatever outlives this call.
-///
-/// Like [`std::thread::scope`], but the threads are those of this core: nothing has to be `Send`, and plain cells can be
-/// shared. Returns when `f` has returned and all threads spawned in it have ended, also when it unwinds.
-///
-/// ```
-/// use std::cell::Cell;
-/// # use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
-/// # run(&Config::default(), &NoOutside, || {
-/// let visits = Cell::new(0);
-/// scope(|s| {
-///     for _ in 0..3 {
-///         s.spawn(|| {
-///             visits.set(visits.get() + 1);
-///             yield_now();
-///             visits.set(visits.get() + 1);
-///         });
-///     }
-/// });
-/// assert_eq!(visits.get(), 6);
-/// # }).unwrap();
-/// ```
-///
-/// # Panics
-///
-/// With the panic of `f`, else with the first panic of a thread that was not joined, else of a destructor of a result
-/// that was not fetched. A panic wins over [`Cancelled`]. Panics outside of [`run`](crate::run).
-#[track_caller]
-pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
-    scope_at(Location::caller(), f)
-}
-
-/// As [`scope`], for a caller that speaks for the place `at`: reports of blocked threads name it.
-///
-/// # Panics
-///
-/// As [`scope`].
-pub fn scope_at<'env, R>(
+/// See [`crate::scope`](crate::scope()). Reports of blocked threads name the place `at`.
+pub(crate) fn scope_at<'env, R>(
     at: &'static Location<'static>,
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 ) -> R {
@@ -99,7 +61,7 @@ pub fn scope_at<'env, R>(
         (Ok(result), None) => result,
         (Ok(result), Some(panic)) => {
             // A second unwinding would end the process.
-            if panic.is::<Cancelled>() && scheduler::is_unwinding() {
+            if panic.is::<Cancelled>() && with(Scheduler::is_unwinding) {
                 return result;
             }
             drop(result);
@@ -256,6 +218,7 @@ impl<'scope> Builder<'scope, '_> {
             block.token.set(false);
             block.detached.set(false);
             block.unwinding.set(false);
+            block.patience.restore();
             block.joiner.set(ptr::null());
             block.scope.set(state);
             block.payload.set(payload.cast());
@@ -361,7 +324,7 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: `spawn` wrote the closure there, and it is read this once.
         let f = unsafe { payload.cast::<F>().read() };
-        if scheduler::is_cancelled() {
+        if with(Scheduler::is_cancelled) {
             drop(f);
             resume(Cancelled::payload());
         }
@@ -462,7 +425,7 @@ impl<R> JoinHandle<'_, R> {
         let block = self.block();
         block.joiner.set(s.current());
         let _waiting = Waiting(block);
-        scheduler::wait_cancellably(s, State::Joining, &Joined(block), at);
+        s.wait_cancellably(State::Joining, &Joined(block), at);
     }
 
     /// Moves the result of the ended thread out and recycles its stack; the handle must not be used again. `None` if the

@@ -1,9 +1,13 @@
 //! Runs that end their process, each in a child process of its own: this program, called with the name of the case.
 
 use std::os::unix::process::ExitStatusExt;
+use std::panic::catch_unwind;
 use std::process::{Command, ExitCode, Output};
 
-use cellworks_threads::{Config, NoOutside, begin_turns, park, run, scope, take_turn, yield_now};
+use cellworks_threads::{
+    Config, Idle, NoOutside, Verdict, begin_turns, cancel_all, park, run, scope, take_turn,
+    yield_now,
+};
 
 struct Case {
     name: &'static str,
@@ -227,6 +231,76 @@ const CASES: &[Case] = &[
         },
     },
     Case {
+        name: "a_thread_that_catches_its_cancellation_for_ever_is_named",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    let deaf = || {
+                        loop {
+                            let _ = catch_unwind(|| park(&"a letter"));
+                        }
+                    };
+                    s.builder().name("deaf").spawn(deaf);
+                    s.spawn(cancel_all);
+                });
+            });
+        },
+        check: |output| aborted_with(output, DEAF),
+    },
+    Case {
+        name: "a_thread_that_waits_for_ever_in_a_destructor_after_its_cancellation_is_named",
+        crash: || {
+            struct Deaf;
+            impl Drop for Deaf {
+                fn drop(&mut self) {
+                    loop {
+                        yield_now();
+                    }
+                }
+            }
+            struct Programs;
+            impl Idle for Programs {
+                fn idle(&self) -> Verdict {
+                    Verdict::Stuck
+                }
+
+                fn programs(&self) -> Vec<String> {
+                    vec!["one".to_owned(), "two".to_owned()]
+                }
+            }
+            let blocked = run(&Config::default(), &Programs, || {
+                scope(|s| {
+                    let deaf = || {
+                        let _deaf = Deaf;
+                        park(&"a letter");
+                    };
+                    s.builder().name("deaf").spawn(deaf);
+                });
+            });
+            drop(blocked);
+        },
+        check: |output| {
+            let programs = "Programs that had not ended:\n  one\n  two\n";
+            aborted_with(output, &format!("{DEAF}{programs}"));
+        },
+    },
+    Case {
+        name: "a_thread_that_catches_its_cancellation_a_thousand_times_is_let_go_on",
+        crash: || {
+            let blocked = run(&Config::default(), &NoOutside, || {
+                scope(|s| {
+                    s.spawn(|| {
+                        for _ in 0..1_000 {
+                            let _ = catch_unwind(|| park(&"a letter"));
+                        }
+                    });
+                });
+            });
+            blocked.expect_err("it was cancelled");
+        },
+        check: |output| assert!(output.status.success(), "{output:?}"),
+    },
+    Case {
         name: "a_report_of_a_deadlock_can_be_the_error_of_a_program",
         crash: || {
             let blocked = run(&Config::default(), &NoOutside, || park(&"a letter")).unwrap_err();
@@ -235,6 +309,8 @@ const CASES: &[Case] = &[
         check: |output| contains(output, "\n  thread 'main' waits for a letter at "),
     },
 ];
+
+const DEAF: &str = "cellworks: thread 'deaf' cannot be ended: it was cancelled, and again and again it catches the panic that should unwind it, or waits in a destructor while it unwinds. Pass on what `catch_unwind` returns with `resume_unwind`, at least if it is a `Cancelled`, and let loops of waits in destructors end when the run is cancelled.\n";
 
 const OVERFLOW_UNNAMED: &str = "cellworks: thread '1' overflowed its stack of 262144 bytes; give it more with Config::stack_bytes or Builder::stack_bytes\n";
 

@@ -5,9 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::rc::Rc;
 
 use cellworks_threads::{
-    Config, Idle, NoOutside, Verdict, alive, current, hand_over, others_ready, park, run, scope,
-    stack_high_water_bytes, try_park, yield_now,
+    Config, Idle, NoOutside, Owner, Verdict, alive, current, others_ready, park, run, scope,
+    stack_high_water_bytes, yield_now,
 };
+
+// SAFETY: no code relies on who wakes a thread in these tests.
+const OWNER: Owner = unsafe { Owner::new() };
 
 /// Runs `main` on a core of default settings that nothing outside can wake.
 fn core<R>(main: impl FnOnce() -> R) -> R {
@@ -74,11 +77,11 @@ fn who_is_handed_over_to_goes_on_before_those_that_are_ready() {
             });
             yield_now();
             s.spawn(|| log.borrow_mut().push('2'));
-            hand_over(parked.get().unwrap(), &"its turn");
+            OWNER.hand_over(parked.get().unwrap(), &"its turn");
             log.borrow_mut().push('3');
             // It has ended: nobody is continued, and what came before is not waited for.
             main.unpark();
-            hand_over(parked.get().unwrap(), &"nothing");
+            OWNER.hand_over(parked.get().unwrap(), &"nothing");
             log.borrow_mut().push('4');
         });
     });
@@ -97,7 +100,7 @@ fn who_is_not_parked_is_handed_over_to_at_its_next_park() {
                 main.unpark();
             });
             yield_now();
-            hand_over(other.get().unwrap(), &"the other to end");
+            OWNER.hand_over(other.get().unwrap(), &"the other to end");
         });
     });
 }
@@ -112,7 +115,7 @@ fn a_thread_that_handed_over_is_cancelled_like_one_that_parks() {
                 park(&"the hand-over");
             });
             yield_now();
-            hand_over(parked.get().unwrap(), &"what never comes");
+            OWNER.hand_over(parked.get().unwrap(), &"what never comes");
         });
     });
     let text = blocked.unwrap_err().to_string();
@@ -315,13 +318,13 @@ fn who_is_alone_does_not_try_to_park() {
     core(|| {
         let main = current();
         main.unpark();
-        assert!(!try_park(&"nobody is there"));
+        assert!(!OWNER.try_park(&"nobody is there"));
         scope(|s| {
             s.spawn(|| main.unpark());
             // The token came first, and is still there.
-            assert!(try_park(&"its own token"));
-            assert!(try_park(&"the other thread"));
-            assert!(!try_park(&"the other thread, which has ended"));
+            assert!(OWNER.try_park(&"its own token"));
+            assert!(OWNER.try_park(&"the other thread"));
+            assert!(!OWNER.try_park(&"the other thread, which has ended"));
         });
     });
 }
@@ -592,4 +595,24 @@ fn the_idle_hook_wakes_threads_also_the_one_whose_stack_it_runs_on() {
     })
     .unwrap();
     assert_eq!(outside.1.get(), 3);
+}
+
+/// As many runs as once used up all serial numbers, after which one that was kept named a thread of another run.
+#[test]
+#[cfg_attr(
+    debug_assertions,
+    ignore = "sixteen million runs take a minute in a debug build"
+)]
+fn a_handle_names_no_thread_of_a_later_run() {
+    let kept = core(|| scope(|s| s.spawn(current).join().unwrap()));
+    for _ in 0..(1 << 24) - 1_000 {
+        core(|| ());
+    }
+    for _ in 0..2_000 {
+        core(|| {
+            scope(|s| {
+                s.spawn(|| assert!(!kept.try_unpark()));
+            });
+        });
+    }
 }

@@ -4,9 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cellworks_threads::{
-    Blocked, Config, NoOutside, Thread, begin_turns, blocked_threads, current, others_ready, park,
-    run, scope, take_turn, take_turn_after, yield_now,
+    Blocked, Config, NoOutside, Owner, Thread, begin_turns, blocked_threads, current, others_ready,
+    park, run, scope, take_turn, yield_now,
 };
+
+// SAFETY: no code relies on who wakes a thread in these tests.
+const OWNER: Owner = unsafe { Owner::new() };
 
 /// Runs `main` on a core of default settings that nothing outside can wake.
 fn core<R>(main: impl FnOnce() -> R) -> Result<R, Blocked> {
@@ -52,14 +55,15 @@ fn what_is_to_be_done_before_a_turn_is_done_if_there_is_one() {
     let (before, turns) = (Cell::new(0), Cell::new(0));
     core(|| {
         // SAFETY: a cell is no part of the crate, here and below.
-        assert!(!unsafe { take_turn_after(|| before.set(1_000)) });
+        assert!(!unsafe { OWNER.take_turn_after(|| before.set(1_000)) });
         scope(|s| {
             for _ in 0..2 {
                 s.spawn(|| {
                     begin_turns();
                     for _ in 0..5 {
                         // SAFETY: see above.
-                        let was_turn = unsafe { take_turn_after(|| before.set(before.get() + 1)) };
+                        let was_turn =
+                            unsafe { OWNER.take_turn_after(|| before.set(before.get() + 1)) };
                         turns.set(turns.get() + usize::from(was_turn));
                     }
                 });

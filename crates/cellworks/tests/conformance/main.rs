@@ -9,6 +9,7 @@ mod memory;
 mod mfc;
 mod programs;
 mod proxy;
+mod raw_threads;
 mod staging;
 mod waking;
 mod words;

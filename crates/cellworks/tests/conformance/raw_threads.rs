@@ -1,0 +1,132 @@
+//! Programs of a machine use the machine's threads: those of `cellworks::threads`, which know nothing of machines, are refused.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cellworks::machine::{Machine, RunError, Spe, Wait};
+use cellworks::threads::{self, Config, NoOutside};
+
+use crate::{on_every_machine, spe};
+
+on_every_machine![
+    a_program_that_uses_raw_threads_is_told,
+    the_main_program_that_uses_raw_threads_is_told,
+    a_thread_that_uses_raw_threads_is_told,
+    raw_threads_that_would_take_words_of_a_mailbox_are_an_error,
+    a_condition_that_uses_raw_threads_is_an_error,
+    an_os_thread_of_a_program_may_be_a_core,
+];
+
+/// Calls everything that would start, suspend or wake threads, and checks that each call panics.
+fn all_are_refused() {
+    let calls: [(&str, fn()); 8] = [
+        ("run", || {
+            let _ = threads::run(&Config::default(), &NoOutside, || ());
+        }),
+        ("scope", || threads::scope(|_| ())),
+        ("yield_now", threads::yield_now),
+        ("take_turn", || assert!(!threads::take_turn())),
+        ("begin_turns", threads::begin_turns),
+        ("park", || threads::park(&"nothing")),
+        ("current", || threads::current().unpark()),
+        ("cancel_all", threads::cancel_all),
+    ];
+    for (name, call) in calls {
+        let panic = catch_unwind(AssertUnwindSafe(call)).expect_err(name);
+        let text = panic.downcast_ref::<String>().expect("a text");
+        let begin = format!("`cellworks_threads::{name}` was called in a program of a machine, ");
+        assert!(text.starts_with(&begin), "{text}");
+    }
+}
+
+fn a_program_that_uses_raw_threads_is_told<M: Machine>(machine: &M) {
+    let word = machine.run(|ppe| {
+        let waits = ppe.spawn(spe(1), |spe: &M::Spe| spe.read_in_mbox());
+        let uses = |this: &M::Spe| {
+            all_are_refused();
+            this.write_in_mbox_of(spe(1), 7);
+        };
+        ppe.spawn(spe(0), uses).join().unwrap();
+        waits.join().unwrap()
+    });
+    assert_eq!(word.unwrap(), 7);
+}
+
+fn the_main_program_that_uses_raw_threads_is_told<M: Machine>(machine: &M) {
+    machine.run(|_| all_are_refused()).unwrap();
+}
+
+fn a_thread_that_uses_raw_threads_is_told<M: Machine>(machine: &M) {
+    machine
+        .run(|ppe| {
+            let program = |spe: &M::Spe| {
+                spe.threads(3, |_| {
+                    spe.yield_now();
+                    all_are_refused();
+                })
+            };
+            ppe.spawn(spe(0), program).join().unwrap().unwrap();
+        })
+        .unwrap();
+}
+
+/// What once was a false deadlock on a simulated machine, with both words lost.
+fn raw_threads_that_would_take_words_of_a_mailbox_are_an_error<M: Machine>(machine: &M) {
+    let error = machine.run(|ppe| {
+        let reads = ppe.spawn(spe(0), |spe: &M::Spe| {
+            threads::scope(|s| {
+                for _ in 0..2 {
+                    s.spawn(|| spe.read_in_mbox());
+                }
+            });
+        });
+        ppe.write_in_mbox(spe(0), 1);
+        ppe.write_in_mbox(spe(0), 2);
+        drop(reads);
+    });
+    is_the_panic_of_spe_0(&error.unwrap_err());
+}
+
+fn a_condition_that_uses_raw_threads_is_an_error<M: Machine>(machine: &M) {
+    let error = machine.run(|ppe| {
+        let mut asked = 0;
+        let program = move |spe: &M::Spe| {
+            spe.wait_until(&"a word", &mut || {
+                asked += 1;
+                // At first on the stack of the thread that waits, later perhaps on another one.
+                if asked > 1 {
+                    threads::scope(|s| {
+                        s.spawn(|| spe.try_read_in_mbox());
+                    });
+                }
+                false
+            })
+        };
+        drop(ppe.spawn(spe(0), program));
+        ppe.write_in_mbox(spe(0), 1);
+    });
+    is_the_panic_of_spe_0(&error.unwrap_err());
+}
+
+fn is_the_panic_of_spe_0(error: &RunError) {
+    let text = error.to_string();
+    assert!(
+        text.contains(
+            " panicked on SPE 0: `cellworks_threads::scope` was called in a program of a machine"
+        ),
+        "{text}"
+    );
+}
+
+fn an_os_thread_of_a_program_may_be_a_core<M: Machine>(machine: &M) {
+    let sum = machine.run(|ppe| {
+        let program = |_: &M::Spe| {
+            let core = || {
+                let main = || threads::scope(|s| s.spawn(|| 20).join().unwrap() + 1);
+                threads::run(&Config::default(), &NoOutside, main).unwrap()
+            };
+            std::thread::spawn(core).join().unwrap()
+        };
+        ppe.spawn(spe(0), program).join().unwrap()
+    });
+    assert_eq!(sum.unwrap(), 21);
+}

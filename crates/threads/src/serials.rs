@@ -1,0 +1,107 @@
+//! Serial numbers of threads. No two threads of a process ever have the same one, so a number that was kept says for ever
+//! whether its thread is one of the present run.
+//!
+//! A run has a range of numbers to itself, because threads of several cores are numbered at the same time. What it did not use goes
+//! to a later run. A range is used until less than half of it is left, so at least half of all numbers go to threads: 2^63 of them, which
+//! at one thread in a nanosecond last for 292 years.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How many numbers a range has when it is new.
+const RANGE: u64 = 1 << 48;
+
+static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers::new());
+
+struct Numbers {
+    /// Where the numbers begin that were in no range yet. 0 is the number of no thread.
+    fresh: u64,
+    /// Ranges that have come back, with at least half of their numbers.
+    returned: Vec<Range<u64>>,
+}
+
+impl Numbers {
+    const fn new() -> Self {
+        Self {
+            fresh: 1,
+            returned: Vec::new(),
+        }
+    }
+
+    fn take(&mut self) -> Range<u64> {
+        self.returned.pop().unwrap_or_else(|| {
+            let start = self.fresh;
+            self.fresh = start.checked_add(RANGE).expect(
+                "more than 65,535 cores of cooperative threads run at once: there are no numbers for more threads",
+            );
+            start..self.fresh
+        })
+    }
+
+    fn give_back(&mut self, rest: Range<u64>) {
+        if rest.end - rest.start >= RANGE / 2 {
+            self.returned.push(rest);
+        }
+    }
+}
+
+/// Numbers for the threads of a run: at least 2^47.
+///
+/// # Panics
+///
+/// If more than 65,535 runs have ranges at the same time.
+pub(crate) fn take() -> Range<u64> {
+    numbers().take()
+}
+
+/// What a run that has ended did not use.
+pub(crate) fn give_back(rest: Range<u64>) {
+    numbers().give_back(rest);
+}
+
+fn numbers() -> MutexGuard<'static, Numbers> {
+    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_gets_what_the_one_before_did_not_use() {
+        let mut numbers = Numbers::new();
+        for _ in 0..3 << 16 {
+            let mut range = numbers.take();
+            range.start += 2;
+            numbers.give_back(range);
+        }
+        assert_eq!(numbers.take(), 1 + (6 << 16)..1 + RANGE);
+    }
+
+    #[test]
+    fn no_number_is_in_two_ranges() {
+        let mut numbers = Numbers::new();
+        let (first, second) = (numbers.take(), numbers.take());
+        assert_eq!((first.end, second.end), (second.start, 1 + 2 * RANGE));
+        numbers.give_back(second.start + 7..second.end);
+        assert_eq!(numbers.take(), second.start + 7..second.end);
+        assert_eq!(numbers.take().start, second.end);
+    }
+
+    #[test]
+    fn a_range_that_is_half_used_is_not_used_again() {
+        let mut numbers = Numbers::new();
+        let range = numbers.take();
+        numbers.give_back(range.start + RANGE / 2 + 1..range.end);
+        assert_eq!(numbers.take().start, range.end);
+    }
+
+    #[test]
+    #[should_panic(expected = "more than 65,535 cores of cooperative threads run at once")]
+    fn too_many_ranges_at_once_are_an_error() {
+        let mut numbers = Numbers::new();
+        for _ in 0..1 << 16 {
+            numbers.take();
+        }
+    }
+}

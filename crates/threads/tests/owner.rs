@@ -1,0 +1,113 @@
+//! Cores that belong to an owner: programs there neither start, nor suspend, nor wake threads.
+
+use std::cell::Cell;
+use std::panic::{Location, catch_unwind};
+
+use cellworks_threads::{
+    Config, NoOutside, Owner, alive, begin_turns, blocked_threads, cancel_all, current,
+    free_stack_bytes, is_cancelled, is_running, is_unwinding, others_ready, park, run, scope,
+    take_turn, yield_now,
+};
+
+// SAFETY: no code relies on who wakes a thread in these tests.
+const OWNER: Owner = unsafe { Owner::new() };
+
+fn core<R>(main: impl FnOnce() -> R) -> R {
+    OWNER
+        .run(&Config::default(), &NoOutside, main)
+        .unwrap_or_else(|blocked| panic!("{blocked}"))
+}
+
+/// Checks that each call panics, and with which words.
+#[track_caller]
+fn all_are_refused() {
+    let calls: [(&str, fn()); 8] = [
+        ("run", || {
+            run(&Config::default(), &NoOutside, || ()).unwrap();
+        }),
+        ("scope", || scope(|_| ())),
+        ("yield_now", yield_now),
+        ("take_turn", || assert!(!take_turn())),
+        ("begin_turns", begin_turns),
+        ("park", || park(&"nothing")),
+        ("current", || current().unpark()),
+        ("cancel_all", cancel_all),
+    ];
+    for (name, call) in calls {
+        let panic = catch_unwind(call).expect_err(name);
+        let text = panic.downcast_ref::<String>().expect("a text");
+        assert_eq!(
+            *text,
+            format!(
+                "`cellworks_threads::{name}` was called in a program of a machine, which alone starts, suspends and wakes \
+                 the threads of its cores: use what the machine offers (`Spe::threads`, `Spe::yield_now`, \
+                 `Wait::wait_until`), or start an OS thread and make that a core with `cellworks_threads::run`"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_program_cannot_interfere_with_an_owner() {
+    core(all_are_refused);
+    core(|| {
+        OWNER.scope_at(Location::caller(), |s| {
+            s.spawn(all_are_refused);
+        });
+    });
+}
+
+#[test]
+fn a_program_may_look() {
+    core(|| {
+        assert!(is_running() && !is_cancelled() && !is_unwinding() && !others_ready());
+        assert_eq!(alive(), 1);
+        assert_eq!(blocked_threads(), []);
+        assert_eq!(free_stack_bytes(), None);
+    });
+}
+
+#[test]
+fn an_owner_does_what_programs_do_elsewhere() {
+    let log = Cell::new(0);
+    let note = |digit| log.set(log.get() * 10 + digit);
+    core(|| {
+        let main = OWNER.current();
+        OWNER.scope_at(Location::caller(), |s| {
+            s.spawn(|| {
+                note(2);
+                OWNER.yield_now();
+                note(4);
+                main.unpark();
+                note(5);
+            });
+            note(1);
+            OWNER.yield_now();
+            note(3);
+            OWNER.park(&"the other thread");
+            note(6);
+        });
+    });
+    assert_eq!(log.get(), 123_456);
+}
+
+#[test]
+fn an_os_thread_without_core_can_be_as_strict_and_is_free_afterwards() {
+    OWNER.run_without_core(all_are_refused);
+    let panicked = catch_unwind(|| OWNER.run_without_core(|| panic!("the program")));
+    assert!(panicked.is_err());
+    // A core of its own on another OS thread is nobody's business.
+    OWNER.run_without_core(|| {
+        let other = std::thread::spawn(|| run(&Config::default(), &NoOutside, || scope(|_| 1)));
+        assert_eq!(other.join().unwrap(), Ok(1));
+    });
+    assert_eq!(run(&Config::default(), &NoOutside, || scope(|_| 2)), Ok(2));
+}
+
+#[test]
+fn a_core_within_a_strict_os_thread_is_its_owners() {
+    OWNER.run_without_core(|| {
+        core(all_are_refused);
+        all_are_refused();
+    });
+}
