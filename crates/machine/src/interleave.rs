@@ -65,6 +65,14 @@ pub enum InterleaveError {
     /// The local store has no room for the stacks of so many threads.
     #[error(transparent)]
     Stack(#[from] StackError),
+    /// The run was cancelled, and the caller is a destructor that runs because of that. Any other caller is unwound instead.
+    #[error(
+        "the run was cancelled after {inputs} inputs had been taken; the others were not worked on"
+    )]
+    Cancelled {
+        /// How many inputs were taken.
+        inputs: usize,
+    },
     /// The body panicked. Pieces of work that had begun were finished, and their results handed over; no other
     /// was begun, but for one if what takes the results was waiting then.
     #[error("the body panicked at input {index}: {}", crate::error::message(.payload))]
@@ -160,7 +168,7 @@ where
     ///
     /// # Errors
     ///
-    /// [`InterleaveError`] if the body panicked, or the threads found no room.
+    /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was cancelled.
     pub fn as_completed(self, sink: impl FnMut(usize, R)) -> Result<Interleaved, InterleaveError> {
         let Self {
             spe,
@@ -199,8 +207,13 @@ where
             }
             (Err(payload), _) => resume_unwind(payload),
         }
+        let inputs = flow.taken.get();
+        if !flow.is_exhausted.get() {
+            // The threads ended without having come to the end of the inputs.
+            return Err(InterleaveError::Cancelled { inputs });
+        }
         Ok(Interleaved {
-            inputs: flow.taken.get(),
+            inputs,
             in_flight: flow.in_flight.get(),
         })
     }
@@ -210,8 +223,8 @@ where
     ///
     /// # Errors
     ///
-    /// [`InterleaveError`] if the body panicked, or the threads found no room. Results after the one that is
-    /// missing are lost.
+    /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was cancelled. Results after the one
+    /// that is missing are lost.
     pub fn in_order(self, mut sink: impl FnMut(R)) -> Result<Interleaved, InterleaveError> {
         let mut early = VecDeque::new();
         let mut next = 0;

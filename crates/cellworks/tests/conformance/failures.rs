@@ -32,6 +32,7 @@ on_every_machine![
     a_thread_that_waits_is_named,
     cancelled_programs_run_their_destructors,
     waiting_in_a_destructor_of_a_cancelled_program_returns,
+    threads_in_a_destructor_of_a_cancelled_program_do_not_run,
     waiting_in_a_destructor_of_a_panicking_program_waits,
     who_catches_the_cancellation_is_cancelled_again,
     programs_that_never_began_are_dropped,
@@ -441,6 +442,23 @@ fn waiting_in_a_destructor_of_a_cancelled_program_returns<M: Machine>(machine: &
                 assert!(!came);
                 spe.read_in_mbox();
                 spe.yield_now();
+                returned.fetch_add(1, Ordering::Relaxed);
+            });
+            spe.read_in_mbox();
+        }));
+    });
+    assert!(matches!(result, Err(RunError::Deadlock { .. })));
+    assert_eq!(returned.into_inner(), 1);
+}
+
+fn threads_in_a_destructor_of_a_cancelled_program_do_not_run<M: Machine>(machine: &M) {
+    let returned = AtomicU32::new(0);
+    let result = machine.run(|ppe| {
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| {
+            let _guard = OnDrop(|| {
+                let ran = Cell::new(0);
+                spe.threads(3, |_| ran.set(ran.get() + 1)).unwrap();
+                assert_eq!(ran.get(), 0);
                 returned.fetch_add(1, Ordering::Relaxed);
             });
             spe.read_in_mbox();

@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::slice;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::{
-    InFlight, InterleaveError, Interleaved, InterleavedSpe, Machine, Spe, Wait,
+    InFlight, InterleaveError, Interleaved, InterleavedSpe, Machine, RunError, Spe, Wait,
 };
 
 use crate::{on_every_machine, spe};
@@ -35,6 +36,7 @@ on_every_machine![
     what_was_given_is_dropped_once,
     stacks_that_do_not_fit_are_an_error,
     a_deadlock_in_a_body_ends_the_run,
+    work_in_a_destructor_of_a_cancelled_program_says_what_is_missing,
     work_without_end_is_cancelled_with_the_run,
     work_without_end_lets_other_spes_hear_from_outside,
     slow_work_lets_others_hear_from_outside,
@@ -484,6 +486,44 @@ fn a_deadlock_in_a_body_ends_the_run<M: Machine>(machine: &M) {
         let waits = text.matches("waits for what never comes").count();
         assert_eq!(waits, in_flight, "{text}");
     }
+}
+
+fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: Machine>(machine: &M) {
+    struct Works<'a, S: Spe>(&'a S, &'a Mutex<Vec<String>>);
+    impl<S: Spe> Drop for Works<'_, S> {
+        fn drop(&mut self) {
+            for in_flight in [InFlight::Fixed(1), InFlight::Fixed(8), InFlight::Automatic] {
+                let body = |_: InterleavedSpe<'_, S>, input: usize| input;
+                let result = self.0.interleave(in_flight, 0..100_000, body);
+                let outcome = match result.collect() {
+                    Ok(results) => format!("{} results", results.len()),
+                    Err(error) => error.to_string(),
+                };
+                self.1.lock().unwrap().push(outcome);
+            }
+        }
+    }
+    let outcomes = Mutex::default();
+    let result = machine.run(|ppe| {
+        let program = |spe: &M::Spe| {
+            let _works = Works(spe, &outcomes);
+            spe.read_in_mbox();
+        };
+        drop(ppe.spawn(spe(0), program));
+    });
+    assert!(matches!(result, Err(RunError::Deadlock { .. })));
+    let outcomes = outcomes.into_inner().unwrap();
+    let [alone, fixed, automatic] = &*outcomes else {
+        panic!("{outcomes:?}");
+    };
+    assert_eq!(alone, "100000 results");
+    let missing = "inputs had been taken; the others were not worked on";
+    assert_eq!(*fixed, format!("the run was cancelled after 0 {missing}"));
+    // How many were taken by one thread before others were tried is for the machine to say.
+    assert!(
+        automatic == alone || automatic.ends_with(missing),
+        "{automatic}"
+    );
 }
 
 fn work_without_end_is_cancelled_with_the_run<M: Machine>(machine: &M) {
