@@ -5,6 +5,7 @@ mod compare;
 mod machines;
 mod manual;
 mod output;
+mod output_file;
 mod progress;
 mod reproduce;
 mod run;

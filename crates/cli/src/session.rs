@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 use cellworks_report::{Counters, Environment, MachineInfo};
 
 use crate::args::Format;
-use crate::output::{Page, Views, both, show, warn};
+use crate::output::{Printed, Views, both, show, warn};
+use crate::output_file::OutputFile;
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
 use crate::{Failure, exit_code};
@@ -79,7 +80,8 @@ pub(crate) struct Circumstances {
 /// How a run and what it has found are shown.
 pub(crate) struct Shown {
     pub format: Format,
-    pub page: Option<Page>,
+    pub printed: Printed,
+    pub page: Option<OutputFile>,
     /// Neither progress nor warnings.
     pub quiet: bool,
 }
@@ -95,7 +97,7 @@ pub(crate) struct Session<S> {
     surroundings: Option<Surroundings>,
     progress: Progress,
     format: Format,
-    page: Option<Page>,
+    printed: Printed,
     quiet: bool,
 }
 
@@ -103,6 +105,8 @@ struct Found<S> {
     steps: S,
     warnings: Vec<String>,
     counters: Option<Counters>,
+    /// Where the page is going to be, if there is to be one.
+    page: Option<OutputFile>,
 }
 
 impl<S: Steps> Session<S> {
@@ -115,6 +119,7 @@ impl<S: Steps> Session<S> {
     ) -> Arc<Self> {
         let Shown {
             format,
+            printed,
             page,
             quiet,
         } = shown;
@@ -127,12 +132,13 @@ impl<S: Steps> Session<S> {
                 steps,
                 warnings: Vec::new(),
                 counters: None,
+                page,
             })),
             interrupted: OnceLock::new(),
             machine,
             surroundings,
             format,
-            page,
+            printed,
             quiet,
         });
         let on_ctrl_c = Arc::clone(&session);
@@ -243,6 +249,7 @@ impl<S: Steps> Session<S> {
             steps,
             warnings,
             counters,
+            page,
         } = found;
         let (done, planned) = (steps.done(), steps.planned());
         match end {
@@ -276,7 +283,7 @@ impl<S: Steps> Session<S> {
             counters,
         };
         let report = steps.report(circumstances, &end);
-        let shown = show(&report, &S::VIEWS, self.format, self.page.as_ref());
+        let shown = show(&report, &S::VIEWS, self.format, self.printed, page);
         let doubts = S::doubts(&report);
         let end = match end {
             End::Interrupted => Err(Failure::Interrupted),

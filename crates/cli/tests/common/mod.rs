@@ -12,8 +12,15 @@ pub mod program;
 pub mod terminal;
 pub mod tree;
 
+use std::fs;
+use std::io::{Write, stderr};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::panic::Location;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+use std::thread;
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -49,6 +56,46 @@ pub fn stats(arguments: &str) -> Run {
 /// Runs `cellworks stats` with these arguments on the computer that `tree` describes.
 pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
     Run::of(stats_command(arguments).env("CELLWORKS_FSROOT", tree.root()))
+}
+
+/// Says that a test does not show what it is for on this computer, and why. It passes all the same: the harness has
+/// no other end for it. It would keep to itself what `eprintln!` prints.
+#[track_caller]
+pub fn skipped(why: &str) {
+    let (thread, at) = (thread::current(), Location::caller());
+    let test = thread.name().unwrap_or("a test");
+    // Where standard error cannot be written, nobody reads what tests say.
+    let _ = writeln!(stderr(), "skipped: {test} ({at}): {why}");
+}
+
+/// The user `nobody` on most systems, who may do nothing special.
+const NOBODY: u32 = 65_534;
+
+/// Has the command run as a user whom the modes of files bind, which root is not: the folder and its files become that
+/// user's. False where that is not possible; then it has said so, as [`skipped`] does.
+#[track_caller]
+pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
+    let closed = tempfile::tempdir().unwrap();
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o000)).unwrap();
+    let is_bound = fs::read_dir(closed.path()).is_err();
+    if is_bound {
+        return true;
+    }
+    let mut version = Command::new(command.get_program());
+    version.arg("--version");
+    for command in [command, &mut version] {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut paths = entries.chain([folder.to_owned()]);
+    let is_possible = paths.all(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_ok())
+        && version.output().is_ok_and(|output| output.status.success());
+    if !is_possible {
+        skipped("root may read and write everything, and nobody else may run the command here");
+    }
+    is_possible
 }
 
 /// What a run of the command left behind.
