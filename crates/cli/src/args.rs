@@ -71,8 +71,8 @@ Examples:
   cellworks stats --machine qs20 -f dmaget -i 20 --trace get.pftrace
       The same moment by moment: open the file at ui.perfetto.dev.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured but not
-trustworthy, 130 interrupted.";
+Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments make no sense,
+3 measured, but disturbed or uncertain, 130 interrupted.";
 
 const MACHINES_AFTER_HELP: &str = "\
 Examples:
@@ -285,7 +285,7 @@ Examples:
   cellworks reproduce --format csv > numbers.csv
       Every published number, for a spreadsheet.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 some simulations failed,
+Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make no sense,
 130 interrupted.";
 
 /// Lists the simulated machines that are built in, or shows one of them.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use cellworks_report::reproduction::Reproduction;
-use cellworks_report::{json, reproduction};
+use cellworks_report::{Trust, json, reproduction};
 use cellworks_reproduce::{Paper, Reproducing, built_in};
 
 use crate::Failure;
@@ -66,7 +66,7 @@ impl Steps for Reproducing {
         Self::report(self, circumstances.environment)
     }
 
-    fn doubts(report: &Reproduction) -> &[String] {
-        &report.envelope.trust.reasons
+    fn trust(report: &Reproduction) -> &Trust {
+        &report.envelope.trust
     }
 }

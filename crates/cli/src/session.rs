@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cellworks_report::{Counters, Environment, MachineInfo};
+use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust};
 
 use crate::args::Format;
 use crate::output::{Printed, Views, both, show, warn};
@@ -63,8 +63,8 @@ pub(crate) trait Steps: Send + 'static {
     /// All that was found, when it ends so.
     fn report(self, circumstances: Circumstances, end: &End) -> Self::Report;
 
-    /// Why its numbers cannot be trusted.
-    fn doubts(report: &Self::Report) -> &[String];
+    /// Whether its numbers can be trusted.
+    fn trust(report: &Self::Report) -> &Trust;
 }
 
 /// What is known around that which was found.
@@ -72,7 +72,7 @@ pub(crate) struct Circumstances {
     pub machine: MachineInfo,
     pub environment: Environment,
     /// Why the numbers cannot be trusted.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     /// What the parts of a simulated machine did, if somebody asked.
     pub counters: Option<Counters>,
 }
@@ -268,29 +268,33 @@ impl<S: Steps> Session<S> {
             Some(computer) => computer.after(),
         };
         environment.warnings.extend(warnings);
-        let mut reasons = Vec::new();
+        let mut disturbed = Vec::new();
         if let End::Spoiled(why) = &end {
-            reasons.push(why.clone());
+            disturbed.push(why.clone());
         }
         // Where nothing was measured, nothing was disturbed.
         if done > 0 {
-            reasons.extend(disturbances);
+            disturbed.extend(disturbances);
         }
+        let reason = |text| Reason {
+            kind: ReasonKind::Disturbed,
+            text,
+        };
         let circumstances = Circumstances {
             machine: self.machine.clone(),
             environment,
-            reasons,
+            reasons: disturbed.into_iter().map(reason).collect(),
             counters,
         };
         let report = steps.report(circumstances, &end);
         let shown = show(&report, &S::VIEWS, self.format, self.printed, page);
-        let doubts = S::doubts(&report);
+        let trust = S::trust(&report);
         let end = match end {
             End::Interrupted => Err(Failure::Interrupted),
             End::Refused(message) => Err(Failure::Usage(message)),
             End::Failed(message) => Err(Failure::Run(message)),
-            End::Done | End::Spoiled(_) if doubts.is_empty() => Ok(()),
-            End::Done | End::Spoiled(_) => Err(Failure::Untrusted(doubts.to_vec())),
+            End::Done | End::Spoiled(_) if trust.trustworthy => Ok(()),
+            End::Done | End::Spoiled(_) => Err(Failure::Untrusted(trust.clone())),
         };
         both(shown, end)
     }

@@ -1,9 +1,9 @@
 //! What the tests of the command share.
 //!
 //! Tests run side by side, and beside whatever else this computer does, so the command may rightly
-//! find that its numbers cannot be trusted. [`Run::measured`] and [`Run::json`] take that as an
-//! answer, if it is said as it should be; so tests whose subject is not trust hold on a busy
-//! computer, too.
+//! find that its measurement was disturbed, or its numbers are uncertain. [`Run::measured`] and [`Run::json`] take
+//! that as an answer, if it is said as it should be; so tests whose subject is not trust hold on a busy computer, too.
+//! A number that cannot be true ends the command with another exit code and message, and so fails them.
 
 #![allow(dead_code, reason = "each file of tests uses a part of this")]
 
@@ -142,8 +142,12 @@ impl Run {
         assert_eq!(report["trust"]["trustworthy"], doubts.is_none());
         assert_eq!(
             report["trust"]["reasons"],
-            serde_json::json!(doubts.unwrap_or_default())
+            serde_json::json!(doubts.clone().unwrap_or_default())
         );
+        let kinds = list(&report["trust"], "kinds");
+        assert_eq!(kinds.len(), doubts.unwrap_or_default().len());
+        let is_of_a_busy_computer = |kind: &Value| *kind == "disturbed" || *kind == "uncertain";
+        assert!(kinds.iter().all(is_of_a_busy_computer), "{kinds:?}");
         report
     }
 
