@@ -9,6 +9,8 @@ mod memory;
 mod mfc;
 mod programs;
 mod proxy;
+#[path = "../../../../tests/skipped.rs"]
+mod skipped;
 mod staging;
 mod waking;
 mod words;

@@ -8,23 +8,23 @@
 #![allow(dead_code, reason = "each file of tests uses a part of this")]
 
 pub mod program;
+#[path = "../../../../tests/skipped.rs"]
+mod skipped;
 #[cfg(target_os = "linux")]
 pub mod terminal;
 pub mod tree;
 
 use std::fs;
-use std::io::{Write, stderr};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::panic::Location;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
-use std::thread;
 
 use jsonschema::Validator;
 use serde_json::Value;
 
+pub use skipped::skipped;
 use tree::Tree;
 
 /// What stands before the reasons why numbers cannot be trusted.
@@ -56,16 +56,6 @@ pub fn stats(arguments: &str) -> Run {
 /// Runs `cellworks stats` with these arguments on the computer that `tree` describes.
 pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
     Run::of(stats_command(arguments).env("CELLWORKS_FSROOT", tree.root()))
-}
-
-/// Says that a test does not show what it is for on this computer, and why. It passes all the same: the harness has
-/// no other end for it. It would keep to itself what `eprintln!` prints.
-#[track_caller]
-pub fn skipped(why: &str) {
-    let (thread, at) = (thread::current(), Location::caller());
-    let test = thread.name().unwrap_or("a test");
-    // Where standard error cannot be written, nobody reads what tests say.
-    let _ = writeln!(stderr(), "skipped: {test} ({at}): {why}");
 }
 
 /// The user `nobody` on most systems, who may do nothing special.
