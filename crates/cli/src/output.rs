@@ -31,7 +31,7 @@ fn say(style: Style, kind: &str, message: &str) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     ToStandardOutput,
-    /// Because something else is written to standard output.
+    /// Where a trace is written to standard output.
     ToStandardError,
 }
 

@@ -1,11 +1,11 @@
 //! The files that `--html` and `--trace` name.
 //!
-//! A regular file is replaced as a whole, when all of the result has been written: until then, and if anything goes
+//! A regular file is replaced as a whole when all of the result has been written. Until then, and if anything goes
 //! wrong, the file that was there stays as it is. The result is collected in a file without a name on the same disk,
-//! which the system removes however the process ends. Only [`OutputFile::complete`] gives it a name beside the old
-//! file, and renames it.
+//! which the system removes however the process ends. Only [`OutputFile::complete`] copies it to a file beside the old
+//! one, and renames that.
 //!
-//! A device, a FIFO, and whatever is open already, such as standard output, cannot be replaced: it is written directly.
+//! A device, a FIFO, and what is open already, such as standard output, cannot be replaced: it is written directly.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter};
@@ -24,7 +24,7 @@ const STANDARD_OUTPUT: &str = "-";
 /// may have no name.
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// Where a result is written that a flag names a file for.
+/// A file that a flag names for a result.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     /// The flag, such as `--html`.
@@ -50,10 +50,10 @@ enum Way {
 }
 
 impl OutputFile {
-    /// Opens the file, so that nobody waits a minute to be told that it cannot be written. What is in a regular file
-    /// stays there.
+    /// Opens the file, so that one that cannot be written is refused before anything is measured. What is in a regular
+    /// file stays there.
     ///
-    /// Blocks if it is a FIFO that nobody reads.
+    /// Blocks while a FIFO has no reader.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl OutputFile {
         let way = way_to(&path)?;
         let to = match way {
             Way::Replaced => tempfile::tempfile_in(folder_of(&path))?,
-            // What was opened for appending has its bytes at its end; it may be the file of `3> file`.
+            // Appending does not truncate, if it is a file that the shell has opened by `3> file`.
             Way::Direct => OpenOptions::new().append(true).open(&path)?,
             Way::StandardOutput => stdout().as_fd().try_clone_to_owned()?.into(),
         };
@@ -84,7 +84,7 @@ impl OutputFile {
         })
     }
 
-    /// Whether this file is meant: it exists or not.
+    /// Whether this path leads to the same file, which need not exist.
     pub fn is(&self, path: &Path) -> bool {
         resolved(path).is_ok_and(|path| path == self.path)
     }
@@ -94,17 +94,17 @@ impl OutputFile {
         self.way == Way::StandardOutput
     }
 
-    /// Whether nothing of it is to be seen before it is complete.
+    /// Whether it replaces what is there when it is complete, and is not to be seen before.
     pub fn is_replaced(&self) -> bool {
         self.way == Way::Replaced
     }
 
-    /// How the command ends that does not want this file.
+    /// The failure of the command where this file is not to be written.
     pub fn refused(&self, why: &dyn Display) -> Failure {
         refused(self.flag, &self.named, why)
     }
 
-    /// How the command ends that could not write all of it.
+    /// The failure of the command where writing to this file has failed.
     pub fn failed(&self, error: &io::Error) -> Failure {
         if self.way == Way::StandardOutput && error.kind() == ErrorKind::BrokenPipe {
             return Failure::ClosedPipe;
@@ -128,7 +128,7 @@ impl OutputFile {
     }
 
     fn replace(&mut self) -> io::Result<()> {
-        // It is removed if anything fails from here on.
+        // Its destructor removes it if anything fails from here on.
         let mut beside = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder_of(&self.path))?;
@@ -208,14 +208,14 @@ fn way_to(path: &Path) -> io::Result<Way> {
     };
     let printed = File::from(stdout().as_fd().try_clone_to_owned()?).metadata()?;
     let is_printed_to = (printed.dev(), printed.ino()) == (found.dev(), found.ino());
-    // What is printed to a terminal or to /dev/null is not kept, so that nothing gets into its way.
+    // Two results that are mixed on a terminal or in /dev/null do no harm, because neither is kept.
     if is_printed_to && !found.file_type().is_char_device() {
         return Ok(Way::StandardOutput);
     }
     if !found.is_file() || is_open_file(path) {
         return Ok(Way::Direct);
     }
-    // Renaming would replace a file that nobody may write to, too.
+    // Renaming would also replace a file whose mode forbids writing.
     OpenOptions::new().write(true).open(path)?;
     Ok(Way::Replaced)
 }

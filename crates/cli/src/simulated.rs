@@ -19,7 +19,7 @@ pub(crate) struct Simulated {
     /// What people call it.
     title: String,
     how: Simulation,
-    /// Its trace, if somebody asked for one.
+    /// Its trace, if `--trace` asks for one.
     trace: Option<Trace>,
     /// Whether somebody asked for its counters.
     counters: bool,
@@ -157,7 +157,7 @@ impl Trace {
         file.any(|file| file.get_ref().is_standard_output())
     }
 
-    /// Takes down why something was lost. Measuring goes on.
+    /// Writes, or takes down why something was lost. The simulation goes on.
     fn write_or_lose(&self, write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>) {
         let TraceFile { file, lost } = &mut *self.lock();
         if let (Some(file), None) = (file, &lost) {
@@ -165,7 +165,7 @@ impl Trace {
         }
     }
 
-    /// Says what becomes of the trace of a run that did not end.
+    /// The warning that the trace of a run that failed is not kept, if it is not there already.
     fn not_kept(&self) -> Option<String> {
         let trace = self.lock();
         let file = trace.file.as_ref()?.get_ref();

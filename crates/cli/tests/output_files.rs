@@ -198,7 +198,7 @@ fn a_folder_that_does_not_exist() {
     assert_eq!(names_in(&folder), [""; 0]);
 }
 
-/// Neither a folder nor a file that may not be written to is a reason to lose what is there.
+/// A file is refused if its mode forbids writing, or if the mode of its folder does: it stays as it is.
 #[test]
 fn what_a_user_may_not_write() {
     let (folder, path) = folder_with_a_file();
@@ -287,7 +287,7 @@ fn ctrl_c_keeps_the_last_trace() {
     is_as_before(&folder);
 }
 
-/// Nothing that the command could do about it: so it holds where it panics or is aborted, too.
+/// The command can do nothing when it is killed. So the same holds where it panics or aborts.
 #[test]
 fn a_command_that_is_killed_leaves_nothing_behind() {
     for flag in FLAGS {
@@ -333,7 +333,7 @@ fn a_device_is_written_directly() {
         assert!(run.out.contains("\ndmaget: "), "{}", run.out);
         well(short(flag, Path::new("/dev/null")));
     }
-    // Nothing gets into the way of what is not kept.
+    // Where standard output is the same device, the result is printed there all the same.
     let null = || Stdio::from(fs::File::options().write(true).open("/dev/null").unwrap());
     let output = short("--trace", Path::new("/dev/null"))
         .stdout(null())
@@ -374,7 +374,7 @@ fn a_fifo_is_written_directly() {
     }
 }
 
-/// Such as by `3> file`: what is open already.
+/// A file that the shell has opened by `3> file`.
 #[test]
 fn what_is_open_is_written_directly() {
     for flag in FLAGS {
@@ -386,7 +386,7 @@ fn what_is_open_is_written_directly() {
     }
 }
 
-/// Of nothing else than the trace: the result goes to standard error.
+/// Only the trace is there. The result goes to standard error.
 #[test]
 fn a_trace_on_standard_output_is_whole() {
     let folder = tempfile::tempdir().unwrap();
