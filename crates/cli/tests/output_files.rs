@@ -433,6 +433,17 @@ fn a_page_on_standard_output_is_refused() {
             "error: --html: {named} cannot be written: the result is printed there{WHERE}"
         ));
     }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("both");
+    for named in [Path::new("/dev/stdout"), &path] {
+        let both = fs::File::create(&path).unwrap();
+        let run = Run::from(short("--html", named).stdout(both).output().unwrap());
+        run.refused(&format!(
+            "error: --html: {} cannot be written: the result is printed there{WHERE}",
+            named.display()
+        ));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+    }
     let mut compare = cellworks();
     compare.args(["compare", "a.json", "b.json", "--html", "-"]);
     Run::of(&mut compare).refused(&format!(
