@@ -7,7 +7,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::output::Page;
+use crate::Failure;
+use crate::output::Printed;
+use crate::output_file::OutputFile;
 use crate::run::RunArgs;
 use crate::session::Shown;
 use cellworks_machine::{CellId, ModuleId, Span};
@@ -69,8 +71,8 @@ Examples:
   cellworks stats --machine qs20 -f dmaget -i 20 --trace get.pftrace
       The same moment by moment: open the file at ui.perfetto.dev.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured but not
-trustworthy, 130 interrupted.";
+Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments make no sense,
+3 measured, but disturbed or uncertain, 130 interrupted.";
 
 const MACHINES_AFTER_HELP: &str = "\
 Examples:
@@ -196,7 +198,9 @@ pub(crate) struct CommonArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Options of simulated machines")]
 pub(crate) struct SimulationArgs {
-    /// Writes what happens in the run of one function or program as a trace for Perfetto (ui.perfetto.dev)
+    /// Writes what happens in the run of one function or program as a trace for Perfetto (ui.perfetto.dev);
+    /// a file is replaced when the run has ended well. With `-`, the trace goes to standard output while the
+    /// run goes on, and the result to standard error
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
@@ -281,7 +285,7 @@ Examples:
   cellworks reproduce --format csv > numbers.csv
       Every published number, for a spreadsheet.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 some simulations failed,
+Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make no sense,
 130 interrupted.";
 
 /// Lists the simulated machines that are built in, or shows one of them.
@@ -331,6 +335,20 @@ pub(crate) struct OutputArgs {
     /// Writes the result as a page for a browser, too: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// The file for the page, if there is to be one.
+    pub fn page(&self) -> Result<Option<OutputFile>, Failure> {
+        let Some(path) = &self.html else {
+            return Ok(None);
+        };
+        let page = OutputFile::open("--html", path)?;
+        match page.is_standard_output() {
+            true => Err(page.refused(&"the result is printed there")),
+            false => Ok(Some(page)),
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -554,9 +572,10 @@ impl CommonArgs {
     }
 
     /// How what is found is shown, with this page.
-    pub fn shown(&self, page: Option<Page>) -> Shown {
+    pub fn shown(&self, page: Option<OutputFile>) -> Shown {
         Shown {
             format: self.output.format,
+            printed: Printed::ToStandardOutput,
             page,
             quiet: self.quiet,
         }

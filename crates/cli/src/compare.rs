@@ -6,10 +6,10 @@ use cellworks_report::{Comparison, Measured, compare, json, read};
 
 use crate::Failure;
 use crate::args::CompareArgs;
-use crate::output::{Page, Views, show};
+use crate::output::{Printed, Views, show};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
-    let page = arguments.output.html.as_deref().map(Page::at).transpose()?;
+    let page = arguments.output.page()?;
     for input in [&arguments.a, &arguments.b] {
         if page.as_ref().is_some_and(|page| page.is(input)) {
             return Err(Failure::Usage(format!(
@@ -28,7 +28,8 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
         json: json::render,
         html: compare::html,
     };
-    show(&comparison, &views, arguments.output.format, page.as_ref())
+    let format = arguments.output.format;
+    show(&comparison, &views, format, Printed::ToStandardOutput, page)
 }
 
 fn load(path: &Path) -> Result<Measured, Failure> {

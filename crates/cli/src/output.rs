@@ -1,15 +1,11 @@
-//! Where results go: standard output, and files.
+//! Printing results and messages.
 
-use std::fs::{File, Permissions};
-use std::io::{self, ErrorKind, Write, stdout};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::io::{ErrorKind, Write, stderr, stdout};
 
 use clap::builder::styling::{AnsiColor, Style};
-use tempfile::NamedTempFile;
 
 use crate::args::Format;
+use crate::output_file::OutputFile;
 use crate::{Failure, exit_code};
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -31,10 +27,29 @@ fn say(style: Style, kind: &str, message: &str) {
     let _ = writeln!(anstream::stderr(), "{style}{kind}{reset} {message}");
 }
 
-/// Prints; styles go where the reader is not a terminal or `NO_COLOR` is set.
+/// Where results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Printed {
+    ToStandardOutput,
+    /// Where a trace is written to standard output.
+    ToStandardError,
+}
+
+/// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::AutoStream::auto(stdout());
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    print_to(text, Printed::ToStandardOutput)
+}
+
+/// Prints; styles go where the reader is not a terminal or `NO_COLOR` is set.
+fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
+    let written = match printed {
+        Printed::ToStandardOutput => {
+            let mut out = anstream::AutoStream::auto(stdout());
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        }
+        Printed::ToStandardError => anstream::AutoStream::auto(stderr()).write_all(text.as_bytes()),
+    };
+    match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
         Err(error) => Err(Failure::Run(format!(
             "the result could not be written: {error}; print it to a disk that has room"
@@ -56,15 +71,21 @@ pub(crate) fn show<R>(
     result: &R,
     views: &Views<R>,
     format: Format,
-    page: Option<&Page>,
+    printed: Printed,
+    page: Option<OutputFile>,
 ) -> Result<(), Failure> {
     let view = match format {
         Format::Table => views.table,
         Format::Json => views.json,
         Format::Csv => views.csv,
     };
-    let printed = print(&view(result));
-    let saved = page.map_or(Ok(()), |page| page.write(&(views.html)(result)));
+    let printed = print_to(&view(result), printed);
+    let saved = page.map_or(Ok(()), |mut page| {
+        match page.write_all((views.html)(result).as_bytes()) {
+            Ok(()) => page.complete(),
+            Err(error) => Err(page.failed(&error)),
+        }
+    });
     both(saved, printed)
 }
 
@@ -79,92 +100,4 @@ pub(crate) fn both(first: Result<(), Failure>, second: Result<(), Failure>) -> R
             first
         }
     }
-}
-
-/// A file that can be written when the work is done.
-#[derive(Clone, Debug)]
-pub(crate) struct Page(PathBuf);
-
-impl Page {
-    /// Finds out whether the file can be written, so that nobody waits a minute to be told that it
-    /// cannot. What is in it stays there until it is replaced.
-    pub fn at(path: &Path) -> Result<Self, Failure> {
-        let refused = |why: &dyn std::fmt::Display| {
-            Failure::Usage(format!(
-                "--html: {} cannot be written: {why}; name a file in a folder where you may write",
-                path.display()
-            ))
-        };
-        let page = match path.canonicalize() {
-            Ok(found) if is_standard_output(&found) => {
-                return Err(refused(&"the result is printed there"));
-            }
-            Ok(found) if found.is_file() => Self(found),
-            Ok(_) => return Err(refused(&"it is not a file")),
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(refused(&error)),
-            // A link to a file that is still to be made; a circle of links is another error.
-            Err(_) if path.is_symlink() => {
-                let target = path.read_link().map_err(|error| refused(&error))?;
-                return Self::at(&folder_of(path).join(target));
-            }
-            Err(_) => Self(path.to_owned()),
-        };
-        page.begin().map_err(|error| refused(&cause(&error)))?;
-        Ok(page)
-    }
-
-    /// Whether it is this file.
-    pub fn is(&self, path: &Path) -> bool {
-        path.canonicalize().is_ok_and(|path| path == self.0)
-    }
-
-    /// Writes the page; until that has succeeded, what was there before stays.
-    pub fn write(&self, html: &str) -> Result<(), Failure> {
-        let write = || -> io::Result<()> {
-            let mut file = self.begin()?;
-            file.write_all(html.as_bytes())?;
-            file.persist(&self.0)?;
-            Ok(())
-        };
-        write().map_err(|error| {
-            Failure::Run(format!(
-                "--html: {} could not be written: {}; write it to a disk that has room",
-                self.0.display(),
-                cause(&error)
-            ))
-        })
-    }
-
-    /// A file beside it, that takes its place when it is complete.
-    fn begin(&self) -> io::Result<NamedTempFile> {
-        tempfile::Builder::new()
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder_of(&self.0))
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Whether standard output goes to this file.
-fn is_standard_output(path: &Path) -> bool {
-    let printed = stdout().as_fd().try_clone_to_owned().map(File::from);
-    let (Ok(printed), Ok(page)) = (printed.and_then(|file| file.metadata()), path.metadata())
-    else {
-        return false;
-    };
-    (printed.dev(), printed.ino()) == (page.dev(), page.ino())
-}
-
-/// What the system said, without the name of the temporary file, which tempfile adds.
-fn cause(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" at path ")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }

@@ -3,16 +3,16 @@
 use std::ops::ControlFlow;
 
 use cellworks_report::reproduction::Reproduction;
-use cellworks_report::{json, reproduction};
+use cellworks_report::{Trust, json, reproduction};
 use cellworks_reproduce::{Paper, Reproducing, built_in};
 
 use crate::Failure;
 use crate::args::ReproduceArgs;
-use crate::output::{Page, Views};
+use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
-    let page = arguments.output.html.as_deref().map(Page::at).transpose()?;
+    let page = arguments.output.page()?;
     let papers = match &arguments.paper {
         None => Paper::all(),
         Some(name) => vec![Paper::built_in(name).expect("clap lets only names of papers pass")],
@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let (machine, planned) = (reproducing.machine().clone(), reproducing.planned());
     let shown = Shown {
         format: arguments.output.format,
+        printed: Printed::ToStandardOutput,
         page,
         quiet: arguments.quiet,
     };
@@ -65,7 +66,7 @@ impl Steps for Reproducing {
         Self::report(self, circumstances.environment)
     }
 
-    fn doubts(report: &Reproduction) -> &[String] {
-        &report.envelope.trust.reasons
+    fn trust(report: &Reproduction) -> &Trust {
+        &report.envelope.trust
     }
 }

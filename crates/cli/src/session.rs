@@ -17,10 +17,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cellworks_report::{Counters, Environment, MachineInfo};
+use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust};
 
 use crate::args::Format;
-use crate::output::{Page, Views, both, show, warn};
+use crate::output::{Printed, Views, both, show, warn};
+use crate::output_file::OutputFile;
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
 use crate::{Failure, exit_code};
@@ -62,8 +63,8 @@ pub(crate) trait Steps: Send + 'static {
     /// All that was found, when it ends so.
     fn report(self, circumstances: Circumstances, end: &End) -> Self::Report;
 
-    /// Why its numbers cannot be trusted.
-    fn doubts(report: &Self::Report) -> &[String];
+    /// Whether its numbers can be trusted.
+    fn trust(report: &Self::Report) -> &Trust;
 }
 
 /// What is known around that which was found.
@@ -71,7 +72,7 @@ pub(crate) struct Circumstances {
     pub machine: MachineInfo,
     pub environment: Environment,
     /// Why the numbers cannot be trusted.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     /// What the parts of a simulated machine did, if somebody asked.
     pub counters: Option<Counters>,
 }
@@ -79,7 +80,8 @@ pub(crate) struct Circumstances {
 /// How a run and what it has found are shown.
 pub(crate) struct Shown {
     pub format: Format,
-    pub page: Option<Page>,
+    pub printed: Printed,
+    pub page: Option<OutputFile>,
     /// Neither progress nor warnings.
     pub quiet: bool,
 }
@@ -95,7 +97,7 @@ pub(crate) struct Session<S> {
     surroundings: Option<Surroundings>,
     progress: Progress,
     format: Format,
-    page: Option<Page>,
+    printed: Printed,
     quiet: bool,
 }
 
@@ -103,6 +105,8 @@ struct Found<S> {
     steps: S,
     warnings: Vec<String>,
     counters: Option<Counters>,
+    /// Where the page is going to be, if there is to be one.
+    page: Option<OutputFile>,
 }
 
 impl<S: Steps> Session<S> {
@@ -115,6 +119,7 @@ impl<S: Steps> Session<S> {
     ) -> Arc<Self> {
         let Shown {
             format,
+            printed,
             page,
             quiet,
         } = shown;
@@ -127,12 +132,13 @@ impl<S: Steps> Session<S> {
                 steps,
                 warnings: Vec::new(),
                 counters: None,
+                page,
             })),
             interrupted: OnceLock::new(),
             machine,
             surroundings,
             format,
-            page,
+            printed,
             quiet,
         });
         let on_ctrl_c = Arc::clone(&session);
@@ -243,6 +249,7 @@ impl<S: Steps> Session<S> {
             steps,
             warnings,
             counters,
+            page,
         } = found;
         let (done, planned) = (steps.done(), steps.planned());
         match end {
@@ -261,29 +268,33 @@ impl<S: Steps> Session<S> {
             Some(computer) => computer.after(),
         };
         environment.warnings.extend(warnings);
-        let mut reasons = Vec::new();
+        let mut disturbed = Vec::new();
         if let End::Spoiled(why) = &end {
-            reasons.push(why.clone());
+            disturbed.push(why.clone());
         }
         // Where nothing was measured, nothing was disturbed.
         if done > 0 {
-            reasons.extend(disturbances);
+            disturbed.extend(disturbances);
         }
+        let reason = |text| Reason {
+            kind: ReasonKind::Disturbed,
+            text,
+        };
         let circumstances = Circumstances {
             machine: self.machine.clone(),
             environment,
-            reasons,
+            reasons: disturbed.into_iter().map(reason).collect(),
             counters,
         };
         let report = steps.report(circumstances, &end);
-        let shown = show(&report, &S::VIEWS, self.format, self.page.as_ref());
-        let doubts = S::doubts(&report);
+        let shown = show(&report, &S::VIEWS, self.format, self.printed, page);
+        let trust = S::trust(&report);
         let end = match end {
             End::Interrupted => Err(Failure::Interrupted),
             End::Refused(message) => Err(Failure::Usage(message)),
             End::Failed(message) => Err(Failure::Run(message)),
-            End::Done | End::Spoiled(_) if doubts.is_empty() => Ok(()),
-            End::Done | End::Spoiled(_) => Err(Failure::Untrusted(doubts.to_vec())),
+            End::Done | End::Spoiled(_) if trust.trustworthy => Ok(()),
+            End::Done | End::Spoiled(_) => Err(Failure::Untrusted(trust.clone())),
         };
         both(shown, end)
     }

@@ -1,8 +1,6 @@
 //! Simulated machines as flags describe them: how they are made, their traces, hazards and counters.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Machine, Topology};
@@ -11,8 +9,9 @@ use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
 
 use crate::Failure;
 use crate::args::{Hazards, SimulationArgs, span};
-use crate::output::Page;
-use crate::session::{End, Session, Steps};
+use crate::output::{Printed, both};
+use crate::output_file::OutputFile;
+use crate::session::{End, Session, Shown, Steps};
 
 /// A simulated machine, ready to run.
 pub(crate) struct Simulated {
@@ -20,7 +19,8 @@ pub(crate) struct Simulated {
     /// What people call it.
     title: String,
     how: Simulation,
-    trace: Trace,
+    /// Its trace, if `--trace` asks for one.
+    trace: Option<Trace>,
     /// Whether somebody asked for its counters.
     counters: bool,
 }
@@ -32,12 +32,12 @@ pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
 
 impl Simulated {
     /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as `usual`
-    /// unless the flags say how. The file of the trace is there from now on.
+    /// unless the flags say how. The file of the trace is open from now on.
     pub fn build(
         description: Description,
         flags: &SimulationArgs,
         usual: HazardWatch,
-        page: Option<&Page>,
+        page: Option<&OutputFile>,
         check: impl FnOnce(&Topology) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         // What cannot be done is said before a file is written.
@@ -64,22 +64,20 @@ impl Simulated {
         if let Some(limit) = flags.limit {
             builder = builder.limit(span(limit));
         }
-        let lost = Lost::default();
+        let mut trace = None;
         if let Some(path) = &flags.trace {
-            let file = trace_at(path, page)?;
-            builder = builder.trace(Box::new(TraceFile {
-                file: BufWriter::new(file),
-                lost: Arc::clone(&lost),
-            }));
+            let file = OutputFile::open("--trace", path)?;
+            if page.is_some_and(|page| page.is(path)) {
+                return Err(file.refused(&"--html is written there"));
+            }
+            let trace = trace.insert(Trace::to(file));
+            builder = builder.trace(Box::new(trace.clone()));
         }
         Ok(Self {
             sim: builder.build(),
             title,
             how,
-            trace: Trace {
-                path: flags.trace.clone(),
-                lost,
-            },
+            trace,
             counters: flags.counters,
         })
     }
@@ -92,6 +90,19 @@ impl Simulated {
         }
     }
 
+    /// Begins a session of these steps on the machine.
+    pub fn session<S: Steps>(&self, steps: S, shown: Shown) -> Arc<Session<S>> {
+        let is_taken = self.trace.as_ref().is_some_and(Trace::is_standard_output);
+        let shown = Shown {
+            printed: match is_taken {
+                true => Printed::ToStandardError,
+                false => shown.printed,
+            },
+            ..shown
+        };
+        Session::begin(self.info(), None, steps, shown)
+    }
+
     /// Does the work of a session on the machine, and ends the session. `work` tells what it is handed
     /// of each run what was done in it.
     pub fn run<S: Steps>(
@@ -102,58 +113,88 @@ impl Simulated {
         let mut hazards = HazardsSeen::default();
         let end = work(&mut |title| hazards.look(title, &self.sim));
         session.warned(hazards.warnings());
+        let is_done = matches!(end, End::Done);
+        if let (Some(trace), false) = (&self.trace, is_done) {
+            session.warned(trace.not_kept().into_iter().collect());
+        }
         if let (true, Some(counters)) = (self.counters, self.sim.counters()) {
             session.counted(in_reports(&counters));
         }
-        session.conclude(end)?;
-        self.trace.finish()
+        let end = session.conclude(end);
+        match &self.trace {
+            Some(trace) if is_done => both(trace.complete(), end),
+            _ => end,
+        }
     }
 }
 
-/// The trace of a run, if one was asked for.
-struct Trace {
-    path: Option<PathBuf>,
-    lost: Lost,
+/// The trace of a run: the simulation writes it, and the command keeps it if the run has ended well.
+#[derive(Clone)]
+struct Trace(Arc<Mutex<TraceFile>>);
+
+struct TraceFile {
+    /// `None` once it is complete.
+    file: Option<BufWriter<OutputFile>>,
+    /// Why a part of it was lost.
+    lost: Option<io::Error>,
 }
 
 impl Trace {
-    /// Says after the run whether all of it was written.
-    fn finish(&self) -> Result<(), Failure> {
-        match (&self.path, lock(&self.lost).take()) {
-            (Some(path), Some(error)) => Err(Failure::Run(format!(
-                "--trace: {} could not be written: {error}; write it to a disk that has room",
-                path.display()
-            ))),
-            _ => Ok(()),
+    fn to(file: OutputFile) -> Self {
+        Self(Arc::new(Mutex::new(TraceFile {
+            file: Some(BufWriter::new(file)),
+            lost: None,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TraceFile> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_standard_output(&self) -> bool {
+        let trace = self.lock();
+        let mut file = trace.file.iter();
+        file.any(|file| file.get_ref().is_standard_output())
+    }
+
+    /// Writes, or takes down why something was lost. The simulation goes on.
+    fn write_or_lose(&self, write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>) {
+        let TraceFile { file, lost } = &mut *self.lock();
+        if let (Some(file), None) = (file, &lost) {
+            *lost = write(file).err();
+        }
+    }
+
+    /// The warning that the trace of a run that failed is not kept, if it is not there already.
+    fn not_kept(&self) -> Option<String> {
+        let trace = self.lock();
+        let file = trace.file.as_ref()?.get_ref();
+        file.is_replaced().then(|| {
+            format!(
+                "{file} was not written, because the run did not end well; --trace - writes to standard output \
+                 while the run goes on, and shows how far it came"
+            )
+        })
+    }
+
+    /// Keeps the trace, if all of it was written.
+    fn complete(&self) -> Result<(), Failure> {
+        self.write_or_lose(BufWriter::flush);
+        let (file, lost) = {
+            let mut trace = self.lock();
+            (trace.file.take(), trace.lost.take())
+        };
+        let Some(file) = file else { return Ok(()) };
+        // Nothing is left in the buffer, or it is lost.
+        let (file, _) = file.into_parts();
+        match lost {
+            None => file.complete(),
+            Some(error) => Err(file.failed(&error)),
         }
     }
 }
 
-/// Why a trace is not complete.
-type Lost = Arc<Mutex<Option<io::Error>>>;
-
-fn lock(lost: &Lost) -> MutexGuard<'_, Option<io::Error>> {
-    lost.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A trace that says after the run whether all of it was written.
-struct TraceFile {
-    file: BufWriter<File>,
-    lost: Lost,
-}
-
-impl TraceFile {
-    /// Takes down why something was lost. Measuring goes on.
-    fn write_or_lose(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
-        if lock(&self.lost).is_none()
-            && let Err(error) = write(&mut self.file)
-        {
-            lock(&self.lost).get_or_insert(error);
-        }
-    }
-}
-
-impl Write for TraceFile {
+impl Write for Trace {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_or_lose(|file| file.write_all(bytes));
         Ok(bytes.len())
@@ -162,12 +203,6 @@ impl Write for TraceFile {
     fn flush(&mut self) -> io::Result<()> {
         self.write_or_lose(BufWriter::flush);
         Ok(())
-    }
-}
-
-impl Drop for TraceFile {
-    fn drop(&mut self) {
-        self.write_or_lose(BufWriter::flush);
     }
 }
 
@@ -205,20 +240,6 @@ impl HazardsSeen {
         }
         first
     }
-}
-
-/// A file for the trace, so that nobody waits to be told that it cannot be written.
-fn trace_at(path: &Path, page: Option<&Page>) -> Result<File, Failure> {
-    let refused = |why: &dyn std::fmt::Display| {
-        Failure::Usage(format!(
-            "--trace: {} cannot be written: {why}; name a file in a folder where you may write",
-            path.display()
-        ))
-    };
-    if page.is_some_and(|page| page.is(path)) {
-        return Err(refused(&"--html is written there"));
-    }
-    File::create(path).map_err(|error| refused(&error))
 }
 
 /// The counters as reports have them.

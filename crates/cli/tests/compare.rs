@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use common::tree::{Shape, Tree};
-use common::{Run, cellworks, list, stats_on};
+use common::{Run, cellworks, list, run_as_ordinary_user, stats_on};
 use serde_json::{Value, json};
 
 /// A run of `mailbox`, another one, and one of `signal`, as JSON.
@@ -92,17 +92,25 @@ fn a_file_that_this_user_may_not_read() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("secret.json");
-    fs::copy(&RUNS.a, &path).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    if fs::read(&path).is_ok() {
-        // The administrator may read everything.
-        return;
-    }
-    refused_file(
-        &path,
-        "may not be read by this user; change its permissions, or copy it",
+    let (other, secret) = (
+        folder.path().join("a.json"),
+        folder.path().join("secret.json"),
     );
+    for path in [&other, &secret] {
+        fs::copy(&RUNS.a, path).unwrap();
+    }
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
+    for (a, b) in [(&other, &secret), (&secret, &other)] {
+        let mut compare = cellworks();
+        compare.arg("compare").args([a, b]);
+        if !run_as_ordinary_user(&mut compare, folder.path()) {
+            return;
+        }
+        Run::of(&mut compare).refused(&format!(
+            "error: `{}` may not be read by this user; change its permissions, or copy it\n",
+            secret.display()
+        ));
+    }
 }
 
 #[test]

@@ -245,6 +245,7 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
     assert_eq!(run.code, Some(3));
     let report = run.json();
     assert_eq!(report["trust"]["reasons"][0], gone);
+    assert_eq!(report["trust"]["kinds"][0], "disturbed");
     assert_eq!(report["complete"], false);
     assert_eq!(report["measurements"][0]["function"], "mkthread");
     let left = list(&report, "not_measured");

@@ -1,4 +1,4 @@
-//! `--html FILE`: where the page may be, and what becomes of a file that is there.
+//! `--html FILE`: what a page is of. `output_files.rs` has what it shares with other flags that name a file.
 
 mod common;
 
@@ -37,29 +37,6 @@ fn a_page_in_a_folder_that_does_not_exist() {
 }
 
 #[test]
-fn a_page_that_is_a_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    let message = format!("{}it is not a file{WHERE}", cannot(folder.path()));
-    with_page("", folder.path()).refused(&message);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_page_where_the_user_may_not_write() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("page.html");
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
-    if fs::write(&path, "").is_ok() {
-        // The administrator may write everywhere.
-        return;
-    }
-    let why = "Permission denied (os error 13)";
-    with_page("", &path).refused(&format!("{}{why}{WHERE}", cannot(&path)));
-}
-
-#[test]
 fn a_page_for_which_there_is_no_place_any_more() {
     let folder = tempfile::tempdir().unwrap();
     let within = folder.path().join("reports");
@@ -87,36 +64,6 @@ fn a_page_for_which_there_is_no_place_any_more() {
     assert!(err.ends_with(&message), "{err}");
     // What was measured is not lost.
     assert!(out.contains("\nmailbox: "), "{out}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_page_that_is_no_file() {
-    let run = with_page("-f mailbox -i 10 --quiet", Path::new("/dev/full"));
-    let why = format!("{}it is not a file{WHERE}", cannot(Path::new("/dev/full")));
-    run.refused(&why);
-}
-
-/// The page would be what the table is written over.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_page_where_the_result_is_printed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("both");
-    let both = fs::File::create(&path).unwrap();
-    let output = stats_command("-f mailbox -i 10 --quiet --html /dev/stdout")
-        .stdout(both)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(
-        String::from_utf8(output.stderr).unwrap(),
-        format!(
-            "{}the result is printed there{WHERE}",
-            cannot(Path::new("/dev/stdout"))
-        )
-    );
-    assert_eq!(fs::read_to_string(&path).unwrap(), "");
 }
 
 #[test]

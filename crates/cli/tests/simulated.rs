@@ -6,7 +6,6 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
 
 use common::{Run, cellworks, list, stats, stats_command};
 use serde_json::Value;
@@ -266,51 +265,6 @@ fn puts_to_a_shared_buffer_are_a_hazard() {
     assert!(run.err.contains("hazard at "), "{}", run.err);
     measured(&qs20(&format!("{puts} --hazards off")));
     measured(&qs20(&puts.replace("-n 2", "-N 2")));
-}
-
-#[test]
-fn a_trace_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.perfetto");
-    fs::write(&path, "from before").unwrap();
-    let mut command = stats_command("--machine qs20 -f dmaget -i 3 -w 0 --trace");
-    measured(&Run::of(command.arg(&path)));
-    let trace = fs::read(&path).unwrap();
-    // The first field of a trace is a packet: number 1, with its length.
-    assert_eq!(trace.first(), Some(&0x0A), "{} bytes", trace.len());
-}
-
-#[test]
-fn a_trace_that_cannot_be_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = |path: &Path| {
-        let mut command = stats_command("--machine qs20 -f dmaget --trace");
-        Run::of(command.arg(path))
-    };
-    let missing = folder.path().join("missing/trace");
-    trace(&missing).refused(&format!(
-        "error: --trace: {} cannot be written: No such file or directory (os error 2); name a file in a \
-         folder where you may write\n",
-        missing.display()
-    ));
-    trace(folder.path()).refused(&format!(
-        "error: --trace: {} cannot be written: Is a directory (os error 21); name a file in a folder where \
-         you may write\n",
-        folder.path().display()
-    ));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_trace_on_a_disk_without_room() {
-    let run = qs20("-f mailbox -i 5 --trace /dev/full");
-    assert_eq!(run.code, Some(1), "{}", run.err);
-    assert!(run.out.contains("mailbox: "), "{}", run.out);
-    assert_eq!(
-        run.err,
-        "error: --trace: /dev/full could not be written: No space left on device (os error 28); write it to a \
-         disk that has room\n"
-    );
 }
 
 /// On a machine whose local stores hold 16 KB.

@@ -69,6 +69,9 @@ mod parking;
 mod pin;
 mod ppe;
 mod run;
+#[cfg(all(test, not(loom)))]
+#[path = "../../../tests/skipped.rs"]
+mod skipped;
 mod spe;
 mod sync;
 mod watchdog;

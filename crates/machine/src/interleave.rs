@@ -37,11 +37,17 @@ use trial::{Trial, WIDTHS, inputs_in, next_width};
 /// How many pieces of work are in flight at once: see [`Spe::interleave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// As many as turn out to be the fastest, by measuring with the first inputs: 1 to 128. Where data is moved to a local store,
+    /// As many as turn out to be the fastest, by measuring with the first inputs: 1 to
+    /// [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX). Where data is moved to a local store,
     /// no more than leave each room for twice the data that one piece of work has used so far.
     Automatic,
     /// So many; 0 means 1.
     Fixed(usize),
+}
+
+impl InFlight {
+    /// The most pieces of work that [`Automatic`](Self::Automatic) has in flight.
+    pub const AUTOMATIC_MAX: usize = 128;
 }
 
 impl From<usize> for InFlight {

@@ -33,6 +33,8 @@ pub mod schema;
 pub mod table;
 mod text;
 
+use std::iter::repeat;
+
 use cellworks_machine::Topology;
 use cellworks_stats::{Advice, Finding, Matrix, Measurement};
 use schemars::JsonSchema;
@@ -194,6 +196,34 @@ pub struct Trust {
     pub trustworthy: bool,
     /// Why not, in sentences that say what to do about it.
     pub reasons: Vec<String>,
+    /// Of which kind each of `reasons` is, in the same order. `None` in a comparison with a file whose command
+    /// did not say so yet.
+    #[serde(default)]
+    pub kinds: Vec<Option<ReasonKind>>,
+}
+
+/// Of which kind a reason is not to rely upon numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReasonKind {
+    /// The measurement did not have the computer for itself: others used its CPUs, CPUs vanished, or data lay in
+    /// another memory module than they should.
+    Disturbed,
+    /// Too many numbers are known only roughly, and would come out differently next time.
+    Uncertain,
+    /// A number came out that cannot be true. It is not among the results.
+    Impossible,
+    /// A simulation failed, and its numbers are missing.
+    Failed,
+}
+
+/// A reason not to rely upon numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Of which kind it is.
+    pub kind: ReasonKind,
+    /// A sentence that says what to do about it.
+    pub text: String,
 }
 
 /// What the parts of a simulated machine did from the beginning of the run to its end, warm-up and
@@ -256,6 +286,14 @@ pub struct NotMeasured {
     pub why: String,
 }
 
+impl Trust {
+    /// Each reason with its kind, where that is known.
+    pub fn reasons(&self) -> impl Iterator<Item = (&str, Option<ReasonKind>)> {
+        let kinds = self.kinds.iter().copied().chain(repeat(None));
+        self.reasons.iter().map(String::as_str).zip(kinds)
+    }
+}
+
 impl Envelope {
     /// The envelope of what a command has found, in the present form; it can be relied upon if there are no
     /// `reasons` against it.
@@ -263,7 +301,7 @@ impl Envelope {
         command: &str,
         machine: MachineInfo,
         environment: Environment,
-        reasons: Vec<String>,
+        reasons: Vec<Reason>,
         complete: bool,
     ) -> Self {
         Self {
@@ -273,7 +311,8 @@ impl Envelope {
             command: command.to_owned(),
             trust: Trust {
                 trustworthy: reasons.is_empty(),
-                reasons,
+                kinds: reasons.iter().map(|reason| Some(reason.kind)).collect(),
+                reasons: reasons.into_iter().map(|reason| reason.text).collect(),
             },
             complete,
         }

@@ -277,7 +277,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::made_up;
+    use crate::{Comparison, ReasonKind, Trust, made_up};
 
     /// What `read` says about a file `report.json` with this text; its directory is cut out.
     fn said(text: &[u8]) -> String {
@@ -334,6 +334,37 @@ mod tests {
         report["measurements"][0]["parameters"]["invented"] = json!("yes");
         fs::write(&path, report.to_string()).unwrap();
         assert_eq!(read(&path).unwrap(), Measured::Stats(made_up::report()));
+    }
+
+    /// Which an older command of the same version wrote.
+    #[test]
+    fn reasons_without_kinds_are_read_and_compared() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        let mut report = sound();
+        report["trust"] =
+            json!({"trustworthy": false, "reasons": ["others used the CPUs; end them"]});
+        fs::write(&path, report.to_string()).unwrap();
+        let old = read(&path).unwrap();
+        assert_eq!(old.envelope().trust.kinds, []);
+        let mut new = made_up::report();
+        new.envelope.trust = Trust {
+            trustworthy: false,
+            reasons: vec!["most medians are known only roughly; give them more time".to_owned()],
+            kinds: vec![Some(ReasonKind::Uncertain)],
+        };
+        let both = Comparison::of(&old, &Measured::Stats(new), ["old", "new"]).unwrap();
+        assert_eq!(
+            serde_json::to_value(both.envelope.trust).unwrap(),
+            json!({
+                "trustworthy": false,
+                "reasons": [
+                    "old: others used the CPUs; end them",
+                    "new: most medians are known only roughly; give them more time",
+                ],
+                "kinds": [null, "uncertain"],
+            })
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use cellworks_report::reproduction::{
     Curve, CurvePoint, PaperInfo, Published, Reproduced, ReproducedFigure, ReproducedPanel,
     Reproduction, ReproductionSummary, ShapeRange,
 };
-use cellworks_report::{Envelope, Environment, MachineInfo};
+use cellworks_report::{Envelope, Environment, MachineInfo, Reason, ReasonKind};
 use cellworks_sim::Sim;
 
 use crate::experiment::{Experiment, Lookup, Simulation};
@@ -169,9 +169,14 @@ impl Reproducing {
                 row(paper, number, &outcome, is_missing)
             })
             .collect();
-        let reasons: Vec<String> = results
+        let reasons: Vec<Reason> = results
             .iter()
-            .filter_map(|row| Some(format!("{}: {}", row.name, row.failed.as_ref()?)))
+            .filter_map(|row| {
+                Some(Reason {
+                    kind: ReasonKind::Failed,
+                    text: format!("{}: {}", row.name, row.failed.as_ref()?),
+                })
+            })
             .collect();
         let is_complete = reasons.is_empty() && self.done() == self.planned();
         let figures = figures(&self.papers, self.figures, outcomes);

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-use cellworks_report::Environment;
 use cellworks_report::reproduction::{Reproduced, Reproduction};
+use cellworks_report::{Environment, ReasonKind};
 use cellworks_reproduce::{Paper, Reproducing, UnknownMachine, built_in, sensitivity};
 use cellworks_sim::Description;
 
@@ -292,6 +292,7 @@ fn a_simulation_that_fails_is_named_and_the_others_go_on() {
         found.envelope.trust.reasons,
         [format!("barrier: {why}"), format!("grows: {why}")]
     );
+    assert_eq!(found.envelope.trust.kinds, [Some(ReasonKind::Failed); 2]);
     assert_eq!(number(&found, "barrier").failed, Some(why));
     assert!(number(&found, "tick").value.is_some());
 }

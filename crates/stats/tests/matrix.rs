@@ -1,5 +1,8 @@
 //! Matrices: which pairs are planned, what is measured on this computer, and what is refused.
 
+#[path = "../../../tests/skipped.rs"]
+mod skipped;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -10,6 +13,7 @@ use cellworks_machine::{
 use cellworks_stats::{
     Limits, Matrix, MatrixPlan, MatrixRequest, Polling, Primitive, measure_matrix,
 };
+use skipped::skipped;
 
 const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
@@ -398,6 +402,9 @@ fn the_variable_is_placed_where_it_was_asked_for() {
         let home = measured(&host, &request).home.unwrap();
         assert_eq!(home.module, Some(module.index()));
         assert_ne!(home.verified, Some(false));
+        if home.verified.is_none() {
+            skipped("the computer does not tell where memory is, as in a sandbox");
+        }
     }
 }
 

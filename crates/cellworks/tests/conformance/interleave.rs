@@ -181,7 +181,7 @@ fn the_number_in_flight_is_chosen<M: Machine>(machine: &M) {
             .unwrap();
         assert_eq!(done.inputs, 300_000);
         assert_eq!(sum.get(), 299_999 * 150_000);
-        assert!((1..=64).contains(&done.in_flight));
+        assert!((1..=InFlight::AUTOMATIC_MAX).contains(&done.in_flight));
     });
 }
 

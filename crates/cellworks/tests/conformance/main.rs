@@ -10,6 +10,8 @@ mod mfc;
 mod programs;
 mod proxy;
 mod raw_threads;
+#[path = "../../../../tests/skipped.rs"]
+mod skipped;
 mod staging;
 mod waking;
 mod words;

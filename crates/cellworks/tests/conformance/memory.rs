@@ -3,6 +3,7 @@
 use cellworks::machine::mfc::EffectiveAddress;
 use cellworks::machine::{Machine, Spe};
 
+use crate::skipped::skipped;
 use crate::{on_every_machine, spe};
 
 on_every_machine![
@@ -10,7 +11,6 @@ on_every_machine![
     what_is_no_memory_is_nowhere,
 ];
 
-/// A machine in a sandbox cannot tell, but none is wrong.
 fn what_was_written_is_at_home_where_it_was_allocated<M: Machine>(machine: &M) {
     for module in machine.topology().modules() {
         let region = machine.allocate(module, 8192).unwrap();
@@ -23,11 +23,10 @@ fn what_was_written_is_at_home_where_it_was_allocated<M: Machine>(machine: &M) {
                 ppe.spawn(spe(0), program).join().unwrap();
             })
             .unwrap();
-        let home = machine.home_of(region.at(5000));
-        assert!(
-            home.is_none_or(|home| home == module),
-            "{home:?}, not {module}"
-        );
+        match machine.home_of(region.at(5000)) {
+            Some(home) => assert_eq!(home, module),
+            None => skipped("the machine does not tell where memory is, as in a sandbox"),
+        }
     }
 }
 

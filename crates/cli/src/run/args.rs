@@ -28,8 +28,8 @@ Examples:
   cellworks run prototein --machine qs22 --spes 1-16 --html prototein.html
       How many times as fast more SPEs fold a prototein.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured but not
-trustworthy, 130 interrupted.";
+Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured, but disturbed,
+130 interrupted.";
 
 /// Runs a program of a paper, on this computer or on a simulated machine.
 #[derive(Args)]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use cellworks_apps::{Conclusion, Done, Figure, Parameters, Program, Quantity, Value};
 use cellworks_report::{
-    Envelope, FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, json, program,
+    Envelope, FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, Trust, json,
+    program,
 };
 use cellworks_stats::Finding;
 
@@ -95,8 +96,8 @@ impl<P: Program + Send + 'static> Steps for Found<P> {
         }
     }
 
-    fn doubts(report: &ProgramReport) -> &[String] {
-        &report.envelope.trust.reasons
+    fn trust(report: &ProgramReport) -> &Trust {
+        &report.envelope.trust
     }
 }
 

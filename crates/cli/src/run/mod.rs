@@ -15,7 +15,7 @@ pub(crate) use args::RunArgs;
 
 use crate::Failure;
 use crate::args::{CommonArgs, first_given};
-use crate::output::Page;
+use crate::output_file::OutputFile;
 use crate::session::{End, Session};
 use crate::simulated::{Simulated, load};
 use crate::surroundings::{Surroundings, this_computer};
@@ -48,7 +48,7 @@ fn run_asked<A: Asked>(asked: &Asking<A>) -> Result<(), Failure> {
         .programs(kind)
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example()))?;
-    let page = common.output.html.as_deref().map(Page::at).transpose()?;
+    let page = common.output.page()?;
     let check = |topology: &Topology| {
         let mut wrong = programs.iter().map(|program| program.check(topology));
         let wrong = wrong.find_map(Result::err);
@@ -78,7 +78,7 @@ type Check<'a> = &'a dyn Fn(&Topology) -> Result<(), Failure>;
 fn on_host<P: Program + Clone + Send + 'static>(
     common: &CommonArgs,
     programs: &[P],
-    page: Option<Page>,
+    page: Option<OutputFile>,
     check: Check<'_>,
 ) -> Result<(), Failure> {
     let host = this_computer()?;
@@ -93,7 +93,7 @@ fn on_host<P: Program + Clone + Send + 'static>(
 fn on_simulated<P: Program + Clone + Send + 'static>(
     common: &CommonArgs,
     programs: &[P],
-    page: Option<Page>,
+    page: Option<OutputFile>,
     check: Check<'_>,
 ) -> Result<(), Failure> {
     let description = load(&common.machine)?;
@@ -101,7 +101,7 @@ fn on_simulated<P: Program + Clone + Send + 'static>(
     let usual = HazardWatch::Warn;
     let machine = Simulated::build(description, flags, usual, page.as_ref(), check)?;
     let found = Found::nothing_of(programs);
-    let session = Session::begin(machine.info(), None, found, common.shown(page));
+    let session = machine.session(found, common.shown(page));
     machine.run(&session, |after| {
         run_all(&machine.sim, programs, &session, after)
     })

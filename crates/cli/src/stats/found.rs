@@ -1,7 +1,9 @@
 //! What measurements and matrices have found so far, and whether it can be trusted.
 
 use cellworks_machine::Topology;
-use cellworks_report::{Envelope, NotMeasured, Report, csv, html, json, table};
+use cellworks_report::{
+    Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
+};
 use cellworks_stats::{Matrix, Measurement, advise, findings, findings_simulated};
 
 use super::work::Work;
@@ -22,7 +24,7 @@ pub(super) struct Found {
     matrices: Vec<Matrix>,
     not_measured: Vec<NotMeasured>,
     /// Why the numbers cannot be trusted.
-    reasons: Vec<String>,
+    reasons: Vec<Reason>,
 }
 
 /// Something that is to be measured.
@@ -71,7 +73,10 @@ impl Found {
     pub fn refused(&mut self, step: usize, why: String) {
         self.steps[step].state = State::Settled;
         let what = self.steps[step].title.clone();
-        self.reasons.push(format!("{what}: {why}"));
+        self.reasons.push(Reason {
+            kind: ReasonKind::Impossible,
+            text: format!("{what}: {why}"),
+        });
         self.not_measured.push(NotMeasured { what, why });
     }
 
@@ -132,9 +137,16 @@ impl Steps for Found {
         // An interrupted run has fewer visits than an interval takes, and what is simulated comes out
         // the same next time.
         if !matches!(end, End::Interrupted) && machine.simulation.is_none() {
-            reasons.extend(too_wide(&measurements));
+            reasons.extend(too_wide(&measurements).map(|text| Reason {
+                kind: ReasonKind::Uncertain,
+                text,
+            }));
         }
-        reasons.extend(self.matrices.iter().filter_map(misplaced));
+        let misplaced = self.matrices.iter().filter_map(misplaced);
+        reasons.extend(misplaced.map(|text| Reason {
+            kind: ReasonKind::Disturbed,
+            text,
+        }));
         let results = match &machine.simulation {
             None => findings(&measurements),
             Some(_) => findings_simulated(&measurements),
@@ -151,8 +163,8 @@ impl Steps for Found {
         }
     }
 
-    fn doubts(report: &Report) -> &[String] {
-        &report.envelope.trust.reasons
+    fn trust(report: &Report) -> &Trust {
+        &report.envelope.trust
     }
 }
 

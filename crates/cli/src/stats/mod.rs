@@ -14,7 +14,7 @@ use cellworks_stats::{Limits, MeasureError, Visits, measure_matrix};
 
 use crate::Failure;
 use crate::args::{StatsArgs, Wanted, span};
-use crate::output::Page;
+use crate::output_file::OutputFile;
 use crate::session::{End, Session};
 use crate::surroundings::{Surroundings, this_computer};
 use found::Found;
@@ -41,13 +41,7 @@ const EACH: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
-    let page = arguments
-        .common
-        .output
-        .html
-        .as_deref()
-        .map(Page::at)
-        .transpose()?;
+    let page = arguments.common.output.page()?;
     if arguments.is_simulated() {
         simulated::run(arguments, &wanted, page)
     } else {
@@ -55,7 +49,11 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     }
 }
 
-fn run_on_host(arguments: &StatsArgs, wanted: &Wanted, page: Option<Page>) -> Result<(), Failure> {
+fn run_on_host(
+    arguments: &StatsArgs,
+    wanted: &Wanted,
+    page: Option<OutputFile>,
+) -> Result<(), Failure> {
     let host = this_computer()?;
     // What cannot be done is said before anybody waits.
     Work::of(wanted, host.topology(), &HOST_LIMITS, arguments)?;

@@ -9,8 +9,7 @@ use super::work::Work;
 use super::{HOST_LIMITS, measure_all};
 use crate::Failure;
 use crate::args::{StatsArgs, Wanted};
-use crate::output::Page;
-use crate::session::Session;
+use crate::output_file::OutputFile;
 use crate::simulated::{Simulated, load};
 
 /// What a packet on a ring carries.
@@ -26,7 +25,7 @@ const VIEWS: usize = 8;
 pub(super) fn run(
     arguments: &StatsArgs,
     wanted: &Wanted,
-    page: Option<Page>,
+    page: Option<OutputFile>,
 ) -> Result<(), Failure> {
     let flags = &arguments.common.simulation;
     let description = load(&arguments.common.machine)?;
@@ -43,7 +42,7 @@ pub(super) fn run(
     let topology = machine.sim.topology();
     let work = work(topology)?;
     let found = Found::nothing_of(&work, topology);
-    let session = Session::begin(machine.info(), None, found, arguments.common.shown(page));
+    let session = machine.session(found, arguments.common.shown(page));
     machine.run(&session, |after| {
         measure_all(&machine.sim, work, &session, after)
     })

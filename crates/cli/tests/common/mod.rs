@@ -1,23 +1,30 @@
 //! What the tests of the command share.
 //!
 //! Tests run side by side, and beside whatever else this computer does, so the command may rightly
-//! find that its numbers cannot be trusted. [`Run::measured`] and [`Run::json`] take that as an
-//! answer, if it is said as it should be; so tests whose subject is not trust hold on a busy
-//! computer, too.
+//! find that its measurement was disturbed, or its numbers are uncertain. [`Run::measured`] and [`Run::json`] take
+//! that as an answer, if it is said as it should be; so tests whose subject is not trust hold on a busy computer, too.
+//! A number that cannot be true ends the command with another exit code and message, and so fails them.
 
 #![allow(dead_code, reason = "each file of tests uses a part of this")]
 
 pub mod program;
+#[path = "../../../../tests/skipped.rs"]
+mod skipped;
 #[cfg(target_os = "linux")]
 pub mod terminal;
 pub mod tree;
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use serde_json::Value;
 
+pub use skipped::skipped;
 use tree::Tree;
 
 /// What stands before the reasons why numbers cannot be trusted.
@@ -49,6 +56,36 @@ pub fn stats(arguments: &str) -> Run {
 /// Runs `cellworks stats` with these arguments on the computer that `tree` describes.
 pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
     Run::of(stats_command(arguments).env("CELLWORKS_FSROOT", tree.root()))
+}
+
+/// The user `nobody` on most systems, who may do nothing special.
+const NOBODY: u32 = 65_534;
+
+/// Has the command run as a user whom the modes of files bind, which root is not: the folder and its files become that
+/// user's. False where that is not possible; then it has said so, as [`skipped`] does.
+#[track_caller]
+pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
+    let closed = tempfile::tempdir().unwrap();
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o000)).unwrap();
+    let is_bound = fs::read_dir(closed.path()).is_err();
+    if is_bound {
+        return true;
+    }
+    let mut version = Command::new(command.get_program());
+    version.arg("--version");
+    for command in [command, &mut version] {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut paths = entries.chain([folder.to_owned()]);
+    let is_possible = paths.all(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_ok())
+        && version.output().is_ok_and(|output| output.status.success());
+    if !is_possible {
+        skipped("root may read and write everything, and nobody else may run the command here");
+    }
+    is_possible
 }
 
 /// What a run of the command left behind.
@@ -95,8 +132,12 @@ impl Run {
         assert_eq!(report["trust"]["trustworthy"], doubts.is_none());
         assert_eq!(
             report["trust"]["reasons"],
-            serde_json::json!(doubts.unwrap_or_default())
+            serde_json::json!(doubts.clone().unwrap_or_default())
         );
+        let kinds = list(&report["trust"], "kinds");
+        assert_eq!(kinds.len(), doubts.unwrap_or_default().len());
+        let is_of_a_busy_computer = |kind: &Value| *kind == "disturbed" || *kind == "uncertain";
+        assert!(kinds.iter().all(is_of_a_busy_computer), "{kinds:?}");
         report
     }
 

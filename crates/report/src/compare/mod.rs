@@ -236,19 +236,20 @@ impl Comparison {
                 in_b: contents(&values_b),
             });
         }
-        let reasons: Vec<String> = [(&name_a, a), (&name_b, b)]
+        let (reasons, kinds) = [(&name_a, a), (&name_b, b)]
             .into_iter()
             .flat_map(|(name, envelope)| {
-                let reasons = envelope.trust.reasons.iter();
-                reasons.map(move |reason| format!("{name}: {reason}"))
+                let reasons = envelope.trust.reasons();
+                reasons.map(move |(reason, kind)| (format!("{name}: {reason}"), kind))
             })
-            .collect();
+            .unzip();
         Ok(Self {
             envelope: Envelope {
                 // A report may doubt its numbers without a reason.
                 trust: Trust {
                     trustworthy: a.trust.trustworthy && b.trust.trustworthy,
                     reasons,
+                    kinds,
                 },
                 ..Envelope::new(
                     "compare",

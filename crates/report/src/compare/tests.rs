@@ -4,7 +4,7 @@ use cellworks_stats::{Function, Primitive};
 use serde_json::json;
 
 use super::*;
-use crate::{SCHEMA_VERSION, made_up};
+use crate::{ReasonKind, SCHEMA_VERSION, made_up};
 
 /// Two days of one machine: the mailbox became slower, a get stayed, a put became faster, and one
 /// measurement has no interval.
@@ -348,6 +348,7 @@ fn notes_say_what_may_explain_the_difference() {
     b.envelope.environment.host.as_mut().unwrap().quota_cpus = None;
     b.envelope.trust.trustworthy = false;
     b.envelope.trust.reasons = vec!["others used 80 % of the CPUs; end them.".to_owned()];
+    b.envelope.trust.kinds = vec![Some(ReasonKind::Disturbed)];
     b.envelope.complete = false;
     let comparison = compared(&[a, b]);
     assert_eq!(
@@ -370,11 +371,13 @@ fn notes_say_what_may_explain_the_difference() {
     assert_eq!(
         (
             comparison.envelope.trust.trustworthy,
-            comparison.envelope.trust.reasons
+            comparison.envelope.trust.reasons,
+            comparison.envelope.trust.kinds
         ),
         (
             false,
-            vec!["tue.json: others used 80 % of the CPUs; end them.".to_owned()]
+            vec!["tue.json: others used 80 % of the CPUs; end them.".to_owned()],
+            vec![Some(ReasonKind::Disturbed)]
         )
     );
     assert!(!comparison.envelope.complete);

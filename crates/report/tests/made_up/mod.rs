@@ -10,8 +10,8 @@ mod reproductions;
 use std::collections::BTreeMap;
 
 use cellworks_report::{
-    CellInfo, Conditions, CpuLeftOut, Envelope, Environment, MachineInfo, NotMeasured, Report,
-    Simulation, Trust,
+    CellInfo, Conditions, CpuLeftOut, Envelope, Environment, MachineInfo, NotMeasured, Reason,
+    ReasonKind, Report, Simulation, Trust,
 };
 use cellworks_stats::{
     Advice, Between, Buffers, Finding, Function, Interval, Latency, Measurement, Parameters,
@@ -89,7 +89,10 @@ pub fn bare() -> Report {
         kernel: None,
         ..environment()
     };
-    let reasons = vec!["others used 80 % of the CPUs; end them".to_owned()];
+    let reasons = vec![Reason {
+        kind: ReasonKind::Disturbed,
+        text: "others used 80 % of the CPUs; end them".to_owned(),
+    }];
     Report {
         envelope: Envelope::new("stats", simulated, environment, reasons, false),
         measurements: vec![report().measurements.swap_remove(0)],
@@ -227,6 +230,7 @@ pub fn doubtful() -> Report {
             "CPU 1 was busy for 97 % of the run; stop what runs there and measure again."
                 .to_owned(),
         ],
+        kinds: vec![Some(ReasonKind::Disturbed)],
     };
     report.not_measured = vec![NotMeasured {
         what: "fetchset, 2 SPEs".to_owned(),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use cellworks_report::Envelope;
 use cellworks_report::reproduction::{
     Curve, CurvePoint, PaperInfo, Published, Reproduced, ReproducedFigure, ReproducedPanel,
     Reproduction, ReproductionSummary, ShapeRange,
 };
+use cellworks_report::{Envelope, Reason, ReasonKind};
 use serde_json::json;
 
 use super::{PROCESSOR, environment, machine};
@@ -53,7 +53,10 @@ pub fn reproduction() -> Reproduction {
         ..reproduced("failed", None)
     };
     let results = vec![mailbox, get, flat, barrier, elsewhere, failed];
-    let reasons = vec!["failed: it needs 32 SPEs, and the blade has 16".to_owned()];
+    let reasons = vec![Reason {
+        kind: ReasonKind::Failed,
+        text: "failed: it needs 32 SPEs, and the blade has 16".to_owned(),
+    }];
     Reproduction {
         envelope: Envelope::new(
             "reproduce",
@@ -141,7 +144,10 @@ fn reproduced(name: &str, value: Option<f64>) -> Reproduced {
 
 /// A reproduction of two papers, with wide numbers and figures with as many curves as any.
 pub fn two_papers() -> Reproduction {
-    let reasons = vec!["a pair: it needs 32 SPEs, and the blade has 16".to_owned()];
+    let reasons = vec![Reason {
+        kind: ReasonKind::Failed,
+        text: "a pair: it needs 32 SPEs, and the blade has 16".to_owned(),
+    }];
     let conditions = "16 SPEs, large blocks, shared buffer in the module of the other Cell";
     let number = |name: &str, value| {
         let mut number = Reproduced {
