@@ -313,7 +313,7 @@ async fn yield_times(times: usize) {
     }
 }
 
-/// With futures that yield so many times each: of one type, so that the compiler sees what is polled, or of any, as an
+/// With the futures that are made for a number of yields: of one type, so that the compiler sees what is polled, or of any, as an
 /// executor has them.
 fn yield_futures<F: Future<Output = ()> + ?Sized>(
     threads: usize,
