@@ -7,7 +7,14 @@
 //!
 //! In all of them a message takes some simulated time, and what comes in is what sends the next one. The heap is
 //! the floor: events without anything to run. Ours is the whole simulator: SPE programs on stacks of their own,
-//! mailboxes that may be full, costs of the channels, conditions, and a crossbar on which messages wait for nobody.
+//! mailboxes that may be full, costs of the channels, conditions, and what carries the messages. There are three tables:
+//!
+//! - *one latency*: a crossbar on which messages never wait for each other. A message is one event, and events arise in the
+//!   order in which they are due, so that ours need no heap;
+//! - *different latencies*: a message is one event, and events arise in another order;
+//! - *QS20*: the model of a dual Cell blade, with its command bus and its rings. A message is several events, as many on
+//!   average as the table says, and so it is in the other systems.
+//!
 //! Run it with `cargo bench -p cellworks-sim --bench messages`.
 
 use std::cell::{Cell, RefCell};
@@ -17,44 +24,101 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use cellworks_machine::{Machine, Spe, SpeId};
-use cellworks_sim::{Certainty, Crossbar, Description, Interconnect, Quantity, Sim, SimSpe};
+use cellworks_sim::{
+    Certainty, Crossbar, Description, Interconnect, Matrix, Quantity, Sim, SimSpe,
+};
 use cellworks_threads as threads;
 
 const REPETITIONS: usize = 11;
 const PAIRS: usize = 8;
 const ACTORS: usize = 2 * PAIRS;
-/// Messages in one measurement.
+/// Messages in one measurement, the same for every system.
 const MESSAGES: usize = 3_200_000;
-/// The same for simulators that take a microsecond for one.
-const SLOW_MESSAGES: usize = 320_000;
+/// The same where a message is several events.
+const MESSAGES_OF_A_BLADE: usize = 800_000;
 /// How long a message takes where that can be chosen, in nanoseconds.
 const LATENCY_NS: u64 = 100;
 
-/// Returns how long so many messages took.
-type Measure = fn(usize) -> Duration;
+/// What every system does.
+#[derive(Clone)]
+struct Work {
+    messages: usize,
+    /// How many events a message is.
+    events: usize,
+    /// How long a message takes, in nanoseconds, by the actor that sends it.
+    latencies_ns: [u64; ACTORS],
+}
+
+impl Work {
+    /// How many messages each actor receives.
+    fn rounds(&self) -> usize {
+        self.messages / ACTORS
+    }
+
+    /// From one event of a message to the next one, by the actor that sends it.
+    fn step_ns(&self, from: usize) -> u64 {
+        self.latencies_ns[from] / self.events as u64
+    }
+}
+
+/// Returns how long it took.
+type Measure<'a> = &'a dyn Fn(&Work) -> Duration;
 
 fn main() {
-    let systems: [(&str, Measure, usize); 5] = [
-        ("bare binary heap", bare_heap, MESSAGES),
-        ("heap and stackful threads", heap_and_threads, MESSAGES),
-        ("**cellworks-sim**", ours, MESSAGES),
-        ("odem-rs 0.4", odem, SLOW_MESSAGES),
-        ("nexosim 1.0, 1 thread", nexosim, SLOW_MESSAGES),
+    let mut work = Work {
+        messages: MESSAGES,
+        events: 1,
+        latencies_ns: [LATENCY_NS; ACTORS],
+    };
+    let crossbar = Interconnect::Crossbar(Crossbar {
+        latency_ps: quantity(LATENCY_NS * 1_000),
+        port_bytes_per_s: quantity(PORT_BYTES_PER_S),
+    });
+    compare("one latency", &work, &machine(Some(crossbar)));
+
+    work.latencies_ns = std::array::from_fn(|from| LATENCY_NS + 7 * from as u64);
+    let matrix = Interconnect::Matrix(Matrix {
+        one_way_ps: work.latencies_ns.map(|ns| vec![ns * 1_000; ACTORS]).into(),
+        one_way_source: "chosen for this benchmark".to_owned(),
+        to_memory_ps: quantity(LATENCY_NS * 1_000),
+        port_bytes_per_s: quantity(PORT_BYTES_PER_S),
+    });
+    compare("different latencies", &work, &machine(Some(matrix)));
+
+    let blade = machine(None);
+    work.messages = MESSAGES_OF_A_BLADE;
+    let (_, events) = ours(&blade, &work);
+    work.events = (events as f64 / work.messages as f64).round() as usize;
+    compare("QS20", &work, &blade);
+}
+
+/// Measures all systems in turn, and prints their table.
+fn compare(title: &str, work: &Work, machine: &Description) {
+    let ours = |work: &Work| ours(machine, work).0;
+    let systems: [(&str, Measure<'_>); 5] = [
+        ("bare binary heap", &bare_heap),
+        ("heap and stackful threads", &heap_and_threads),
+        ("**cellworks-sim**", &ours),
+        ("odem-rs 0.4", &odem),
+        ("nexosim 1.0, 1 thread", &nexosim),
     ];
     let mut rounds = Vec::new();
     for round in 0..=REPETITIONS {
         let rates: Vec<f64> = systems
             .iter()
-            .map(|(_, measure, messages)| *messages as f64 / measure(*messages).as_secs_f64())
+            .map(|(_, measure)| work.messages as f64 / measure(work).as_secs_f64())
             .collect();
         // The first round warms up.
         if round > 0 {
             rounds.push(rates);
         }
     }
-    println!("\n{ACTORS} actors in {PAIRS} pairs, {REPETITIONS} repetitions:\n");
+    println!(
+        "\n{title}: {ACTORS} actors in {PAIRS} pairs, events a message: {}, {REPETITIONS} repetitions:\n",
+        work.events
+    );
     println!("| system | million messages a second | ratio |\n|---|---|---|");
-    for (system, (name, ..)) in systems.iter().enumerate() {
+    for (system, (name, _)) in systems.iter().enumerate() {
         let rates = sorted(rounds.iter().map(|rates| rates[system] / 1e6));
         let ratios = sorted(rounds.iter().map(|rates| rates[system] / rates[0]));
         let middle = REPETITIONS / 2;
@@ -74,24 +138,69 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Events as (time, order, receiver).
+/// Events as (time, order, the actor that sent the message).
 type Heap = BinaryHeap<Reverse<(u64, u64, usize)>>;
 
-/// The first message of each pair, a little apart.
-fn first_messages() -> Heap {
-    (0..PAIRS)
-        .map(|pair| Reverse((pair as u64, pair as u64, 2 * pair)))
-        .collect()
+/// The messages that are under way, by their next events.
+struct Messages<'a> {
+    work: &'a Work,
+    heap: Heap,
+    order: u64,
+    now: u64,
+    /// How many events are left of the message of each actor.
+    left: [usize; ACTORS],
 }
 
-fn bare_heap(messages: usize) -> Duration {
-    let mut heap = first_messages();
+impl<'a> Messages<'a> {
+    /// The first actor of each pair sends, a little apart from each other.
+    fn new(work: &'a Work) -> Self {
+        let mut messages = Self {
+            work,
+            heap: Heap::new(),
+            order: 0,
+            now: 0,
+            left: [0; ACTORS],
+        };
+        for pair in 0..PAIRS {
+            messages.now = pair as u64;
+            messages.send(2 * pair);
+        }
+        messages
+    }
+
+    fn send(&mut self, from: usize) {
+        self.left[from] = self.work.events;
+        self.push(from);
+    }
+
+    fn push(&mut self, from: usize) {
+        let at = self.now + self.work.step_ns(from);
+        self.heap.push(Reverse((at, self.order, from)));
+        self.order += 1;
+    }
+
+    /// The actor to which the next message comes.
+    fn receive(&mut self) -> Option<usize> {
+        loop {
+            let Reverse((time, _, from)) = self.heap.pop()?;
+            self.now = time;
+            self.left[from] -= 1;
+            if self.left[from] == 0 {
+                return Some(from ^ 1);
+            }
+            self.push(from);
+        }
+    }
+}
+
+fn bare_heap(work: &Work) -> Duration {
+    let mut messages = Messages::new(work);
     let mut received = [0_u64; ACTORS];
     let start = Instant::now();
-    for order in 0..messages {
-        let Reverse((time, _, to)) = heap.pop().expect("each pair has a message");
+    for _ in 0..work.messages {
+        let to = messages.receive().expect("each pair has a message");
         received[to] += 1;
-        heap.push(Reverse((time + LATENCY_NS, (PAIRS + order) as u64, to ^ 1)));
+        messages.send(to);
     }
     let time = start.elapsed();
     black_box(received);
@@ -99,40 +208,26 @@ fn bare_heap(messages: usize) -> Duration {
 }
 
 /// The event loop of `heap_and_threads`: runs when no thread is ready.
-struct HeapLoop {
-    heap: RefCell<Heap>,
-    order: Cell<u64>,
-    now: Cell<u64>,
+struct HeapLoop<'a> {
+    messages: RefCell<Messages<'a>>,
     actors: RefCell<Vec<threads::Thread>>,
 }
 
-impl HeapLoop {
-    fn send(&self, to: usize) {
-        let order = self.order.replace(self.order.get() + 1);
-        let event = Reverse((self.now.get() + LATENCY_NS, order, to));
-        self.heap.borrow_mut().push(event);
-    }
-}
-
-impl threads::Idle for HeapLoop {
+impl threads::Idle for HeapLoop<'_> {
     fn idle(&self) -> threads::Verdict {
-        let Some(Reverse((time, _, to))) = self.heap.borrow_mut().pop() else {
+        let Some(to) = self.messages.borrow_mut().receive() else {
             return threads::Verdict::Stuck;
         };
-        self.now.set(time);
         self.actors.borrow()[to].unpark();
         threads::Verdict::Continue
     }
 }
 
-fn heap_and_threads(messages: usize) -> Duration {
+fn heap_and_threads(work: &Work) -> Duration {
     let events = HeapLoop {
-        heap: RefCell::default(),
-        order: Cell::new(PAIRS as u64),
-        now: Cell::new(0),
+        messages: RefCell::new(Messages::new(work)),
         actors: RefCell::default(),
     };
-    let rounds = messages / ACTORS;
     let start = Cell::new(Instant::now());
     let config = threads::Config::default();
     let outcome = threads::run(&config, &events, || {
@@ -141,14 +236,13 @@ fn heap_and_threads(messages: usize) -> Duration {
                 let events = &events;
                 scope.spawn(move || {
                     events.actors.borrow_mut().push(threads::current());
-                    for _ in 0..rounds {
+                    for _ in 0..work.rounds() {
                         threads::park(&"a message");
-                        events.send(actor ^ 1);
+                        events.messages.borrow_mut().send(actor);
                     }
                 });
             }
             threads::yield_now();
-            *events.heap.borrow_mut() = first_messages();
             start.set(Instant::now());
         });
     });
@@ -156,26 +250,31 @@ fn heap_and_threads(messages: usize) -> Duration {
     start.get().elapsed()
 }
 
-/// A QS20 whose elements are connected by a crossbar, and whose programs start at once.
-fn machine() -> Description {
-    let quantity = |value| Quantity {
+const PORT_BYTES_PER_S: u64 = 25_600_000_000;
+
+fn quantity(value: u64) -> Quantity {
+    Quantity {
         value,
         source: "chosen for this benchmark".to_owned(),
         sure: Certainty::Stated,
         fitted_to: None,
-    };
+    }
+}
+
+/// A QS20 whose programs start at once, with another interconnect if one is given.
+fn machine(interconnect: Option<Interconnect>) -> Description {
     let mut description = Description::built_in("qs20").expect("it is built in");
-    description.interconnect = Interconnect::Crossbar(Crossbar {
-        latency_ps: quantity(LATENCY_NS * 1_000),
-        port_bytes_per_s: quantity(25_600_000_000),
-    });
     description.ppe.start_program_ps.value = 1;
+    if let Some(interconnect) = interconnect {
+        description.interconnect = interconnect;
+    }
     description
 }
 
-fn ours(messages: usize) -> Duration {
-    let sim = Sim::new(machine());
-    let rounds = messages / ACTORS;
+/// Returns the number of events, too.
+fn ours(machine: &Description, work: &Work) -> (Duration, u64) {
+    let sim = Sim::new(machine.clone());
+    let rounds = work.rounds();
     let start = Instant::now();
     let outcome = sim.run(|ppe| {
         for pair in 0..PAIRS as u16 {
@@ -195,58 +294,68 @@ fn ours(messages: usize) -> Duration {
         }
     });
     outcome.expect("a message is always on its way");
-    start.elapsed()
+    let time = start.elapsed();
+    (time, sim.counters().expect("it has run").events)
 }
 
-fn odem(messages: usize) -> Duration {
+fn odem(work: &Work) -> Duration {
     use odem_rs::prelude::*;
     use odem_rs::sync::channel::shared::{Receiver, Sender};
     use odem_rs::sync::channel::{ArrayBuf, channel};
 
     struct Actor {
         begins: bool,
+        rounds: usize,
+        /// The waits that are the model of a message, before it is handed over.
+        waits: usize,
+        wait_ns: f64,
         send: Sender<u64>,
         receive: Receiver<u64>,
+    }
+
+    impl Actor {
+        /// Sends a message, unless the partner has ended.
+        async fn send(&self, sim: &odem_rs::prelude::Sim, message: u64) {
+            for _ in 0..self.waits {
+                sim.advance(self.wait_ns).await;
+            }
+            let _ = self.send.send(message).await;
+        }
     }
 
     impl Behavior for Actor {
         type Output = ();
 
         async fn actions(&self, sim: &odem_rs::prelude::Sim) {
-            let mut message = 0;
             if self.begins {
-                sim.advance(LATENCY_NS as f64).await;
-                self.send.send(message).await.expect("the partner lives");
+                self.send(sim, 0).await;
             }
-            while let Ok(received) = self.receive.recv().await {
-                message = received + 1;
-                // The model of a message is a wait before it is handed over.
-                sim.advance(LATENCY_NS as f64).await;
-                if self.send.send(message).await.is_err() {
-                    return;
-                }
+            for _ in 0..self.rounds {
+                let message = self.receive.recv().await.expect("the partner goes on");
+                self.send(sim, message + 1).await;
             }
         }
     }
 
-    let until = (messages / PAIRS) as f64 * LATENCY_NS as f64;
+    // Longer than any pair takes.
+    let until: u64 = work.latencies_ns.iter().sum::<u64>() * (work.rounds() as u64 + 1);
     let start = Instant::now();
     simulation(async |sim| {
-        for _ in 0..PAIRS {
+        for pair in 0..PAIRS {
             let (to_pong, from_ping) = channel(ArrayBuf::<4, u64>::new());
             let (to_ping, from_pong) = channel(ArrayBuf::<4, u64>::new());
-            sim.spawn(Actor {
-                begins: true,
-                send: to_pong,
-                receive: from_pong,
-            });
-            sim.spawn(Actor {
-                begins: false,
-                send: to_ping,
-                receive: from_ping,
-            });
+            let actor = |from: usize, send, receive| Actor {
+                begins: from.is_multiple_of(2),
+                rounds: work.rounds(),
+                waits: work.events,
+                wait_ns: work.step_ns(from) as f64,
+                send,
+                receive,
+            };
+            sim.spawn(actor(2 * pair, to_pong, from_pong));
+            sim.spawn(actor(2 * pair + 1, to_ping, from_ping));
         }
-        sim.advance(until).await;
+        sim.advance(until as f64).await;
     })
     .expect("a message is always on its way");
     start.elapsed()
@@ -259,35 +368,42 @@ mod delay {
     use nexosim::ports::Output;
     use serde::{Deserialize, Serialize};
 
-    /// Sends what it has received on after a while, until it has seen enough.
+    /// Sends what it has received on after some waits, until it has seen enough.
     #[derive(Default, Serialize, Deserialize)]
     pub struct Delay {
         pub output: Output<u64>,
-        pub left: u64,
+        pub left: usize,
+        pub waits: usize,
+        pub wait: Duration,
     }
 
     #[Model]
     impl Delay {
-        pub fn input(&mut self, message: u64, context: &Context<Self>) {
+        pub async fn input(&mut self, message: u64, context: &Context<Self>) {
             if self.left > 0 {
                 self.left -= 1;
-                let latency = Duration::from_nanos(super::LATENCY_NS);
-                context
-                    .schedule_event(latency, schedulable!(Self::send), message + 1)
-                    .expect("the latency is not 0");
+                self.go_on((message + 1, self.waits), context).await;
             }
         }
 
+        /// Takes a message, and how many waits are left of it.
         #[nexosim(schedulable)]
-        async fn send(&mut self, message: u64) {
-            self.output.send(message).await;
+        async fn go_on(&mut self, (message, waits): (u64, usize), context: &Context<Self>) {
+            if waits == 0 {
+                self.output.send(message).await;
+                return;
+            }
+            let next = schedulable!(Self::go_on);
+            context
+                .schedule_event(self.wait, next, (message, waits - 1))
+                .expect("the wait is not 0");
         }
     }
 }
 
-fn nexosim(messages: usize) -> Duration {
+fn nexosim(work: &Work) -> Duration {
     use delay::Delay;
-    use nexosim::ports::EventSource;
+    use nexosim::ports::{EventSource, Output};
     use nexosim::simulation::{Mailbox, SimInit};
     use nexosim::time::MonotonicTime;
 
@@ -295,9 +411,11 @@ fn nexosim(messages: usize) -> Duration {
     let mut first = Vec::new();
     for pair in 0..PAIRS {
         let mailboxes = [Mailbox::new(), Mailbox::new()];
-        let mut actors = [(); 2].map(|()| Delay {
-            left: (messages / ACTORS) as u64,
-            ..Delay::default()
+        let mut actors = [2 * pair, 2 * pair + 1].map(|actor| Delay {
+            output: Output::default(),
+            left: work.rounds(),
+            waits: work.events,
+            wait: Duration::from_nanos(work.step_ns(actor)),
         });
         for actor in 0..2 {
             let to = &mailboxes[1 - actor];

@@ -4,8 +4,10 @@
 //! Prints a Markdown table: nanoseconds as median (minimum-maximum) over the repetitions, and the median over the
 //! repetitions of the ratio to corosensei in the same repetition.
 //!
-//! Ours and `may` have a run queue; corosensei, generator and the ring of futures are bare: a loop resumes them in an
-//! order that is known beforehand. Run it with `cargo bench -p cellworks-threads`.
+//! Ours and `may` have a run queue; corosensei, generator and the rings of futures are bare: a loop resumes them in an
+//! order that is known beforehand. The tops of corosensei's stacks are staggered as ours are, which is the reference, and
+//! as it maps them itself; generator and `may` map their stacks themselves and cannot be told where.
+//! Run it with `cargo bench -p cellworks-threads`.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -16,15 +18,19 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
+use corosensei::stack::{DefaultStack, Stack, StackPointer};
+use corosensei::{Coroutine, CoroutineResult};
 
 const REPETITIONS: usize = 15;
 const THREADS: [usize; 3] = [2, 16, 1_000];
-/// Yields (or threads created) in one measurement of a system that takes a few nanoseconds.
+/// Yields (or threads created) in one measurement, the same for every system.
 const OPERATIONS: usize = 2_000_000;
-/// The same for the system that takes up to 200 ns.
-const SLOW_OPERATIONS: usize = 200_000;
 /// Bytes of all stacks, the same for every system.
 const STACK_BYTES: usize = 64 * 1024;
+/// The distance between the tops of our stacks, in bytes and in places: `STAGGER_BYTES` and `STAGGER_PLACES` of
+/// src/scheduler.rs.
+const STAGGER_BYTES: usize = 128;
+const STAGGER_PLACES: usize = 32;
 
 /// Measures with so many threads; returns picoseconds for each operation.
 type Measure = fn(usize) -> u64;
@@ -35,12 +41,22 @@ fn main() {
         .set_workers(1)
         .set_stack_size(STACK_BYTES / size_of::<usize>());
 
-    let systems: [(&str, Measure); 5] = [
-        ("corosensei, bare", yield_corosensei),
+    let systems: [(&str, Measure); 7] = [
+        ("corosensei, bare, stacks staggered", |n| {
+            yield_corosensei(n, Staggered::new)
+        }),
+        ("corosensei, bare", |n| {
+            yield_corosensei(n, |_| stack(STACK_BYTES))
+        }),
         ("**cellworks-threads**", yield_ours),
         ("generator, bare", yield_generator),
         ("may", yield_may),
-        ("futures, polled by hand, bare", yield_future),
+        ("futures of one type, polled by hand, bare", |n| {
+            yield_futures(n, |yields| Box::pin(yield_times(yields)))
+        }),
+        ("futures of any type, polled by hand, bare", |n| {
+            yield_futures::<dyn Future<Output = ()>>(n, |yields| Box::pin(yield_times(yields)))
+        }),
     ];
     println!("\nOne yield, in a ring of N threads:\n");
     println!(
@@ -164,14 +180,44 @@ fn yield_ours(threads: usize) -> u64 {
     result.get()
 }
 
-fn yield_corosensei(threads: usize) -> u64 {
-    use corosensei::stack::DefaultStack;
-    use corosensei::{Coroutine, CoroutineResult};
+/// A stack as corosensei maps it.
+fn stack(bytes: usize) -> DefaultStack {
+    DefaultStack::new(bytes).expect("a stack can be mapped")
+}
+
+/// The stack of a thread of a ring, whose top is somewhat below that of its mapping.
+struct Staggered {
+    stack: DefaultStack,
+    base: StackPointer,
+}
+
+impl Staggered {
+    fn new(thread: usize) -> Self {
+        let stack = stack(STACK_BYTES + STAGGER_PLACES * STAGGER_BYTES);
+        let base = stack.base().get() - thread % STAGGER_PLACES * STAGGER_BYTES;
+        let base = StackPointer::new(base).expect("within the mapping");
+        Self { stack, base }
+    }
+}
+
+// SAFETY: the guard page and the limit are those of the mapping, and at least `STACK_BYTES` bytes are between the limit
+// and the base, which is a multiple of 128 bytes below that of the mapping, and so aligned.
+unsafe impl Stack for Staggered {
+    fn base(&self) -> StackPointer {
+        self.base
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.stack.limit()
+    }
+}
+
+/// With stacks as they are made for each number of a thread.
+fn yield_corosensei<S: Stack + 'static>(threads: usize, stack: impl Fn(usize) -> S) -> u64 {
     let rounds = rounds(OPERATIONS, threads);
     let mut ring: Vec<_> = (0..threads)
-        .map(|_| {
-            let stack = DefaultStack::new(STACK_BYTES).expect("a stack can be mapped");
-            Coroutine::with_stack(stack, move |yielder, ()| {
+        .map(|thread| {
+            Coroutine::with_stack(stack(thread), move |yielder, ()| {
                 for _ in 0..rounds / 10 + 1 + rounds {
                     yielder.suspend(());
                 }
@@ -225,7 +271,7 @@ fn yield_generator(threads: usize) -> u64 {
 
 /// `may` does not run its coroutines in turn: timed is all of them together, from the opening of a gate to the last.
 fn yield_may(threads: usize) -> u64 {
-    let rounds = rounds(SLOW_OPERATIONS, threads);
+    let rounds = rounds(OPERATIONS, threads);
     let open = AtomicBool::new(false);
     let start = may::coroutine::scope(|s| {
         for _ in 0..threads {
@@ -261,16 +307,21 @@ impl Future for YieldOnce {
     }
 }
 
-fn yield_future(threads: usize) -> u64 {
+async fn yield_times(times: usize) {
+    for _ in 0..times {
+        YieldOnce(false).await;
+    }
+}
+
+/// With the futures that are made for a number of yields: of one type, so that the compiler sees what is polled, or of any, as an
+/// executor has them.
+fn yield_futures<F: Future<Output = ()> + ?Sized>(
+    threads: usize,
+    future: impl Fn(usize) -> Pin<Box<F>>,
+) -> u64 {
     let rounds = rounds(OPERATIONS, threads);
-    let mut ring: Vec<Pin<Box<dyn Future<Output = ()>>>> = (0..threads)
-        .map(|_| {
-            Box::pin(async move {
-                for _ in 0..rounds / 10 + 1 + rounds {
-                    YieldOnce(false).await;
-                }
-            }) as _
-        })
+    let mut ring: Vec<_> = (0..threads)
+        .map(|_| future(rounds / 10 + 1 + rounds))
         .collect();
     let mut context = Context::from_waker(Waker::noop());
     let mut go_round = |rounds| {
@@ -307,9 +358,7 @@ fn create_ours(_: usize) -> u64 {
 }
 
 fn create_corosensei(_: usize) -> u64 {
-    use corosensei::stack::DefaultStack;
-    use corosensei::{Coroutine, CoroutineResult};
-    let mut stack = DefaultStack::new(STACK_BYTES).expect("a stack can be mapped");
+    let mut stack = stack(STACK_BYTES);
     let mut sum = 0;
     let start = Instant::now();
     for i in 0..OPERATIONS {

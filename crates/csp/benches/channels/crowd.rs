@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::peers::threads;
 use crate::table::{compare, system};
-use crate::{cpus, ours, peers};
+use crate::{cpus, ours};
 
 const ROUND_TRIPS: usize = 10_000;
 const MESSAGES: usize = 40_000;
@@ -17,29 +18,30 @@ pub fn run(cpus: &[usize]) {
     cpus::use_only(cpus);
     let crowded = &ours::host(32);
     let readers = |readers| move || ours::alternating_readers(host, readers, MESSAGES);
-    let selecting = |readers| move || peers::selecting_readers_crossbeam(readers, MESSAGES / 10);
+    let selecting = |readers| move || threads::selecting_readers_crossbeam(readers, MESSAGES);
+    let mut systems = vec![
+        system("**cellworks**, two SPEs on two CPUs", || {
+            ours::ping_pong(host, 1, &1_u64, ROUND_TRIPS, zero)
+        }),
+        system("**cellworks**, two SPEs on one CPU", || {
+            cpus::use_only(&[one]);
+            let ns = ours::ping_pong(on_one_cpu, 1, &1_u64, ROUND_TRIPS, zero);
+            cpus::use_only(cpus);
+            ns
+        }),
+        system("**cellworks**, 16 pairs of 32 SPEs", || {
+            ours::ping_pong(crowded, 16, &1_u64, ROUND_TRIPS / 16, zero)
+        }),
+    ];
+    let on_one_cpu = threads::systems(threads::PingPong {
+        at: [one; 2],
+        round_trips: ROUND_TRIPS,
+        pause: zero,
+    });
+    systems.extend(on_one_cpu.into_iter().map(|s| s.called("one CPU")));
     compare(
         "Ping-pong, one way, both ends on one CPU and more processes than CPUs",
-        vec![
-            system("**cellworks**, two SPEs on two CPUs", || {
-                ours::ping_pong(host, 1, &1_u64, ROUND_TRIPS, zero)
-            }),
-            system("**cellworks**, two SPEs on one CPU", || {
-                cpus::use_only(&[one]);
-                let ns = ours::ping_pong(on_one_cpu, 1, &1_u64, ROUND_TRIPS, zero);
-                cpus::use_only(cpus);
-                ns
-            }),
-            system("**cellworks**, 16 pairs of 32 SPEs", || {
-                ours::ping_pong(crowded, 16, &1_u64, ROUND_TRIPS / 16, zero)
-            }),
-            system("crossbeam, one CPU", || {
-                peers::ping_pong(peers::crossbeam, [one; 2], &1_u64, ROUND_TRIPS / 10, zero)
-            }),
-            system("kanal, one CPU", || {
-                peers::ping_pong(peers::kanal, [one; 2], &1_u64, ROUND_TRIPS / 10, zero)
-            }),
-        ],
+        systems,
     );
     compare(
         "Processes that alternate over the same two channels, one message",

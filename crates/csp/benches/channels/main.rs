@@ -6,8 +6,11 @@
 //!       ├── two_cores   rendezvous between two SPEs, waiting actively and asleep
 //!       ├── stream      buffered channels, one by one and in batches
 //!       └── crowd       more processes than CPUs, and processes that only wait
-//!   ours, peers         the same small programs, of our channels and of those of others
+//!   ours                the same small programs, of our channels
+//!   peers               and of those of others: of OS threads, of tasks, and of goroutines
 //! ```
+//!
+//! A program takes the same number of messages with every system, and warms up with a tenth of it.
 //!
 //! The systems of a table are measured in turn, again and again, in one process, so that ratios hold on a noisy machine. It
 //! prints Markdown tables: nanoseconds as median (minimum-maximum) over the repetitions, and the median over the repetitions

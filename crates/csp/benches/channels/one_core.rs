@@ -1,90 +1,89 @@
 //! Processes that take turns on one CPU.
 
+use std::time::Duration;
+
 use cellworks_csp::Channel;
+use cellworks_host::Host;
 
 use crate::cpus;
 use crate::ours;
-use crate::peers::{self, tasks};
-use crate::table::{compare, system};
+use crate::peers::{go, tasks, threads};
+use crate::table::{compare, is_wanted, system};
 
-/// Messages of systems that take some ten nanoseconds for one, and of those that take microseconds. Few, so that most
-/// measurements are shorter than a time slice, and what else runs on the computer shows in the maximum only.
+/// Messages in one measurement, the same for every system.
 const MESSAGES: usize = 100_000;
-const SLOW_MESSAGES: usize = 4_000;
 
 pub fn run(cpus: &[usize]) {
     let one = *cpus.last().expect("a process may use a CPU");
     cpus::use_only(&[one]);
     let host = &ours::host(1);
-    compare(
-        "CommsTime on one CPU, one communication",
-        vec![
-            system("**cellworks**, channels of one SPE", || {
-                ours::comms_time(host, Channel::local, MESSAGES / 4)
-            }),
-            system("**cellworks**, channels", || {
-                ours::comms_time(host, Channel::new, MESSAGES / 4)
-            }),
-            system("async-unsync (1 slot) and tokio, tasks", || {
-                tasks::comms_time(tasks::AsyncUnsync, MESSAGES / 16)
-            }),
-            system("kanal async and tokio, tasks", || {
-                tasks::comms_time(tasks::Kanal, MESSAGES / 16)
-            }),
-            system("tokio mpsc (1 slot), tasks", || {
-                tasks::comms_time(tasks::Tokio, MESSAGES / 16)
-            }),
-            system("kanal, threads", || {
-                peers::comms_time(peers::kanal, SLOW_MESSAGES / 4)
-            }),
-            system("flume, threads", || {
-                peers::comms_time(peers::flume, SLOW_MESSAGES / 4)
-            }),
-            system("crossbeam, threads", || {
-                peers::comms_time(peers::crossbeam, SLOW_MESSAGES / 4)
-            }),
-        ],
-    );
-    let zero = std::time::Duration::ZERO;
-    let threads = |make| peers::ping_pong(make, [one, one], &1_u64, SLOW_MESSAGES / 2, zero);
-    compare(
-        "Ping-pong on one CPU, one way",
-        vec![
-            system("**cellworks**, channels of one SPE", || {
-                ours::ping_pong_on_one_spe(host, Channel::local, MESSAGES / 2)
-            }),
-            system("**cellworks**, channels", || {
-                ours::ping_pong_on_one_spe(host, Channel::new, MESSAGES / 2)
-            }),
-            system("async-unsync (1 slot) and tokio, tasks", || {
-                tasks::ping_pong(tasks::AsyncUnsync, MESSAGES / 8)
-            }),
-            system("kanal async and tokio, tasks", || {
-                tasks::ping_pong(tasks::Kanal, MESSAGES / 8)
-            }),
-            system("tokio mpsc (1 slot), tasks", || {
-                tasks::ping_pong(tasks::Tokio, MESSAGES / 8)
-            }),
-            system("kanal, threads", || threads(peers::kanal)),
-            system("flume, threads", || threads(peers::flume)),
-            system("crossbeam, threads", || threads(peers::crossbeam)),
-        ],
-    );
-    for channels in [2, 8, 64] {
-        compare(
-            &format!("Alternation over {channels} rendezvous channels on one CPU, one message"),
-            vec![
-                system("**cellworks**, channels of one SPE", || {
-                    ours::alternation(host, Channel::local, channels, MESSAGES)
-                }),
-                system("**cellworks**, channels", || {
-                    ours::alternation(host, Channel::new, channels, MESSAGES)
-                }),
-                system("crossbeam, threads", || {
-                    peers::select_crossbeam(channels, SLOW_MESSAGES)
-                }),
-            ],
-        );
-    }
+    let loops = MESSAGES / 4;
+    let mut systems = vec![
+        system("**cellworks**, channels of one SPE", || {
+            ours::comms_time(host, Channel::local, loops)
+        }),
+        system("**cellworks**, channels", || {
+            ours::comms_time(host, Channel::new, loops)
+        }),
+    ];
+    systems.extend(tasks::systems(tasks::CommsTime { loops }));
+    systems.extend(threads::systems(threads::CommsTime { loops }));
+    compare("CommsTime on one CPU, one communication", systems);
+
+    let round_trips = MESSAGES / 2;
+    let mut systems = vec![
+        system("**cellworks**, channels of one SPE", || {
+            ours::ping_pong_on_one_spe(host, Channel::local, round_trips)
+        }),
+        system("**cellworks**, channels", || {
+            ours::ping_pong_on_one_spe(host, Channel::new, round_trips)
+        }),
+    ];
+    systems.extend(tasks::systems(tasks::PingPong { round_trips }));
+    systems.extend(threads::systems(threads::PingPong {
+        at: [one; 2],
+        round_trips,
+        pause: Duration::ZERO,
+    }));
+    compare("Ping-pong on one CPU, one way", systems);
+
+    alternation::<2>(host);
+    alternation::<8>(host);
+    alternation::<64>(host);
     cpus::use_only(cpus);
+}
+
+fn alternation<const N: usize>(host: &Host)
+where
+    tasks::Guards<N>: tasks::Select,
+{
+    let title = format!("Alternation over {N} channels on one CPU, one message");
+    if !is_wanted(&title) {
+        return;
+    }
+    let messages = MESSAGES;
+    let mut systems = vec![
+        system("**cellworks**, channels of one SPE", || {
+            ours::alternation(host, Channel::local, N, messages)
+        }),
+        system("**cellworks**, channels", || {
+            ours::alternation(host, Channel::new, N, messages)
+        }),
+    ];
+    match go::Alternation::build(N) {
+        Some(go) => systems.push(system("Go, `select`", move || go.run(messages))),
+        None => println!("\nLeft out: Go, as this computer has no program `go`."),
+    }
+    let each_select = tasks::systems(tasks::Alternation::<N> { messages });
+    systems.extend(
+        each_select
+            .into_iter()
+            .map(|s| s.called("`tokio::select!`")),
+    );
+    let select_all = tasks::systems(tasks::StreamAlternation::<N> { messages });
+    systems.extend(select_all.into_iter().map(|s| s.called("`select_all`")));
+    systems.push(system("crossbeam `Select`, threads", || {
+        threads::select_crossbeam(N, messages)
+    }));
+    compare(&title, systems);
 }

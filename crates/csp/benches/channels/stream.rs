@@ -3,28 +3,20 @@
 use cellworks_csp::Channel;
 
 use crate::ours;
-use crate::peers;
-use crate::table::{System, compare, system};
+use crate::peers::threads;
+use crate::table::{compare, system};
 use crate::{cpus, two_cores};
 
 const CAPACITY: usize = 1024;
 const BATCH: usize = 64;
 const MESSAGES: usize = 300_000;
 
-fn peers<'a>(at: [usize; 2]) -> Vec<System<'a>> {
-    let general = move |make| peers::stream_of(make, CAPACITY, at, MESSAGES / 10);
-    vec![
-        system("rtrb", move || peers::stream_rtrb(CAPACITY, at, MESSAGES)),
-        system("rtrb, chunks of 64", move || {
-            peers::stream_rtrb_chunks(CAPACITY, at, MESSAGES, BATCH)
-        }),
-        system("ringbuf", move || {
-            peers::stream_ringbuf(CAPACITY, at, MESSAGES)
-        }),
-        system("kanal", move || general(peers::kanal)),
-        system("crossbeam", move || general(peers::crossbeam)),
-        system("flume", move || general(peers::flume)),
-    ]
+fn program(at: [usize; 2]) -> threads::Stream {
+    threads::Stream {
+        capacity: CAPACITY,
+        at,
+        messages: MESSAGES,
+    }
 }
 
 pub fn run(cpus: &[usize]) {
@@ -43,7 +35,11 @@ pub fn run(cpus: &[usize]) {
             system("**cellworks**, one by one", || ours(1)),
             system("**cellworks**, batches of 64", || ours(BATCH)),
         ];
-        systems.extend(peers(at));
+        let program = program(at);
+        let pause = std::hint::spin_loop;
+        systems.extend(threads::rings(program, BATCH, "pausing", pause));
+        systems.extend(threads::rings(program, BATCH, "not pausing", || ()));
+        systems.extend(threads::systems(program));
         compare("Buffered between two SPEs, one message", systems);
     }
 
@@ -68,7 +64,10 @@ pub fn run(cpus: &[usize]) {
             local(BATCH)
         }),
     ];
-    systems.extend(peers([one; 2]));
+    let program = program([one; 2]);
+    let give_way = std::thread::yield_now;
+    systems.extend(threads::rings(program, BATCH, "giving way", give_way));
+    systems.extend(threads::systems(program));
     compare("Buffered on one CPU, one message", systems);
     cpus::use_only(cpus);
 }

@@ -15,14 +15,27 @@ pub fn system<'a>(name: impl Into<String>, measure: impl FnMut() -> f64 + 'a) ->
     }
 }
 
-/// Measures all systems in turn, and prints their table. Does nothing if the command line asks for other tables.
-pub fn compare(title: &str, mut systems: Vec<System<'_>>) {
+impl System<'_> {
+    /// The same with more words in front of its name.
+    pub fn called(mut self, words: &str) -> Self {
+        self.name = format!("{words}, {}", self.name);
+        self
+    }
+}
+
+/// Whether the command line asks for a table, or for none.
+pub fn is_wanted(title: &str) -> bool {
     // Cargo adds `--bench`.
     let words: Vec<String> = std::env::args()
         .skip(1)
         .filter(|w| w != "--bench")
         .collect();
-    if !words.is_empty() && !words.iter().any(|word| title.contains(word)) {
+    words.is_empty() || words.iter().any(|word| title.contains(word))
+}
+
+/// Measures all systems in turn, and prints their table. Does nothing if the command line asks for other tables.
+pub fn compare(title: &str, mut systems: Vec<System<'_>>) {
+    if !is_wanted(title) {
         return;
     }
     let mut rounds = Vec::new();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cellworks_machine::{Machine, SpeId};
 use crossbeam_utils::CachePadded;
 
-use crate::peers;
+use crate::peers::threads;
 use crate::table::{compare, system};
 use crate::{cpus, ours};
 
@@ -28,15 +28,19 @@ pub fn cpus_of(host: &impl Machine) -> Option<[usize; 2]> {
     (cpus[0] != cpus[1]).then_some(cpus)
 }
 
-/// Two threads hand a line to each other, and wait for it actively; one way.
-fn line(at: [usize; 2], round_trips: usize) -> f64 {
+/// Two threads hand a line to each other, and wait for it actively, with something between two looks; one way.
+fn line(at: [usize; 2], round_trips: usize, between_looks: impl Fn() + Sync) -> f64 {
     let line = &CachePadded::new(AtomicU64::new(0));
     let hand_over = |from: u64| {
-        let start = Instant::now();
-        for round_trip in 0..round_trips as u64 {
-            let turn = 2 * round_trip + from;
+        let warm_up = round_trips / 10;
+        let mut start = Instant::now();
+        for round_trip in 0..warm_up + round_trips {
+            if round_trip == warm_up {
+                start = Instant::now();
+            }
+            let turn = 2 * round_trip as u64 + from;
             while line.load(Ordering::Acquire) != turn {
-                std::hint::spin_loop();
+                between_looks();
             }
             line.store(turn + 1, Ordering::Release);
         }
@@ -62,33 +66,38 @@ pub fn run(_: &[usize]) {
         return;
     };
     let zero = Duration::ZERO;
-    let peer = |make| peers::ping_pong(make, at, &1_u64, ROUND_TRIPS / 4, zero);
-    compare(
-        "Ping-pong between two SPEs, one way",
-        vec![
-            system("a line, handed over with a load and a store", || {
-                line(at, ROUND_TRIPS)
-            }),
-            system("**cellworks**", || {
-                ours::ping_pong(host, 1, &1_u64, ROUND_TRIPS, zero)
-            }),
-            system("kanal", || peer(peers::kanal)),
-            system("flume", || peer(peers::flume)),
-            system("crossbeam", || peer(peers::crossbeam)),
-        ],
-    );
-    let peer = |make| peers::ping_pong(make, at, &1_u64, SLEEPY_ROUND_TRIPS, PAUSE);
+    let mut systems = vec![
+        system("a line, handed over with a load and a store", || {
+            line(at, ROUND_TRIPS, || ())
+        }),
+        system(
+            "the same, with the processor's pause between two looks",
+            || line(at, ROUND_TRIPS, std::hint::spin_loop),
+        ),
+        system("**cellworks**", || {
+            ours::ping_pong(host, 1, &1_u64, ROUND_TRIPS, zero)
+        }),
+    ];
+    systems.extend(threads::systems(threads::PingPong {
+        at,
+        round_trips: ROUND_TRIPS,
+        pause: zero,
+    }));
+    compare("Ping-pong between two SPEs, one way", systems);
+
+    let mut systems = vec![system("**cellworks**", || {
+        ours::ping_pong(host, 1, &1_u64, SLEEPY_ROUND_TRIPS, PAUSE)
+    })];
+    systems.extend(threads::systems(threads::PingPong {
+        at,
+        round_trips: SLEEPY_ROUND_TRIPS,
+        pause: PAUSE,
+    }));
     compare(
         "Ping-pong between two SPEs that have fallen asleep, one way",
-        vec![
-            system("**cellworks**", || {
-                ours::ping_pong(host, 1, &1_u64, SLEEPY_ROUND_TRIPS, PAUSE)
-            }),
-            system("kanal", || peer(peers::kanal)),
-            system("flume", || peer(peers::flume)),
-            system("crossbeam", || peer(peers::crossbeam)),
-        ],
+        systems,
     );
+
     let (small, large) = (
         vec![0_u8; 64].into_boxed_slice(),
         vec![0_u8; 1 << 20].into_boxed_slice(),

@@ -7,9 +7,6 @@ use std::task::{Context, Poll, Waker};
 
 use crate::{follow, key};
 
-/// How many futures are in flight.
-const FUTURES: usize = 32;
-
 #[inline(always)]
 fn prefetch(table: &[u64], at: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -118,7 +115,7 @@ impl Future for Later {
 }
 
 /// A ring of futures of one type, each polled in turn, and made anew in its place when it is done.
-pub fn futures<const L: usize>(table: &[u64], probes: usize) -> u64 {
+pub fn futures<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64 {
     let mask = table.len() - 1;
     let look_up = |key: u64| async move {
         let mut at = key as usize & mask;
@@ -131,7 +128,7 @@ pub fn futures<const L: usize>(table: &[u64], probes: usize) -> u64 {
         }
         word
     };
-    let mut ring: Vec<_> = (0..FUTURES).map(|_| None).collect();
+    let mut ring: Vec<_> = (0..N).map(|_| None).collect();
     let mut ring = pin!(ring.as_mut_slice());
     let mut context = Context::from_waker(Waker::noop());
     let (mut sum, mut next, mut under_way) = (0_u64, 0, 0);

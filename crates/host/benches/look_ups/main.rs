@@ -148,6 +148,14 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
             Box::new(|probes| by_hand::group::<L, 32>(table, probes)),
         ),
         (
+            "group prefetching, 64",
+            Box::new(|probes| by_hand::group::<L, 64>(table, probes)),
+        ),
+        (
+            "group prefetching, 128",
+            Box::new(|probes| by_hand::group::<L, 128>(table, probes)),
+        ),
+        (
             "AMAC, 32",
             Box::new(|probes| by_hand::amac::<L, 32>(table, probes)),
         ),
@@ -161,7 +169,15 @@ fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
         ),
         (
             "futures, polled by hand, 32",
-            Box::new(|probes| by_hand::futures::<L>(table, probes)),
+            Box::new(|probes| by_hand::futures::<L, 32>(table, probes)),
+        ),
+        (
+            "futures, polled by hand, 64",
+            Box::new(|probes| by_hand::futures::<L, 64>(table, probes)),
+        ),
+        (
+            "futures, polled by hand, 128",
+            Box::new(|probes| by_hand::futures::<L, 128>(table, probes)),
         ),
         (
             "**interleave**, 1",
@@ -211,6 +227,7 @@ fn limit(table: &Table) {
         ("24", Box::new(|misses| chase::<24>(table, misses))),
         ("32", Box::new(|misses| chase::<32>(table, misses))),
         ("64", Box::new(|misses| chase::<64>(table, misses))),
+        ("128", Box::new(|misses| chase::<128>(table, misses))),
     ];
     println!(
         "\nSo many pointer chases at once, which is the limit (the first has an eighth of the misses):\n"

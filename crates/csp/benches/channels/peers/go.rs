@@ -1,0 +1,57 @@
+//! Alternation in Go, as a program that is built with the `go` of this computer.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A program that alternates over a number of channels.
+pub struct Alternation(PathBuf);
+
+impl Alternation {
+    /// Builds the program; `None` if this computer has no Go.
+    pub fn build(channels: usize) -> Option<Self> {
+        let cases: Vec<String> = (0..channels)
+            .map(|channel| format!("case <-ends[{channel}]:"))
+            .collect();
+        let text = include_str!("alternation.go")
+            .replace("= 0 // CHANNELS", &format!("= {channels}"))
+            .replace("// CASES", &cases.join("\n\t\t"));
+        let program =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("alternation-{channels}"));
+        let source = program.with_extension("go");
+        std::fs::write(&source, text).expect("Cargo has made its directory for temporary files");
+        let mut go = Command::new("go");
+        // Go must not fetch another version of itself.
+        go.env("GOTOOLCHAIN", "local");
+        go.args(["build", "-o"]).arg(&program).arg(&source);
+        match go.output() {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            result => {
+                standard_output(&go, result);
+                Some(Self(program))
+            }
+        }
+    }
+
+    /// Runs the program, on the CPUs of the calling thread. Returns nanoseconds for each message.
+    pub fn run(&self, messages: usize) -> f64 {
+        let mut program = Command::new(&self.0);
+        program.arg(messages.to_string());
+        let result = program.output();
+        let printed = standard_output(&program, result);
+        let ns = printed.trim().parse();
+        ns.unwrap_or_else(|_| panic!("{program:?} printed {printed:?}, and a number was expected"))
+    }
+}
+
+/// What a program has printed, if it has succeeded.
+fn standard_output(program: &Command, result: std::io::Result<Output>) -> String {
+    let output = result.unwrap_or_else(|error| panic!("cannot run {program:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{program:?} ended with {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

@@ -1,0 +1,11 @@
+//! The programs, of the channels of others.
+
+pub mod go;
+pub mod tasks;
+pub mod threads;
+
+use std::time::Duration;
+
+fn ns(time: Duration, messages: usize) -> f64 {
+    time.as_nanos() as f64 / messages as f64
+}
