@@ -220,7 +220,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
     /// The channel's buffer, if this is the only end of its side, and so is the other one.
-    ring: Option<sync::Arc<Ring<T>>>,
+    pub(crate) ring: Option<sync::Arc<Ring<T>>>,
     partner: Partner,
     kind: PhantomData<fn() -> E>,
 }
@@ -232,7 +232,7 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
     /// The channel's buffer, if this is the only end of its side, and so is the other one.
-    ring: Option<sync::Arc<Ring<T>>>,
+    pub(crate) ring: Option<sync::Arc<Ring<T>>>,
     partner: Partner,
     kind: PhantomData<fn() -> E>,
 }

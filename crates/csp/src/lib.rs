@@ -31,7 +31,7 @@ mod ends;
 mod held;
 mod item;
 mod lock;
-#[cfg(all(test, loom))]
+#[cfg(all(test, any(loom, shuttle)))]
 mod models;
 mod named;
 mod network;

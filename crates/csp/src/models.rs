@@ -1,26 +1,31 @@
-//! The protocol, model-checked: parties of every kind at one channel, in every order of their steps.
+//! The protocol, model-checked: parties of every kind at one channel, in many orders of their steps.
 //!
-//! A model runs what programs run: channels, alternations and processes, on a place whose waits are loom's. Two parties
-//! are checked in all schedules; three in those with few preemptions, as each model says. What has to hold:
+//! A model runs what programs run: channels, alternations and processes, on a place whose waits are loom's or shuttle's.
+//! docs/csp.md says which schedules the models are run in. What has to hold:
 //!
-//! - Nobody waits for ever: loom reports a deadlock.
+//! - Nobody waits for ever: loom and shuttle report a deadlock.
 //! - Each item ends with one owner: its reader, its writer, who was given it back, or the poisoner.
 //! - One reader gets the items of one writer in order.
+
+mod explore;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc as StdArc;
 
 use cellworks_machine::{Processor, Sleeper, Time, Wait, Wake};
-use loom::sync::{Condvar, Mutex};
-use loom::thread;
 
+use self::explore::check;
 use crate::channel::{Any, Channel, Reader, Whole, Writer};
+use crate::core::Side;
 use crate::lock::Spin;
 use crate::place::Place;
 use crate::process::Process;
+use crate::ring::Ring;
 use crate::shared::NetworkState;
-use crate::sync::Arc;
+#[cfg(loom)]
+use crate::sync::barrier;
+use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::waker::Woken;
 use crate::{Alternation, Ended};
 
@@ -103,14 +108,29 @@ impl Place for Seats {
     }
 }
 
+/// How many items a writer writes, unless a model says another number.
+const ITEMS: Token = if cfg!(shuttle) { 12 } else { 2 };
+
+/// The items of a writer, of which each has another number.
+fn items(writer: Token) -> Vec<Token> {
+    (1..=ITEMS).map(|item| 100 * writer + item).collect()
+}
+
 /// An item. Ones that were lost are missing in the end, as a party returns what it owns.
 type Token = u32;
+
+/// How many parties a model may have.
+const MOST_PARTIES: usize = 6;
 
 /// How a party writes or reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// [`Writer::write`] or [`Reader::read`].
     Plain,
+    /// [`Writer::write_all`] or [`Reader::read_up_to`].
+    Batches,
+    /// In turns [`Plain`](Self::Plain) and with an alternation that is made for one item.
+    Turns,
     /// An alternation with one guard.
     Guard,
     /// An alternation with one guard, that has a deadline once, which comes at any time.
@@ -154,57 +174,163 @@ type Party = Box<dyn FnOnce(&Process<'_, Seats>) -> Owned + Send>;
 
 /// Runs the parties of a model. Returns what each owns in the end.
 fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
-    let network = Network(StdArc::default());
-    let mut threads = Vec::new();
-    let mut main = None;
-    for ((party, is_cancelled), mut seat) in parties.into_iter().zip(seats(4)) {
-        seat.is_cancelled = is_cancelled;
-        let network = network.clone();
-        let body = move || network.run(&seat, party);
-        if main.is_none() {
-            main = Some(body);
-        } else {
-            threads.push(thread::spawn(body));
-        }
-    }
-    let first = main.expect("a model has parties")();
-    let others = threads.into_iter().map(|thread| thread.join().unwrap());
-    std::iter::once(first).chain(others).collect()
+    let seated =
+        parties
+            .into_iter()
+            .zip(seats(MOST_PARTIES))
+            .map(|((party, is_cancelled), mut seat)| {
+                seat.is_cancelled = is_cancelled;
+                vec![(party, seat)]
+            });
+    run_seated(seated.collect())
 }
 
-/// Writes items until the channel ends, and drops its end then.
-fn writer<E: 'static>(way: Way, mut writer: Writer<Token, E>, items: Vec<Token>) -> (Party, bool) {
-    let party = move |process: &Process<'_, Seats>| {
-        let mut owned = Owned::default();
-        let mut items = VecDeque::from(items);
-        match way {
-            Way::Plain | Way::Cancelled => {
-                while let Some(item) = items.pop_front() {
-                    if let Err(unsent) = writer.write(process, item) {
-                        owned.given_back.push(unsent.item);
-                        break;
-                    }
+/// As [`run`], but the parties of one sequence run one after the other, each on a thread of its own.
+fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
+    let mut seats = seats(MOST_PARTIES).into_iter();
+    let seated = sequences
+        .into_iter()
+        .map(|parties| parties.into_iter().zip(seats.by_ref()).collect());
+    run_seated(seated.collect())
+}
+
+/// A sequence of parties: the first one runs here, and each of the others on a thread of its own.
+fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
+    let mut parties = parties.into_iter();
+    let (first, seat) = parties.next().expect("a sequence has parties");
+    let mut all = vec![network.run(&seat, first)];
+    for (party, seat) in parties {
+        let network = network.clone();
+        let thread = thread::spawn(move || network.run(&seat, party));
+        all.push(thread.join().unwrap());
+    }
+    all
+}
+
+fn run_seated(sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
+    let network = Network(StdArc::default());
+    let mut sequences = sequences.into_iter();
+    let first = sequences.next().expect("a model has parties");
+    let others: Vec<_> = sequences
+        .map(|parties| {
+            let network = network.clone();
+            thread::spawn(move || run_sequence(&network, parties))
+        })
+        .collect();
+    let mut all = run_sequence(&network, first);
+    all.extend(others.into_iter().flat_map(|thread| thread.join().unwrap()));
+    all
+}
+
+/// What a party does with its end when it has written its items, or read as many as it wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Drop,
+    Close,
+    Poison,
+}
+
+/// Tells the channel which process has this end. A process does so itself with its first item, for which it takes the lock. In a
+/// model the first item, too, is to go through the ring without the lock.
+fn settle<T>(
+    process: &Process<'_, Seats>,
+    channel: &Whole<T, Spin>,
+    ring: &Option<Arc<Ring<T>>>,
+    side: Side,
+) {
+    if let (Some(ring), Some(user)) = (ring, process.user()) {
+        let _locked = channel.core.lock();
+        ring.register(side, user);
+    }
+}
+
+/// Writes items until the channel ends. Returns what was not written.
+fn write<E>(
+    process: &Process<'_, Seats>,
+    way: Way,
+    writer: &mut Writer<Token, E>,
+    items: Vec<Token>,
+) -> Vec<Token> {
+    let mut items = items.into_iter();
+    let mut given_back = Vec::new();
+    match way {
+        Way::Plain | Way::Cancelled => {
+            let unsent = items.find_map(|item| writer.write(process, item).err());
+            given_back.extend(unsent.map(|unsent| unsent.item));
+        }
+        Way::Batches => {
+            let unsent = writer.write_all(process, items.by_ref()).err();
+            given_back.extend(unsent.into_iter().flat_map(|unsent| unsent.item));
+        }
+        Way::Turns => {
+            let mut is_plain = true;
+            for item in items.by_ref() {
+                let way = if is_plain { Way::Plain } else { Way::Guard };
+                given_back = write(process, way, writer, vec![item]);
+                if !given_back.is_empty() {
+                    break;
                 }
-            }
-            Way::Guard | Way::Until => {
-                let mut alternation = Alternation::fair();
-                let write = alternation.write(&mut writer);
-                while let Some(item) = items.pop_front() {
-                    alternation.offer(process, &write, item);
-                    if !select(&mut alternation, process, way) {
-                        owned
-                            .given_back
-                            .extend(alternation.withdraw(process, &write));
-                        break;
-                    }
-                    assert!(!alternation.is_offered(&write));
-                }
+                is_plain = !is_plain;
             }
         }
-        owned.given_back.extend(items);
-        owned
-    };
-    (Box::new(party), way == Way::Cancelled)
+        Way::Guard | Way::Until => {
+            let mut alternation = Alternation::fair();
+            let guard = alternation.write(writer);
+            for item in items.by_ref() {
+                alternation.offer(process, &guard, item);
+                if !select(&mut alternation, process, way) {
+                    given_back.extend(alternation.withdraw(process, &guard));
+                    break;
+                }
+                assert!(!alternation.is_offered(&guard));
+            }
+        }
+    }
+    given_back.extend(items);
+    given_back
+}
+
+/// Reads until the channel ends, or there are `limit` items.
+fn read<E>(
+    process: &Process<'_, Seats>,
+    way: Way,
+    reader: &mut Reader<Token, E>,
+    limit: usize,
+    items: &mut Vec<Token>,
+) {
+    match way {
+        Way::Plain | Way::Cancelled => {
+            while items.len() < limit
+                && let Ok(item) = reader.read(process)
+            {
+                items.push(item);
+            }
+        }
+        Way::Batches => {
+            while items.len() < limit
+                && reader
+                    .read_up_to(process, limit - items.len(), items)
+                    .is_ok()
+            {}
+        }
+        Way::Turns => {
+            let mut is_plain = true;
+            let mut before = usize::MAX;
+            while items.len() < limit && items.len() != before {
+                before = items.len();
+                let way = if is_plain { Way::Plain } else { Way::Guard };
+                read(process, way, reader, before + 1, items);
+                is_plain = !is_plain;
+            }
+        }
+        Way::Guard | Way::Until => {
+            let mut alternation = Alternation::fair();
+            let guard = alternation.read(reader);
+            while items.len() < limit && select(&mut alternation, process, way) {
+                items.push(alternation.take(process, &guard));
+            }
+        }
+    }
 }
 
 /// Selects a guard. False if its channel has ended.
@@ -218,84 +344,105 @@ fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: 
     alternation.select(process).is_ok()
 }
 
-/// Reads until the channel ends, or it has `limit` items, and drops its end then.
-fn reader<E: 'static>(way: Way, mut reader: Reader<Token, E>, limit: usize) -> (Party, bool) {
+/// Writes items until the channel ends, and ends it itself then.
+fn writer_that<E: 'static>(
+    way: Way,
+    mut writer: Writer<Token, E>,
+    items: Vec<Token>,
+    ending: Ending,
+) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
+        settle(process, &writer.channel, &writer.ring, Side::Writer);
+        let given_back = write(process, way, &mut writer, items);
+        let read = match ending {
+            Ending::Poison => writer.poison(process),
+            Ending::Close => {
+                writer.close(process);
+                Vec::new()
+            }
+            Ending::Drop => Vec::new(),
+        };
+        Owned { read, given_back }
+    };
+    (Box::new(party), way == Way::Cancelled)
+}
+
+/// Writes items until the channel ends, and drops its end then.
+fn writer<E: 'static>(way: Way, writer: Writer<Token, E>, items: Vec<Token>) -> (Party, bool) {
+    writer_that(way, writer, items, Ending::Drop)
+}
+
+/// Reads until the channel ends, or it has `limit` items, and ends it itself then.
+fn reader_that<E: 'static>(
+    way: Way,
+    mut reader: Reader<Token, E>,
+    limit: usize,
+    ending: Ending,
+) -> (Party, bool) {
+    let party = move |process: &Process<'_, Seats>| {
+        settle(process, &reader.channel, &reader.ring, Side::Reader);
         let mut owned = Owned::default();
-        match way {
-            Way::Plain | Way::Cancelled => {
-                while owned.read.len() < limit
-                    && let Ok(item) = reader.read(process)
-                {
-                    owned.read.push(item);
-                }
+        read(process, way, &mut reader, limit, &mut owned.read);
+        match ending {
+            Ending::Poison => owned.given_back = reader.poison(process),
+            Ending::Close => {
+                reader.close(process);
+                read(process, way, &mut reader, usize::MAX, &mut owned.read);
             }
-            Way::Guard | Way::Until => {
-                let mut alternation = Alternation::fair();
-                let read = alternation.read(&mut reader);
-                while owned.read.len() < limit && select(&mut alternation, process, way) {
-                    owned.read.push(alternation.take(process, &read));
-                }
-            }
+            Ending::Drop => {}
         }
         owned
     };
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Ends a channel at any time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    Poison,
-    Close,
+/// Reads until the channel ends, or it has `limit` items, and drops its end then.
+fn reader<E: 'static>(way: Way, reader: Reader<Token, E>, limit: usize) -> (Party, bool) {
+    reader_that(way, reader, limit, Ending::Drop)
 }
 
-fn ender(ending: Ending, mut end: Writer<Token, Any>) -> (Party, bool) {
-    let party = move |process: &Process<'_, Seats>| {
-        let mut owned = Owned::default();
-        match ending {
-            Ending::Poison => owned.read = end.poison(process),
-            Ending::Close => end.close(process),
-        }
-        owned
-    };
-    (Box::new(party), false)
+/// Ends a channel at any time.
+fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
+    writer_that(Way::Plain, end, Vec::new(), ending)
 }
 
 type Shared = StdArc<Whole<Token, Spin>>;
 
-/// Each of these items has one owner: a party, or the buffer of the channel.
-fn assert_conserved(items: &[Token], all: &[Owned], channel: &Shared) {
-    let buffer = channel.core.lock().end(Ended::Poisoned, &mut Woken::Nobody);
+/// Each of these items has one owner: a party, or the channel, in which these are left.
+fn assert_conserved(items: &[Token], all: &[Owned], left: &[Token]) {
     let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
-    let left = buffer.iter().map(|parcel| &parcel.item);
     let mut owned: Vec<Token> = owned.chain(left).copied().collect();
     owned.sort_unstable();
-    assert_eq!(owned, items, "{all:?}");
+    assert_eq!(
+        owned, items,
+        "items were lost or doubled: {all:?}, {left:?}"
+    );
 }
 
-fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = preemptions;
-    builder.max_branches = 20_000;
-    builder.check(model);
+/// What is left in the buffer of a channel that all readers have left before it was empty.
+fn left_in(channel: &Shared) -> Vec<Token> {
+    let buffer = channel.core.lock().end(Ended::Poisoned, &mut Woken::Nobody);
+    buffer.into_iter().map(|parcel| parcel.item).collect()
 }
 
-/// A writer of two items and a reader of up to `limit`.
+/// A writer, and a reader of up to `limit` items.
 fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way, limit: usize) {
     check(preemptions, move || {
         let (to, from) = Channel::new().buffered(capacity).one_to_one::<Token>();
         let channel = StdArc::clone(&to.channel);
-        let all = run(vec![
-            writer(write, to, vec![1, 2]),
-            reader(read, from, limit),
-        ]);
+        let all = run(vec![writer(write, to, items(0)), reader(read, from, limit)]);
         assert!(all[1].read.is_sorted(), "{all:?}");
         let waits = |way| way != Way::Cancelled;
-        if limit > 2 && waits(write) && waits(read) {
-            assert_eq!(all[1].read, [1, 2]);
+        let reads_all = limit == usize::MAX && waits(read);
+        if reads_all && waits(write) {
+            assert_eq!(all[1].read, items(0));
         }
-        assert_conserved(&[1, 2], &all, &channel);
+        let left = if reads_all {
+            Vec::new()
+        } else {
+            left_in(&channel)
+        };
+        assert_conserved(&items(0), &all, &left);
     });
 }
 
@@ -328,6 +475,281 @@ fn a_reader_of_a_buffer_that_ends_closes_the_channel() {
     check_pairs(Some(3), 1, 1);
 }
 
+/// What two parties do with a buffer: as long as nobody waits or alternates, through its ring and without the lock.
+#[derive(Clone, Copy)]
+struct Pair {
+    capacity: usize,
+    items: Token,
+    write: Way,
+    /// What the writer does in the end.
+    writer: Ending,
+    read: Way,
+    /// How many items the reader wants.
+    limit: usize,
+    /// What the reader does when it has them.
+    reader: Ending,
+}
+
+/// Both sides are plain, and read and write all.
+const PAIR: Pair = Pair {
+    capacity: 2,
+    items: ITEMS,
+    write: Way::Plain,
+    writer: Ending::Drop,
+    read: Way::Plain,
+    limit: usize::MAX,
+    reader: Ending::Drop,
+};
+
+impl Pair {
+    fn check(self, preemptions: Option<usize>) {
+        check(preemptions, move || {
+            let items = Vec::from_iter(1..=self.items);
+            let (to, from) = Channel::new().buffered(self.capacity).one_to_one::<Token>();
+            let channel = StdArc::clone(&to.channel);
+            let all = run(vec![
+                writer_that(self.write, to, items.clone(), self.writer),
+                reader_that(self.read, from, self.limit, self.reader),
+            ]);
+            assert!(all[1].read.is_sorted(), "{all:?}");
+            let accepted = items.len() - all[0].given_back.len();
+            if self.reader != Ending::Poison
+                && self.writer != Ending::Poison
+                && self.limit > items.len()
+            {
+                assert_eq!(all[1].read, items[..accepted], "{all:?}");
+            }
+            let is_left = self.limit <= items.len()
+                && self.reader == Ending::Drop
+                && self.writer != Ending::Poison;
+            let left = if is_left {
+                left_in(&channel)
+            } else {
+                Vec::new()
+            };
+            assert_conserved(&items, &all, &left);
+        });
+    }
+}
+
+#[test]
+fn items_go_through_a_ring_in_order() {
+    for capacity in [1, 2] {
+        for write in [Way::Plain, Way::Batches] {
+            for read in [Way::Plain, Way::Batches] {
+                let pair = Pair {
+                    capacity,
+                    items: ITEMS + 1,
+                    write,
+                    read,
+                    ..PAIR
+                };
+                pair.check(Some(2));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ring_is_used_in_turns_with_guards() {
+    for (write, read) in [
+        (Way::Turns, Way::Plain),
+        (Way::Plain, Way::Turns),
+        (Way::Turns, Way::Turns),
+        (Way::Turns, Way::Guard),
+        (Way::Guard, Way::Turns),
+    ] {
+        Pair {
+            capacity: 1,
+            items: ITEMS,
+            write,
+            read,
+            ..PAIR
+        }
+        .check(Some(2));
+    }
+}
+
+#[test]
+fn a_writer_ends_the_channel_of_a_ring() {
+    for writer in [Ending::Poison, Ending::Close] {
+        for read in [Way::Plain, Way::Batches, Way::Guard] {
+            Pair {
+                writer,
+                read,
+                ..PAIR
+            }
+            .check(Some(3));
+        }
+    }
+}
+
+#[test]
+fn a_reader_ends_the_channel_of_a_ring() {
+    for reader in [Ending::Poison, Ending::Close] {
+        for write in [Way::Plain, Way::Batches, Way::Guard] {
+            for limit in [0, 1] {
+                Pair {
+                    reader,
+                    write,
+                    limit,
+                    ..PAIR
+                }
+                .check(Some(3));
+            }
+        }
+    }
+}
+
+/// One who poisons the channel while the other side uses the ring.
+#[cfg(loom)]
+const POISONED: Pair = Pair {
+    reader: Ending::Poison,
+    limit: 0,
+    ..PAIR
+};
+
+#[cfg(loom)]
+#[test]
+#[should_panic(expected = "items were lost or doubled")]
+fn a_ring_fails_without_the_light_half_of_the_barrier() {
+    barrier::without(barrier::Half::Light, || POISONED.check(Some(3)));
+}
+
+#[cfg(loom)]
+#[test]
+#[should_panic(expected = "items were lost or doubled")]
+fn a_ring_fails_without_the_heavy_half_of_the_barrier() {
+    barrier::without(barrier::Half::Heavy, || POISONED.check(Some(3)));
+}
+
+/// The reader wants one item, and then that the writer has written all.
+#[test]
+fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
+    for way in [Way::Plain, Way::Guard] {
+        check(Some(3), move || {
+            let (mut to, mut from) = Channel::new().buffered(1).one_to_one::<Token>();
+            let (until_written, mut has_written) = Channel::new().one_to_one::<Token>();
+            let writes: Party = Box::new(move |process| {
+                settle(process, &to.channel, &to.ring, Side::Writer);
+                let given_back = write(process, way, &mut to, vec![1, 2]);
+                drop(until_written);
+                Owned {
+                    given_back,
+                    ..Owned::default()
+                }
+            });
+            let reads: Party = Box::new(move |process| {
+                settle(process, &from.channel, &from.ring, Side::Reader);
+                let mut owned = Owned::default();
+                read(process, Way::Plain, &mut from, 1, &mut owned.read);
+                assert_eq!(has_written.read(process), Err(Ended::Closed));
+                read(process, Way::Plain, &mut from, 2, &mut owned.read);
+                owned
+            });
+            let all = run(vec![(writes, false), (reads, false)]);
+            assert_eq!(all[1].read, [1, 2]);
+        });
+    }
+}
+
+/// An end of a channel moves from one OS thread to another.
+fn moves<E: Send + 'static>(
+    end: E,
+    first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
+    then: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
+) -> [Party; 2] {
+    let place = StdArc::new(std::sync::Mutex::new(Some(end)));
+    let next_place = StdArc::clone(&place);
+    [
+        Box::new(move |process| {
+            let mut end = place.lock().unwrap().take().expect("it was not moved yet");
+            let owned = first(process, &mut end);
+            *place.lock().unwrap() = Some(end);
+            owned
+        }),
+        Box::new(move |process| {
+            let mut end = next_place
+                .lock()
+                .unwrap()
+                .take()
+                .expect("the first party has ended");
+            then(process, &mut end)
+        }),
+    ]
+}
+
+#[test]
+fn a_writer_of_a_ring_moves_to_another_thread() {
+    for way in [Way::Plain, Way::Guard] {
+        check(Some(2), move || {
+            let (to, from) = Channel::new().buffered(2).one_to_one::<Token>();
+            let write = |items| {
+                move |process: &Process<'_, Seats>, to: &mut Writer<Token>| Owned {
+                    given_back: write(process, Way::Plain, to, items),
+                    ..Owned::default()
+                }
+            };
+            let all = run_in_turns(vec![
+                Vec::from(moves(to, write(vec![1]), write(vec![2, 3]))),
+                vec![reader(way, from, usize::MAX).0],
+            ]);
+            assert_eq!(all[2].read, [1, 2, 3]);
+            assert_conserved(&[1, 2, 3], &all, &[]);
+        });
+    }
+}
+
+/// As long as both sides are of one OS thread they need no barrier; from then on they do.
+#[test]
+fn a_writer_of_a_ring_moves_away_from_the_thread_of_the_reader() {
+    check(Some(3), || {
+        let (mut to, mut from) = Channel::new().buffered(2).one_to_one::<Token>();
+        let network = Network(StdArc::default());
+        let mut seats = seats(2).into_iter();
+        let (here, there) = (seats.next().unwrap(), seats.next().unwrap());
+        let mut owned = Owned::default();
+        network.run(&here, |process| {
+            let given_back = write(process, Way::Plain, &mut to, vec![1]);
+            assert!(given_back.is_empty());
+            let network = network.clone();
+            let writer = thread::spawn(move || {
+                network.run(&there, |process| {
+                    let given_back = write(process, Way::Plain, &mut to, vec![2, 3]);
+                    drop(to);
+                    given_back
+                })
+            });
+            read(process, Way::Plain, &mut from, usize::MAX, &mut owned.read);
+            assert!(writer.join().unwrap().is_empty());
+        });
+        assert_eq!(owned.read, [1, 2, 3]);
+    });
+}
+
+#[test]
+fn a_reader_of_a_ring_moves_to_another_thread() {
+    for way in [Way::Plain, Way::Guard] {
+        check(Some(2), move || {
+            let (to, from) = Channel::new().buffered(2).one_to_one::<Token>();
+            let read_up_to = |limit| {
+                move |process: &Process<'_, Seats>, from: &mut Reader<Token>| {
+                    let mut owned = Owned::default();
+                    read(process, Way::Plain, from, limit, &mut owned.read);
+                    owned
+                }
+            };
+            let all = run_in_turns(vec![
+                vec![writer(way, to, vec![1, 2, 3]).0],
+                Vec::from(moves(from, read_up_to(1), read_up_to(usize::MAX))),
+            ]);
+            assert_eq!(all[1].read, [1]);
+            assert_eq!(all[2].read, [2, 3]);
+            assert_conserved(&[1, 2, 3], &all, &[]);
+        });
+    }
+}
+
 /// A third party ends the channel at any time.
 fn check_ending(ending: Ending, capacity: usize) {
     for write in [Way::Plain, Way::Guard] {
@@ -335,18 +757,18 @@ fn check_ending(ending: Ending, capacity: usize) {
             check(Some(2), move || {
                 let (to, from) = Channel::new().buffered(capacity).any_to_one::<Token>();
                 let other = to.clone();
-                let channel = StdArc::clone(&to.channel);
                 let all = run(vec![
-                    writer(write, to, vec![1, 2]),
+                    writer(write, to, items(0)),
                     reader(read, from, usize::MAX),
                     ender(ending, other),
                 ]);
                 assert!(all[1].read.is_sorted(), "{all:?}");
                 if ending == Ending::Close {
                     // What was accepted is read.
-                    assert_eq!(all[1].read.len() + all[0].given_back.len(), 2, "{all:?}");
+                    let owned = all[1].read.len() + all[0].given_back.len();
+                    assert_eq!(owned, items(0).len(), "{all:?}");
                 }
-                assert_conserved(&[1, 2], &all, &channel);
+                assert_conserved(&items(0), &all, &[]);
             });
         }
     }
@@ -386,14 +808,13 @@ fn two_writers_are_read_by_one() {
             check(Some(2), move || {
                 let (to, from) = Channel::new().buffered(capacity).any_to_one::<Token>();
                 let other = to.clone();
-                let channel = StdArc::clone(&to.channel);
                 let all = run(vec![
                     writer(first, to, vec![1]),
                     reader(read, from, usize::MAX),
                     writer(second, other, vec![2]),
                 ]);
                 assert_eq!(all[1].read.len(), 2);
-                assert_conserved(&[1, 2], &all, &channel);
+                assert_conserved(&[1, 2], &all, &[]);
             });
         }
     }
@@ -414,34 +835,79 @@ fn two_readers_share_what_one_writes() {
             check(Some(2), move || {
                 let (to, from) = Channel::new().buffered(capacity).one_to_any::<Token>();
                 let other = from.clone();
-                let channel = StdArc::clone(&to.channel);
                 let all = run(vec![
-                    writer(write, to, vec![1, 2]),
+                    writer(write, to, items(0)),
                     reader(first, from, usize::MAX),
                     reader(second, other, usize::MAX),
                 ]);
-                assert_conserved(&[1, 2], &all, &channel);
+                assert_conserved(&items(0), &all, &[]);
                 assert!(all[0].given_back.is_empty());
             });
         }
     }
 }
 
-/// Reads one item and writes one, whichever is possible first.
+/// More parties than loom can look at in all schedules.
+#[cfg(shuttle)]
+#[test]
+fn three_writers_and_three_readers_meet() {
+    const CROWDS: [[Way; 3]; 4] = [
+        [Way::Plain, Way::Plain, Way::Plain],
+        [Way::Plain, Way::Plain, Way::Guard],
+        [Way::Guard, Way::Until, Way::Guard],
+        [Way::Batches, Way::Turns, Way::Guard],
+    ];
+    for capacity in [0, 3] {
+        for writers in CROWDS {
+            for readers in CROWDS {
+                check(None, move || {
+                    let (to, from) = Channel::new().buffered(capacity).any_to_any::<Token>();
+                    let mut parties = Vec::new();
+                    for (number, (write, read)) in (0..).zip(writers.into_iter().zip(readers)) {
+                        parties.push(writer(write, to.clone(), items(number)));
+                        parties.push(reader(read, from.clone(), usize::MAX));
+                    }
+                    drop((to, from));
+                    let all = run(parties);
+                    let written: Vec<Token> = (0..3).flat_map(items).collect();
+                    assert_conserved(&written, &all, &[]);
+                    for owned in &all {
+                        for number in 0..3 {
+                            let is_of_writer = |item: &&Token| **item / 100 == number;
+                            assert!(owned.read.iter().filter(is_of_writer).is_sorted());
+                        }
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// How many items each party reads and writes where all alternate.
+const ROUNDS: usize = if cfg!(shuttle) { 6 } else { 1 };
+
+/// Reads items and writes as many, whichever is possible first.
 fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
         let mut owned = Owned::default();
         let mut alternation = Alternation::fair();
         let read = alternation.read(&mut from);
         let write = alternation.write(&mut to);
-        alternation.offer(process, &write, item);
-        while owned.read.is_empty() || alternation.is_offered(&write) {
-            alternation.when(&read, owned.read.is_empty());
+        let mut to_write = ROUNDS;
+        loop {
+            if to_write > 0 && !alternation.is_offered(&write) {
+                alternation.offer(process, &write, item);
+            }
+            alternation.when(&read, owned.read.len() < ROUNDS);
+            if to_write == 0 && owned.read.len() == ROUNDS {
+                return owned;
+            }
             if alternation.select(process).expect("nobody ends it") == read {
                 owned.read.push(alternation.take(process, &read));
+            } else {
+                to_write -= 1;
             }
         }
-        owned
     };
     (Box::new(party), false)
 }
@@ -462,7 +928,10 @@ fn check_ring(preemptions: Option<usize>, number: u32, capacity: usize) {
             .map(|((item, to), from)| exchanger(item, to, from))
             .collect());
         let read = all.iter().flat_map(|owned| &owned.read);
-        assert_eq!(read.sum::<Token>(), (1..=number).sum());
+        assert_eq!(
+            read.sum::<Token>() as usize,
+            ROUNDS * (1..=number as usize).sum::<usize>()
+        );
     });
 }
 
@@ -597,6 +1066,36 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
+/// The writer has seen that the alternation waits for it, and gets to give it the item in a later wait.
+#[test]
+fn a_guard_without_its_condition_is_not_chosen() {
+    check(Some(3), || {
+        let (to, mut from) = Channel::new().one_to_one::<Token>();
+        let reads: Party = Box::new(move |process| {
+            let mut alternation = Alternation::fair();
+            let guard = alternation.read(&mut from);
+            let until = |alternation: &mut Alternation<'_>| {
+                alternation.select_until(process, Time::default()).unwrap()
+            };
+            let mut chosen = until(&mut alternation);
+            if chosen.is_none() {
+                alternation.when(&guard, false);
+                assert_eq!(until(&mut alternation), None, "it has no condition");
+                alternation.when(&guard, true);
+                chosen = Some(alternation.select(process).unwrap());
+            }
+            assert!(chosen.is_some_and(|chosen| chosen == guard));
+            let read = vec![alternation.take(process, &guard)];
+            Owned {
+                read,
+                ..Owned::default()
+            }
+        });
+        let all = run(vec![(reads, false), writer(Way::Plain, to, vec![1])]);
+        assert_eq!(all[0].read, [1]);
+    });
+}
+
 /// The alternation has begun to wait and not looked again when the second item comes.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
@@ -629,7 +1128,7 @@ fn a_closed_channel_accepts_nothing() {
         });
         let closes: Party = Box::new(move |process| {
             let mut read = Vec::new();
-            while from.channel.core.lock().is_at_rest() {
+            while from.ring.as_ref().is_some_and(|ring| ring.len() == 0) {
                 thread::yield_now();
             }
             from.close(process);

@@ -46,12 +46,3 @@ pub(crate) fn wake(woken: Woken) {
         }
     });
 }
-
-/// A number that no other OS thread has as long as this one lives; not 0.
-#[inline(always)]
-pub(crate) fn os_thread() -> usize {
-    thread_local! {
-        static ADDRESS: u8 = const { 0 };
-    }
-    ADDRESS.with(|address| std::ptr::from_ref(address).addr())
-}

@@ -10,10 +10,10 @@ use cellworks_machine::Time;
 use crate::held;
 use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
-use crate::pending;
 use crate::place::Place;
 use crate::ring::User;
 use crate::shared::NetworkState;
+use crate::sync;
 use crate::transport::{Asker, Carrier, Key, Stepped};
 use crate::waker::{Waker, Woken};
 
@@ -183,10 +183,8 @@ impl<'a, P: Place> Process<'a, P> {
     /// Who it is, if it may use the buffers of channels without their locks: where all processors share memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
-        // The threads of a model are one OS thread, so models of channels take the lock; the ring has its own.
-        let shares_memory = self.carrier.is_none() && !cfg!(loom);
-        shares_memory.then(|| User {
-            thread: pending::os_thread(),
+        self.shares_memory().then(|| User {
+            thread: sync::os_thread(),
             process: self.who.number,
         })
     }

@@ -250,7 +250,7 @@ impl<T> Queue<T> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use cellworks_machine::{Processor, Sleeper};
 

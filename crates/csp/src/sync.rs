@@ -1,11 +1,18 @@
-//! The one place from which this crate takes what threads share: std's, or loom's when it is model-checked.
+//! The one place from which this crate takes what threads share: std's, or loom's or shuttle's when it is model-checked.
 
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 pub(crate) use self::modelled::*;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use self::real::*;
 
 #[cfg(not(loom))]
+pub(crate) use self::cell::UnsafeCell;
+#[cfg(not(loom))]
+pub(crate) use cellworks_machine::barrier;
+#[cfg(loom)]
+pub(crate) use loom::cell::UnsafeCell;
+
+#[cfg(not(any(loom, shuttle)))]
 mod real {
     pub(crate) use crossbeam_utils::Backoff;
     pub(crate) use std::sync::Arc;
@@ -18,6 +25,18 @@ mod real {
         std::hint::spin_loop();
     }
 
+    /// A number that no other OS thread has as long as this one lives; not 0.
+    #[inline(always)]
+    pub(crate) fn os_thread() -> usize {
+        thread_local! {
+            static ADDRESS: u8 = const { 0 };
+        }
+        ADDRESS.with(|address| std::ptr::from_ref(address).addr())
+    }
+}
+
+#[cfg(not(loom))]
+mod cell {
     /// As std's, with the interface of loom's, which sees who accesses it.
     #[derive(Debug, Default)]
     pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
@@ -35,16 +54,79 @@ mod real {
     }
 }
 
+/// The barrier between a side of a ring and who excludes it. A model may leave a half of it out, to show that it fails then.
 #[cfg(loom)]
+pub(crate) mod barrier {
+    use std::cell::Cell;
+
+    use cellworks_machine::barrier;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Half {
+        Light,
+        Heavy,
+    }
+
+    thread_local! {
+        /// All threads of a model run on the OS thread of its test.
+        static LEFT_OUT: Cell<Option<Half>> = const { Cell::new(None) };
+    }
+
+    pub(crate) fn light() {
+        if LEFT_OUT.get() != Some(Half::Light) {
+            barrier::light();
+        }
+    }
+
+    pub(crate) fn heavy() {
+        if LEFT_OUT.get() != Some(Half::Heavy) {
+            barrier::heavy();
+        }
+    }
+
+    /// Runs a model without one half of the barrier.
+    #[cfg(test)]
+    pub(crate) fn without(half: Half, model: impl FnOnce()) {
+        struct Restores;
+        impl Drop for Restores {
+            fn drop(&mut self) {
+                LEFT_OUT.set(None);
+            }
+        }
+        LEFT_OUT.set(Some(half));
+        let _restores = Restores;
+        model();
+    }
+}
+
+#[cfg(any(loom, shuttle))]
 mod modelled {
-    pub(crate) use loom::cell::UnsafeCell;
-    pub(crate) use loom::sync::Arc;
-    use loom::sync::atomic;
-    pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+    #[cfg(loom)]
+    use loom as modeller;
+    #[cfg(shuttle)]
+    use shuttle as modeller;
+
+    #[cfg(test)]
+    pub(crate) use modeller::sync::{Condvar, Mutex};
+    #[cfg(test)]
+    pub(crate) use modeller::thread;
+
+    pub(crate) use modeller::sync::Arc;
+    use modeller::sync::atomic;
+    pub(crate) use modeller::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
     /// Lets the others run.
     pub(crate) fn spin() {
-        loom::thread::yield_now();
+        modeller::thread::yield_now();
+    }
+
+    /// A number that no other thread of a model has; not 0. The threads of a model stand for OS threads.
+    pub(crate) fn os_thread() -> usize {
+        static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
+        modeller::thread_local! {
+            static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
+        NUMBER.with(|number| *number)
     }
 
     /// Lets the others run.
@@ -56,7 +138,7 @@ mod modelled {
         }
 
         pub(crate) fn snooze(&self) {
-            loom::thread::yield_now();
+            modeller::thread::yield_now();
         }
     }
 

@@ -23,12 +23,11 @@ use crate::end::Ended;
 use crate::lock::Resting;
 use crate::parcel::Parcel;
 use crate::party::Guard;
-use crate::pending;
 use crate::place::Place;
 use crate::process::Process;
 use crate::queue::{Node, Outcome, Queue};
 use crate::ring::{Buffer, Ring};
-use crate::sync::Arc;
+use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 
 /// What the lock protects. What is looked at in each step comes first, as two processors hand it to each other.
@@ -364,7 +363,7 @@ impl<T> State<T> {
     /// Has a side take the lock, if it could do without until now.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
-        ring.inspect(|ring| ring.exclude(side, pending::os_thread()))
+        ring.inspect(|ring| ring.exclude(side, sync::os_thread()))
             .is_some()
     }
 

@@ -11,6 +11,7 @@ mod processes;
 mod ring;
 mod schedules;
 mod streams;
+mod stress;
 mod transports;
 
 use std::cell::Cell;
