@@ -66,30 +66,31 @@ impl Bounds {
         self.arrive(ptr::null_mut());
     }
 
-    /// [`arch::switch`], announced.
+    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it. Returns when the running
+    /// thread is continued.
     ///
     /// # Safety
     ///
-    /// As for [`arch::switch`].
-    pub(crate) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
+    /// `switch` leaves the running stack for that on which `to` lies, and does nothing else.
+    pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let (bottom, bytes) = self.of(to);
         let mut saved = ptr::null_mut();
-        // SAFETY: the bounds are those of the stack that `to` lies on; the rest is the caller's contract.
+        // SAFETY: the bounds are those of the stack that `to` lies on, where `switch` goes.
         unsafe {
             __sanitizer_start_switch_fiber(&mut saved, ptr::without_provenance(bottom), bytes);
-            arch::switch(save, to);
         }
+        switch();
         self.arrive(saved);
     }
 
-    /// The same for a thread that has ended and will not be continued: its fake stack is given back.
+    /// [`arch::switch`], announced, for a thread that has ended and will not be continued: its fake stack is given back.
     ///
     /// # Safety
     ///
     /// As for [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         let (bottom, bytes) = self.of(to);
-        // SAFETY: as above.
+        // SAFETY: the bounds are those of the stack that `to` lies on; the rest is the caller's contract.
         unsafe {
             __sanitizer_start_switch_fiber(ptr::null_mut(), ptr::without_provenance(bottom), bytes);
             arch::switch(save, to);

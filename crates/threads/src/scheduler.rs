@@ -421,7 +421,10 @@ impl Scheduler {
     #[cfg(cellworks_asan)]
     unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
         // SAFETY: by the contract of this function.
-        unsafe { self.core().bounds.switch(save, to) }
+        unsafe {
+            let bounds = &self.core().bounds;
+            bounds.announced(to, || arch::switch(save, to));
+        }
     }
 
     /// # Safety
@@ -433,7 +436,10 @@ impl Scheduler {
             #[cfg(not(cellworks_asan))]
             arch::switch_to_frame(save, to);
             #[cfg(cellworks_asan)]
-            self.switch(save, to.take().expect("a thread in a rotation"));
+            {
+                let bounds = &self.core().bounds;
+                bounds.announced(to.context(), || arch::switch_to_frame(save, to));
+            }
         }
     }
 
@@ -453,7 +459,10 @@ impl Scheduler {
             #[cfg(not(cellworks_asan))]
             arch::turn(&me.frame, &next.frame);
             #[cfg(cellworks_asan)]
-            self.switch_to_frame(me.frame.place(), &next.frame);
+            {
+                let bounds = &self.core().bounds;
+                bounds.announced(next.frame.context(), || arch::turn(&me.frame, &next.frame));
+            }
         }
     }
 

@@ -226,6 +226,55 @@ const CASES: &[Case] = &[
             contains(output, "AddressSanitizer: stack-buffer-overflow");
         },
     },
+    // What a fresh frame meets where others have left theirs is known only if each turn is announced.
+    #[cfg(cellworks_asan)]
+    Case {
+        name: "address_sanitizer_knows_the_stack_of_a_thread_that_takes_turns",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    for member in 0..3 {
+                        s.spawn(move || {
+                            begin_turns();
+                            assert!(take_turn());
+                            if member == 1 {
+                                use_after_return();
+                            }
+                            take_turn();
+                        });
+                    }
+                });
+            });
+        },
+        check: |output| {
+            assert!(!output.status.success(), "{output:?}");
+            contains(output, "AddressSanitizer: stack-use-after-return");
+        },
+    },
+    #[cfg(cellworks_asan)]
+    Case {
+        name: "address_sanitizer_knows_the_stack_that_a_thread_which_takes_turns_unwinds",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    for _ in 0..3 {
+                        s.spawn(|| {
+                            begin_turns();
+                            assert!(take_turn());
+                            std::panic::catch_unwind(|| panic!("a turn")).unwrap_err();
+                            take_turn();
+                        });
+                    }
+                });
+            });
+        },
+        check: |output| {
+            assert!(output.status.success(), "{output:?}");
+            contains(output, "a turn");
+            // It says so where the stack pointer lies outside of the stack that it was told of.
+            assert!(!stderr(output).contains("ASan"), "{}", stderr(output));
+        },
+    },
     Case {
         name: "a_report_of_a_deadlock_can_be_the_error_of_a_program",
         crash: || {
@@ -262,6 +311,20 @@ fn fault() {
     let nowhere = std::hint::black_box(std::ptr::without_provenance_mut::<u8>(64));
     // SAFETY: none, it is to fault.
     unsafe { nowhere.write_volatile(1) };
+}
+
+/// Takes a turn between the end of a function and the use of its variable.
+#[cfg(cellworks_asan)]
+fn use_after_return() {
+    #[inline(never)]
+    fn local() -> *mut u8 {
+        let mut byte = std::hint::black_box(1_u8);
+        std::hint::black_box(&raw mut byte)
+    }
+    let gone = local();
+    assert!(take_turn());
+    // SAFETY: none, that is the point.
+    unsafe { gone.write_volatile(2) };
 }
 
 fn stderr(output: &Output) -> String {
