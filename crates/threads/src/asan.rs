@@ -21,14 +21,14 @@ unsafe extern "C" {
 
 /// Lowest address and size of every stack of the core.
 #[derive(Default)]
-pub(crate) struct Bounds {
+pub(crate) struct Stacks {
     /// By the address of the top.
     pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
     /// Of the main thread's stack; the sanitizer tells it at the first switch.
     main: Cell<Option<(usize, usize)>>,
 }
 
-impl Bounds {
+impl Stacks {
     pub(crate) fn add(&self, stack: &Stack) {
         let (limit, top) = (stack.limit().addr(), stack.top().addr());
         self.pooled.borrow_mut().insert(top, (limit, top - limit));

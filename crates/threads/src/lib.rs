@@ -86,7 +86,8 @@
 //!   thread-locals do, are confused when threads interleave such calls. Do not yield inside of them.
 //! - The floating-point control bits (mxcsr, x87 control word) are not switched; Rust requires their defaults anyway.
 //! - Unix only: stacks come from `mmap`. On x86-64 the switch is our own assembly, elsewhere, and with the feature
-//!   `corosensei`, the corosensei crate. AddressSanitizer is told of switches of the former.
+//!   `corosensei`, the corosensei crate. AddressSanitizer and ThreadSanitizer are told of switches of
+//!   the former.
 //!
 //! # What does not compile
 //!
@@ -124,7 +125,7 @@
 compile_error!("cellworks-threads needs a Unix: its stacks come from mmap");
 
 mod arch;
-#[cfg(cellworks_asan)]
+#[cfg(cellworks_sanitizer = "address")]
 mod asan;
 mod block;
 mod list;
@@ -134,6 +135,13 @@ mod rotation;
 mod scheduler;
 mod scope;
 mod stack;
+#[cfg(cellworks_sanitizer = "thread")]
+mod tsan;
+
+#[cfg(cellworks_sanitizer = "address")]
+use asan as sanitizer;
+#[cfg(cellworks_sanitizer = "thread")]
+use tsan as sanitizer;
 
 pub use report::{Blocked, BlockedThread};
 pub use scheduler::{

@@ -83,7 +83,7 @@ const CASES: &[Case] = &[
         },
         check: |output| aborted_with(output, OVERFLOW_UNNAMED),
     },
-    #[cfg(not(cellworks_asan))]
+    #[cfg(not(cellworks_sanitizer))]
     Case {
         name: "an_overflow_of_the_os_thread_itself_is_left_to_std",
         crash: || core(|| recurse(0)),
@@ -94,7 +94,7 @@ const CASES: &[Case] = &[
             assert!(!stderr(output).contains("cellworks"), "{output:?}");
         },
     },
-    #[cfg(not(cellworks_asan))]
+    #[cfg(not(cellworks_sanitizer))]
     Case {
         name: "another_fault_is_left_to_its_signal",
         crash: || {
@@ -138,8 +138,8 @@ const CASES: &[Case] = &[
         },
         check: |output| assert_eq!(output.status.code(), Some(42), "{output:?}"),
     },
-    // AddressSanitizer itself needs the address space that this case takes away.
-    #[cfg(not(cellworks_asan))]
+    // A sanitizer itself needs the address space that this case takes away.
+    #[cfg(not(cellworks_sanitizer))]
     Case {
         name: "a_stack_that_cannot_be_mapped_is_a_panic_that_says_what_to_do",
         crash: || {
@@ -205,7 +205,7 @@ const CASES: &[Case] = &[
         },
     },
     // Shows that the sanitizer watches these stacks at all, and that it knows them: the check that the check ran.
-    #[cfg(cellworks_asan)]
+    #[cfg(cellworks_sanitizer = "address")]
     Case {
         name: "address_sanitizer_finds_a_write_beside_a_variable_on_the_stack_of_a_thread",
         crash: || {
@@ -226,32 +226,7 @@ const CASES: &[Case] = &[
             contains(output, "AddressSanitizer: stack-buffer-overflow");
         },
     },
-    // What a fresh frame meets where others have left theirs is known only if each turn is announced.
-    #[cfg(cellworks_asan)]
-    Case {
-        name: "address_sanitizer_knows_the_stack_of_a_thread_that_takes_turns",
-        crash: || {
-            core(|| {
-                scope(|s| {
-                    for member in 0..3 {
-                        s.spawn(move || {
-                            begin_turns();
-                            assert!(take_turn());
-                            if member == 1 {
-                                use_after_return();
-                            }
-                            take_turn();
-                        });
-                    }
-                });
-            });
-        },
-        check: |output| {
-            assert!(!output.status.success(), "{output:?}");
-            contains(output, "AddressSanitizer: stack-use-after-return");
-        },
-    },
-    #[cfg(cellworks_asan)]
+    #[cfg(cellworks_sanitizer = "address")]
     Case {
         name: "address_sanitizer_knows_the_stack_that_a_thread_which_takes_turns_unwinds",
         crash: || {
@@ -273,6 +248,36 @@ const CASES: &[Case] = &[
             contains(output, "a turn");
             // It says so where the stack pointer lies outside of the stack that it was told of.
             assert!(!stderr(output).contains("ASan"), "{}", stderr(output));
+        },
+    },
+    // Shows that the sanitizer takes what cooperative threads of two cores do for what it is.
+    #[cfg(cellworks_sanitizer = "thread")]
+    Case {
+        name: "thread_sanitizer_finds_a_race_between_threads_of_two_cores",
+        crash: || {
+            static mut WORD: u64 = 0;
+            let write = || {
+                core(|| {
+                    scope(|s| {
+                        for _ in 0..2 {
+                            s.spawn(|| {
+                                begin_turns();
+                                take_turn();
+                                // SAFETY: none, that is the point.
+                                unsafe { WORD += 1 };
+                            });
+                        }
+                    });
+                });
+            };
+            std::thread::scope(|os| {
+                os.spawn(write);
+                os.spawn(write);
+            });
+        },
+        check: |output| {
+            assert!(!output.status.success(), "{output:?}");
+            contains(output, "ThreadSanitizer: data race");
         },
     },
     Case {
@@ -311,20 +316,6 @@ fn fault() {
     let nowhere = std::hint::black_box(std::ptr::without_provenance_mut::<u8>(64));
     // SAFETY: none, it is to fault.
     unsafe { nowhere.write_volatile(1) };
-}
-
-/// Takes a turn between the end of a function and the use of its variable.
-#[cfg(cellworks_asan)]
-fn use_after_return() {
-    #[inline(never)]
-    fn local() -> *mut u8 {
-        let mut byte = std::hint::black_box(1_u8);
-        std::hint::black_box(&raw mut byte)
-    }
-    let gone = local();
-    assert!(take_turn());
-    // SAFETY: none, that is the point.
-    unsafe { gone.write_volatile(2) };
 }
 
 fn stderr(output: &Output) -> String {

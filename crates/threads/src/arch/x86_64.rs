@@ -42,7 +42,7 @@ impl Context {
     pub(crate) const NONE: Context = Context(ptr::null_mut());
 
     /// The suspended thread's stack pointer: tells whose stack this is.
-    #[cfg(cellworks_asan)]
+    #[cfg(cellworks_sanitizer)]
     pub(crate) fn address(self) -> usize {
         self.0.addr()
     }
@@ -192,7 +192,7 @@ impl Frame {
     }
 
     /// The stack pointer of the suspended thread.
-    #[cfg(cellworks_asan)]
+    #[cfg(cellworks_sanitizer)]
     pub(crate) fn context(&self) -> Context {
         self.context.get()
     }
