@@ -1,13 +1,16 @@
-//! Finds out whether AddressSanitizer is on: `cfg(sanitize)` itself is not stable yet, but Cargo tells build scripts.
+//! Finds out whether a sanitizer is on that has to be told of switches: `cfg(sanitize)` itself is not stable yet, but Cargo tells
+//! build scripts.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(cellworks_asan)");
+    println!(
+        "cargo::rustc-check-cfg=cfg(cellworks_sanitizer, values(none(), \"address\", \"thread\"))"
+    );
     let sanitizers = std::env::var("CARGO_CFG_SANITIZE").unwrap_or_default();
-    if sanitizers
-        .split(',')
-        .any(|sanitizer| sanitizer == "address")
-    {
-        println!("cargo::rustc-cfg=cellworks_asan");
+    for sanitizer in sanitizers.split(',') {
+        if ["address", "thread"].contains(&sanitizer) {
+            println!("cargo::rustc-cfg=cellworks_sanitizer");
+            println!("cargo::rustc-cfg=cellworks_sanitizer=\"{sanitizer}\"");
+        }
     }
 }

@@ -259,3 +259,74 @@ mod modelled {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::cell::UnsafeCell;
+    use std::thread;
+
+    use super::*;
+
+    /// What a channel has under its lock.
+    #[derive(Default)]
+    struct Locked {
+        lock: Spin,
+        count: UnsafeCell<u32>,
+    }
+
+    // SAFETY: the count is accessed by who has the lock.
+    unsafe impl Sync for Locked {}
+
+    #[test]
+    fn what_is_under_the_lock_has_one_user_at_a_time() {
+        const TIMES: u32 = 100;
+        let locked = &Locked::default();
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(move || {
+                    for _ in 0..TIMES {
+                        let resting = locked.lock.lock();
+                        // SAFETY: this thread has the lock.
+                        unsafe { *locked.count.get() += 1 };
+                        locked.lock.unlock(resting);
+                    }
+                });
+            }
+        });
+        // SAFETY: the other threads have ended.
+        assert_eq!(unsafe { *locked.count.get() }, 3 * TIMES);
+    }
+
+    /// As a rendezvous does: what was written before the node was put into the word is there for who takes the node out.
+    #[test]
+    fn who_takes_a_node_out_of_the_word_sees_what_was_done_before() {
+        for _ in 0..50 {
+            let locked = &Locked::default();
+            let node = Node::<u32>::new();
+            let waiting = Resting::with(Side::Reader, &node);
+            locked.lock.unlock(Resting::NOBODY);
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    // SAFETY: nobody else comes before the node is in the word.
+                    unsafe { *locked.count.get() = 7 };
+                    assert!(locked.lock.exchange(Resting::NOBODY, waiting).is_some());
+                });
+                scope.spawn(move || {
+                    let found = loop {
+                        let said = locked.lock.says();
+                        if said.waiting::<u32>(Side::Reader).is_some()
+                            && let Some(found) = locked.lock.exchange(said, Resting::NOBODY)
+                        {
+                            break found;
+                        }
+                        thread::yield_now();
+                    };
+                    assert_eq!(found.waiting::<u32>(Side::Writer), None);
+                    assert_eq!(found, waiting);
+                    // SAFETY: the other thread put the node into the word after it was done.
+                    assert_eq!(unsafe { *locked.count.get() }, 7);
+                });
+            });
+        }
+    }
+}

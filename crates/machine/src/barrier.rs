@@ -4,7 +4,7 @@
 //! two, or both may miss the other's write. Where one of them does so all the time and the other
 //! seldom, the first takes [`light`], which costs nothing, and the second [`heavy`], which has the
 //! kernel interrupt every core that runs this process: `membarrier(2)`, Linux 4.14. Where the
-//! kernel does not offer that, both are fences.
+//! kernel does not offer that, both are fences; so they are under Miri, which has no kernel.
 
 #[cfg(not(loom))]
 mod imp {
@@ -26,7 +26,7 @@ mod imp {
         }
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     fn register() -> bool {
         // SAFETY: this command only registers the process for the one below.
         let result = unsafe {
@@ -36,7 +36,7 @@ mod imp {
         result == 0
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(not(target_os = "linux"), miri))]
     fn register() -> bool {
         false
     }
@@ -66,7 +66,7 @@ mod imp {
         }
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     fn interrupt_all() {
         // SAFETY: the command has no effect but the barrier.
         let result = unsafe {
@@ -76,7 +76,7 @@ mod imp {
         assert_eq!(result, 0, "the process was registered for membarrier");
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(not(target_os = "linux"), miri))]
     fn interrupt_all() {
         unreachable!("`register` has refused");
     }

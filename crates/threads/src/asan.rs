@@ -21,14 +21,14 @@ unsafe extern "C" {
 
 /// Lowest address and size of every stack of the core.
 #[derive(Default)]
-pub(crate) struct Bounds {
+pub(crate) struct Stacks {
     /// By the address of the top.
     pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
     /// Of the main thread's stack; the sanitizer tells it at the first switch.
     main: Cell<Option<(usize, usize)>>,
 }
 
-impl Bounds {
+impl Stacks {
     pub(crate) fn add(&self, stack: &Stack) {
         let (limit, top) = (stack.limit().addr(), stack.top().addr());
         self.pooled.borrow_mut().insert(top, (limit, top - limit));
@@ -66,30 +66,31 @@ impl Bounds {
         self.arrive(ptr::null_mut());
     }
 
-    /// [`arch::switch`], announced.
+    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it. Returns when the running
+    /// thread is continued.
     ///
     /// # Safety
     ///
-    /// As for [`arch::switch`].
-    pub(crate) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
+    /// `switch` leaves the running stack for that on which `to` lies, and does nothing else.
+    pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let (bottom, bytes) = self.of(to);
         let mut saved = ptr::null_mut();
-        // SAFETY: the bounds are those of the stack that `to` lies on; the rest is the caller's contract.
+        // SAFETY: the bounds are those of the stack that `to` lies on, where `switch` goes.
         unsafe {
             __sanitizer_start_switch_fiber(&mut saved, ptr::without_provenance(bottom), bytes);
-            arch::switch(save, to);
         }
+        switch();
         self.arrive(saved);
     }
 
-    /// The same for a thread that has ended and will not be continued: its fake stack is given back.
+    /// [`arch::switch`], announced, for a thread that has ended and will not be continued: its fake stack is given back.
     ///
     /// # Safety
     ///
     /// As for [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         let (bottom, bytes) = self.of(to);
-        // SAFETY: as above.
+        // SAFETY: the bounds are those of the stack that `to` lies on; the rest is the caller's contract.
         unsafe {
             __sanitizer_start_switch_fiber(ptr::null_mut(), ptr::without_provenance(bottom), bytes);
             arch::switch(save, to);

@@ -94,7 +94,8 @@
 //!   thread-locals do, are confused when threads interleave such calls. Do not yield inside of them.
 //! - The floating-point control bits (mxcsr, x87 control word) are not switched; Rust requires their defaults anyway.
 //! - Unix only: stacks come from `mmap`. On x86-64 the switch is our own assembly, elsewhere, and with the feature
-//!   `corosensei`, the corosensei crate. AddressSanitizer is told of switches of the former.
+//!   `corosensei`, the corosensei crate. AddressSanitizer and ThreadSanitizer are told of switches of
+//!   the former.
 //!
 //! # What does not compile
 //!
@@ -132,7 +133,7 @@
 compile_error!("cellworks-threads needs a Unix: its stacks come from mmap");
 
 mod arch;
-#[cfg(cellworks_asan)]
+#[cfg(cellworks_sanitizer = "address")]
 mod asan;
 mod block;
 mod calls;
@@ -147,6 +148,13 @@ mod scope;
 mod serials;
 mod stack;
 mod thread;
+#[cfg(cellworks_sanitizer = "thread")]
+mod tsan;
+
+#[cfg(cellworks_sanitizer = "address")]
+use asan as sanitizer;
+#[cfg(cellworks_sanitizer = "thread")]
+use tsan as sanitizer;
 
 pub use calls::{
     alive, begin_turns, blocked_threads, cancel_all, current, free_stack_bytes, is_cancelled,

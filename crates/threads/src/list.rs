@@ -79,3 +79,41 @@ impl List {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::Stack;
+
+    #[test]
+    fn blocks_stay_in_order_whichever_of_them_leave() {
+        // Each set of blocks that leave, as bits.
+        for leaving in 0..16_u64 {
+            let blocks: [Block; 4] =
+                std::array::from_fn(|_| Block::new(Stack::FOREIGN, ptr::null_mut(), 0));
+            let list = List::new();
+            for (number, block) in (0..).zip(&blocks) {
+                block.number.set(number);
+                list.push(block);
+            }
+            let leaves = |block: &&Block| leaving & 1 << block.number.get() != 0;
+            blocks
+                .iter()
+                .filter(leaves)
+                .for_each(|block| list.remove(block));
+            let numbers = || Vec::from_iter(list.iter().map(|block| block.number.get()));
+            let stay = Vec::from_iter((0..4).filter(|number| leaving & 1 << number == 0));
+            assert_eq!(numbers(), stay);
+            assert_eq!(
+                list.last().map(|block| block.number.get()),
+                stay.last().copied()
+            );
+            // Whoever has left may come back, as the last.
+            blocks
+                .iter()
+                .filter(leaves)
+                .for_each(|block| list.push(block));
+            assert_eq!(numbers().len(), 4);
+        }
+    }
+}

@@ -108,3 +108,68 @@ impl Rotation {
         self.next.set(if is_last { ptr::null() } else { ahead });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::Stack;
+
+    fn blocks() -> [Block; 4] {
+        let blocks = std::array::from_fn(|_| Block::new(Stack::FOREIGN, ptr::null_mut(), 0));
+        for (number, block) in (0..).zip(&blocks) {
+            block.number.set(number);
+        }
+        blocks
+    }
+
+    /// Who has a turn without a pause, from the first of the round on.
+    fn turns(rotation: &Rotation) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        let mut next = rotation.next.get();
+        // SAFETY: valid blocks, see `Rotation`.
+        while let Some(block) = unsafe { next.as_ref() } {
+            numbers.push(block.number.get());
+            next = match rotation.ends_with(block) {
+                true => ptr::null(),
+                false => block.turn.get(),
+            };
+        }
+        numbers
+    }
+
+    #[test]
+    fn turns_are_taken_in_the_order_in_which_blocks_came_whichever_leave() {
+        for leaving in 0..16_u64 {
+            let (rotation, blocks) = (Rotation::new(), blocks());
+            blocks.iter().for_each(|block| rotation.push(block));
+            assert_eq!(turns(&rotation), [0, 1, 2, 3]);
+            let leaves = |block: &&Block| leaving & 1 << block.number.get() != 0;
+            blocks
+                .iter()
+                .filter(leaves)
+                .for_each(|block| rotation.remove(block));
+            // The round goes on with who comes after the one that has left last.
+            let mut stay = turns(&rotation);
+            stay.sort_unstable();
+            let expected = Vec::from_iter((0..4).filter(|number| leaving & 1 << number == 0));
+            assert_eq!(stay, expected);
+            assert!(
+                blocks
+                    .iter()
+                    .filter(leaves)
+                    .all(|block| block.turn.get().is_null())
+            );
+        }
+    }
+
+    #[test]
+    fn a_round_that_pauses_does_so_at_its_last_block_and_the_next_one_need_not() {
+        let (rotation, blocks) = (Rotation::new(), blocks());
+        blocks.iter().for_each(|block| rotation.push(block));
+        rotation.begin(true);
+        assert!(blocks[3].turn.get().is_null());
+        assert!(ptr::eq(blocks[2].turn.get(), &blocks[3]));
+        rotation.begin(false);
+        assert!(ptr::eq(blocks[3].turn.get(), &blocks[0]));
+    }
+}

@@ -200,8 +200,8 @@ struct Core {
     blocked: Cell<Option<Blocked>>,
     idle_panic: Cell<Option<Payload>>,
     _guarded: Guarded,
-    #[cfg(cellworks_asan)]
-    bounds: crate::asan::Bounds,
+    #[cfg(cellworks_sanitizer)]
+    stacks: crate::sanitizer::Stacks,
 }
 
 impl Drop for Core {
@@ -279,8 +279,8 @@ impl Core {
             blocked: Cell::new(None),
             idle_panic: Cell::new(None),
             _guarded: guarded,
-            #[cfg(cellworks_asan)]
-            bounds: Default::default(),
+            #[cfg(cellworks_sanitizer)]
+            stacks: Default::default(),
         }
     }
 }
@@ -429,7 +429,7 @@ impl Scheduler {
     /// # Safety
     ///
     /// As for [`arch::switch`].
-    #[cfg(not(cellworks_asan))]
+    #[cfg(not(cellworks_sanitizer))]
     #[inline(always)]
     unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
         // SAFETY: by the contract of this function.
@@ -439,10 +439,13 @@ impl Scheduler {
     /// # Safety
     ///
     /// As for [`arch::switch`].
-    #[cfg(cellworks_asan)]
+    #[cfg(cellworks_sanitizer)]
     unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
         // SAFETY: by the contract of this function.
-        unsafe { self.core().bounds.switch(save, to) }
+        unsafe {
+            let stacks = &self.core().stacks;
+            stacks.announced(to, || arch::switch(save, to));
+        }
     }
 
     /// # Safety
@@ -451,10 +454,13 @@ impl Scheduler {
     unsafe fn switch_to_frame(&self, save: *const Cell<Context>, to: &Frame) {
         // SAFETY: by the contract of this function.
         unsafe {
-            #[cfg(not(cellworks_asan))]
+            #[cfg(not(cellworks_sanitizer))]
             arch::switch_to_frame(save, to);
-            #[cfg(cellworks_asan)]
-            self.switch(save, to.take().expect("a thread in a rotation"));
+            #[cfg(cellworks_sanitizer)]
+            {
+                let stacks = &self.core().stacks;
+                stacks.announced(to.context(), || arch::switch_to_frame(save, to));
+            }
         }
     }
 
@@ -471,10 +477,13 @@ impl Scheduler {
         self.current.set(next);
         // SAFETY: `next` is suspended in its frame, and is in no queue, so it is continued this once.
         unsafe {
-            #[cfg(not(cellworks_asan))]
+            #[cfg(not(cellworks_sanitizer))]
             arch::turn(&me.frame, &next.frame);
-            #[cfg(cellworks_asan)]
-            self.switch_to_frame(me.frame.place(), &next.frame);
+            #[cfg(cellworks_sanitizer)]
+            {
+                let stacks = &self.core().stacks;
+                stacks.announced(next.frame.context(), || arch::turn(&me.frame, &next.frame));
+            }
         }
     }
 
@@ -1006,18 +1015,18 @@ impl Scheduler {
         let next = self.next(None).expect("an ended thread does not go on");
         // SAFETY: as in `wait`. What is saved is never continued.
         unsafe {
-            #[cfg(not(cellworks_asan))]
+            #[cfg(not(cellworks_sanitizer))]
             arch::switch(&me.context, next);
-            #[cfg(cellworks_asan)]
-            self.core().bounds.switch_for_good(&me.context, next);
+            #[cfg(cellworks_sanitizer)]
+            self.core().stacks.switch_for_good(&me.context, next);
         }
         unreachable!("an ended thread was continued")
     }
 
     /// To be called first on the stack of a new thread.
     pub(crate) fn arrive(&self, me: &Block) {
-        #[cfg(cellworks_asan)]
-        self.core().bounds.arrive_first();
+        #[cfg(cellworks_sanitizer)]
+        self.core().stacks.arrive_first();
         self.current.set(me);
     }
 
@@ -1101,8 +1110,8 @@ impl Scheduler {
         };
         // SAFETY: null or a block of this run.
         let block = unsafe { pooled.as_ref() }.unwrap_or_else(|| core.map_block(bytes, name));
-        #[cfg(cellworks_asan)]
-        crate::asan::unpoison(block.stack.limit(), block.top);
+        #[cfg(cellworks_sanitizer)]
+        crate::sanitizer::unpoison(block.stack.limit(), block.top);
         block
     }
 
@@ -1199,8 +1208,8 @@ impl Core {
                     stacks,
                 )
             });
-        #[cfg(cellworks_asan)]
-        self.bounds.add(&stack);
+        #[cfg(cellworks_sanitizer)]
+        self.stacks.add(&stack);
         let top = stack.top().wrapping_sub(stagger);
         chunk.push(Block::new(stack, top, bytes));
         // SAFETY: chunks have room for what is pushed, so a block stays where it is as long as `self` lives.

@@ -87,7 +87,7 @@ const CASES: &[Case] = &[
         },
         check: |output| aborted_with(output, OVERFLOW_UNNAMED),
     },
-    #[cfg(not(cellworks_asan))]
+    #[cfg(not(cellworks_sanitizer))]
     Case {
         name: "an_overflow_of_the_os_thread_itself_is_left_to_std",
         crash: || core(|| recurse(0)),
@@ -98,7 +98,7 @@ const CASES: &[Case] = &[
             assert!(!stderr(output).contains("cellworks"), "{output:?}");
         },
     },
-    #[cfg(not(cellworks_asan))]
+    #[cfg(not(cellworks_sanitizer))]
     Case {
         name: "another_fault_is_left_to_its_signal",
         crash: || {
@@ -142,8 +142,8 @@ const CASES: &[Case] = &[
         },
         check: |output| assert_eq!(output.status.code(), Some(42), "{output:?}"),
     },
-    // AddressSanitizer itself needs the address space that this case takes away.
-    #[cfg(not(cellworks_asan))]
+    // A sanitizer itself needs the address space that this case takes away.
+    #[cfg(not(cellworks_sanitizer))]
     Case {
         name: "a_stack_that_cannot_be_mapped_is_a_panic_that_says_what_to_do",
         crash: || {
@@ -209,7 +209,7 @@ const CASES: &[Case] = &[
         },
     },
     // Shows that the sanitizer watches these stacks at all, and that it knows them: the check that the check ran.
-    #[cfg(cellworks_asan)]
+    #[cfg(cellworks_sanitizer = "address")]
     Case {
         name: "address_sanitizer_finds_a_write_beside_a_variable_on_the_stack_of_a_thread",
         crash: || {
@@ -228,6 +228,60 @@ const CASES: &[Case] = &[
         check: |output| {
             assert!(!output.status.success(), "{output:?}");
             contains(output, "AddressSanitizer: stack-buffer-overflow");
+        },
+    },
+    #[cfg(cellworks_sanitizer = "address")]
+    Case {
+        name: "address_sanitizer_knows_the_stack_that_a_thread_which_takes_turns_unwinds",
+        crash: || {
+            core(|| {
+                scope(|s| {
+                    for _ in 0..3 {
+                        s.spawn(|| {
+                            begin_turns();
+                            assert!(take_turn());
+                            std::panic::catch_unwind(|| panic!("a turn")).unwrap_err();
+                            take_turn();
+                        });
+                    }
+                });
+            });
+        },
+        check: |output| {
+            assert!(output.status.success(), "{output:?}");
+            contains(output, "a turn");
+            // It says so where the stack pointer lies outside of the stack that it was told of.
+            assert!(!stderr(output).contains("ASan"), "{}", stderr(output));
+        },
+    },
+    // Shows that the sanitizer takes what cooperative threads of two cores do for what it is.
+    #[cfg(cellworks_sanitizer = "thread")]
+    Case {
+        name: "thread_sanitizer_finds_a_race_between_threads_of_two_cores",
+        crash: || {
+            static mut WORD: u64 = 0;
+            let write = || {
+                core(|| {
+                    scope(|s| {
+                        for _ in 0..2 {
+                            s.spawn(|| {
+                                begin_turns();
+                                take_turn();
+                                // SAFETY: none, that is the point.
+                                unsafe { WORD += 1 };
+                            });
+                        }
+                    });
+                });
+            };
+            std::thread::scope(|os| {
+                os.spawn(write);
+                os.spawn(write);
+            });
+        },
+        check: |output| {
+            assert!(!output.status.success(), "{output:?}");
+            contains(output, "ThreadSanitizer: data race");
         },
     },
     Case {

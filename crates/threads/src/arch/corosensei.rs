@@ -129,7 +129,6 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
 /// # Safety
 ///
 /// As for [`switch`], for what is in `to`, which is valid for a read.
-#[cfg_attr(cellworks_asan, allow(dead_code))]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: the caller's promise.
     unsafe { switch(save, (*to).context.get()) }
@@ -140,7 +139,6 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 /// # Safety
 ///
 /// As for [`switch_to_frame`]; `me` stays where it is until it has been continued.
-#[cfg_attr(cellworks_asan, allow(dead_code))]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: the caller's promise.
     unsafe { switch(&raw const (*me).context, (*to).context.get()) }

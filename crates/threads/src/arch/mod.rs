@@ -5,19 +5,17 @@
 //! - [`switch`](x86_64::switch): leaves the running context and continues another one.
 //! - [`Frame`](x86_64::Frame): where a suspended thread goes on, outside of its stack.
 //! - [`turn`](x86_64::turn): from one frame to another, and no stack is touched; [`switch_to_frame`](x86_64::switch_to_frame)
-//!   comes from a context. Not used under AddressSanitizer, which is told of each context.
+//!   comes from a context.
 //! - [`prefetch`](x86_64::prefetch): a hint that a context will be continued soon.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
 mod x86_64;
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
-#[cfg_attr(cellworks_asan, allow(unused_imports))]
 pub(crate) use x86_64::{Context, Frame, prefetch, prepare, switch, switch_to_frame, turn};
 
 #[cfg(any(not(target_arch = "x86_64"), feature = "corosensei"))]
 mod corosensei;
 #[cfg(any(not(target_arch = "x86_64"), feature = "corosensei"))]
-#[cfg_attr(cellworks_asan, allow(unused_imports))]
 pub(crate) use self::corosensei::{
     Context, Frame, prefetch, prepare, switch, switch_to_frame, turn,
 };

@@ -42,7 +42,7 @@ impl Context {
     pub(crate) const NONE: Context = Context(ptr::null_mut());
 
     /// The suspended thread's stack pointer: tells whose stack this is.
-    #[cfg(cellworks_asan)]
+    #[cfg(cellworks_sanitizer)]
     pub(crate) fn address(self) -> usize {
         self.0.addr()
     }
@@ -111,7 +111,6 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
 /// # Safety
 ///
 /// As for [`switch`]; `to` is that of a thread that a `switch` or a [`turn`] has suspended, and stays where it is.
-#[cfg_attr(cellworks_asan, allow(dead_code))]
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: as in `switch`. What `to` says goes on with rsi as `turn` has it.
@@ -124,7 +123,6 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 /// # Safety
 ///
 /// As for [`switch_to_frame`]; `me` stays where it is until it has been continued.
-#[cfg_attr(cellworks_asan, allow(dead_code))]
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, but that r12 to r14 are restored, too. Whoever continues a frame names it in rsi. Nothing is
@@ -191,6 +189,12 @@ impl Frame {
     /// Holds no suspended thread any more.
     pub(crate) fn clear(&self) {
         self.context.set(Context::NONE);
+    }
+
+    /// The stack pointer of the suspended thread.
+    #[cfg(cellworks_sanitizer)]
+    pub(crate) fn context(&self) -> Context {
+        self.context.get()
     }
 
     pub(crate) fn is_clear(&self) -> bool {

@@ -1,0 +1,96 @@
+//! Tells ThreadSanitizer which stack is in use: it keeps the calls that are under way on each, and takes a stack for a thread.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::{c_uint, c_void};
+use std::ops::Bound;
+
+use crate::arch::{self, Context};
+use crate::stack::Stack;
+
+unsafe extern "C" {
+    fn __tsan_get_current_fiber() -> *mut c_void;
+    fn __tsan_create_fiber(flags: c_uint) -> *mut c_void;
+    fn __tsan_destroy_fiber(fiber: *mut c_void);
+    fn __tsan_switch_to_fiber(fiber: *mut c_void, flags: c_uint);
+}
+
+/// What the sanitizer calls every stack of the core.
+pub(crate) struct Stacks {
+    /// By the address of the top: lowest address, and the fiber.
+    pooled: RefCell<BTreeMap<usize, (usize, *mut c_void)>>,
+    /// The OS thread's own.
+    main: *mut c_void,
+}
+
+impl Default for Stacks {
+    fn default() -> Self {
+        // SAFETY: asks what runs.
+        let main = unsafe { __tsan_get_current_fiber() };
+        Stacks {
+            pooled: RefCell::default(),
+            main,
+        }
+    }
+}
+
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        for &(_, fiber) in self.pooled.get_mut().values() {
+            // SAFETY: made by `add`; all threads but the main one have ended.
+            unsafe { __tsan_destroy_fiber(fiber) };
+        }
+    }
+}
+
+impl Stacks {
+    pub(crate) fn add(&self, stack: &Stack) {
+        // SAFETY: makes something new.
+        let fiber = unsafe { __tsan_create_fiber(0) };
+        let (limit, top) = (stack.limit().addr(), stack.top().addr());
+        self.pooled.borrow_mut().insert(top, (limit, fiber));
+    }
+
+    fn of(&self, context: Context) -> *mut c_void {
+        let address = context.address();
+        let pooled = self.pooled.borrow();
+        let above = pooled
+            .range((Bound::Excluded(address), Bound::Unbounded))
+            .next();
+        match above {
+            Some((_, &(limit, fiber))) if limit <= address => fiber,
+            _ => self.main,
+        }
+    }
+
+    /// Nothing is to be done on a fresh stack.
+    pub(crate) fn arrive_first(&self) {}
+
+    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it. Returns when the running
+    /// thread is continued.
+    ///
+    /// # Safety
+    ///
+    /// `switch` leaves the running stack for that on which `to` lies, and does nothing else.
+    #[inline(always)]
+    pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
+        let fiber = self.of(to);
+        // SAFETY: the fiber of the stack that `to` lies on. Without flags, what was done before the switch comes before what is
+        // done after it.
+        unsafe { __tsan_switch_to_fiber(fiber, 0) };
+        switch();
+    }
+
+    /// [`arch::switch`], announced, for a thread that has ended and will not be continued.
+    ///
+    /// # Safety
+    ///
+    /// As for [`arch::switch`].
+    pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
+        // SAFETY: by the contract of this function.
+        unsafe { self.announced(to, || arch::switch(save, to)) }
+    }
+}
+
+/// Nothing is to be forgotten of an ended thread.
+pub(crate) fn unpoison(_limit: *const u8, _top: *const u8) {}
