@@ -27,7 +27,7 @@ pub use experiment::{
     Network, Overlap, Ring, RingStatistic, ScalesFrom, SharedProgram, Stats, Stream, Switch, Way,
 };
 pub use figure::{Figure, Horizontal, Line, Panel};
-pub use paper::{Number, Paper, PaperError, Reading, Shape, Unit};
+pub use paper::{Number, Paper, PaperError, Reading, Relation, Shape, Unit};
 pub use quantities::{fitted, with_quantity};
 pub use reproduce::{Plan, Reproducing, UnknownMachine};
 pub use run::{Descriptions, Simulated, built_in};

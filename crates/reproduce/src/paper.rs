@@ -75,9 +75,10 @@ pub struct Number {
     /// What holds instead of a value, where the text states only a relation.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// Whether a parameter of a machine description was chosen so that this number comes out.
+    /// What comparing it with its simulation tells about the model. A known number that is simulated
+    /// has one; others have none.
     #[serde(default)]
-    pub served_for_calibration: bool,
+    pub relation: Option<Relation>,
     /// The machine, if it is not the paper's.
     #[serde(default)]
     pub machine: Option<String>,
@@ -87,6 +88,21 @@ pub struct Number {
     /// Why nothing simulates it.
     #[serde(default)]
     pub not_simulated: Option<String>,
+}
+
+/// How the simulated value of a known number comes about, and so what its error tells about the model.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relation {
+    /// Something was chosen while this number was in view: the name of a fitted quantity of the machine,
+    /// such as `link.latency_ps`, or else what was chosen, in words. The error tells how well the choice
+    /// succeeded.
+    Fitted(String),
+    /// The simulated value repeats a parameter or another number, or follows from them by arithmetic: from
+    /// which, in words. The error tells how far two publications agree.
+    Derived(String),
+    /// Neither: the error tells how good the model is.
+    Independent,
 }
 
 /// How a published value is to be read.
@@ -252,6 +268,7 @@ impl Paper {
     ///     source = "table 1"
     ///     unit = "ns"
     ///     value = 300
+    ///     relation = "independent"
     ///     experiment = { kind = "stats", function = "dmaget", block_bytes = 128 }
     /// "#;
     /// let paper = cellworks_reproduce::Paper::parse(text)?;
@@ -333,22 +350,33 @@ impl Number {
                 ));
             }
         }
-        match (&self.experiment, &self.not_simulated) {
-            (Some(_), Some(_)) | (None, None) => Err(
-                "it has to have either an `experiment` or the reason why it is `not_simulated`"
-                    .to_owned(),
-            ),
-            (None, Some(_)) if self.served_for_calibration => Err(
-                "what is not simulated cannot have served for calibration; remove one of them"
-                    .to_owned(),
-            ),
-            (Some(_), None) if self.served_for_calibration && self.kept_back => Err(
-                "what was kept back must not serve for calibration: it is to be predicted"
-                    .to_owned(),
-            ),
-            (Some(experiment), None) => self.check_unit(experiment),
-            (None, Some(_)) => Ok(()),
+        let experiment = match (&self.experiment, &self.not_simulated) {
+            (Some(experiment), None) => Some(experiment),
+            (None, Some(_)) => None,
+            _ => {
+                return Err(
+                    "it has to have either an `experiment` or the reason why it is `not_simulated`"
+                        .to_owned(),
+                );
+            }
+        };
+        let is_compared = experiment.is_some() && !self.kept_back;
+        match &self.relation {
+            None if is_compared => {
+                return Err("it is compared with its simulation, so it has to have a `relation`: \
+                            `{ fitted = \"to what\" }`, `{ derived = \"from what\" }` or `\"independent\"`"
+                    .to_owned());
+            }
+            Some(_) if !is_compared => {
+                return Err(
+                    "it is not compared with a simulation, because it was kept back or is not \
+                            simulated; remove `relation`"
+                        .to_owned(),
+                );
+            }
+            _ => {}
         }
+        experiment.map_or(Ok(()), |experiment| self.check_unit(experiment))
     }
 
     fn check_unit(&self, experiment: &Experiment) -> Result<(), String> {
@@ -404,6 +432,7 @@ impl Unit {
             (Dimension::Time, Self::Ticks) => outcome / 1e9 * QS20_TIMEBASE_HZ,
             (Dimension::Bandwidth, Self::GigabytesPerSecond) => outcome / 1e9,
             (Dimension::Ratio, Self::Times) => outcome,
+            (Dimension::Ratio, Self::Percent) => outcome * 100.0,
             (Dimension::Ratio, Self::PercentMore) => (outcome - 1.0) * 100.0,
             (Dimension::Ratio, Self::PercentLess) => (1.0 - outcome) * 100.0,
             (Dimension::Rank, Self::Rank) => outcome,

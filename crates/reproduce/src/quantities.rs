@@ -122,4 +122,45 @@ mod tests {
             );
         }
     }
+
+    /// The names of all quantities of a machine, with their tables.
+    fn all(machine: &str) -> Vec<(String, Table)> {
+        let mut found = Vec::new();
+        let description = Description::built_in(machine).unwrap();
+        walk(&mut table_of(&description), "", &mut |name, quantity| {
+            found.push((name.to_owned(), quantity.clone()));
+        });
+        found
+    }
+
+    #[test]
+    fn what_is_said_to_be_as_the_qs20_has_its_values() {
+        let qs20 = all("qs20");
+        let mut compared = 0;
+        for machine in ["ps3", "qs22", "scc"] {
+            for (name, quantity) in all(machine) {
+                if !quantity["source"].as_str().unwrap().contains("as the QS20") {
+                    continue;
+                }
+                let (_, same) = qs20.iter().find(|(other, _)| *other == name).unwrap();
+                assert_eq!(quantity["value"], same["value"], "{machine}: {name}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 5, "{compared}");
+    }
+
+    #[test]
+    fn what_is_recalled_is_not_called_stated() {
+        for machine in ["ps3", "qs20", "qs22", "scc"] {
+            for (name, quantity) in all(machine) {
+                let is_recalled = quantity["source"].as_str().unwrap().contains("(recalled)");
+                let sure = quantity["sure"].as_str().unwrap();
+                assert!(
+                    !is_recalled || ["uncertain", "fitted"].contains(&sure),
+                    "{machine}: {name} is {sure}"
+                );
+            }
+        }
+    }
 }

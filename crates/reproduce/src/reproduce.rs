@@ -13,7 +13,7 @@ use cellworks_report::{Envelope, Environment, MachineInfo, Reason, ReasonKind};
 use cellworks_sim::Sim;
 
 use crate::experiment::{Experiment, Lookup, Simulation};
-use crate::paper::{Number, Paper, Reading};
+use crate::paper::{Number, Paper, Reading, Relation};
 use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 
 /// The numbers of papers, of which some have been simulated.
@@ -295,13 +295,22 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
             .as_ref()
             .zip(value)
             .map(|(shape, value)| shape.holds(value)),
-        served_for_calibration: number.served_for_calibration,
+        served_for_calibration: matches!(number.relation, Some(Relation::Fitted(_))),
         error_percent,
         not_simulated: match is_missing {
             true => Some("the run ended before".to_owned()),
             false => number.not_simulated.clone(),
         },
         failed,
+        relation: number.relation.as_ref().map(|relation| match relation {
+            Relation::Fitted(_) => cellworks_report::reproduction::Relation::Fitted,
+            Relation::Derived(_) => cellworks_report::reproduction::Relation::Derived,
+            Relation::Independent => cellworks_report::reproduction::Relation::Independent,
+        }),
+        follows_from: match &number.relation {
+            Some(Relation::Fitted(from) | Relation::Derived(from)) => Some(from.clone()),
+            _ => None,
+        },
     }
 }
 

@@ -26,8 +26,6 @@ pub struct Moved {
 pub struct Change {
     /// The id of the number in its paper.
     pub number: String,
-    /// Whether a parameter was chosen so that this number comes out.
-    pub served_for_calibration: bool,
     /// By how many per cent the simulated value moves.
     pub percent: f64,
 }
@@ -52,7 +50,6 @@ pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved
             .zip(after)
             .map(|((number, before), (_, after))| Change {
                 number: number.id.clone(),
-                served_for_calibration: number.served_for_calibration,
                 percent: (after / before - 1.0) * 100.0,
             });
         Ok(Moved {

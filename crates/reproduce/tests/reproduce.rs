@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-use cellworks_report::reproduction::{Reproduced, Reproduction};
+use cellworks_report::reproduction::{
+    Relation, Reproduced, Reproduction, ReproductionSummary as Summary,
+};
 use cellworks_report::{Environment, ReasonKind};
 use cellworks_reproduce::{Paper, Reproducing, UnknownMachine, built_in, sensitivity};
 use cellworks_sim::Description;
@@ -21,6 +23,7 @@ quantity = "tick of the decrementer"
 source = "table 1"
 unit = "ns"
 value = 70
+relation = { derived = "clock.timebase_hz" }
 experiment = { kind = "tick" }
 
 [[number]]
@@ -29,7 +32,7 @@ quantity = "context switch"
 source = "table 1"
 unit = "cycles"
 value = 180
-served_for_calibration = true
+relation = { fitted = "spu.switch_cycles" }
 experiment = { kind = "switch", threads = 2 }
 
 [[number]]
@@ -46,6 +49,7 @@ quantity = "signals of more SPEs take longer"
 source = "text"
 unit = "times"
 shape = { rule = "3 members divided by 1", at_least = 1.0 }
+relation = "independent"
 experiment = { kind = "combined", how = "ratio", of = [
     { kind = "barrier", spes = 4, root_per_cell = false },
     { kind = "barrier", spes = 2, root_per_cell = false },
@@ -57,6 +61,7 @@ quantity = "place of a mapping"
 source = "text"
 unit = "rank"
 value = 1
+relation = "independent"
 experiment = { kind = "ring", spes = 3, packet_bytes = 128, statistic = "rank", mapping = "021" }
 
 [[number]]
@@ -117,7 +122,15 @@ fn numbers_of_every_kind_are_simulated_and_compared() {
     let tick = number(&found, "tick");
     assert!((tick.value.unwrap() - 69.84).abs() < 0.01);
     assert!((tick.error_percent.unwrap() + 0.23).abs() < 0.01);
+    assert_eq!(
+        (tick.relation, tick.follows_from.as_deref()),
+        (Some(Relation::Derived), Some("clock.timebase_hz"))
+    );
     let switch = number(&found, "switch");
+    assert_eq!(
+        (switch.relation, switch.served_for_calibration),
+        (Some(Relation::Fitted), true)
+    );
     assert!(switch.error_percent.unwrap().abs() < 5.0, "{switch:?}");
     let barrier = number(&found, "barrier");
     assert!(barrier.value.unwrap() > 0.0);
@@ -130,17 +143,18 @@ fn numbers_of_every_kind_are_simulated_and_compared() {
     assert_eq!(number(&found, "elsewhere").value, None);
 
     let summary = &found.summary;
+    let Summary {
+        calibration,
+        derived,
+        independent,
+        ..
+    } = summary;
     assert_eq!(
-        (summary.calibration.numbers, summary.validation.numbers),
-        (1, 1)
+        (calibration.numbers, derived.numbers, independent.numbers),
+        (1, 1, 0)
     );
-    assert_eq!(
-        (
-            summary.validation.shapes,
-            summary.validation.shapes_that_hold
-        ),
-        (1, 1)
-    );
+    assert_eq!((independent.shapes, independent.shapes_that_hold), (1, 1));
+    assert_eq!(summary.validation.numbers, 1);
     assert_eq!((summary.predictions, summary.not_simulated), (1, 1));
     assert!(found.figures.is_empty(), "nobody asked for them");
 }
@@ -180,6 +194,7 @@ quantity = "neighbours are found faster"
 source = "text"
 unit = "times"
 shape = { rule = "speed-up on 2 SPEs", at_least = 1.2, at_most = 2.0 }
+relation = "independent"
 experiment = { kind = "speed-up", program = { knn = { points = 160, block_points = 20 } }, spes = 2, transport = "direct" }
 
 [[number]]
@@ -188,6 +203,7 @@ quantity = "computation from which on a ring scales well"
 source = "text"
 unit = "MFLOP"
 value = 0.01
+relation = "independent"
 experiment = { kind = "scales-from", spes = 4, transport = "direct", efficiency_percent = 80, operations = [1_000, 10_000, 100_000] }
 
 [[figure]]
@@ -319,9 +335,8 @@ fn raising_what_a_number_was_fitted_to_moves_it() {
     };
     let switch = of("spu.switch_cycles", "switch");
     assert!((5.0..15.0).contains(&switch.percent), "{switch:?}");
-    assert!(switch.served_for_calibration);
     let tick = of("spu.switch_cycles", "tick");
-    assert_eq!((tick.percent, tick.served_for_calibration), (0.0, false));
+    assert_eq!(tick.percent, 0.0);
     assert_eq!(of("ppe.start_program_ps", "switch").percent, 0.0);
     let numbers = moved[0].changes.iter().map(|change| &*change.number);
     assert_eq!(

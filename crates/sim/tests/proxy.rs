@@ -75,6 +75,14 @@ fn a_put_takes_its_stores_its_transfer_and_a_look() {
     let issue = time_of(&sim, |ppe| ppe.issue_proxy(SPE, put).unwrap());
     // The queue's status, five stores, the command's status.
     assert_eq!(issue, LOAD_FS + 5 * STORE_FS + LOAD_FS);
+    let drawn = format!(
+        "{}  the call returns\n",
+        (issue as f64 / 1e5).round() / 10.0
+    );
+    assert!(
+        include_str!("../../../docs/simulated-cell.md").contains(&drawn),
+        "docs/simulated-cell.md draws it without {drawn}"
+    );
     let all = time_of(&sim, |ppe| {
         ppe.issue_proxy(SPE, put).unwrap();
         ppe.wait_all_proxy(SPE, TAG.mask());

@@ -1,5 +1,5 @@
-//! What the software of the transports takes: everything here is assumed, as no paper has published it. All that hardware takes is
-//! the machine's.
+//! What the software of the transports takes. No paper has published it, so all values are assumed, but for [`THREAD_WAKE`], which is
+//! fitted. All that hardware takes is the machine's. `docs/simulated-cell.md` lists the values.
 
 use cellworks_machine::Cycles;
 
@@ -20,7 +20,7 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
 /// Waking a thread of the PPE that waits for a condition variable, with the switch to it.
 ///
-/// Calibrated: a communication between two processes on the PPE takes 145 us (section 3.1), and has two requests, of the
+/// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1), and has two requests, of the
 /// writer and of the reader, each of which wakes the request coordinator and then the process that asked. A quarter of it is
 /// 36.25 us, at 3.2 GHz 116,000 cycles; what the coordinator does in that time is less than a hundredth. The SPE handler is
 /// not woken: it spins (section 4.3).
@@ -36,3 +36,51 @@ pub(crate) const ANSWER_WORDS: usize = 2;
 /// reservation of whoever is about to change it: who looked again at once would keep a slower one from it for ever, as
 /// it does on real machines. This is several times what an atomic update of a line takes.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../../docs/simulated-cell.md");
+
+    #[test]
+    fn the_page_on_the_simulated_cell_lists_these_costs() {
+        let cycles = |cycles: Cycles| match cycles.0 {
+            thousands @ 1_000.. => format!("{},{:03} cycles", thousands / 1_000, thousands % 1_000),
+            few => format!("{few} cycles"),
+        };
+        for (what, value) in [
+            ("a step on an SPE", cycles(SPE_STEP)),
+            (
+                "putting a request together, taking an answer apart",
+                cycles(SPE_REQUEST),
+            ),
+            (
+                "the SPE handler, for a request or an answer",
+                cycles(HANDLER),
+            ),
+            (
+                "the request coordinator, for a request",
+                cycles(COORDINATOR),
+            ),
+            (
+                "waking a thread of the PPE by a condition variable",
+                cycles(THREAD_WAKE),
+            ),
+            (
+                "a pause before an alternation that skipped may look again",
+                cycles(PAUSE_OF_SKIP),
+            ),
+            (
+                "words of a request, of an answer",
+                format!("{REQUEST_WORDS}, {ANSWER_WORDS}"),
+            ),
+        ] {
+            let row = format!("\n| {what} | {value} |");
+            assert!(
+                PAGE.contains(&row),
+                "docs/simulated-cell.md lacks the row {row}"
+            );
+        }
+    }
+}

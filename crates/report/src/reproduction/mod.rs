@@ -80,7 +80,7 @@ pub struct Reproduced {
     pub shape: Option<ShapeRange>,
     /// Whether the simulated ratio is in the range of the shape.
     pub holds: Option<bool>,
-    /// Whether a parameter of the machine was chosen so that it comes out.
+    /// Whether something was chosen so that it comes out: `relation` is `fitted`.
     pub served_for_calibration: bool,
     /// How far the simulated value is from the published one, in per cent of that; above 0 if it is
     /// larger. 0 where the reading allows the value; `None` for ranks, which are compared by eye.
@@ -89,6 +89,24 @@ pub struct Reproduced {
     pub not_simulated: Option<String>,
     /// Why its simulation gave no number.
     pub failed: Option<String>,
+    /// How the simulated value comes about, and so what its error tells about the model; `None` if it was
+    /// kept back or is not simulated.
+    pub relation: Option<Relation>,
+    /// What was chosen, if it is fitted: the name of a quantity of the machine or a few words. What it
+    /// repeats or follows from, if it is derived.
+    pub follows_from: Option<String>,
+}
+
+/// How the simulated value of a known number comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relation {
+    /// Something was chosen while the number was in view.
+    Fitted,
+    /// It repeats a parameter or another number, or follows from them by arithmetic.
+    Derived,
+    /// Neither: only these numbers tell how good the model is.
+    Independent,
 }
 
 /// How a published value is to be read.
@@ -119,10 +137,14 @@ pub struct ShapeRange {
 /// All numbers in a few.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionSummary {
-    /// Those that parameters were fitted to.
+    /// Those that something was fitted to.
     pub calibration: Errors,
-    /// Those that nothing was fitted to.
+    /// Those that nothing was fitted to: derived and independent ones.
     pub validation: Errors,
+    /// Those that repeat a parameter or another number, or follow from them.
+    pub derived: Errors,
+    /// The others: these tell how good the model is.
+    pub independent: Errors,
     /// How many numbers are predictions of what was kept back.
     pub predictions: usize,
     /// How many numbers are not simulated.
@@ -203,15 +225,17 @@ pub struct CurvePoint {
 impl ReproductionSummary {
     /// Summarises numbers.
     pub fn of(results: &[Reproduced]) -> Self {
-        let those = |calibration: bool| {
-            let all = results.iter();
-            let those = all.filter(|result| result.served_for_calibration == calibration);
-            Errors::of(those)
+        let those = |relations: &[Relation]| {
+            let is =
+                |result: &&Reproduced| result.relation.is_some_and(|it| relations.contains(&it));
+            Errors::of(results.iter().filter(is))
         };
         let count = |is: fn(&Reproduced) -> bool| results.iter().filter(|r| is(r)).count();
         Self {
-            calibration: those(true),
-            validation: those(false),
+            calibration: those(&[Relation::Fitted]),
+            validation: those(&[Relation::Derived, Relation::Independent]),
+            derived: those(&[Relation::Derived]),
+            independent: those(&[Relation::Independent]),
             predictions: count(|result| result.kept_back && result.value.is_some()),
             not_simulated: count(|result| result.not_simulated.is_some()),
         }

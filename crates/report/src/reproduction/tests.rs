@@ -33,7 +33,9 @@ fn the_page_has_the_numbers_and_the_curves_and_loads_nothing() {
     let page = html(&made_up::reproduction());
     for text in [
         "What Primitives Cost, simulated",
-        "Calibration: 1",
+        "Fitted: 1",
+        "Derived: 1",
+        "Independent: 2",
         "Predictions: 1",
         "-7.0 %",
         "data-hover=\"longest divided by shortest\"",
@@ -83,33 +85,36 @@ fn figures_are_left_out_where_there_are_none() {
 }
 
 #[test]
-fn errors_are_summarized_apart_for_calibration_and_validation() {
+fn errors_are_summarized_apart_by_relation() {
     let whole = made_up::reproduction();
-    let error = |percent: f64, calibrated: bool| Reproduced {
+    let error = |percent: f64, relation: Relation| Reproduced {
         name: format!("of {percent}"),
         error_percent: Some(percent),
-        served_for_calibration: calibrated,
+        relation: Some(relation),
         ..whole.results[0].clone()
     };
     let results = [
-        error(-30.0, false),
-        error(5.0, false),
-        error(-6.0, false),
-        error(20.0, false),
-        error(1.0, true),
+        error(-30.0, Relation::Independent),
+        error(5.0, Relation::Independent),
+        error(-6.0, Relation::Independent),
+        error(20.0, Relation::Independent),
+        error(2.0, Relation::Derived),
+        error(1.0, Relation::Fitted),
     ];
     let summary = ReproductionSummary::of(&results);
-    let validation = summary.validation;
-    assert_eq!(validation.median_percent, Some(13.0));
-    assert_eq!(validation.worst_percent, Some(30.0));
-    assert_eq!(validation.worst.as_deref(), Some("of -30"));
+    let independent = summary.independent;
+    assert_eq!(independent.median_percent, Some(13.0));
+    assert_eq!(independent.worst_percent, Some(30.0));
+    assert_eq!(independent.worst.as_deref(), Some("of -30"));
     let within = [
-        validation.within_5_percent,
-        validation.within_10_percent,
-        validation.within_25_percent,
+        independent.within_5_percent,
+        independent.within_10_percent,
+        independent.within_25_percent,
     ];
     assert_eq!(within, [1, 2, 3]);
+    assert_eq!(summary.derived.median_percent, Some(2.0));
     assert_eq!(summary.calibration.median_percent, Some(1.0));
+    assert_eq!(summary.validation.numbers, 5);
     assert_eq!(
         ReproductionSummary::of(&[]).calibration.median_percent,
         None

@@ -2,12 +2,13 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use super::{Errors, Published, Reproduced, Reproduction, ShapeRange};
+use super::{Errors, Published, Relation, Reproduced, Reproduction, ShapeRange};
 use crate::csv::quoted;
 use crate::text::{WIDTH, bold, count, figures, trimmed, wrapped};
 
 pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,source,unit,published,\
-reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed\n";
+reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed,\
+relation,follows_from\n";
 
 /// A column: its heading, and what a number has there.
 pub(super) type Column = (&'static str, fn(&Reproduced) -> String);
@@ -30,34 +31,65 @@ const REQUIRED: Column = ("has to be", |result| {
 });
 const HOLDS: Column = ("holds", holds);
 
+const FITTED: Column = ("what was fitted", follows_from);
+const FOLLOWS_FROM: Column = ("follows from", follows_from);
+
+const SHAPES: &str =
+    "What the texts state in words, as a ratio and the range in which it has to be.";
+
 /// In the order in which they are shown.
-pub(super) const KINDS: [Kind; 6] = [
+pub(super) const KINDS: [Kind; 8] = [
     Kind {
-        title: "Calibration",
-        about: "Parameters of the machine were fitted to these numbers.",
-        belongs: |result| result.served_for_calibration && result.shape.is_none(),
+        title: "Fitted",
+        about: "Something was chosen while these numbers were in view: their errors tell how well that \
+                succeeded.",
+        belongs: |result| is(result, Relation::Fitted, false),
+        columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR, FITTED],
+    },
+    Kind {
+        title: "Fitted: shapes",
+        about: SHAPES,
+        belongs: |result| is(result, Relation::Fitted, true),
+        columns: &[QUANTITY, CONDITIONS, REQUIRED, SIMULATED, HOLDS, FITTED],
+    },
+    Kind {
+        title: "Derived",
+        about: "These repeat a parameter or another number, or follow from them by arithmetic: their \
+                errors tell how far two publications agree.",
+        belongs: |result| is(result, Relation::Derived, false),
+        columns: &[
+            QUANTITY,
+            CONDITIONS,
+            PUBLISHED,
+            SIMULATED,
+            ERROR,
+            FOLLOWS_FROM,
+        ],
+    },
+    Kind {
+        title: "Derived: shapes",
+        about: SHAPES,
+        belongs: |result| is(result, Relation::Derived, true),
+        columns: &[
+            QUANTITY,
+            CONDITIONS,
+            REQUIRED,
+            SIMULATED,
+            HOLDS,
+            FOLLOWS_FROM,
+        ],
+    },
+    Kind {
+        title: "Independent",
+        about: "Nothing was fitted to these numbers, and they repeat nothing: their errors tell how good \
+                the model is.",
+        belongs: |result| is(result, Relation::Independent, false),
         columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR],
     },
     Kind {
-        title: "Calibration: shapes",
-        about: "What the texts state in words, as a ratio and the range in which it has to be.",
-        belongs: |result| result.served_for_calibration && result.shape.is_some(),
-        columns: &[QUANTITY, CONDITIONS, REQUIRED, SIMULATED, HOLDS],
-    },
-    Kind {
-        title: "Validation",
-        about: "Nothing was fitted to these numbers.",
-        belongs: |result| {
-            !result.served_for_calibration && result.published.is_some() && is_simulated(result)
-        },
-        columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR],
-    },
-    Kind {
-        title: "Validation: shapes",
-        about: "What the texts state in words, as a ratio and the range in which it has to be.",
-        belongs: |result| {
-            !result.served_for_calibration && result.shape.is_some() && is_simulated(result)
-        },
+        title: "Independent: shapes",
+        about: SHAPES,
+        belongs: |result| is(result, Relation::Independent, true),
         columns: &[QUANTITY, CONDITIONS, REQUIRED, SIMULATED, HOLDS],
     },
     Kind {
@@ -80,6 +112,14 @@ pub(super) const KINDS: [Kind; 6] = [
         ],
     },
 ];
+
+fn is(result: &Reproduced, relation: Relation, shape: bool) -> bool {
+    result.relation == Some(relation) && result.shape.is_some() == shape && is_simulated(result)
+}
+
+fn follows_from(result: &Reproduced) -> String {
+    result.follows_from.clone().unwrap_or_default()
+}
 
 fn is_simulated(result: &Reproduced) -> bool {
     result.not_simulated.is_none()
@@ -133,6 +173,9 @@ fn block(kind: &Kind, results: &[&Reproduced]) -> String {
         if is_number(heading) {
             column.set_cell_alignment(CellAlignment::Right);
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(11)));
+        } else if *heading == FITTED.0 {
+            // The names of quantities stay whole.
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(24)));
         }
     }
     trimmed(&table.to_string())
@@ -173,11 +216,21 @@ pub fn csv(reproduction: &Reproduction) -> String {
             result.served_for_calibration.to_string(),
             result.not_simulated.clone().unwrap_or_default(),
             result.failed.clone().unwrap_or_default(),
+            result.relation.map(relation).unwrap_or_default().to_owned(),
+            result.follows_from.clone().unwrap_or_default(),
         ];
         fields.map(|field| quoted(&field)).join(",") + "\n"
     };
     let lines = reproduction.results.iter().map(line);
     lines.fold(CSV_HEADER.to_owned(), |text, line| text + &line)
+}
+
+const fn relation(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Fitted => "fitted",
+        Relation::Derived => "derived",
+        Relation::Independent => "independent",
+    }
 }
 
 const fn reading(reading: Published) -> &'static str {
@@ -194,8 +247,9 @@ pub(super) fn summary(reproduction: &Reproduction) -> Vec<String> {
     let summary = &reproduction.summary;
     let mut sentences = Vec::new();
     for (title, errors) in [
-        ("Calibration", &summary.calibration),
-        ("Validation", &summary.validation),
+        ("Fitted", &summary.calibration),
+        ("Derived", &summary.derived),
+        ("Independent", &summary.independent),
     ] {
         sentences.extend(errors_in_words(errors).map(|words| format!("{title}: {words}")));
     }

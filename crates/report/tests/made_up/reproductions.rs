@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use cellworks_report::reproduction::{
-    Curve, CurvePoint, PaperInfo, Published, Reproduced, ReproducedFigure, ReproducedPanel,
-    Reproduction, ReproductionSummary, ShapeRange,
+    Curve, CurvePoint, PaperInfo, Published, Relation, Reproduced, ReproducedFigure,
+    ReproducedPanel, Reproduction, ReproductionSummary, ShapeRange,
 };
 use cellworks_report::{Envelope, Reason, ReasonKind};
 use serde_json::json;
@@ -16,14 +16,20 @@ pub fn reproduction() -> Reproduction {
     let mailbox = Reproduced {
         published: Some(158.1),
         error_percent: Some(1.2),
-        served_for_calibration: true,
-        ..reproduced("mailbox", Some(160.0))
+        ..fitted(reproduced("mailbox", Some(160.0)))
+    };
+    let word = Reproduced {
+        published: Some(155.0),
+        error_percent: Some(3.2),
+        relation: Some(Relation::Derived),
+        follows_from: Some("mailbox, which it is".to_owned()),
+        ..reproduced("word", Some(160.0))
     };
     let get = Reproduced {
         published: Some(300.0),
         reading: Published::About,
         error_percent: Some(-7.0),
-        ..reproduced("get", Some(279.0))
+        ..independent(reproduced("get", Some(279.0)))
     };
     let flat = Reproduced {
         unit: "times".to_owned(),
@@ -33,8 +39,7 @@ pub fn reproduction() -> Reproduction {
             at_most: Some(1.05),
         }),
         holds: Some(false),
-        served_for_calibration: true,
-        ..reproduced("flat", Some(1.2))
+        ..fitted(reproduced("flat", Some(1.2)))
     };
     let barrier = Reproduced {
         kept_back: true,
@@ -50,9 +55,9 @@ pub fn reproduction() -> Reproduction {
         published: Some(2.5),
         reading: Published::AtLeast,
         failed: Some("it needs 32 SPEs, and the blade has 16".to_owned()),
-        ..reproduced("failed", None)
+        ..independent(reproduced("failed", None))
     };
-    let results = vec![mailbox, get, flat, barrier, elsewhere, failed];
+    let results = vec![mailbox, word, get, flat, barrier, elsewhere, failed];
     let reasons = vec![Reason {
         kind: ReasonKind::Failed,
         text: "failed: it needs 32 SPEs, and the blade has 16".to_owned(),
@@ -139,6 +144,26 @@ fn reproduced(name: &str, value: Option<f64>) -> Reproduced {
         error_percent: None,
         not_simulated: None,
         failed: None,
+        relation: None,
+        follows_from: None,
+    }
+}
+
+/// The same, with a parameter that was fitted to it.
+fn fitted(number: Reproduced) -> Reproduced {
+    Reproduced {
+        served_for_calibration: true,
+        relation: Some(Relation::Fitted),
+        follows_from: Some("registers.write_cycles".to_owned()),
+        ..number
+    }
+}
+
+/// The same, which nothing was fitted to.
+fn independent(number: Reproduced) -> Reproduced {
+    Reproduced {
+        relation: Some(Relation::Independent),
+        ..number
     }
 }
 
@@ -159,13 +184,12 @@ pub fn two_papers() -> Reproduction {
         parameters.insert("conditions".to_owned(), conditions.into());
         number
     };
-    let compared = |name: &str, served_for_calibration| Reproduced {
+    let compared = |name: &str, relation: fn(Reproduced) -> Reproduced| Reproduced {
         published: Some(1_678.2),
         error_percent: Some(-2.2),
-        served_for_calibration,
-        ..number(name, Some(1_641.0))
+        ..relation(number(name, Some(1_641.0)))
     };
-    let shape = |name: &str, holds, served_for_calibration| Reproduced {
+    let shape = |name: &str, holds, relation: fn(Reproduced) -> Reproduced| Reproduced {
         unit: "times".to_owned(),
         shape: Some(ShapeRange {
             rule: "longest of all divided by the shortest".to_owned(),
@@ -173,14 +197,13 @@ pub fn two_papers() -> Reproduction {
             at_most: Some(1.25),
         }),
         holds: Some(holds),
-        served_for_calibration,
-        ..number(name, Some(1.292))
+        ..relation(number(name, Some(1.292)))
     };
     let results = vec![
-        compared("a mailbox", true),
-        shape("a list", true, true),
-        compared("a GET", false),
-        shape("a PUT", false, false),
+        compared("a mailbox", fitted),
+        shape("a list", true, fitted),
+        compared("a GET", independent),
+        shape("a PUT", false, independent),
         Reproduced {
             kept_back: true,
             ..number("a barrier", Some(674.1))
@@ -193,7 +216,7 @@ pub fn two_papers() -> Reproduction {
         Reproduced {
             published: Some(2.5),
             failed: Some("it needs 32 SPEs, and the blade has 16".to_owned()),
-            ..number("a pair", None)
+            ..independent(number("a pair", None))
         },
     ];
     let paper = |name: &str, title: &str| PaperInfo {

@@ -38,6 +38,10 @@ pub struct Ring {
     /// The mapping that is asked about: the task of SPE 0, of SPE 1 and so on.
     #[serde(default)]
     pub mapping: Option<String>,
+    /// The packets that those of `packet_bytes` are compared with, by `correlation`: a multiple of 16, up
+    /// to 16,384.
+    #[serde(default)]
+    pub other_packet_bytes: Option<u32>,
 }
 
 /// A property of the times of all mappings.
@@ -52,6 +56,12 @@ pub enum RingStatistic {
     MappingToBest,
     /// The place of a mapping among all, the fastest at 1.
     Rank,
+    /// The range of the middle half of the times, divided by the median: how much the mapping matters, a few
+    /// very fast or slow ones left aside.
+    MiddleHalf,
+    /// How far the mappings take as long with packets of one size as with those of another: the correlation
+    /// coefficient of the times, 1 where they are proportional, about 0 where they are random.
+    Correlation,
 }
 
 /// A ring with one mapping.
@@ -76,14 +86,23 @@ impl Ring {
                 self.spes
             ));
         }
-        if self.packet_bytes == 0
-            || !self.packet_bytes.is_multiple_of(16)
-            || self.packet_bytes > 16 << 10
-        {
-            return Err(format!(
-                "a packet of {} bytes: a DMA command moves multiples of 16 up to 16,384",
-                self.packet_bytes
-            ));
+        for bytes in iter::once(self.packet_bytes).chain(self.other_packet_bytes) {
+            if bytes == 0 || !bytes.is_multiple_of(16) || bytes > 16 << 10 {
+                return Err(format!(
+                    "a packet of {bytes} bytes: a DMA command moves multiples of 16 up to 16,384"
+                ));
+            }
+        }
+        match (self.other_packet_bytes, self.statistic) {
+            (None, RingStatistic::Correlation) => {
+                return Err("its correlation needs `other_packet_bytes`".to_owned());
+            }
+            (Some(_), RingStatistic::Correlation) | (None, _) => {}
+            (Some(_), _) => {
+                return Err(
+                    "its ring has packets of one size; remove `other_packet_bytes`".to_owned(),
+                );
+            }
         }
         let asks_for_one = matches!(
             self.statistic,
@@ -119,13 +138,16 @@ impl Ring {
         fixing_zero(self.spes).position(|tasks| tasks == digits)
     }
 
-    /// A run for each mapping.
+    /// A run for each mapping, then one for each with packets of the other size, if there is one.
     pub(super) fn runs(&self) -> impl Iterator<Item = RingRun> + use<> {
-        let (packet_bytes, one_way) = (self.packet_bytes, self.one_way);
-        fixing_zero(self.spes).map(move |tasks| RingRun {
-            packet_bytes,
-            one_way,
-            tasks,
+        let (spes, one_way) = (self.spes, self.one_way);
+        let sizes = iter::once(self.packet_bytes).chain(self.other_packet_bytes);
+        sizes.flat_map(move |packet_bytes| {
+            fixing_zero(spes).map(move |tasks| RingRun {
+                packet_bytes,
+                one_way,
+                tasks,
+            })
         })
     }
 
@@ -146,8 +168,27 @@ impl Ring {
                 let time = of_mapping();
                 1.0 + sorted.iter().take_while(|other| **other < time).count() as f64
             }
+            RingStatistic::MiddleHalf => {
+                let at = |part: usize| sorted[sorted.len() * part / 4];
+                (at(3) - at(1)) / at(2)
+            }
+            RingStatistic::Correlation => {
+                let (one, other) = ns.split_at(ns.len() / 2);
+                correlation(one, other)
+            }
         }
     }
+}
+
+/// The correlation coefficient (Pearson) of two series of the same length.
+fn correlation(one: &[f64], other: &[f64]) -> f64 {
+    let from_mean = |series: &[f64]| -> Vec<f64> {
+        let mean = series.iter().sum::<f64>() / series.len() as f64;
+        series.iter().map(|value| value - mean).collect()
+    };
+    let (one, other) = (from_mean(one), from_mean(other));
+    let product = |a: &[f64], b: &[f64]| iter::zip(a, b).map(|(a, b)| a * b).sum::<f64>();
+    product(&one, &other) / (product(&one, &one) * product(&other, &other)).sqrt()
 }
 
 /// Where a task's row begins in main memory, from the one before: rows have lines of their own.

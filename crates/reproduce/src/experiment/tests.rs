@@ -1,5 +1,7 @@
 //! The programs on the host, whose numbers mean nothing here: what they do is the same on every machine.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use cellworks_host::Host;
 use cellworks_machine::Machine;
 
@@ -232,6 +234,42 @@ fn statistics_are_of_all_mappings() {
         of(r#"statistic = "mapping-to-best", mapping = "0213""#),
         3.0
     );
+    // 200 ns and 500 ns are the ends of the middle half.
+    assert_eq!(of(r#"statistic = "middle-half""#), 3.0 / 4.0);
+    // 700 ns to 1,200 ns with the other packets: as many ns longer for each mapping.
+    let alike = of(r#"statistic = "correlation", other_packet_bytes = 32"#);
+    assert!((alike - 1.0).abs() < 1e-12, "{alike}");
+}
+
+/// The share of random machines on which a shape holds: each simulation takes a time of its own from 1.0 to
+/// 1.2 us, equally likely.
+fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
+    let experiment = number.experiment.as_ref().unwrap();
+    let shape = number.shape.as_ref().unwrap();
+    let holds = |seed: u64| {
+        let outcome = |simulation: &Simulation| {
+            let mut hasher = DefaultHasher::new();
+            (seed, simulation).hash(&mut hasher);
+            let from_0_to_1 = hasher.finish() as f64 / u64::MAX as f64;
+            Ok(Outcome::time(1_000.0 + 200.0 * from_0_to_1))
+        };
+        let value = crate::reproduce::simulated(number, experiment, &"random".into(), &outcome);
+        shape.holds(value.unwrap())
+    };
+    let holding = (0..machines).filter(|seed| holds(*seed)).count();
+    holding as f64 / machines as f64
+}
+
+#[test]
+fn the_shapes_of_task_mapping_do_not_hold_by_chance() {
+    let paper = crate::Paper::built_in("task-mapping").unwrap();
+    let shapes = paper.numbers.iter().filter(|number| number.shape.is_some());
+    let simulated: Vec<_> = shapes.filter(|n| n.experiment.is_some()).collect();
+    assert_eq!(simulated.len(), 4);
+    for number in simulated {
+        let share = holds_by_chance(number, 40);
+        assert!(share <= 0.05, "{}: {share}", number.id);
+    }
 }
 
 #[test]
@@ -256,6 +294,18 @@ fn what_cannot_be_simulated_is_refused() {
         (
             r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "rank", mapping = "1023""#,
             "`1023` is no mapping that is tried: it has each task from 0 to 3 once, and begins with 0",
+        ),
+        (
+            r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "correlation""#,
+            "its correlation needs `other_packet_bytes`",
+        ),
+        (
+            r#"kind = "ring", spes = 4, packet_bytes = 16, other_packet_bytes = 32, statistic = "worst-to-best""#,
+            "its ring has packets of one size; remove `other_packet_bytes`",
+        ),
+        (
+            r#"kind = "ring", spes = 4, packet_bytes = 16, other_packet_bytes = 24, statistic = "correlation""#,
+            "a packet of 24 bytes: a DMA command moves multiples of 16 up to 16,384",
         ),
         (
             r#"kind = "stream", spes = [], block_bytes = 16, in_flight = 1"#,

@@ -8,7 +8,7 @@ fn paper(lines: &str) -> Result<Paper, PaperError> {
     ))
 }
 
-const TICK: &str = "experiment = { kind = 'tick' }";
+const TICK: &str = "experiment = { kind = 'tick' }\nrelation = 'independent'";
 
 #[track_caller]
 fn refused(lines: &str, what: &str) {
@@ -37,7 +37,7 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
     let calibrated = |is: fn(&Number) -> bool| {
         let numbers = cellstats.numbers.iter();
         numbers
-            .filter(|n| n.served_for_calibration && is(n))
+            .filter(|n| matches!(n.relation, Some(Relation::Fitted(_))) && is(n))
             .count()
     };
     // Tables 1 and 2 have twelve.
@@ -51,6 +51,38 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
     assert_eq!(figures, ["4", "5", "6", "7", "8", "9", "10 and 11", "12"]);
 }
 
+/// What was chosen with a number in view, other than a quantity of a machine.
+const FITTED_ELSEWHERE: [&str; 4] = [
+    "THREAD_WAKE of the channels",
+    "the form of the model",
+    "the number of tasks",
+    "the rule, which was written when the result was known",
+];
+
+#[test]
+fn what_is_fitted_and_what_it_was_fitted_to_name_each_other() {
+    let mut named = BTreeSet::new();
+    for paper in Paper::all() {
+        for number in &paper.numbers {
+            if let Some(Relation::Fitted(to)) = &number.relation
+                && !FITTED_ELSEWHERE.contains(&to.as_str())
+            {
+                named.insert(to.clone());
+            }
+        }
+    }
+    let machines = ["ps3", "qs20", "qs22", "scc"];
+    let fitted: BTreeSet<String> = machines
+        .iter()
+        .flat_map(|name| crate::fitted(&cellworks_sim::Description::built_in(name).unwrap()))
+        .map(|(quantity, _)| quantity)
+        .collect();
+    assert_eq!(
+        named, fitted,
+        "left: named by numbers, right: fitted in descriptions"
+    );
+}
+
 #[test]
 fn what_is_kept_back_has_no_value_and_serves_for_nothing() {
     let papers = Paper::all();
@@ -62,7 +94,7 @@ fn what_is_kept_back_has_no_value_and_serves_for_nothing() {
     assert!(kept.len() > 20);
     for number in kept {
         assert_eq!(number.value, None, "{}", number.id);
-        assert!(!number.served_for_calibration, "{}", number.id);
+        assert_eq!(number.relation, None, "{}", number.id);
     }
 }
 
@@ -94,20 +126,28 @@ fn numbers_that_contradict_themselves_are_refused() {
         &format!("id = 'n'\nunit = 'ns'\nvalue = 1\nnot_simulated = 'r'\n{TICK}"),
         either,
     );
+    let compared = "it is compared with its simulation, so it has to have a `relation`: \
+        `{ fitted = \"to what\" }`, `{ derived = \"from what\" }` or `\"independent\"`";
     refused(
-        "id = 'n'\nunit = 'ns'\nvalue = 1\nnot_simulated = 'r'\nserved_for_calibration = true",
-        "what is not simulated cannot have served for calibration; remove one of them",
+        "id = 'n'\nunit = 'ns'\nvalue = 1\nexperiment = { kind = 'tick' }",
+        compared,
+    );
+    let not_compared = "it is not compared with a simulation, because it was kept back or is not \
+        simulated; remove `relation`";
+    refused(
+        "id = 'n'\nunit = 'ns'\nvalue = 1\nnot_simulated = 'r'\nrelation = 'independent'",
+        not_compared,
     );
     refused(
-        &format!("id = 'n'\nunit = 'ns'\nkept_back = true\nserved_for_calibration = true\n{TICK}"),
-        "what was kept back must not serve for calibration: it is to be predicted",
+        &format!("id = 'n'\nunit = 'ns'\nkept_back = true\n{TICK}"),
+        not_compared,
     );
     refused(
         &format!("id = 'n'\nunit = 'GB/s'\nvalue = 1\n{TICK}"),
         "its unit is `GB/s`, but its experiment gives a time; change one of them",
     );
     refused(
-        "id = 'n'\nunit = 'GB/s'\nvalue = 1\nexperiment = { kind = 'stream', spes = [], block_bytes = 16, in_flight = 1 }",
+        "id = 'n'\nunit = 'GB/s'\nvalue = 1\nrelation = 'independent'\nexperiment = { kind = 'stream', spes = [], block_bytes = 16, in_flight = 1 }",
         "its stream has no SPEs; name at least one",
     );
 }
