@@ -5,7 +5,7 @@
 //! has changed:
 //!
 //! ```text
-//! RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page
+//! RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored
 //! ```
 
 use std::{env, fs};
@@ -19,8 +19,7 @@ use cellworks_sim::Description;
 use similar::TextDiff;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulated-cell.md");
-const RENEW: &str =
-    "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page";
+const RENEW: &str = "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored";
 
 /// The papers whose numbers are simulated within seconds.
 const QUICK: [&str; 3] = ["cellstats", "cellmt", "others"];
@@ -40,7 +39,7 @@ fn tables_of_quick_papers_are_what_the_simulation_gives() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "it simulates for minutes in a debug build")]
+#[ignore = "it simulates for many minutes: .ci/long runs it"]
 fn tables_of_the_whole_page_are_what_the_simulation_gives() {
     let quick = QUICK.map(|name| reproduced(name, false));
     let slow = SLOW.map(|name| reproduced(name, true));
@@ -479,6 +478,7 @@ fn curves(of: &ReproducedFigure) -> String {
             .iter()
             .map(|point| match &*of.against {
                 "operations" => format!("{} MFLOP", point.x as f64 / 1e6),
+                _ if point.x == 1 => "1 SPE".to_owned(),
                 _ => format!("{} SPEs", point.x),
             });
         let headings: Vec<String> = std::iter::once(String::new()).chain(at).collect();
