@@ -260,7 +260,7 @@ mod modelled {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::cell::UnsafeCell;
     use std::thread;

@@ -519,7 +519,7 @@ impl<T> Buffer<T> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::thread;
 
