@@ -128,7 +128,8 @@ impl Idle for NoOutside {
     }
 }
 
-/// The part of a core that every switch touches.
+/// The part of a core that every switch touches: what switches and wake-ups need comes first, in one cache line.
+#[repr(C, align(64))]
 pub(crate) struct Scheduler {
     /// `mask + 1` places, a power of two and at least the number of live threads. The `ready` ones from `head` on, which
     /// counts on for ever, hold threads.
@@ -138,23 +139,28 @@ pub(crate) struct Scheduler {
     ready: Cell<usize>,
     /// The running thread; null outside of `run`.
     current: Cell<*const Block>,
+    /// Serial number of the main thread of this run, and that of the next thread. Outside of a run they are equal.
+    first_serial: Cell<u64>,
+    next_serial: Cell<u64>,
     mode: Cell<u8>,
     /// A suspended thread may be unwinding. See [`Scheduler::is_unwinding`].
     others_unwinding: Cell<bool>,
+    /// The threads of this OS thread are an [`Owner`](crate::Owner)'s, and programs are kept from interfering.
+    pub(crate) is_owned: Cell<bool>,
+    /// Where the numbers end that the run has to itself.
+    end_serial: Cell<u64>,
     /// Pool of stacks of the configured size, linked by `Block::next`.
     pool: Cell<*const Block>,
     /// All threads that have not ended, in order of creation.
     live: List,
     pub(crate) live_count: Cell<usize>,
-    /// Serial number of the main thread of this run, that of the next thread, and where the numbers end that the run has to
-    /// itself. Outside of a run the first two are equal.
-    first_serial: Cell<u64>,
-    next_serial: Cell<u64>,
-    end_serial: Cell<u64>,
-    /// The threads of this OS thread are an [`Owner`](crate::Owner)'s, and programs are kept from interfering.
-    pub(crate) is_owned: Cell<bool>,
     core: Cell<*const Core>,
 }
+
+const _: () = assert!(
+    std::mem::offset_of!(Scheduler, is_owned) < 64,
+    "what switches and wake-ups need is one cache line"
+);
 
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
