@@ -74,7 +74,7 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 /// # Panics
 ///
 /// With the panic of `f`, else with the first panic of a thread that was not joined, else of a destructor of a result
-/// that was not fetched. A panic wins over [`Cancelled`]. Panics outside of [`run`], and in a program of a machine.
+/// that was not fetched. A panic wins over [`Cancelled`](crate::Cancelled). Panics outside of [`run`], and in a program of a machine.
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
     with(|s| s.refuse_if_owned("scope"));
@@ -160,7 +160,7 @@ pub fn begin_turns() {
 ///
 /// # Panics
 ///
-/// Unwinds with [`Cancelled`] if the core has been cancelled. Panics outside of [`run`], inside of [`Idle::idle`], and in a
+/// Unwinds with [`Cancelled`](crate::Cancelled) if the core has been cancelled. Panics outside of [`run`], inside of [`Idle::idle`], and in a
 /// program of a machine.
 #[track_caller]
 #[inline(always)]
@@ -185,7 +185,7 @@ pub fn current() -> Thread {
 
 /// Cancels all threads of this core; does nothing if that has been done, or outside of [`run`].
 ///
-/// Every thread that waits is unwound with [`Cancelled`], youngest first, so that children end before their parents.
+/// Every thread that waits is unwound with [`Cancelled`](crate::Cancelled), youngest first, so that children end before their parents.
 /// This begins when the calling thread waits or ends. Threads that run or are ready, the calling one included, are
 /// unwound by their next call that waits or yields; threads that have not begun drop their closure. [`run`] returns
 /// [`Blocked`] with the threads that waited at the time of this call.

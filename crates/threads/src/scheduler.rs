@@ -99,8 +99,8 @@ pub trait Idle {
     ///
     /// Runs on the stack of the thread that has just waited or ended, when no thread is ready and at least one waits. It
     /// is called again if it returns [`Verdict::Continue`] without having unparked any. It may unpark threads, cancel
-    /// the core and ask for [`blocked_threads`]; it cannot wait or spawn (that panics), and a yield does nothing. If it
-    /// panics, the core is cancelled and the panic comes out of [`run`].
+    /// the core and ask for [`blocked_threads`](crate::blocked_threads); it cannot wait or spawn (that panics), and a yield does nothing. If it
+    /// panics, the core is cancelled and the panic comes out of [`run`](crate::run).
     fn idle(&self) -> Verdict;
 
     /// What runs on the threads of this core, a line each: for the error that ends a process whose threads cannot be ended.
@@ -114,7 +114,7 @@ pub trait Idle {
 pub enum Verdict {
     /// Look again whether a thread is ready.
     Continue,
-    /// Nothing will ever wake a thread of this core: cancel them all, [`run`] returns [`Blocked`].
+    /// Nothing will ever wake a thread of this core: cancel them all, [`run`](crate::run) returns [`Blocked`].
     Stuck,
 }
 
