@@ -18,12 +18,8 @@ use cellworks_stats::{Limits, MatrixRequest, Polling, Primitive, measure_matrix}
 
 const REPETITIONS: usize = 25;
 
-/// The tool's round trips in a sample, its default, and one sample after that which warms up. It gives the mean of its
-/// samples, in which one that was interrupted counts; ours is a median.
-const TOOL_ARGUMENTS: [&str; 2] = ["1000", "1"];
-
-/// How often the tool is run in a repetition: together about as long as our pair.
-const TOOL_SAMPLES: usize = 20;
+/// The tool's round trips in a sample, its default, and its samples: about as long as our pair.
+const TOOL_ARGUMENTS: [&str; 2] = ["1000", "20"];
 
 fn main() -> ExitCode {
     match compare() {
@@ -48,7 +44,7 @@ fn compare() -> Result<(), String> {
     let mut rounds = Vec::new();
     for round in 0..=REPETITIONS {
         let times = [
-            tool_median(&cpus)?,
+            tool(&cpus)?,
             ours(&host, Polling::CompareAndSwap)?,
             ours(&host, Polling::Reads)?,
         ];
@@ -84,13 +80,7 @@ fn compare() -> Result<(), String> {
     Ok(())
 }
 
-/// The median of what the tool says, in nanoseconds one way.
-fn tool_median(cpus: &[String; 2]) -> Result<f64, String> {
-    let samples: Result<Vec<f64>, String> = (0..TOOL_SAMPLES).map(|_| tool(cpus)).collect();
-    Ok(sorted(samples?.into_iter())[TOOL_SAMPLES / 2])
-}
-
-/// A sample of the tool, in nanoseconds one way.
+/// What the tool says, in nanoseconds one way.
 fn tool(cpus: &[String; 2]) -> Result<f64, String> {
     let program = std::env::var_os("CORE_TO_CORE_LATENCY")
         .unwrap_or_else(|| OsString::from("core-to-core-latency"));
