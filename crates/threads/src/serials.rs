@@ -68,6 +68,10 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(
+        miri,
+        ignore = "it takes a minute there, and there is no `unsafe` in it"
+    )]
     fn a_run_gets_what_the_one_before_did_not_use() {
         let mut numbers = Numbers::new();
         for _ in 0..3 << 16 {
@@ -97,6 +101,10 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(
+        miri,
+        ignore = "it takes a minute there, and there is no `unsafe` in it"
+    )]
     #[should_panic(expected = "more than 65,535 cores of cooperative threads run at once")]
     fn too_many_ranges_at_once_are_an_error() {
         let mut numbers = Numbers::new();
