@@ -33,7 +33,8 @@ fn main() {
     }
 }
 
-/// Begins a run in which every program waits for another, and so is cancelled, and one of them does not end.
+/// Begins a run in which every program waits for another, and so is cancelled, and one of them does
+/// not end.
 fn never_end<M: Machine>(machine: &M, case: &str) {
     let end = machine.run(|ppe| {
         let first = SpeId::new(0);

@@ -198,9 +198,9 @@ pub(crate) struct CommonArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Options of simulated machines")]
 pub(crate) struct SimulationArgs {
-    /// Writes what happens in the run of one function or program as a trace for Perfetto (ui.perfetto.dev);
-    /// a file is replaced when the run has ended well. With `-`, the trace goes to standard output while the
-    /// run goes on, and the result to standard error
+    /// Writes what happens in the run of one function or program as a trace for Perfetto
+    /// (ui.perfetto.dev); a file is replaced when the run has ended well. With `-`, the trace goes
+    /// to standard output while the run goes on, and the result to standard error
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 

@@ -27,8 +27,9 @@ enum Failure {
     Usage(String),
     /// The run failed: exit code 1.
     Run(String),
-    /// What was found was printed, but it cannot be relied upon: exit code 3 if the measurement was disturbed or is
-    /// uncertain, which another run may not be, and 1 if anything came out that cannot be true, or failed.
+    /// What was found was printed, but it cannot be relied upon: exit code 3 if the measurement was
+    /// disturbed or is uncertain, which another run may not be, and 1 if anything came out that
+    /// cannot be true, or failed.
     Untrusted(Trust),
     /// Somebody pressed Ctrl-C: what a shell reports for a program that SIGINT ended, 128 + 2.
     Interrupted,

@@ -1,11 +1,12 @@
 //! The files that `--html` and `--trace` name.
 //!
-//! A regular file is replaced as a whole when all of the result has been written. Until then, and if anything goes
-//! wrong, the file that was there stays as it is. The result is collected in a file without a name on the same disk,
-//! which the system removes however the process ends. Only [`OutputFile::complete`] copies it to a file beside the old
-//! one, and renames that.
+//! A regular file is replaced as a whole when all of the result has been written. Until then, and
+//! if anything goes wrong, the file that was there stays as it is. The result is collected in a
+//! file without a name on the same disk, which the system removes however the process ends. Only
+//! [`OutputFile::complete`] copies it to a file beside the old one, and renames that.
 //!
-//! A device, a FIFO, and what is open already, such as standard output, cannot be replaced: it is written directly.
+//! A device, a FIFO, and what is open already, such as standard output, cannot be replaced: it is
+//! written directly.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter};
@@ -20,8 +21,8 @@ use crate::Failure;
 /// What a user writes for standard output, in place of a path.
 const STANDARD_OUTPUT: &str = "-";
 
-/// The folder in which the system lists what this process has open. An entry looks like a link, but what it leads to
-/// may have no name.
+/// The folder in which the system lists what this process has open. An entry looks like a link, but
+/// what it leads to may have no name.
 const OPEN_FILES: &str = "/proc/self/fd";
 
 /// A file that a flag names for a result.
@@ -50,8 +51,8 @@ enum Way {
 }
 
 impl OutputFile {
-    /// Opens the file, so that one that cannot be written is refused before anything is measured. What is in a regular
-    /// file stays there.
+    /// Opens the file, so that one that cannot be written is refused before anything is measured.
+    /// What is in a regular file stays there.
     ///
     /// Blocks while a FIFO has no reader.
     ///
@@ -115,7 +116,8 @@ impl OutputFile {
         ))
     }
 
-    /// Puts in place what was written. A file that was there keeps its mode; a new one gets that of new files.
+    /// Puts in place what was written. A file that was there keeps its mode; a new one gets that of
+    /// new files.
     ///
     /// # Errors
     ///
@@ -170,7 +172,8 @@ fn refused(flag: &str, named: &Path, why: &dyn Display) -> Failure {
     ))
 }
 
-/// The path without symbolic links, of a file that need not exist; what is open is an entry of [`OPEN_FILES`].
+/// The path without symbolic links, of a file that need not exist; what is open is an entry of
+/// [`OPEN_FILES`].
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match path.metadata() {
         Ok(found) if found.is_dir() => return Err(is_a_folder()),

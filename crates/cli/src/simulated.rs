@@ -128,7 +128,8 @@ impl Simulated {
     }
 }
 
-/// The trace of a run: the simulation writes it, and the command keeps it if the run has ended well.
+/// The trace of a run: the simulation writes it, and the command keeps it if the run has ended
+/// well.
 #[derive(Clone)]
 struct Trace(Arc<Mutex<TraceFile>>);
 

@@ -1,4 +1,5 @@
-//! The files that `--html` and `--trace` name: what becomes of a file that is there, and what is written directly.
+//! The files that `--html` and `--trace` name: what becomes of a file that is there, and what is
+//! written directly.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -198,7 +199,8 @@ fn a_folder_that_does_not_exist() {
     assert_eq!(names_in(&folder), [""; 0]);
 }
 
-/// A file is refused if its mode forbids writing, or if the mode of its folder does: it stays as it is.
+/// A file is refused if its mode forbids writing, or if the mode of its folder does: it stays as it
+/// is.
 #[test]
 fn what_a_user_may_not_write() {
     let (folder, path) = folder_with_a_file();

@@ -1,4 +1,5 @@
-//! `--html FILE`: what a page is of. `output_files.rs` has what it shares with other flags that name a file.
+//! `--html FILE`: what a page is of. `output_files.rs` has what it shares with other flags that
+//! name a file.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! `cellworks stats` where its numbers cannot be trusted: beside another program that uses its CPUs, and with a clock
-//! that is wrong.
+//! `cellworks stats` where its numbers cannot be trusted: beside another program that uses its
+//! CPUs, and with a clock that is wrong.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -111,7 +111,8 @@ fn clock(distorted: &str) -> String {
     )
 }
 
-/// Runs `cellworks stats` with these arguments and a distorted clock. `None` where there is no C compiler.
+/// Runs `cellworks stats` with these arguments and a distorted clock. `None` where there is no C
+/// compiler.
 fn stats_with_clock(distorted: &str, arguments: &str) -> Option<Run> {
     let folder = tempfile::tempdir().unwrap();
     let (source, library) = (

@@ -297,7 +297,8 @@ mod tests {
         assert_eq!(unsafe { *locked.count.get() }, 3 * TIMES);
     }
 
-    /// As a rendezvous does: what was written before the node was put into the word is there for who takes the node out.
+    /// As a rendezvous does: what was written before the node was put into the word is there for
+    /// who takes the node out.
     #[test]
     fn who_takes_a_node_out_of_the_word_sees_what_was_done_before() {
         for _ in 0..50 {
@@ -307,7 +308,7 @@ mod tests {
             locked.lock.unlock(Resting::NOBODY);
             thread::scope(|scope| {
                 scope.spawn(move || {
-                    // SAFETY: nobody else comes before the node is in the word.
+                    // SAFETY: no other thread comes before the node is in the word.
                     unsafe { *locked.count.get() = 7 };
                     assert!(locked.lock.exchange(Resting::NOBODY, waiting).is_some());
                 });

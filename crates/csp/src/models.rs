@@ -1,9 +1,10 @@
-//! The protocol, model-checked: parties of every kind at one channel, in many orders of their steps.
+//! The protocol, model-checked: parties of every kind at one channel, in many orders of their
+//! steps.
 //!
-//! A model runs what programs run: channels, alternations and processes, on a place whose waits are loom's or shuttle's.
-//! docs/csp.md says which schedules the models are run in. What has to hold:
+//! A model runs what programs run: channels, alternations and processes, on a place whose waits are
+//! loom's or shuttle's. docs/csp.md says which schedules the models are run in. What has to hold:
 //!
-//! - Nobody waits for ever: loom and shuttle report a deadlock.
+//! - No party waits for ever: loom and shuttle report a deadlock.
 //! - Each item ends with one owner: its reader, its writer, who was given it back, or the poisoner.
 //! - One reader gets the items of one writer in order.
 
@@ -185,7 +186,8 @@ fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// As [`run`], but the parties of one sequence run one after the other, each on a thread of its own.
+/// As [`run`], but the parties of one sequence run one after the other, each on a thread of its
+/// own.
 fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     let mut seats = seats(MOST_PARTIES).into_iter();
     let seated = sequences
@@ -230,8 +232,9 @@ enum Ending {
     Poison,
 }
 
-/// Tells the channel which process has this end. A process does so itself with its first item, for which it takes the lock. In a
-/// model the first item, too, is to go through the ring without the lock.
+/// Tells the channel which process has this end. A process does so itself with its first item, for
+/// which it takes the lock. In a model the first item, too, is to go through the ring without the
+/// lock.
 fn settle<T>(
     process: &Process<'_, Seats>,
     channel: &Whole<T, Spin>,
@@ -475,7 +478,8 @@ fn a_reader_of_a_buffer_that_ends_closes_the_channel() {
     check_pairs(Some(3), 1, 1);
 }
 
-/// What two parties do with a buffer: as long as nobody waits or alternates, through its ring and without the lock.
+/// What two parties do with a buffer: as long as no party waits or alternates, through its ring and
+/// without the lock.
 #[derive(Clone, Copy)]
 struct Pair {
     capacity: usize,
@@ -1066,7 +1070,8 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// The writer has seen that the alternation waits for it, and gets to give it the item in a later wait.
+/// The writer has seen that the alternation waits for it, and gets to give it the item in a later
+/// wait.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {
     check(Some(3), || {

@@ -31,8 +31,8 @@ use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, b
 /// Larger buffers are not worth having all their memory at once.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side looks for the other one, on another OS thread, before it takes the lock to wait. Loom tries each look in
-/// every schedule, and all but the first are alike.
+/// How often a side looks for the other one, on another OS thread, before it takes the lock to
+/// wait. Loom tries each look in every schedule, and all but the first are alike.
 const LOOKS: u32 = if cfg!(loom) { 2 } else { 64 };
 
 /// The most pauses before a look of a side that finds little each time. Two sides that keep up with each other hand over cache
@@ -309,8 +309,9 @@ impl<T> Ring<T> {
         for part in self.parts(busy.count, put) {
             for (slot, item) in part.iter().zip(&mut from) {
                 let item = ptr::from_ref(item).cast::<MaybeUninit<T>>();
-                // SAFETY: as in `put`; the item is forgotten below. It is copied as bytes: as a `T` it would be two, of which
-                // one is used after the other, and a box is the only way to what is in it.
+                // SAFETY: as in `put`; the item is forgotten below. It is copied as bytes: as a `T`
+                // it would be two, of which one is used after the other, and a box is the only way
+                // to what is in it.
                 slot.with_mut(|slot| unsafe { slot.write(item.read()) });
             }
         }

@@ -1,4 +1,5 @@
-//! The one place from which this crate takes what threads share: std's, or loom's or shuttle's when it is model-checked.
+//! The one place from which this crate takes what threads share: std's, or loom's or shuttle's when
+//! it is model-checked.
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use self::modelled::*;
@@ -54,7 +55,8 @@ mod cell {
     }
 }
 
-/// The barrier between a side of a ring and who excludes it. A model may leave a half of it out, to show that it fails then.
+/// The barrier between a side of a ring and who excludes it. A model may leave a half of it out, to
+/// show that it fails then.
 #[cfg(loom)]
 pub(crate) mod barrier {
     use std::cell::Cell;
@@ -120,7 +122,8 @@ mod modelled {
         modeller::thread::yield_now();
     }
 
-    /// A number that no other thread of a model has; not 0. The threads of a model stand for OS threads.
+    /// A number that no other thread of a model has; not 0. The threads of a model stand for OS
+    /// threads.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
         modeller::thread_local! {

@@ -29,10 +29,10 @@
 //! have not ended and aborts the process; it cannot unwind a thread that the kernel holds.
 //!
 //! If every OS thread waits without a time limit and it is not certain that none can go on, the
-//! watchdog names the programs once on standard error, with the reason why it is not certain, and the
-//! process goes on. That is so in a process that has a handler of a signal, such as Ctrl-C, or memory
-//! that it shares with other processes. If one thread waits with a time limit, or for anything but
-//! another thread, such as input, the watchdog says nothing.
+//! watchdog names the programs once on standard error, with the reason why it is not certain, and
+//! the process goes on. That is so in a process that has a handler of a signal, such as Ctrl-C, or
+//! memory that it shares with other processes. If one thread waits with a time limit, or for
+//! anything but another thread, such as input, the watchdog says nothing.
 //!
 //! The other way round, a condition that comes true by a clock or by a plain OS thread is not
 //! waited for by [`Wait::wait_until`](cellworks_machine::Wait::wait_until): when all others wait, the

@@ -94,7 +94,8 @@ fn waits_are_hidden() -> Option<String> {
     ))
 }
 
-/// What the watchdog lacks here, in every process, to be certain that none of its threads can go on.
+/// What the watchdog lacks here, in every process, to be certain that none of its threads can go
+/// on.
 fn proofs_are_missing() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
     if !status.lines().any(|line| line == "TracerPid:\t0") {
@@ -271,8 +272,8 @@ fn shared_word(path: &Path) -> &'static AtomicU32 {
         )
     };
     let page = page.expect("the file can be mapped");
-    // SAFETY: the page is aligned, holds a word, and stays mapped to the end of the process. The file
-    // is as long as the page. Both processes access the word by atomic operations alone.
+    // SAFETY: the page is aligned, holds a word, and stays mapped to the end of the process. The
+    // file is as long as the page. Both processes access the word by atomic operations alone.
     unsafe { AtomicU32::from_ptr(page.cast()) }
 }
 

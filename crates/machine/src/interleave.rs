@@ -71,7 +71,8 @@ pub enum InterleaveError {
     /// The local store has no room for the stacks of so many threads.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// The run was cancelled, and the caller is a destructor that runs because of that. Any other caller is unwound instead.
+    /// The run was cancelled, and the caller is a destructor that runs because of that. Any other
+    /// caller is unwound instead.
     #[error(
         "the run was cancelled after {inputs} inputs had been taken; the others were not worked on"
     )]
@@ -174,7 +175,8 @@ where
     ///
     /// # Errors
     ///
-    /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was cancelled.
+    /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was
+    /// cancelled.
     pub fn as_completed(self, sink: impl FnMut(usize, R)) -> Result<Interleaved, InterleaveError> {
         let Self {
             spe,
@@ -229,8 +231,8 @@ where
     ///
     /// # Errors
     ///
-    /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was cancelled. Results after the one
-    /// that is missing are lost.
+    /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was
+    /// cancelled. Results after the one that is missing are lost.
     pub fn in_order(self, mut sink: impl FnMut(R)) -> Result<Interleaved, InterleaveError> {
         let mut early = VecDeque::new();
         let mut next = 0;

@@ -196,8 +196,8 @@ pub struct Trust {
     pub trustworthy: bool,
     /// Why not, in sentences that say what to do about it.
     pub reasons: Vec<String>,
-    /// Of which kind each of `reasons` is, in the same order. `None` in a comparison with a file whose command
-    /// did not say so yet.
+    /// Of which kind each of `reasons` is, in the same order. `None` in a comparison with a file
+    /// whose command did not say so yet.
     #[serde(default)]
     pub kinds: Vec<Option<ReasonKind>>,
 }
@@ -206,8 +206,8 @@ pub struct Trust {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasonKind {
-    /// The measurement did not have the computer for itself: others used its CPUs, CPUs vanished, or data lay in
-    /// another memory module than they should.
+    /// The measurement did not have the computer for itself: others used its CPUs, CPUs vanished,
+    /// or data lay in another memory module than they should.
     Disturbed,
     /// Too many numbers are known only roughly, and would come out differently next time.
     Uncertain,

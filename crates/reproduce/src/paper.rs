@@ -75,8 +75,8 @@ pub struct Number {
     /// What holds instead of a value, where the text states only a relation.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// What comparing it with its simulation tells about the model. A known number that is simulated
-    /// has one; others have none.
+    /// What comparing it with its simulation tells about the model. A known number that is
+    /// simulated has one; others have none.
     #[serde(default)]
     pub relation: Option<Relation>,
     /// The machine, if it is not the paper's.
@@ -90,16 +90,17 @@ pub struct Number {
     pub not_simulated: Option<String>,
 }
 
-/// How the simulated value of a known number comes about, and so what its error tells about the model.
+/// How the simulated value of a known number comes about, and so what its error tells about the
+/// model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// Something was chosen while this number was in view: the name of a fitted quantity of the machine,
-    /// such as `link.latency_ps`, or else what was chosen, in words. The error tells how well the choice
-    /// succeeded.
+    /// Something was chosen while this number was in view: the name of a fitted quantity of the
+    /// machine, such as `link.latency_ps`, or else what was chosen, in words. The error tells how
+    /// well the choice succeeded.
     Fitted(String),
-    /// The simulated value repeats a parameter or another number, or follows from them by arithmetic: from
-    /// which, in words. The error tells how far two publications agree.
+    /// The simulated value repeats a parameter or another number, or follows from them by
+    /// arithmetic: from which, in words. The error tells how far two publications agree.
     Derived(String),
     /// Neither: the error tells how good the model is.
     Independent,

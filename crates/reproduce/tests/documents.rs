@@ -1,8 +1,8 @@
 //! The tables of `docs/simulated-cell.md` are what the simulation gives, to the last digit.
 //!
-//! They stand in the page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make them afresh and
-//! compare the page with what it then would be. This renews the page; a commit that does it says why a figure
-//! has changed:
+//! They stand in the page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make
+//! them afresh and compare the page with what it then would be. This renews the page; a commit that
+//! does it says why a figure has changed:
 //!
 //! ```text
 //! RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored
@@ -416,7 +416,8 @@ fn fitted_to_what(papers: &[Reproduction]) -> String {
     )
 }
 
-/// The errors of all papers in a few numbers, by relation, and those of independent numbers by paper.
+/// The errors of all papers in a few numbers, by relation, and those of independent numbers by
+/// paper.
 fn summary(papers: &[&Reproduction]) -> String {
     let all: Vec<Reproduced> = papers
         .iter()

@@ -5,15 +5,16 @@
 //! Markdown table: millions of messages a second as median (minimum-maximum) over the repetitions, and the
 //! median over the repetitions of the ratio to the bare heap in the same repetition.
 //!
-//! In all of them a message takes some simulated time, and what comes in is what sends the next one. The heap is
-//! the floor: events without anything to run. Ours is the whole simulator: SPE programs on stacks of their own,
-//! mailboxes that may be full, costs of the channels, conditions, and what carries the messages. There are three tables:
+//! In all of them a message takes some simulated time, and what comes in is what sends the next
+//! one. The heap is the floor: events without anything to run. Ours is the whole simulator: SPE
+//! programs on stacks of their own, mailboxes that may be full, costs of the channels, conditions,
+//! and what carries the messages. There are three tables:
 //!
-//! - *one latency*: a crossbar on which messages never wait for each other. A message is one event, and events arise in the
-//!   order in which they are due, so that ours need no heap;
+//! - *one latency*: a crossbar on which messages never wait for each other. A message is one event,
+//!   and events arise in the order in which they are due, so that ours need no heap;
 //! - *different latencies*: a message is one event, and events arise in another order;
-//! - *QS20*: the model of a dual Cell blade, with its command bus and its rings. A message is several events, as many on
-//!   average as the table says, and so it is in the other systems.
+//! - *QS20*: the model of a dual Cell blade, with its command bus and its rings. A message is
+//!   several events, as many on average as the table says, and so it is in the other systems.
 //!
 //! Run it with `cargo bench -p cellworks-sim --bench messages`.
 

@@ -76,7 +76,8 @@ pub(crate) struct World {
     pub observer: RefCell<Observer>,
     pub hazards: RefCell<Hazards>,
     threads: RefCell<Vec<SimThread>>,
-    /// The thread that is to run: the event loop has handled its event. Another one that is woken goes back to sleep.
+    /// The thread that is to run: the event loop has handled its event. Another one that is woken
+    /// goes back to sleep.
     turn: Cell<ThreadIndex>,
     /// A condition has panicked, and its thread has not gone on yet.
     some_panicked: Cell<bool>,
@@ -667,7 +668,8 @@ impl World {
             drop(waits);
             return self.ask(ready);
         }
-        // A thread is given the processor after its entry was taken out, and only then may the entry's borrows end.
+        // A thread is given the processor after its entry was taken out, and only then may the
+        // entry's borrows end.
         assert!(
             core.running.get().is_some_and(|who| who.thread == me),
             "a thread of {} went on before its wait had ended",
@@ -913,8 +915,8 @@ impl World {
         self.wait_for_turn(me, &"its first turn");
     }
 
-    /// Waits until it is the turn of the calling thread, however often it is woken before. Returns at once in a thread that
-    /// unwinds because the run was cancelled.
+    /// Waits until it is the turn of the calling thread, however often it is woken before. Returns
+    /// at once in a thread that unwinds because the run was cancelled.
     #[inline(always)]
     fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
         while self.turn.get() != me && !threads::is_cancelled() {

@@ -4,10 +4,10 @@
 //! Prints a Markdown table: nanoseconds as median (minimum-maximum) over the repetitions, and the median over the
 //! repetitions of the ratio to corosensei in the same repetition.
 //!
-//! Ours and `may` have a run queue; corosensei, generator and the rings of futures are bare: a loop resumes them in an
-//! order that is known beforehand. The tops of corosensei's stacks are staggered as ours are, which is the reference, and
-//! as it maps them itself; generator and `may` map their stacks themselves and cannot be told where.
-//! Run it with `cargo bench -p cellworks-threads`.
+//! Ours and `may` have a run queue; corosensei, generator and the rings of futures are bare: a loop
+//! resumes them in an order that is known beforehand. The tops of corosensei's stacks are staggered
+//! as ours are, which is the reference, and as it maps them itself; generator and `may` map their
+//! stacks themselves and cannot be told where. Run it with `cargo bench -p cellworks-threads`.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -27,8 +27,8 @@ const THREADS: [usize; 3] = [2, 16, 1_000];
 const OPERATIONS: usize = 2_000_000;
 /// Bytes of all stacks, the same for every system.
 const STACK_BYTES: usize = 64 * 1024;
-/// The distance between the tops of our stacks, in bytes and in places: `STAGGER_BYTES` and `STAGGER_PLACES` of
-/// src/scheduler.rs.
+/// The distance between the tops of our stacks, in bytes and in places: `STAGGER_BYTES` and
+/// `STAGGER_PLACES` of src/scheduler.rs.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
 
@@ -200,8 +200,9 @@ impl Staggered {
     }
 }
 
-// SAFETY: the guard page and the limit are those of the mapping, and at least `STACK_BYTES` bytes are between the limit
-// and the base, which is a multiple of 128 bytes below that of the mapping, and so aligned.
+// SAFETY: the guard page and the limit are those of the mapping, and at least `STACK_BYTES` bytes
+// are between the limit and the base, which is a multiple of 128 bytes below that of the mapping,
+// and so aligned.
 unsafe impl Stack for Staggered {
     fn base(&self) -> StackPointer {
         self.base
@@ -313,8 +314,8 @@ async fn yield_times(times: usize) {
     }
 }
 
-/// With the futures that are made for a number of yields: of one type, so that the compiler sees what is polled, or of any, as an
-/// executor has them.
+/// With the futures that are made for a number of yields: of one type, so that the compiler sees
+/// what is polled, or of any, as an executor has them.
 fn yield_futures<F: Future<Output = ()> + ?Sized>(
     threads: usize,
     future: impl Fn(usize) -> Pin<Box<F>>,

@@ -66,8 +66,8 @@ impl Stacks {
         self.arrive(ptr::null_mut());
     }
 
-    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it. Returns when the running
-    /// thread is continued.
+    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it.
+    /// Returns when the running thread is continued.
     ///
     /// # Safety
     ///
@@ -83,14 +83,16 @@ impl Stacks {
         self.arrive(saved);
     }
 
-    /// [`arch::switch`], announced, for a thread that has ended and will not be continued: its fake stack is given back.
+    /// [`arch::switch`], announced, for a thread that has ended and will not be continued: its fake
+    /// stack is given back.
     ///
     /// # Safety
     ///
     /// As for [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         let (bottom, bytes) = self.of(to);
-        // SAFETY: the bounds are those of the stack that `to` lies on; the rest is the caller's contract.
+        // SAFETY: the bounds are those of the stack that `to` lies on; the rest is the caller's
+        // contract.
         unsafe {
             __sanitizer_start_switch_fiber(ptr::null_mut(), ptr::without_provenance(bottom), bytes);
             arch::switch(save, to);

@@ -1,7 +1,7 @@
 //! What programs call on a core of their own.
 //!
-//! On a core that has an [`Owner`](crate::Owner) the calls that start, suspend or wake threads are refused: the owner alone knows
-//! what its threads wait for. What only looks is never refused.
+//! On a core that has an [`Owner`](crate::Owner) the calls that start, suspend or wake threads are
+//! refused: the owner alone knows what its threads wait for. What only looks is never refused.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -12,11 +12,13 @@ use crate::scheduler::{self, Config, Idle, Scheduler, here, with};
 use crate::scope::{self, Scope};
 use crate::thread::Thread;
 
-/// Makes the calling OS thread a core: `main` becomes its first cooperative thread, on the OS thread's own stack.
+/// Makes the calling OS thread a core: `main` becomes its first cooperative thread, on the OS
+/// thread's own stack.
 ///
-/// Returns what `main` returns, after all threads have ended; [`scope`] sees to it that `main` cannot
-/// leave any behind. `idle` is asked whenever no thread is ready; [`NoOutside`](crate::NoOutside) if nothing outside can wake a thread.
-/// Stacks are kept in a pool and given back at the end.
+/// Returns what `main` returns, after all threads have ended; [`scope`] sees to it that `main`
+/// cannot leave any behind. `idle` is asked whenever no thread is ready;
+/// [`NoOutside`](crate::NoOutside) if nothing outside can wake a thread. Stacks are kept in a pool
+/// and given back at the end.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
@@ -34,14 +36,15 @@ use crate::thread::Thread;
 ///
 /// # Errors
 ///
-/// [`Blocked`] if the threads were cancelled, because `idle` said [`Verdict::Stuck`](crate::Verdict::Stuck) or by [`cancel_all`]. All threads
-/// have been unwound by then.
+/// [`Blocked`] if the threads were cancelled, because `idle` said
+/// [`Verdict::Stuck`](crate::Verdict::Stuck) or by [`cancel_all`]. All threads have been unwound by
+/// then.
 ///
 /// # Panics
 ///
-/// With the panic of `main`, of a thread that it did not join, or of `idle`; such a panic wins over the cancellation
-/// that it may have caused. If the OS thread runs a core already, or a program of a machine. If the process has no memory
-/// left for an alternate signal stack.
+/// With the panic of `main`, of a thread that it did not join, or of `idle`; such a panic wins over
+/// the cancellation that it may have caused. If the OS thread runs a core already, or a program of
+/// a machine. If the process has no memory left for an alternate signal stack.
 #[track_caller]
 pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
     with(|s| s.refuse_if_owned("run"));
@@ -50,8 +53,9 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 
 /// Runs `f`, in which threads can be spawned that borrow whatever outlives this call.
 ///
-/// Like [`std::thread::scope`], but the threads are those of this core: nothing has to be `Send`, and plain cells can be
-/// shared. Returns when `f` has returned and all threads spawned in it have ended, also when it unwinds.
+/// Like [`std::thread::scope`], but the threads are those of this core: nothing has to be `Send`,
+/// and plain cells can be shared. Returns when `f` has returned and all threads spawned in it have
+/// ended, also when it unwinds.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -73,8 +77,9 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 ///
 /// # Panics
 ///
-/// With the panic of `f`, else with the first panic of a thread that was not joined, else of a destructor of a result
-/// that was not fetched. A panic wins over [`Cancelled`](crate::Cancelled). Panics outside of [`run`], and in a program of a machine.
+/// With the panic of `f`, else with the first panic of a thread that was not joined, else of a
+/// destructor of a result that was not fetched. A panic wins over [`Cancelled`](crate::Cancelled).
+/// Panics outside of [`run`], and in a program of a machine.
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
     with(|s| s.refuse_if_owned("scope"));
@@ -86,7 +91,8 @@ pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) ->
 /// Returns at once if no other thread is ready. Outside of [`run`] it does nothing.
 ///
 /// During unwinding it returns at once as well: destructors that yield would show other threads a
-/// `std::thread::panicking()` that is not theirs. If the core has been cancelled it unwinds, as every call that waits.
+/// `std::thread::panicking()` that is not theirs. If the core has been cancelled it unwinds, as
+/// every call that waits.
 ///
 /// # Panics
 ///
@@ -99,12 +105,13 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// If the running thread takes turns with others, lets each of them have its turn and says true; else returns false, at
-/// once.
+/// If the running thread takes turns with others, lets each of them have its turn and says true;
+/// else returns false, at once.
 ///
-/// Threads of one scope take turns that have called [`begin_turns`], as long as their parent waits for them: a turn is a
-/// switch without the ready queue, as it is known who is next. A thread that waits, or starts or wakes another, takes none
-/// until it calls `begin_turns` again. During unwinding nobody does.
+/// Threads of one scope take turns that have called [`begin_turns`], as long as their parent waits
+/// for them: a turn is a switch without the ready queue, as it is known who is next. A thread that
+/// waits, or starts or wakes another, takes none until it calls `begin_turns` again. A thread that
+/// unwinds takes none.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
@@ -136,7 +143,8 @@ pub fn take_turn() -> bool {
     s.is_running() && unsafe { s.take_turn_after(|| ()) }
 }
 
-/// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with those of its scope that do, too.
+/// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with those of its
+/// scope that do, too.
 ///
 /// # Panics
 ///
@@ -149,19 +157,21 @@ pub fn begin_turns() {
     s.begin_turns();
 }
 
-/// Waits until somebody calls [`Thread::unpark`] on this thread; if somebody did before, consumes that and returns.
+/// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. An
+/// unpark that came before is used up instead, and the call returns at once.
 ///
-/// `why` says what is waited for, as in "thread 'a' waits for *a word in its mailbox*"; it is formatted only when a
-/// report is made. It can return without an unpark only if the core was cancelled while this thread was unwinding, and
-/// a second unpark before the park is not counted; so call it in a loop that looks at what is waited for, and, if it can
-/// run in a destructor, at [`is_cancelled`].
+/// `why` says what is waited for, as in "thread 'a' waits for *a word in its mailbox*"; it is
+/// formatted only when a report is made. It can return without an unpark only if the core was
+/// cancelled while this thread was unwinding, and a second unpark before the park is not counted;
+/// so call it in a loop that looks at what is waited for, and, if it can run in a destructor, at
+/// [`is_cancelled`].
 ///
 /// During unwinding it waits as well. Other threads then see `std::thread::panicking()` say `true`.
 ///
 /// # Panics
 ///
-/// Unwinds with [`Cancelled`](crate::Cancelled) if the core has been cancelled. Panics outside of [`run`], inside of [`Idle::idle`], and in a
-/// program of a machine.
+/// Unwinds with [`Cancelled`](crate::Cancelled) if the core has been cancelled. Panics outside of
+/// [`run`], inside of [`Idle::idle`], and in a program of a machine.
 #[track_caller]
 #[inline(always)]
 pub fn park(why: &dyn Display) {
@@ -185,10 +195,11 @@ pub fn current() -> Thread {
 
 /// Cancels all threads of this core; does nothing if that has been done, or outside of [`run`].
 ///
-/// Every thread that waits is unwound with [`Cancelled`](crate::Cancelled), youngest first, so that children end before their parents.
-/// This begins when the calling thread waits or ends. Threads that run or are ready, the calling one included, are
-/// unwound by their next call that waits or yields; threads that have not begun drop their closure. [`run`] returns
-/// [`Blocked`] with the threads that waited at the time of this call.
+/// Every thread that waits is unwound with [`Cancelled`](crate::Cancelled), youngest first, so that
+/// children end before their parents. This begins when the calling thread waits or ends. Threads
+/// that run or are ready, the calling one included, are unwound by their next call that waits or
+/// yields; threads that have not begun drop their closure. [`run`] returns [`Blocked`] with the
+/// threads that waited at the time of this call.
 ///
 /// # Panics
 ///
@@ -207,7 +218,8 @@ pub fn others_ready() -> bool {
     with(Scheduler::has_others)
 }
 
-/// How many threads of this core have been spawned and have not ended, and the main thread; 0 outside of [`run`].
+/// How many threads of this core have been spawned and have not ended, and the main thread; 0
+/// outside of [`run`].
 #[inline]
 pub fn alive() -> usize {
     with(|s| s.live_count.get())
@@ -227,8 +239,8 @@ pub fn is_cancelled() -> bool {
 
 /// Whether the running thread is unwinding; outside of [`run`], whether the OS thread is.
 ///
-/// What `std::thread::panicking` says belongs to the OS thread: it is true for all threads of a core while one of them
-/// waits in a destructor.
+/// What `std::thread::panicking` says belongs to the OS thread: it is true for all threads of a
+/// core while one of them waits in a destructor.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),
@@ -236,16 +248,18 @@ pub fn is_unwinding() -> bool {
     })
 }
 
-/// The threads of this core that wait at this moment, in order of creation; none outside of [`run`].
+/// The threads of this core that wait at this moment, in order of creation; none outside of
+/// [`run`].
 pub fn blocked_threads() -> Vec<BlockedThread> {
     with(Scheduler::blocked_threads)
 }
 
 /// How many bytes of its stack the running thread has used at most, its closure included.
 ///
-/// Finds the lowest byte that is not zero. A stack from the pool may have been used by other threads before: the figure
-/// is the deepest use since it was mapped. Frames whose lowest bytes were only written with zeros, or not at all, are
-/// missed. Costs a system call and up to a page of reading. `None` for the main thread, whose stack is the OS thread's.
+/// Finds the lowest byte that is not zero. A stack from the pool may have been used by other
+/// threads before: the figure is the deepest use since it was mapped. Frames whose lowest bytes
+/// were only written with zeros, or not at all, are missed. Costs a system call and up to a page of
+/// reading. `None` for the main thread, whose stack is the OS thread's.
 ///
 /// # Panics
 ///
@@ -258,8 +272,8 @@ pub fn stack_high_water_bytes() -> Option<usize> {
     })
 }
 
-/// How many bytes of its stack the running thread has not used: from this call's frame to the guard. `None` for the
-/// main thread, whose stack is the OS thread's.
+/// How many bytes of its stack the running thread has not used: from this call's frame to the
+/// guard. `None` for the main thread, whose stack is the OS thread's.
 ///
 /// # Panics
 ///

@@ -69,8 +69,9 @@
 //!   Meanwhile `std::thread::panicking()` is true for other threads of the core too, because `std` counts panics for each
 //!   OS thread; their own panics may then be printed as nested ones, but are caught and carried as ever, and a
 //!   `std::sync::Mutex` that they unlock is taken for poisoned if they locked it before.
-//! - A cancelled thread that does not end keeps `run` from returning: one that catches [`Cancelled`] and waits again, for ever, or
-//!   whose destructors wait for ever. After a second or so of that the process ends with an error that names the thread.
+//! - A cancelled thread that does not end keeps `run` from returning: one that catches
+//!   [`Cancelled`] and waits again, for ever, or whose destructors wait for ever. After a second or
+//!   so of that the process ends with an error that names the thread.
 //! - What `std` does not tell is guessed in one corner: a cancelled thread that began, or caught, a panic *while another
 //!   thread was waiting in a destructor during unwinding*. If it waits in a destructor of its own, that may be a second
 //!   panic, which ends the process; if it has caught its payload, its waits may return at once instead of unwinding.
@@ -78,9 +79,9 @@
 //!
 //! # Machines
 //!
-//! A library that builds a scheduler on top of this one, such as a machine that runs programs, runs its cores as their [`Owner`]. Programs
-//! on such a core cannot start, suspend or wake its threads past the owner: the functions of this crate that would do so panic
-//! there.
+//! A library that builds a scheduler on top of this one, such as a machine that runs programs, runs
+//! its cores as their [`Owner`]. Programs on such a core cannot start, suspend or wake its threads
+//! past the owner: the functions of this crate that would do so panic there.
 //!
 //! # Limits
 //!
@@ -93,9 +94,9 @@
 //! - Crates that keep a pointer in a thread-local for the time of a call and restore it afterwards, as scoped
 //!   thread-locals do, are confused when threads interleave such calls. Do not yield inside of them.
 //! - The floating-point control bits (mxcsr, x87 control word) are not switched; Rust requires their defaults anyway.
-//! - Unix only: stacks come from `mmap`. On x86-64 the switch is our own assembly, elsewhere, and with the feature
-//!   `corosensei`, the corosensei crate. AddressSanitizer and ThreadSanitizer are told of switches of
-//!   the former.
+//! - Unix only: stacks come from `mmap`. On x86-64 the switch is our own assembly, elsewhere, and
+//!   with the feature `corosensei`, the corosensei crate. AddressSanitizer and ThreadSanitizer are
+//!   told of switches of the former.
 //!
 //! # What does not compile
 //!

@@ -108,7 +108,7 @@ mod tests {
                 list.last().map(|block| block.number.get()),
                 stay.last().copied()
             );
-            // Whoever has left may come back, as the last.
+            // A thread that has left may come back, as the last.
             blocks
                 .iter()
                 .filter(leaves)

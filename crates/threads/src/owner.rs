@@ -10,10 +10,11 @@ use crate::thread::Thread;
 
 /// The right to start, suspend, wake and cancel the threads of cores that belong to a machine.
 ///
-/// A machine runs programs that it has not written on cooperative threads, and what such a thread waits for is known to the machine
-/// alone. Programs that parked a thread, or woke the thread of another program, would break what the machine takes for granted. So on a
-/// core that was begun with [`Owner::run`] the functions of this crate that do so panic, and the machine uses these methods, which
-/// do what the functions of the same names do elsewhere.
+/// A machine runs programs that it has not written on cooperative threads, and what such a thread
+/// waits for is known to the machine alone. Programs that parked a thread, or woke the thread of
+/// another program, would break what the machine takes for granted. So on a core that was begun
+/// with [`Owner::run`] the functions of this crate that do so panic, and the machine uses these
+/// methods, which do what the functions of the same names do elsewhere.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
@@ -31,8 +32,8 @@ impl Owner {
     ///
     /// # Safety
     ///
-    /// It is used on those cores alone, and kept from programs: other owners may rely on it that nothing but themselves
-    /// wakes their threads.
+    /// It is used on those cores alone, and kept from programs: other owners may rely on it that
+    /// nothing but themselves wakes their threads.
     pub const unsafe fn new() -> Self {
         Self(())
     }
@@ -55,8 +56,8 @@ impl Owner {
         scheduler::run(config, idle, main, true)
     }
 
-    /// Runs `program` on an OS thread that is no core, and refuses there what is refused on a core of this owner: so that
-    /// a program of the machine finds the same wherever it runs.
+    /// Runs `program` on an OS thread that is no core, and refuses there what is refused on a core
+    /// of this owner: so that a program of the machine finds the same wherever it runs.
     pub fn run_without_core<R>(self, program: impl FnOnce() -> R) -> R {
         /// What was before, for when this is dropped.
         struct Before(bool);
@@ -69,7 +70,8 @@ impl Owner {
         program()
     }
 
-    /// As [`crate::scope`](crate::scope()), for a caller that speaks for the place `at`: reports of blocked threads name it.
+    /// As [`crate::scope`](crate::scope()), for a caller that speaks for the place `at`: reports of
+    /// blocked threads name it.
     ///
     /// # Panics
     ///
@@ -96,12 +98,13 @@ impl Owner {
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
-    /// As [`take_turn`](Self::take_turn), but calls `before` first, if there is a turn to take: so one question serves both.
+    /// As [`take_turn`](Self::take_turn), but calls `before` first, if there is a turn to take: so
+    /// one question serves both.
     ///
     /// # Safety
     ///
-    /// To be called inside of [`run`](Self::run). `before` calls nothing of this crate, not even through others: it could end
-    /// what has just been found out.
+    /// To be called inside of [`run`](Self::run). `before` calls nothing of this crate, not even
+    /// through others: it could end what has just been found out.
     #[inline(always)]
     pub unsafe fn take_turn_after(self, before: impl FnOnce()) -> bool {
         // SAFETY: by the contract of this function.
@@ -125,20 +128,22 @@ impl Owner {
         here().park(why);
     }
 
-    /// As [`park`](Self::park), if another thread is ready to run meanwhile and nothing else stands against it; else does
-    /// nothing and says false, at once.
+    /// As [`park`](Self::park), if another thread is ready to run meanwhile and nothing else stands
+    /// against it; else does nothing and says false, at once.
     ///
-    /// For callers that do something else before they park when they are alone: look again, for instance.
+    /// For callers that do something else before they park when they are alone: look again, for
+    /// instance.
     #[track_caller]
     #[inline(always)]
     pub fn try_park(self, why: &dyn Display) -> bool {
         here().try_park(why)
     }
 
-    /// Ends the park of `next`, parks the running thread, and continues `next` at once, before threads that are ready.
+    /// Ends the park of `next`, parks the running thread, and continues `next` at once, before
+    /// threads that are ready.
     ///
-    /// As `next.unpark()` and then [`park`](Self::park), but for that order, and in fewer steps. If `next` is not parked it is
-    /// only unparked, and the running thread parks.
+    /// As `next.unpark()` and then [`park`](Self::park), but for that order, and in fewer steps. If
+    /// `next` is not parked it is only unparked, and the running thread parks.
     ///
     /// # Panics
     ///
@@ -149,9 +154,11 @@ impl Owner {
         here().hand_over(next, why);
     }
 
-    /// Ends the park of every thread of this core that is parked, in the order in which they were created.
+    /// Ends the park of every thread of this core that is parked, in the order in which they were
+    /// created.
     ///
-    /// For something outside that may concern any of them: each looks whether it does, and parks again if not.
+    /// For something outside that may concern any of them: each looks whether it does, and parks
+    /// again if not.
     pub fn unpark_all(self) {
         with(|s| s.unpark_all());
     }

@@ -97,13 +97,16 @@ const PREFETCH_AHEAD: usize = 4;
 pub trait Idle {
     /// Waits until something has happened outside, and unparks the threads that it concerns.
     ///
-    /// Runs on the stack of the thread that has just waited or ended, when no thread is ready and at least one waits. It
-    /// is called again if it returns [`Verdict::Continue`] without having unparked any. It may unpark threads, cancel
-    /// the core and ask for [`blocked_threads`](crate::blocked_threads); it cannot wait or spawn (that panics), and a yield does nothing. If it
-    /// panics, the core is cancelled and the panic comes out of [`run`](crate::run).
+    /// Runs on the stack of the thread that has just waited or ended, when no thread is ready and
+    /// at least one waits. It is called again if it returns [`Verdict::Continue`] without having
+    /// unparked any. It may unpark threads, cancel the core and ask for
+    /// [`blocked_threads`](crate::blocked_threads); it cannot wait or spawn (that panics), and a
+    /// yield does nothing. If it panics, the core is cancelled and the panic comes out of
+    /// [`run`](crate::run).
     fn idle(&self) -> Verdict;
 
-    /// What runs on the threads of this core, a line each: for the error that ends a process whose threads cannot be ended.
+    /// What runs on the threads of this core, a line each: for the error that ends a process whose
+    /// threads cannot be ended.
     fn programs(&self) -> Vec<String> {
         Vec::new()
     }
@@ -114,7 +117,8 @@ pub trait Idle {
 pub enum Verdict {
     /// Look again whether a thread is ready.
     Continue,
-    /// Nothing will ever wake a thread of this core: cancel them all, [`run`](crate::run) returns [`Blocked`].
+    /// Nothing will ever wake a thread of this core: cancel them all, [`run`](crate::run) returns
+    /// [`Blocked`].
     Stuck,
 }
 
@@ -128,7 +132,8 @@ impl Idle for NoOutside {
     }
 }
 
-/// The part of a core that every switch touches: what switches and wake-ups need comes first, in one cache line.
+/// The part of a core that every switch touches: what switches and wake-ups need comes first, in
+/// one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     /// `mask + 1` places, a power of two and at least the number of live threads. The `ready` ones from `head` on, which
@@ -139,13 +144,15 @@ pub(crate) struct Scheduler {
     ready: Cell<usize>,
     /// The running thread; null outside of `run`.
     current: Cell<*const Block>,
-    /// Serial number of the main thread of this run, and that of the next thread. Outside of a run they are equal.
+    /// Serial number of the main thread of this run, and that of the next thread. Outside of a run
+    /// they are equal.
     first_serial: Cell<u64>,
     next_serial: Cell<u64>,
     mode: Cell<u8>,
     /// A suspended thread may be unwinding. See [`Scheduler::is_unwinding`].
     others_unwinding: Cell<bool>,
-    /// The threads of this OS thread are an [`Owner`](crate::Owner)'s, and programs are kept from interfering.
+    /// The threads of this OS thread are an [`Owner`](crate::Owner)'s, and programs are kept from
+    /// interfering.
     pub(crate) is_owned: Cell<bool>,
     /// Where the numbers end that the run has to itself.
     end_serial: Cell<u64>,
@@ -231,7 +238,8 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 /// Where a call has to be inlined as a whole: what is within [`with`] then is not always.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
-    // SAFETY: it has no destructor, so it lives as long as this OS thread, which a reference to cells does not leave.
+    // SAFETY: it has no destructor, so it lives as long as this OS thread, which a reference to
+    // cells does not leave.
     unsafe { &*with(ptr::from_ref) }
 }
 
@@ -879,7 +887,7 @@ impl Scheduler {
             return;
         }
         self.unwind_if_cancelled();
-        // With nobody else in its unwinding, `panicking()` is about this thread.
+        // If no other thread unwinds, `panicking()` is about this thread.
         if panicking() && !self.others_unwinding.get() {
             return;
         }
@@ -903,8 +911,8 @@ impl Scheduler {
         match unsafe { me.turn.get().as_ref() } {
             Some(next) if !panicking() => {
                 before();
-                // SAFETY: `turn` is set of threads in a rotation, to the next one, and what ends the rotation takes the
-                // running thread out of it. A rotation of one pauses at it.
+                // SAFETY: `turn` is set of threads in a rotation, to the next one, and what ends
+                // the rotation takes the running thread out of it. A rotation of one pauses at it.
                 unsafe { self.turn(me, next) };
                 true
             }
@@ -943,7 +951,8 @@ impl Scheduler {
             0,
             "the ring looks empty in every other mode"
         );
-        // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay in their places until its end.
+        // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay in
+        // their places until its end.
         let me = unsafe { &*self.current.get() };
         if me.token.get() {
             me.token.set(false);
@@ -984,7 +993,8 @@ impl Scheduler {
     pub(crate) fn hand_over(&self, next: Thread, why: &dyn Display) {
         let at = Location::caller();
         let me = self.current();
-        // SAFETY: as in `try_unpark`: the block is only looked at if it belongs to this run, and stays in its place until its end.
+        // SAFETY: as in `try_unpark`: the block is only looked at if it belongs to this run, and
+        // stays in its place until its end.
         let parked = self
             .is_of_this_run(next)
             .then(|| unsafe { &*next.block })

@@ -1,9 +1,10 @@
-//! Serial numbers of threads. No two threads of a process ever have the same one, so a number that was kept says for ever
-//! whether its thread is one of the present run.
+//! Serial numbers of threads. No two threads of a process ever have the same one, so a number that
+//! was kept says for ever whether its thread is one of the present run.
 //!
-//! A run has a range of numbers to itself, because threads of several cores are numbered at the same time. What it did not use goes
-//! to a later run. A range is used until less than half of it is left, so at least half of all numbers go to threads: 2^63 of them, which
-//! at one thread in a nanosecond last for 292 years.
+//! A run has a range of numbers to itself, because threads of several cores are numbered at the
+//! same time. What it did not use goes to a later run. A range is used until less than half of it
+//! is left, so at least half of all numbers go to threads: 2^63 of them, which at one thread in a
+//! nanosecond last for 292 years.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -26,13 +26,15 @@ impl Thread {
         }
     }
 
-    /// Ends the thread's [`park`](crate::park), or its next one if it is not parked. Nothing happens if it has ended.
+    /// Ends the thread's [`park`](crate::park), or its next one if it is not parked. Nothing
+    /// happens if it has ended.
     #[inline(always)]
     pub fn unpark(self) {
         self.try_unpark();
     }
 
-    /// As [`unpark`](Self::unpark), if this is, or was, a thread of this run of this core. Else it does nothing and says false.
+    /// As [`unpark`](Self::unpark), if this is, or was, a thread of this run of this core. Else it
+    /// does nothing and says false.
     #[inline(always)]
     pub fn try_unpark(self) -> bool {
         with(|s| {
@@ -45,7 +47,8 @@ impl Thread {
         })
     }
 
-    /// Whether it is the running thread, if it is known that it has not ended: otherwise another one may have its place.
+    /// Whether it is the running thread, if it is known that it has not ended: otherwise another
+    /// one may have its place.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))
@@ -59,12 +62,13 @@ impl Thread {
         (self.block.expose_provenance(), self.serial)
     }
 
-    /// The thread of which [`into_raw`](Self::into_raw) gave the numbers. On an OS thread that is not its core, and after
-    /// the end of its run, unparking it does nothing.
+    /// The thread of which [`into_raw`](Self::into_raw) gave the numbers. On an OS thread that is
+    /// not its core, and after the end of its run, unparking it does nothing.
     ///
     /// # Safety
     ///
-    /// The numbers came from one call of `into_raw` in this process, or the second is 0, which names no thread.
+    /// The numbers came from one call of `into_raw` in this process, or the second is 0, which
+    /// names no thread.
     #[inline]
     pub unsafe fn from_raw((block, serial): (usize, u64)) -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! Tells ThreadSanitizer which stack is in use: it keeps the calls that are under way on each, and takes a stack for a thread.
+//! Tells ThreadSanitizer which stack is in use: it keeps the calls that are under way on each, and
+//! takes a stack for a thread.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -66,8 +67,8 @@ impl Stacks {
     /// Nothing is to be done on a fresh stack.
     pub(crate) fn arrive_first(&self) {}
 
-    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it. Returns when the running
-    /// thread is continued.
+    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it.
+    /// Returns when the running thread is continued.
     ///
     /// # Safety
     ///
@@ -75,8 +76,8 @@ impl Stacks {
     #[inline(always)]
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let fiber = self.of(to);
-        // SAFETY: the fiber of the stack that `to` lies on. Without flags, what was done before the switch comes before what is
-        // done after it.
+        // SAFETY: the fiber of the stack that `to` lies on. Without flags, what was done before the
+        // switch comes before what is done after it.
         unsafe { __tsan_switch_to_fiber(fiber, 0) };
         switch();
     }

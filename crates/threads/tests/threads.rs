@@ -318,7 +318,7 @@ fn who_is_alone_does_not_try_to_park() {
     core(|| {
         let main = current();
         main.unpark();
-        assert!(!OWNER.try_park(&"nobody is there"));
+        assert!(!OWNER.try_park(&"a thread that is not there"));
         scope(|s| {
             s.spawn(|| main.unpark());
             // The token came first, and is still there.
@@ -597,7 +597,8 @@ fn the_idle_hook_wakes_threads_also_the_one_whose_stack_it_runs_on() {
     assert_eq!(outside.1.get(), 3);
 }
 
-/// As many runs as once used up all serial numbers, after which one that was kept named a thread of another run.
+/// As many runs as once used up all serial numbers, after which one that was kept named a thread of
+/// another run.
 #[test]
 #[cfg_attr(
     debug_assertions,

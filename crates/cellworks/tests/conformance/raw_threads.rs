@@ -1,4 +1,5 @@
-//! Programs of a machine use the machine's threads: those of `cellworks::threads`, which know nothing of machines, are refused.
+//! Programs of a machine use the machine's threads: those of `cellworks::threads`, which know
+//! nothing of machines, are refused.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,9 +1,10 @@
 //! What the tests of the command share.
 //!
 //! Tests run side by side, and beside whatever else this computer does, so the command may rightly
-//! find that its measurement was disturbed, or its numbers are uncertain. [`Run::measured`] and [`Run::json`] take
-//! that as an answer, if it is said as it should be; so tests whose subject is not trust hold on a busy computer, too.
-//! A number that cannot be true ends the command with another exit code and message, and so fails them.
+//! find that its measurement was disturbed, or its numbers are uncertain. [`Run::measured`] and
+//! [`Run::json`] take that as an answer, if it is said as it should be; so tests whose subject is
+//! not trust hold on a busy computer, too. A number that cannot be true ends the command with
+//! another exit code and message, and so fails them.
 
 #![allow(dead_code, reason = "each file of tests uses a part of this")]
 
@@ -61,8 +62,9 @@ pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
 /// The user `nobody` on most systems, who may do nothing special.
 const NOBODY: u32 = 65_534;
 
-/// Has the command run as a user whom the modes of files bind, which root is not: the folder and its files become that
-/// user's. False where that is not possible; then it has said so, as [`skipped`] does.
+/// Has the command run as a user whom the modes of files bind, which root is not: the folder and
+/// its files become that user's. False where that is not possible; then it has said so, as
+/// [`skipped`] does.
 #[track_caller]
 pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
     let closed = tempfile::tempdir().unwrap();
@@ -83,7 +85,7 @@ pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
     let is_possible = paths.all(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_ok())
         && version.output().is_ok_and(|output| output.status.success());
     if !is_possible {
-        skipped("root may read and write everything, and nobody else may run the command here");
+        skipped("root may read and write everything, and no other user may run the command here");
     }
     is_possible
 }

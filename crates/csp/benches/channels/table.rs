@@ -33,7 +33,8 @@ pub fn is_wanted(title: &str) -> bool {
     words.is_empty() || words.iter().any(|word| title.contains(word))
 }
 
-/// Measures all systems in turn, and prints their table. Does nothing if the command line asks for other tables.
+/// Measures all systems in turn, and prints their table. Does nothing if the command line asks for
+/// other tables.
 pub fn compare(title: &str, mut systems: Vec<System<'_>>) {
     if !is_wanted(title) {
         return;

@@ -1,5 +1,6 @@
-//! Runs a model in many schedules. Loom runs it in all of them up to a number of preemptions, and knows that a load may return an
-//! old value. Shuttle runs it in some schedules of all, and knows sequential consistency only.
+//! Runs a model in many schedules. Loom runs it in all of them up to a number of preemptions, and
+//! knows that a load may return an old value. Shuttle runs it in some schedules of all, and knows
+//! sequential consistency only.
 
 #[cfg(loom)]
 pub(super) use self::exhaustive::check;
@@ -8,7 +9,8 @@ pub(super) use self::sampled::check;
 
 #[cfg(loom)]
 mod exhaustive {
-    /// Runs a model in every schedule with up to so many preemptions, and with every value that a load may have in it.
+    /// Runs a model in every schedule with up to this many preemptions, and with every value that a
+    /// load may have in it.
     pub(crate) fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = preemptions;
@@ -27,13 +29,15 @@ mod sampled {
     };
     use shuttle::{Config, MaxSteps, Runner};
 
-    /// How many schedules of each kind a model is run in, unless the environment says another number.
+    /// How many schedules of each kind a model is run in, unless the environment says another
+    /// number.
     const SCHEDULES: usize = 300;
 
     /// A model that takes more steps fails: it is taken to go on for ever.
     const MOST_STEPS: usize = 100_000;
 
-    /// Runs a model in schedules that are random, that have few preemptions at random steps, and that repeat themselves.
+    /// Runs a model in schedules that are random, that have few preemptions at random steps, and
+    /// that repeat themselves.
     pub(crate) fn check(_: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let schedules = match std::env::var("CELLWORKS_SCHEDULES") {
             Ok(number) => number
@@ -44,7 +48,8 @@ mod sampled {
         let mut config = Config::new();
         config.stack_size = 1 << 17;
         config.max_steps = MaxSteps::FailAfter(MOST_STEPS);
-        // What it warns of is said in docs/csp.md: orders weaker than sequential consistency are loom's to check.
+        // What it warns of is said in docs/csp.md: orders weaker than sequential consistency are
+        // loom's to check.
         config.silence_warnings = true;
         let model = Arc::new(model);
         let kinds: [Box<dyn Scheduler + Send>; 3] = [
@@ -58,12 +63,14 @@ mod sampled {
         }
     }
 
-    /// Schedules that begin at random and then repeat themselves: the threads run in turns, each for a number of steps from a
-    /// short list. Every thread runs again and again. Two threads that can keep each other from going on for ever do so in one of
-    /// these schedules; a random schedule would soon end it.
+    /// Schedules that begin at random and then repeat themselves: the threads run in turns, each
+    /// for a number of steps from a short list. Every thread runs again and again. Two threads that
+    /// can keep each other from going on for ever do so in one of these schedules; a random
+    /// schedule would soon end it.
     ///
-    /// After a thread has yielded, the next one runs for a random number of steps. Otherwise a thread that polls could keep
-    /// another one out of a spinning lock for ever, by having the lock whenever the other one looks.
+    /// After a thread has yielded, the next one runs for a random number of steps. Otherwise a
+    /// thread that polls could keep another one out of a spinning lock for ever, by having the lock
+    /// whenever the other one looks.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,

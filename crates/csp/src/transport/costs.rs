@@ -1,5 +1,6 @@
-//! What the software of the transports takes. No paper has published it, so all values are assumed, but for [`THREAD_WAKE`], which is
-//! fitted. All that hardware takes is the machine's. `docs/simulated-cell.md` lists the values.
+//! What the software of the transports takes. No paper has published it, so all values are assumed,
+//! but for [`THREAD_WAKE`], which is fitted. All that hardware takes is the machine's.
+//! `docs/simulated-cell.md` lists the values.
 
 use cellworks_machine::Cycles;
 
@@ -20,10 +21,11 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
 /// Waking a thread of the PPE that waits for a condition variable, with the switch to it.
 ///
-/// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1), and has two requests, of the
-/// writer and of the reader, each of which wakes the request coordinator and then the process that asked. A quarter of it is
-/// 36.25 us, at 3.2 GHz 116,000 cycles; what the coordinator does in that time is less than a hundredth. The SPE handler is
-/// not woken: it spins (section 4.3).
+/// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1), and has two
+/// requests, of the writer and of the reader, each of which wakes the request coordinator and then
+/// the process that asked. A quarter of it is 36.25 us, at 3.2 GHz 116,000 cycles; what the
+/// coordinator does in that time is less than a hundredth. The SPE handler is not woken: it spins
+/// (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
 /// Words of a request in an SPE's outbound mailbox: what is asked and by whom, the channel, and the item.

@@ -1,4 +1,5 @@
-//! Channels between two cores of this computer, for long: every item arrives once, and those of one writer in order.
+//! Channels between two cores of this computer, for long: every item arrives once, and those of one
+//! writer in order.
 //!
 //! ```sh
 //! CELLWORKS_STRESS_ITEMS=1000000000 cargo test --release --package cellworks-csp --test suite stress -- --test-threads=1
@@ -11,14 +12,16 @@ use cellworks_host::Host;
 
 use crate::spe;
 
-/// How many items all tests of this file write together, unless the environment says another number.
+/// How many items all tests of this file write together, unless the environment says another
+/// number.
 const ITEMS: u64 = if cfg!(debug_assertions) {
     300_000
 } else {
     3_000_000
 };
 
-/// How many items each of `networks` networks writes, if together they write `percent` of all items.
+/// How many items each of `networks` networks writes, if together they write `percent` of all
+/// items.
 fn share(percent: u64, networks: usize) -> u64 {
     let items = match std::env::var("CELLWORKS_STRESS_ITEMS") {
         Ok(items) => items
@@ -234,7 +237,8 @@ fn several_writers() {
     check_crowd(10, share(2, 1));
 }
 
-/// A process of one core writes to several channels, and one of the other core waits for all of them.
+/// A process of one core writes to several channels, and one of the other core waits for all of
+/// them.
 fn check_choice(capacities: [usize; 3], writer_alternates: bool, items: u64) {
     let items = items / capacities.len() as u64;
     let host = two_cores();

@@ -2,7 +2,7 @@
 //! other means than its SPE.
 //!
 //! ```text
-//!   every thread but this one     no    somebody may go on: nothing is said
+//!   every thread but this one     no    a thread may go on: nothing is said
 //!   waits without a time limit   ────►
 //!   in two looks in a row
 //!        │ yes
@@ -14,11 +14,11 @@
 //!   a report, and the process is aborted
 //! ```
 //!
-//! [`standstill`] says what makes it certain. With a handler of Ctrl-C it never is, so a process that
-//! has one, such as the command `cellworks`, is only warned.
+//! [`standstill`] says what makes it certain. With a handler of Ctrl-C it never is, so a process
+//! that has one, such as the command `cellworks`, is only warned.
 //!
-//! A deadlock within the runtime is not the watchdog's business: there the last thread awake notices
-//! itself.
+//! A deadlock within the runtime is not the watchdog's business: there the last thread awake
+//! notices itself.
 
 mod standstill;
 

@@ -1,8 +1,8 @@
 //! Whether any thread of this process can ever run again.
 //!
-//! A thread that waits for a futex goes on when another thread of the process wakes it, when another
-//! process or the kernel does, or when a handler of a signal runs on it. None of these can happen if
-//! the following holds. Each line is checked by what `/proc/self` shows:
+//! A thread that waits for a futex goes on when another thread of the process wakes it, when
+//! another process or the kernel does, or when a handler of a signal runs on it. None of these can
+//! happen if the following holds. Each line is checked by what `/proc/self` shows:
 //!
 //! | what holds | where it is seen |
 //! |---|---|
@@ -16,16 +16,17 @@
 //! | No handler of a signal will run. A fault's handler runs only on a thread that runs, and libc's own handlers run only when another thread asks for it. | `SigCgt` in `status` |
 //! | No debugger drives a thread. | `TracerPid` in `task/N/status` |
 //!
-//! Two equal [`Standstill`]s show the first two. For each of the others that does not hold, or cannot
-//! be read, [`Standstill::doubts`] has a sentence.
+//! Two equal [`Standstill`]s show the first two. For each of the others that does not hold, or
+//! cannot be read, [`Standstill::doubts`] has a sentence.
 //!
-//! A thread that waits for anything else is taken for one that may go on: for input, for a child, for
-//! a signal (`sigwait`, `signalfd`), for one of several futexes (`futex_waitv`).
+//! A thread that waits for anything else is taken for one that may go on: for input, for a child,
+//! for a signal (`sigwait`, `signalfd`), for one of several futexes (`futex_waitv`).
 //!
 //! Three things cannot be seen here, and are taken not to be there: a process that has the same
-//! address space and is no thread (`clone` with `CLONE_VM` alone; while `vfork` or `posix_spawn` has
-//! such a process, the caller waits in that call and not for a futex), an `io_uring` whose rings are
-//! not mapped (`IORING_SETUP_NO_MMAP`), and another process that sends the signal of a fault by `kill`.
+//! address space and is no thread (`clone` with `CLONE_VM` alone; while `vfork` or `posix_spawn`
+//! has such a process, the caller waits in that call and not for a futex), an `io_uring` whose
+//! rings are not mapped (`IORING_SETUP_NO_MMAP`), and another process that sends the signal of a
+//! fault by `kill`.
 //!
 //! The formats are those of `proc(5)`, the operations those of `futex(2)`.
 
@@ -37,7 +38,8 @@ use crate::cpus::{Source, files};
 /// limit.
 ///
 /// Two that are equal, read one after the other, show that no thread ran from the end of the first
-/// look to the beginning of the second, unless a thread's `status` could not be read, which is a doubt.
+/// look to the beginning of the second, unless a thread's `status` could not be read, which is a
+/// doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
     /// By ascending number.
@@ -156,14 +158,15 @@ impl Wait {
             function,
             status,
         };
-        // It waited before and after its status was read. Had it run between this look and the next,
-        // it would have left its CPU once more before the next could see it wait.
+        // It waited before and after its status was read. Had it run between this look and the
+        // next, it would have left its CPU once more before the next could see it wait.
         (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
     }
 
     fn doubt_by_reach(&self, mappings: &[Mapping]) -> Option<String> {
         let Self { thread, futex, .. } = self;
-        // A private page that is not writable may be the file's own, which other processes map, too.
+        // A private page that is not writable may be the file's own, which other processes map,
+        // too.
         let is_ours = |mapping: &Mapping| {
             mapping.begin <= futex.address
                 && futex.address < mapping.end
@@ -229,8 +232,8 @@ fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
 }
 
 /// The wait that a thread is in by the content of its `syscall`, if it is one for a futex without a
-/// time limit: the number of the call, its six arguments, the stack pointer and the program counter,
-/// or `running`.
+/// time limit: the number of the call, its six arguments, the stack pointer and the program
+/// counter, or `running`.
 fn endless_wait(call: &str) -> Option<Futex> {
     const WAITS: [i32; 5] = [
         libc::FUTEX_WAIT,
@@ -260,8 +263,8 @@ fn endless_wait(call: &str) -> Option<Futex> {
     })
 }
 
-/// The doubt that a handler of a signal wakes a thread. Libc keeps the signals from 32 on, and below
-/// `first_real_time`, to itself: 32 and 33 in glibc, also 34 in musl.
+/// The doubt that a handler of a signal wakes a thread. Libc keeps the signals from 32 on, and
+/// below `first_real_time`, to itself: 32 and 33 in glibc, also 34 in musl.
 pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<String> {
     const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
     const FIRST_OF_LIBC: i32 = 32;
@@ -300,8 +303,8 @@ struct Mapping<'a> {
     name: &'a str,
 }
 
-/// The lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052   /dev/zero (deleted)`;
-/// `None` if one is not of this form.
+/// The lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052   /dev/zero
+/// (deleted)`; `None` if one is not of this form.
 fn mappings(maps: &str) -> Option<Vec<Mapping<'_>>> {
     let mapping = |line| {
         let mut fields = str::splitn(line, 6, ' ');

@@ -89,11 +89,11 @@ pub struct Reproduced {
     pub not_simulated: Option<String>,
     /// Why its simulation gave no number.
     pub failed: Option<String>,
-    /// How the simulated value comes about, and so what its error tells about the model; `None` if it was
-    /// kept back or is not simulated.
+    /// How the simulated value comes about, and so what its error tells about the model; `None` if
+    /// it was kept back or is not simulated.
     pub relation: Option<Relation>,
-    /// What was chosen, if it is fitted: the name of a quantity of the machine or a few words. What it
-    /// repeats or follows from, if it is derived.
+    /// What was chosen, if it is fitted: the name of a quantity of the machine or a few words. What
+    /// it repeats or follows from, if it is derived.
     pub follows_from: Option<String>,
 }
 

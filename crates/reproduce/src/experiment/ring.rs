@@ -38,8 +38,8 @@ pub struct Ring {
     /// The mapping that is asked about: the task of SPE 0, of SPE 1 and so on.
     #[serde(default)]
     pub mapping: Option<String>,
-    /// The packets that those of `packet_bytes` are compared with, by `correlation`: a multiple of 16, up
-    /// to 16,384.
+    /// The packets that those of `packet_bytes` are compared with, by `correlation`: a multiple of
+    /// 16, up to 16,384.
     #[serde(default)]
     pub other_packet_bytes: Option<u32>,
 }
@@ -56,11 +56,12 @@ pub enum RingStatistic {
     MappingToBest,
     /// The place of a mapping among all, the fastest at 1.
     Rank,
-    /// The range of the middle half of the times, divided by the median: how much the mapping matters, a few
-    /// very fast or slow ones left aside.
+    /// The range of the middle half of the times, divided by the median: how much the mapping
+    /// matters, a few very fast or slow ones left aside.
     MiddleHalf,
-    /// How far the mappings take as long with packets of one size as with those of another: the correlation
-    /// coefficient of the times, 1 where they are proportional, about 0 where they are random.
+    /// How far the mappings take as long with packets of one size as with those of another: the
+    /// correlation coefficient of the times, 1 where they are proportional, about 0 where they are
+    /// random.
     Correlation,
 }
 

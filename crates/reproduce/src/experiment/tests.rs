@@ -241,8 +241,8 @@ fn statistics_are_of_all_mappings() {
     assert!((alike - 1.0).abs() < 1e-12, "{alike}");
 }
 
-/// The share of random machines on which a shape holds: each simulation takes a time of its own from 1.0 to
-/// 1.2 us, equally likely.
+/// The share of random machines on which a shape holds: each simulation takes a time of its own
+/// from 1.0 to 1.2 us, equally likely.
 fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
     let experiment = number.experiment.as_ref().unwrap();
     let shape = number.shape.as_ref().unwrap();

@@ -1,5 +1,5 @@
-//! The programs, of the channels of others between tasks of one OS thread: channels of one slot, the smallest that most of
-//! them have, each kind of them on each executor.
+//! The programs, of the channels of others between tasks of one OS thread: channels of one slot,
+//! the smallest that most of them have, each kind of them on each executor.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -125,7 +125,8 @@ impl Executor for Compio {
     }
 }
 
-/// No executor at all: all tasks are polled in turn, whether they can go on or not. No task is woken or queued.
+/// No executor at all: all tasks are polled in turn, whether they can go on or not. No task is
+/// woken or queued.
 #[derive(Default)]
 struct InTurn(RefCell<Vec<Pin<Box<dyn Future<Output = ()>>>>>);
 
@@ -145,7 +146,8 @@ impl Executor for InTurn {
 
 /// A program that can be run by any executor with channels of any kind.
 pub trait Program: Copy + 'static {
-    /// Spawns all tasks but the last, and returns that one. It measures, and ends with nanoseconds for each message.
+    /// Spawns all tasks but the last, and returns that one. It measures, and ends with nanoseconds
+    /// for each message.
     fn spawn<K: Kind>(self, executor: &impl Executor) -> impl Future<Output = f64> + 'static;
 }
 
@@ -262,7 +264,8 @@ impl Program for PingPong {
 pub struct Guards<const N: usize>;
 
 pub trait Select: 'static {
-    /// Receives from one of the receivers that have something, chosen at random. There must be one receiver for each guard.
+    /// Receives from one of the receivers that have something, chosen at random. There must be one
+    /// receiver for each guard.
     fn select(receivers: &mut [impl Receive1]) -> impl Future<Output = Option<u64>>;
 }
 

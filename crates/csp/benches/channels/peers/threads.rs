@@ -1,7 +1,7 @@
 //! The programs, of the channels of others between OS threads.
 //!
-//! Each program is written once, generic over the kind of channels, so that the compiler inlines the channels as it inlines
-//! ours.
+//! Each program is written once, generic over the kind of channels, so that the compiler inlines
+//! the channels as it inlines ours.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,9 @@ use crate::table::{System, system};
 
 /// Channels of numbers between OS threads.
 pub trait Kind: 'static {
-    /// Makes the ends of a channel of a capacity, 0 for a rendezvous. The first writes, and says whether there is still a
-    /// reader; the second reads, and returns `None` when there is no writer any more.
+    /// Makes the ends of a channel of a capacity, 0 for a rendezvous. The first writes, and says
+    /// whether there is still a reader; the second reads, and returns `None` when there is no
+    /// writer any more.
     fn channel(
         capacity: usize,
     ) -> (
@@ -107,7 +108,8 @@ impl Program for CommsTime {
     }
 }
 
-/// An item goes back and forth between OS threads on two CPUs, or on one; with a pause before each message if one is given.
+/// An item goes back and forth between OS threads on two CPUs, or on one; with a pause before each
+/// message if one is given.
 #[derive(Clone, Copy)]
 pub struct PingPong {
     pub at: [usize; 2],
@@ -189,8 +191,8 @@ impl Program for Stream {
     }
 }
 
-/// A stream by two closures, which run on OS threads of their own: the writer's makes numbers, the reader's takes them, and
-/// is called twice, of which the second time is measured.
+/// A stream by two closures, which run on OS threads of their own: the writer's makes numbers, the
+/// reader's takes them, and is called twice, of which the second time is measured.
 fn stream(
     Stream { at, messages, .. }: Stream,
     mut write: impl FnMut(usize) + Send,
@@ -212,8 +214,9 @@ fn stream(
     })
 }
 
-/// The same through rings that do not wait, one by one, and through rtrb in batches of up to `batch`, too. `relax` is what
-/// the writer does when its ring is full, and the reader when it is empty.
+/// The same through rings that do not wait, one by one, and through rtrb in batches of up to
+/// `batch`, too. `relax` is what the writer does when its ring is full, and the reader when it is
+/// empty.
 pub fn rings<'a>(
     program: Stream,
     batch: usize,
