@@ -9,7 +9,7 @@
 //!
 //! A packet is a request of up to 128 bytes, from its command to its arrival; the bytes move too. Prints Markdown
 //! tables: millions of packets a second as median (minimum-maximum) over the repetitions, which are
-//! interleaved. Run it with `cargo bench -p cellworks-sim --bench packets`. It runs every tenth order of the
+//! interleaved. Run it with `cargo bench -p cellworks-benches --bench packets`. It runs every tenth order of the
 //! sweep, and all of them with `-- --all`.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -16,7 +16,7 @@
 //! - *QS20*: the model of a dual Cell blade, with its command bus and its rings. A message is
 //!   several events, as many on average as the table says, and so it is in the other systems.
 //!
-//! Run it with `cargo bench -p cellworks-sim --bench messages`.
+//! Run it with `cargo bench -p cellworks-benches --bench messages`.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;

@@ -7,7 +7,7 @@
 //! Ours and `may` have a run queue; corosensei, generator and the rings of futures are bare: a loop
 //! resumes them in an order that is known beforehand. The tops of corosensei's stacks are staggered
 //! as ours are, which is the reference, and as it maps them itself; generator and `may` map their
-//! stacks themselves and cannot be told where. Run it with `cargo bench -p cellworks-threads`.
+//! stacks themselves and cannot be told where. Run it with `cargo bench -p cellworks-benches --bench yield_now`.
 
 use std::cell::Cell;
 use std::future::Future;

@@ -6,7 +6,7 @@
 //! Markdown tables: nanoseconds a miss as median (minimum-maximum) over the repetitions, and the median over the
 //! repetitions of the ratio to the plain loop in the same repetition.
 //!
-//! Run it with `cargo bench -p cellworks-host --bench look_ups`. It takes some minutes and 5 GiB of memory;
+//! Run it with `cargo bench -p cellworks-benches --bench look_ups`. It takes some minutes and 5 GiB of memory;
 //! `-- --small` takes 64 MiB, to see that it works.
 
 mod by_hand;

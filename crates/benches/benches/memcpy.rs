@@ -3,7 +3,7 @@
 //! Both copy blocks of the same sizes between ordinary memory that the copying thread touched first, in turn,
 //! again and again, so that the ratio holds on a noisy machine. Prints a Markdown table: bandwidth in bytes copied
 //! as median (minimum-maximum) over the repetitions, and the median over the repetitions of the ratio to `memcpy` in
-//! the same repetition. Run it with `cargo bench -p cellworks-stats --bench memcpy`.
+//! the same repetition. Run it with `cargo bench -p cellworks-benches --bench memcpy`.
 
 use std::ffi::c_void;
 use std::hint::black_box;

@@ -16,7 +16,7 @@
 //! prints Markdown tables: nanoseconds as median (minimum-maximum) over the repetitions, and the median over the repetitions
 //! of the ratio to the first system in the same repetition.
 //!
-//! Run it with `cargo bench -p cellworks-csp --bench channels`; words after `--` choose the tables whose titles contain one.
+//! Run it with `cargo bench -p cellworks-benches --bench channels`; words after `--` choose the tables whose titles contain one.
 
 mod cpus;
 mod crowd;
