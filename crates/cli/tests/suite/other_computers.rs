@@ -1,9 +1,7 @@
 //! `cellworks stats` on the topology of other computers, on whatever CPUs are here.
 
-mod common;
-
-use common::tree::{Shape, Tree};
-use common::{Run, list, stats_command, stats_on};
+use crate::common::tree::{Shape, Tree};
+use crate::common::{Run, list, stats_command, stats_on};
 use serde_json::Value;
 
 /// Two sockets with a memory node each: 576 CPUs in 24 Cells.
@@ -212,7 +210,7 @@ fn matrices_that_cannot_be() {
 #[cfg(target_os = "linux")]
 #[test]
 fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
-    use common::terminal::{read_all, read_until, terminal};
+    use crate::common::terminal::{read_all, read_until, terminal};
 
     let four = Shape { cores: 4, ..PAIR };
     let tree = Tree::new(four, "A small processor");

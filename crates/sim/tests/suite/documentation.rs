@@ -3,7 +3,7 @@
 use cellworks_machine::{Machine, Spe, SpeId};
 use cellworks_sim::{Description, Sim};
 
-const PAGE: &str = include_str!("../../../docs/simulated-cell.md");
+const PAGE: &str = include_str!("../../../../docs/simulated-cell.md");
 
 #[test]
 fn the_machine_of_ones_own_takes_the_time_that_the_page_adds_up() {

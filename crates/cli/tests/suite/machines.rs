@@ -1,11 +1,9 @@
 //! `cellworks machines` as a process.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Run, cellworks, list};
+use crate::common::{Run, cellworks, list};
 use serde_json::json;
 
 const NAMES: [&str; 4] = ["ps3", "qs20", "qs22", "scc"];

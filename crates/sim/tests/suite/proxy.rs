@@ -80,7 +80,7 @@ fn a_put_takes_its_stores_its_transfer_and_a_look() {
         (issue as f64 / 1e5).round() / 10.0
     );
     assert!(
-        include_str!("../../../docs/simulated-cell.md").contains(&drawn),
+        include_str!("../../../../docs/simulated-cell.md").contains(&drawn),
         "docs/simulated-cell.md draws it without {drawn}"
     );
     let all = time_of(&sim, |ppe| {

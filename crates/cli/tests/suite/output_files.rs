@@ -2,8 +2,6 @@
 //! written directly.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fs::{self, Permissions};
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use common::{Run, cellworks, run_as_ordinary_user, stats_command};
+use crate::common::{Run, cellworks, run_as_ordinary_user, stats_command};
 use tempfile::TempDir;
 
 /// The flags that name a file.
@@ -282,8 +280,8 @@ fn a_run_that_fails_keeps_the_last_trace() {
 fn ctrl_c_keeps_the_last_trace() {
     let (folder, path) = folder_with_a_file();
     let child = long("--trace", &path).spawn().unwrap();
-    common::terminal::wait_for_handler(&child);
-    common::terminal::interrupt(&child);
+    crate::common::terminal::wait_for_handler(&child);
+    crate::common::terminal::interrupt(&child);
     let run = Run::from(child.wait_with_output().unwrap());
     assert_eq!(run.code, Some(130), "{}", run.err);
     is_as_before(&folder);
@@ -295,7 +293,7 @@ fn a_command_that_is_killed_leaves_nothing_behind() {
     for flag in FLAGS {
         let (folder, path) = folder_with_a_file();
         let mut child = long(flag, &path).spawn().unwrap();
-        common::terminal::wait_for_handler(&child);
+        crate::common::terminal::wait_for_handler(&child);
         child.kill().unwrap();
         child.wait().unwrap();
         is_as_before(&folder);

@@ -3,11 +3,9 @@
 //! What this computer has is asked once, of the command itself, so that the tests hold with one CPU and with
 //! many, with one NUMA node and with several.
 
-mod common;
-
 use std::sync::LazyLock;
 
-use common::{list, skipped, stats, stats_command};
+use crate::common::{list, skipped, stats, stats_command};
 use serde_json::Value;
 
 /// The JSON that the arguments give.

@@ -1,8 +1,6 @@
 //! `cellworks completions` and `cellworks man`.
 
-mod common;
-
-use common::{Run, cellworks};
+use crate::common::{Run, cellworks};
 
 const SUBCOMMANDS: [&str; 7] = [
     "stats",

@@ -1,11 +1,9 @@
 //! Matrices: which pairs are planned, what is measured on this computer, and what is refused.
 
-#[path = "../../../tests/skipped.rs"]
-mod skipped;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use crate::skipped::skipped;
 use cellworks_host::Host;
 use cellworks_machine::{
     CellId, Distance, LOCAL_STORE_BYTES, Machine, ModuleId, Span, SpeId, SpeSite, Topology,
@@ -13,7 +11,6 @@ use cellworks_machine::{
 use cellworks_stats::{
     Limits, Matrix, MatrixPlan, MatrixRequest, Polling, Primitive, measure_matrix,
 };
-use skipped::skipped;
 
 const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,

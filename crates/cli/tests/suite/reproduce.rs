@@ -1,11 +1,9 @@
 //! `cellworks reproduce` as a process, with papers of which little or nothing is simulated: the library's
 //! tests simulate.
 
-mod common;
-
 use std::fs;
 
-use common::{Run, cellworks, list};
+use crate::common::{Run, cellworks, list};
 use serde_json::{Value, json};
 
 fn reproduce(arguments: &[&str]) -> Run {

@@ -1,13 +1,11 @@
 //! `cellworks compare` as a process, of files that other runs of the command wrote.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use common::tree::{Shape, Tree};
-use common::{Run, cellworks, list, run_as_ordinary_user, stats_on};
+use crate::common::tree::{Shape, Tree};
+use crate::common::{Run, cellworks, list, run_as_ordinary_user, stats_on};
 use serde_json::{Value, json};
 
 /// A run of `mailbox`, another one, and one of `signal`, as JSON.

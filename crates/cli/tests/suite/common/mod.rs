@@ -6,10 +6,8 @@
 //! not trust hold on a busy computer, too. A number that cannot be true ends the command with
 //! another exit code and message, and so fails them.
 
-#![allow(dead_code, reason = "each file of tests uses a part of this")]
-
 pub mod program;
-#[path = "../../../../tests/skipped.rs"]
+#[path = "../../../../../tests/skipped.rs"]
 mod skipped;
 #[cfg(target_os = "linux")]
 pub mod terminal;

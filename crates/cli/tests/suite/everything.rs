@@ -1,11 +1,9 @@
 //! `cellworks stats` without a function: everything, in less time than it takes, and on one CPU.
 
-mod common;
-
-use common::{Run, list, stats, stats_command};
+use crate::common::{Run, list, stats, stats_command};
 use serde_json::Value;
 
-const SMALL: &str = "--budget 300ms --quiet --format json";
+const SMALL: &str = "--budget 1s --quiet --format json";
 
 /// Why each thing was not measured.
 fn reasons(report: &Value) -> Vec<(&str, &str)> {
@@ -35,7 +33,7 @@ fn what_there_was_no_time_for_is_named() {
         .all(|(what, why)| !what.is_empty() && !why.is_empty());
     assert!(named, "{left:?}");
     // The table names them, too.
-    let table = stats("--budget 300ms --quiet");
+    let table = stats("--budget 1s --quiet");
     assert_eq!(table.measured(), "");
     for text in ["Not complete", "Not measured", no_time] {
         assert!(table.out.contains(text), "{}", table.out);

@@ -3,11 +3,9 @@
 //! Numbers of iterations are small, because tests are built without optimization. Nothing here
 //! says how long something should take on a Cell.
 
-mod common;
-
 use std::fs;
 
-use common::{Run, cellworks, list, stats, stats_command};
+use crate::common::{Run, cellworks, list, stats, stats_command};
 use serde_json::Value;
 
 /// Runs `cellworks stats --machine qs20` with these arguments.

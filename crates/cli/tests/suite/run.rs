@@ -1,11 +1,9 @@
 //! `cellworks run` as a process.
 
-mod common;
-
 use std::fs;
 
-use common::list;
-use common::program::{json, measured_here, printed, run};
+use crate::common::list;
+use crate::common::program::{json, measured_here, printed, run};
 use serde_json::Value;
 
 fn value(result: &Value) -> f64 {

@@ -1,13 +1,11 @@
 //! `--html FILE`: what a page is of. `output_files.rs` has what it shares with other flags that
 //! name a file.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{Run, stats_command};
+use crate::common::{Run, stats_command};
 
 /// Runs `cellworks stats` with these arguments and a page at `path`.
 fn with_page(arguments: &str, path: &Path) -> Run {
@@ -30,7 +28,7 @@ fn a_page_in_a_folder_that_does_not_exist() {
     // Everything would take a minute, and print what was measured.
     with_page("", &path).refused(&message);
     assert!(!folder.path().join("missing").exists());
-    let mut compare = common::cellworks();
+    let mut compare = crate::common::cellworks();
     compare
         .args(["compare", "a.json", "b.json", "--html"])
         .arg(&path);
@@ -49,7 +47,7 @@ fn a_page_for_which_there_is_no_place_any_more() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    common::terminal::wait_for_handler(&child);
+    crate::common::terminal::wait_for_handler(&child);
     fs::remove_dir(&within).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -73,7 +71,7 @@ fn a_page_that_would_replace_what_is_compared() {
     let input = folder.path().join("a.json");
     fs::write(&input, "{}").unwrap();
     let run = Run::of(
-        common::cellworks()
+        crate::common::cellworks()
             .arg("compare")
             .args([&input, &input])
             .arg("--html")

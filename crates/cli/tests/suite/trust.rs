@@ -2,15 +2,13 @@
 //! CPUs, and with a clock that is wrong.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fs;
 use std::mem::zeroed;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
 
-use common::{Run, list, skipped, stats, stats_command};
+use crate::common::{Run, list, skipped, stats, stats_command};
 
 /// The CPUs that this process may use.
 fn allowed() -> Vec<usize> {

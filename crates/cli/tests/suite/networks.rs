@@ -1,12 +1,10 @@
 //! The networks and the barrier of `cellworks run`, as a process.
 
-mod common;
-
 use std::fs;
 use std::thread::available_parallelism;
 
-use common::program::{json, measured_here, printed, run};
-use common::{list, skipped};
+use crate::common::program::{json, measured_here, printed, run};
+use crate::common::{list, skipped};
 use serde_json::Value;
 
 /// The results of a name: their values with the parameters.

@@ -1,14 +1,12 @@
 //! What the command does to whoever reads its output: closed pipes, terminals, Ctrl-C.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use common::terminal::{interrupt, read_all, read_until, terminal, wait_for_handler};
-use common::tree::{Shape, Tree};
-use common::{Run, list, stats_command};
+use crate::common::terminal::{interrupt, read_all, read_until, terminal, wait_for_handler};
+use crate::common::tree::{Shape, Tree};
+use crate::common::{Run, list, stats_command};
 use serde_json::Value;
 
 fn cellworks(arguments: &str) -> Command {
@@ -19,7 +17,7 @@ fn cellworks(arguments: &str) -> Command {
 
 /// `cellworks run` with these arguments, to be run.
 fn program(arguments: &str) -> Command {
-    let mut command = common::cellworks();
+    let mut command = crate::common::cellworks();
     command.arg("run").args(arguments.split_whitespace());
     command.env("TERM", "xterm");
     command
@@ -204,7 +202,7 @@ fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
 fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
     let folder = tempfile::tempdir().unwrap();
     let html = folder.path().join("p.html");
-    let mut command = common::cellworks();
+    let mut command = crate::common::cellworks();
     command
         .args(["reproduce", "--format", "json", "--html"])
         .arg(&html);
