@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use cellworks_host::Host;
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span, Spe, SpeId};
+use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span, SpeId, Wake};
 use cellworks_stats::{Function, Iterations, Limits, Plan, Request, measure};
 
 const REPETITIONS: usize = 15;

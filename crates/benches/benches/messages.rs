@@ -24,7 +24,7 @@ use std::collections::BinaryHeap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use cellworks_machine::{Machine, Spe, SpeId};
+use cellworks_machine::{CellSpe, Machine, SpeId};
 use cellworks_sim::{
     Certainty, Crossbar, Description, Interconnect, Matrix, Quantity, Sim, SimSpe,
 };

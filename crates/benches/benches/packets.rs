@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
-use cellworks_machine::{Machine, Mfc, ModuleId, SignalRegister, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, ModuleId, SignalRegister, Spe, SpeId};
 use cellworks_sim::{Description, Sim, SimSpe};
 
 const REPETITIONS: usize = 9;

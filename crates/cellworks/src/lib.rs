@@ -65,8 +65,8 @@ pub mod prelude {
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;
     pub use cellworks_machine::{
-        Machine, Mfc, Pending, PendingMut, Ppe, RunError, SignalMode, SignalRegister, Spe, SpeId,
-        StageError, Staged, StagedMut, Stream, ThreadId, Wait,
+        CellMachine, CellSpe, Machine, Mfc, Pending, PendingMut, Ppe, RunError, SignalMode,
+        SignalRegister, Spe, SpeId, StageError, Staged, StagedMut, Stream, ThreadId, Wait, Wake,
     };
     #[cfg(feature = "sim")]
     pub use cellworks_sim::Sim;

@@ -8,7 +8,7 @@ mod work;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
+use cellworks_machine::{CellMachine, LOCAL_STORE_BYTES, Machine};
 use cellworks_report::MachineInfo;
 use cellworks_stats::{Limits, MeasureError, Visits, measure_matrix};
 
@@ -90,7 +90,7 @@ fn limits_of(surroundings: &Surroundings) -> Limits {
 /// at several times, and its interval says whether the computer was the same then.
 ///
 /// `after` is told of each run what was measured in it.
-fn measure_all<M: Machine>(
+fn measure_all<M: CellMachine>(
     machine: &M,
     work: Work,
     session: &Session<Found>,
@@ -165,7 +165,7 @@ fn out_of_time(session: &Session<Found>) -> End {
     end
 }
 
-fn measure_pairs<M: Machine>(
+fn measure_pairs<M: CellMachine>(
     machine: &M,
     step: usize,
     work: &MatrixWork,

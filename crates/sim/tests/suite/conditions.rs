@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{
-    Cycles, Machine, Mfc, Processor, RunError, SignalRegister, Spe, SpeId, Time, Wait,
+    CellSpe, Cycles, Machine, Mfc, Processor, RunError, SignalRegister, Spe, SpeId, Time, Wait,
+    Wake,
 };
 use cellworks_sim::{Description, PpeAccess, Sim};
 

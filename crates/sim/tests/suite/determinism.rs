@@ -5,7 +5,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
-use cellworks_machine::{AtomicOp, Cycles, Machine, Mfc, ModuleId, Span, Spe, SpeId, Time};
+use cellworks_machine::{
+    AtomicOp, CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Span, Spe, SpeId, Time, Wake,
+};
 use cellworks_sim::{Counters, Crossbar, Description, Interconnect, Quantity, Sim, SimSpe};
 use cellworks_threads::Owner;
 

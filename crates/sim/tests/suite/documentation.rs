@@ -1,6 +1,6 @@
 //! What the page on the simulated Cell shows is true.
 
-use cellworks_machine::{Machine, Spe, SpeId};
+use cellworks_machine::{CellSpe, Machine, SpeId, Wake};
 use cellworks_sim::{Description, Sim};
 
 const PAGE: &str = include_str!("../../../../docs/simulated-cell.md");

@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{
-    Cycles, Machine, ModuleId, RunError, SignalRegister, Span, Spe, SpeId, Time,
+    CellMachine, CellSpe, Cycles, Machine, ModuleId, RunError, SignalRegister, Span, Spe, SpeId,
+    Time, Wake,
 };
 use cellworks_sim::{Description, PpeAccess, Sim, SimSpe};
 

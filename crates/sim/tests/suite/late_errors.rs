@@ -3,8 +3,8 @@
 use cellworks_machine::memory::Region;
 use cellworks_machine::mfc::{EffectiveAddress, ListElement, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
-    Cycles, Machine, Mfc, ModuleId, ProblemStateRegister, RunError, SignalRegister, Span, Spe,
-    SpeId,
+    CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, ProblemStateRegister, RunError,
+    SignalRegister, Span, Spe, SpeId, Wake,
 };
 use cellworks_sim::{Description, HazardWatch, Sim};
 

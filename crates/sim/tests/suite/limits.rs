@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr};
 use cellworks_machine::{
-    AtomicOp, Cycles, Machine, Mfc, Ppe, RunError, SignalRegister, Span, Spe, SpeId, Wait,
+    AtomicOp, CellSpe, Cycles, Machine, Mfc, Ppe, RunError, SignalRegister, Span, Spe, SpeId, Wait,
+    Wake,
 };
 use cellworks_sim::{Description, PpeAccess, Sim, SimBuilder};
 

@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
-use cellworks_machine::{Cycles, Machine, Mfc, Spe, SpeId};
+use cellworks_machine::{CellSpe, Cycles, Machine, Mfc, Spe, SpeId};
 use cellworks_sim::{Description, Sim, SimSpe};
 
 /// Counts what each OS thread allocates.

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use cellworks_machine::memory::Region;
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
-use cellworks_machine::{Cycles, Machine, Mfc, ModuleId, Ppe, RunError, Spe, SpeId, TryIssueError};
+use cellworks_machine::{
+    CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Ppe, RunError, Spe, SpeId, TryIssueError,
+    Wake,
+};
 use cellworks_sim::trace::read_slices;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim, SimBuilder};
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::{Cycles, Machine, Span, Spe, SpeId, Time, Wake};
+use cellworks_machine::{CellSpe, Cycles, Machine, Span, Spe, SpeId, Time, Wake};
 use cellworks_sim::{Description, Sim, SimSpe};
 
 /// A cycle of 3.2 GHz.
