@@ -28,8 +28,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cellworks_machine::{
-    CellId, LocalStoreUse, LocalStoreWatch, Processor, Sleeper, Span, SpeId, Time, Topology,
-    Waiting,
+    CellId, LocalStoreUse, LocalStoreWatch, Processor, Sleeper, SpeId, Time, Topology, Waiting,
 };
 use cellworks_threads::{self as threads, Idle, Thread, Verdict};
 
@@ -40,6 +39,7 @@ use crate::hazard::{Hazard, HazardWatch, Hazards};
 use crate::mfc::MfcState;
 use crate::observe::{Activity, Cause, Counters, Observer};
 use crate::queue::{Event, Kind, Queue};
+use crate::time::{Femtoseconds, Moment};
 use crate::watchdog::Pulse;
 use crate::words::{Flights, Words, node_of};
 
@@ -60,17 +60,17 @@ pub(crate) const PPE: CoreIndex = 0;
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 /// How often a trace is told how much rings, modules and links are used: once a microsecond.
-const SAMPLE_FS: u64 = 1_000_000_000;
+const SAMPLE: Femtoseconds = Femtoseconds(1_000_000_000);
 
 /// The state of a run, shared by all its programs.
 pub(crate) struct World {
     pub topology: Topology,
     pub costs: Costs,
-    now_fs: Cell<u64>,
-    limit_fs: u64,
+    now: Cell<Moment>,
+    limit: Moment,
     events: Cell<u64>,
     /// When a trace is next told how much rings, modules and links are used; never if there is none.
-    next_sample_fs: Cell<u64>,
+    next_sample: Cell<Moment>,
     pub queue: RefCell<Queue>,
     pub fabric: RefCell<Fabric>,
     pub observer: RefCell<Observer>,
@@ -154,15 +154,15 @@ pub(crate) struct Core {
     /// Its mailboxes and signals, if it is an SPE.
     pub words: Words,
     /// By which SPE receives, how long a word takes that needs no transaction.
-    pub word_latency_fs: Vec<Option<u64>>,
+    pub word_latency: Vec<Option<Femtoseconds>>,
     /// The thread that has the processor.
     running: Cell<Option<CoreThread>>,
     /// The thread whose registers it holds, so that going on with it costs no switch.
     loaded: Cell<Option<ThreadIndex>>,
     threads: RefCell<Threads>,
-    lag_fs: Cell<u64>,
+    lag: Cell<Femtoseconds>,
     /// Its threads wait, but the last of them has been doing something else until then: nothing is asked before.
-    busy_until_fs: Cell<u64>,
+    busy_until: Cell<Moment>,
 }
 
 /// The threads of a processor that do not have it.
@@ -210,13 +210,13 @@ struct Waiter {
     why: *const dyn fmt::Display,
     ready: *mut dyn FnMut() -> bool,
     location: &'static Location<'static>,
-    since_fs: u64,
+    since: Moment,
     /// A processor without a program waits for one: no deadlock.
     is_idle: bool,
 }
 
 impl Core {
-    fn new(index: CoreIndex, word_latency_fs: Vec<Option<u64>>) -> Self {
+    fn new(index: CoreIndex, word_latency: Vec<Option<Femtoseconds>>) -> Self {
         Self {
             index,
             processor: match index {
@@ -224,19 +224,19 @@ impl Core {
                 index => Processor::Spe(SpeId::new(index as u16 - 1)),
             },
             words: Words::default(),
-            word_latency_fs,
+            word_latency,
             running: Cell::new(None),
             loaded: Cell::new(None),
             threads: RefCell::default(),
-            lag_fs: Cell::new(0),
-            busy_until_fs: Cell::new(0),
+            lag: Cell::default(),
+            busy_until: Cell::default(),
         }
     }
 
     /// What it has done since it last paid.
     #[inline]
-    pub fn lag_fs(&self) -> u64 {
-        self.lag_fs.get()
+    pub fn lag(&self) -> Femtoseconds {
+        self.lag.get()
     }
 
     /// Whether a thread would have it if the one that has it waited.
@@ -262,25 +262,29 @@ impl World {
         observer: Observer,
         hazards: Hazards,
         seed: u64,
-        limit_fs: u64,
+        limit: Moment,
         mfcs: Vec<RefCell<MfcState>>,
         caches: AtomicCaches,
         pulse: Arc<Pulse>,
     ) -> Self {
-        let next_sample_fs = if observer.is_tracing() { 0 } else { u64::MAX };
+        let next_sample = if observer.is_tracing() {
+            Moment::START
+        } else {
+            Moment::NEVER
+        };
         let spes = 1..=topology.spes().len();
         let cores = (PPE..=topology.spes().len()).map(|from| {
-            let latency_fs = |to| fabric.word_latency_fs(node_of(from), node_of(to));
-            Rc::new(Core::new(from, spes.clone().map(latency_fs).collect()))
+            let latency = |to| fabric.word_latency(node_of(from), node_of(to));
+            Rc::new(Core::new(from, spes.clone().map(latency).collect()))
         });
         let cores = cores.collect();
         Self {
             topology,
             costs,
-            now_fs: Cell::new(0),
-            limit_fs,
+            now: Cell::default(),
+            limit,
             events: Cell::new(0),
-            next_sample_fs: Cell::new(next_sample_fs),
+            next_sample: Cell::new(next_sample),
             queue: RefCell::new(Queue::new(seed)),
             fabric: RefCell::new(fabric),
             observer: RefCell::new(observer),
@@ -304,13 +308,13 @@ impl World {
 
     /// The time of the event that is being handled.
     #[inline]
-    pub fn now_fs(&self) -> u64 {
-        self.now_fs.get()
+    pub fn now(&self) -> Moment {
+        self.now.get()
     }
 
     /// The time as a processor sees it.
     pub fn now_of(&self, core: &Core) -> Time {
-        Time::from_femtoseconds(u128::from(self.now_fs.get() + core.lag_fs.get()))
+        Time::from(self.now.get() + core.lag.get())
     }
 
     /// A processor.
@@ -401,88 +405,80 @@ impl World {
     /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run is not
     /// counted, so that times do not overflow.
     #[inline]
-    pub fn add_lag(&self, core: &Core, span_fs: u64) {
-        let beyond_limit_fs = self.limit_fs - self.now_fs.get() + 1;
-        let lag_fs = core.lag_fs.get().saturating_add(span_fs);
-        core.lag_fs.set(lag_fs.min(beyond_limit_fs));
+    pub fn add_lag(&self, core: &Core, span: Femtoseconds) {
+        let beyond_limit = self.limit - self.now.get() + Femtoseconds(1);
+        let lag = core.lag.get().saturating_add(span);
+        core.lag.set(lag.min(beyond_limit));
     }
 
     /// Lets a program compute. A long time is paid at once.
     pub fn compute(&self, core: &Core, cycles: u64) {
-        self.add_lag(core, cycles.saturating_mul(self.costs.cycle_fs));
-        let lag_fs = core.lag_fs.get();
-        let left_fs = self.limit_fs - self.now_fs.get();
-        if lag_fs > left_fs.min(LAG_CYCLES_MAX * self.costs.cycle_fs) && !self.is_in_condition() {
-            self.pass(core, 0);
+        self.add_lag(core, self.costs.cycle.saturating_mul(cycles));
+        let lag = core.lag.get();
+        let left = self.limit - self.now.get();
+        if lag > left.min(LAG_CYCLES_MAX * self.costs.cycle) && !self.is_in_condition() {
+            self.pass(core, Femtoseconds::ZERO);
         }
     }
 
     /// Lets time pass on a processor, its lag included, while its running thread keeps it. In a condition
     /// it is only added to the lag.
     #[inline]
-    pub fn pass(&self, core: &Core, span_fs: u64) {
+    pub fn pass(&self, core: &Core, span: Femtoseconds) {
         if self.in_condition.get() {
-            self.add_lag(core, span_fs);
+            self.add_lag(core, span);
             return;
         }
-        let lag_fs = core.lag_fs.replace(0);
-        let until_fs = self
-            .now_fs
-            .get()
-            .saturating_add(lag_fs)
-            .saturating_add(span_fs);
-        self.sleep_until(core, until_fs);
+        let lag = core.lag.take();
+        let until = self.now.get().saturating_add(lag).saturating_add(span);
+        self.sleep_until(core, until);
     }
 
     #[inline(never)]
-    fn sleep_until(&self, core: &Core, until_fs: u64) {
+    fn sleep_until(&self, core: &Core, until: Moment) {
         if threads::is_cancelled() {
             return Self::unwind();
         }
         let mut queue = self.queue.borrow_mut();
         // Nobody can notice if the clock jumps.
-        let alone = queue
-            .next_time_fs()
-            .is_none_or(|next_fs| next_fs > until_fs);
-        if alone && until_fs <= self.limit_fs {
-            self.now_fs.set(until_fs);
-            self.pulse.beat(until_fs);
+        let alone = queue.next_time().is_none_or(|next| next > until);
+        if alone && until <= self.limit {
+            self.now.set(until);
+            self.pulse.beat(until);
             return;
         }
         let me = core.running().thread;
-        queue.push(until_fs, resume(me));
+        queue.push(until, resume(me));
         drop(queue);
         self.suspend(me);
     }
 
-    /// Waits until a transaction that begins after `start_fs` is complete. The thread keeps its processor.
+    /// Waits until a transaction that begins after `start` is complete. The thread keeps its processor.
     pub fn transact(
         &self,
         core: &Core,
         cause: Cause,
-        start_fs: u64,
+        start: Femtoseconds,
         transaction: impl FnOnce(Token) -> Transaction,
     ) {
         let processor = core.processor;
         let does = |activity| {
-            let now_fs = self.now_fs.get();
+            let now = self.now.get();
             self.observer
                 .borrow_mut()
-                .activity(now_fs, processor, activity);
+                .activity(now, processor, activity);
         };
-        self.pass(core, 0);
+        self.pass(core, Femtoseconds::ZERO);
         does(Activity::Waiting(cause));
-        self.pass(core, start_fs);
+        self.pass(core, start);
         if threads::is_cancelled() {
             return;
         }
         let me = core.running().thread;
         let transaction = transaction(Owner::Thread(me).token());
         let mut queue = self.queue.borrow_mut();
-        let now_fs = self.now_fs.get();
-        self.fabric
-            .borrow_mut()
-            .begin(now_fs, transaction, &mut queue);
+        let now = self.now.get();
+        self.fabric.borrow_mut().begin(now, transaction, &mut queue);
         drop(queue);
         self.suspend(me);
         does(Activity::Computing);
@@ -491,9 +487,7 @@ impl World {
     /// Has a thread go on, by an event at this time.
     pub fn resume_now(&self, thread: Option<ThreadIndex>) {
         if let Some(thread) = thread {
-            self.queue
-                .borrow_mut()
-                .push(self.now_fs.get(), resume(thread));
+            self.queue.borrow_mut().push(self.now.get(), resume(thread));
         }
     }
 
@@ -513,7 +507,7 @@ impl World {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         self.assert_may_wait(core);
-        self.pass(core, 0);
+        self.pass(core, Femtoseconds::ZERO);
         if self.ask(&mut *ready) {
             return true;
         }
@@ -526,18 +520,18 @@ impl World {
         core: &Core,
         why: &dyn fmt::Display,
         location: &'static Location<'static>,
-        deadline_fs: u64,
+        deadline: Moment,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let mut came_true = false;
         let mut ready_or_late = || {
             came_true = ready();
-            came_true || self.now_fs.get() >= deadline_fs
+            came_true || self.now.get() >= deadline
         };
         self.assert_may_wait(core);
-        self.pass(core, 0);
+        self.pass(core, Femtoseconds::ZERO);
         if !self.ask(&mut ready_or_late) {
-            self.check_at(deadline_fs, core);
+            self.check_at(deadline, core);
             self.wait(core, Cause::Other, why, location, &mut ready_or_late, false);
         }
         came_true
@@ -621,8 +615,8 @@ impl World {
         }
         let who = core.running();
         let CoreThread { thread: me, number } = who;
-        let since_fs = self.now_fs.get().saturating_add(core.lag_fs.replace(0));
-        core.busy_until_fs.set(since_fs);
+        let since = self.now.get().saturating_add(core.lag.take());
+        core.busy_until.set(since);
         // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
         // while this call has neither returned nor unwound: `check` and `tell_late_errors` take the waiter out
         // before they make the thread ready, and nobody else continues it; if it unwinds, `Waits` does,
@@ -646,7 +640,7 @@ impl World {
             why,
             ready: asked,
             location,
-            since_fs,
+            since,
             is_idle,
         });
         let has_ready = !threads.ready.is_empty();
@@ -654,13 +648,13 @@ impl World {
         core.running.set(None);
         let mut observer = self.observer.borrow_mut();
         if is_idle {
-            observer.activity(since_fs, core.processor, Activity::Idle);
+            observer.activity(since, core.processor, Activity::Idle);
         } else {
-            observer.waits(since_fs, core.processor, number, cause);
+            observer.waits(since, core.processor, number, cause);
         }
         drop(observer);
         if has_ready && let Some(next) = self.dispatch(core) {
-            self.queue.borrow_mut().push(since_fs, resume(next));
+            self.queue.borrow_mut().push(since, resume(next));
         }
         self.suspend(me);
         if threads::is_cancelled() {
@@ -697,7 +691,7 @@ impl World {
 
     /// Lets every other ready thread of an SPE run once; in a condition, which must not wait, none.
     pub fn yield_now(&self, core: &Core) {
-        self.pass(core, self.costs.cycle_fs);
+        self.pass(core, self.costs.cycle);
         if self.in_condition.get() || threads::is_cancelled() {
             return;
         }
@@ -706,7 +700,7 @@ impl World {
             // The library saves and restores the registers of a thread that comes back to itself. A program
             // that started no threads is not linked with the library.
             if self.threads.borrow()[me as usize].number > 0 {
-                self.pass(core, self.costs.switch_fs);
+                self.pass(core, self.costs.switch);
             }
             return;
         }
@@ -715,7 +709,7 @@ impl World {
 
     /// As [`yield_now`](Self::yield_now), but without a switch if no other thread is ready.
     pub fn yield_ready(&self, core: &Core) {
-        self.pass(core, self.costs.cycle_fs);
+        self.pass(core, self.costs.cycle);
         let has_others = !core.threads.borrow().ready.is_empty();
         if has_others && !self.in_condition.get() && !threads::is_cancelled() {
             self.go_behind_others(core, core.running().thread);
@@ -727,9 +721,7 @@ impl World {
         core.threads.borrow_mut().ready.push_back(me);
         core.running.set(None);
         if let Some(next) = self.dispatch(core) {
-            self.queue
-                .borrow_mut()
-                .push(self.now_fs.get(), resume(next));
+            self.queue.borrow_mut().push(self.now.get(), resume(next));
         }
         self.suspend(me);
     }
@@ -743,15 +735,15 @@ impl World {
     /// The running thread of a processor ends: the next one gets the processor.
     pub fn end_thread(&self, core: &Core) {
         let CoreThread { thread: me, number } = core.running();
-        let now_fs = self.now_fs.get();
+        let now = self.now.get();
         self.observer
             .borrow_mut()
-            .thread_ended(now_fs, core.processor, number);
+            .thread_ended(now, core.processor, number);
         core.running.set(None);
         core.loaded.set(None);
         self.free_places.borrow_mut().push(me);
         if let Some(next) = self.check(core) {
-            self.queue.borrow_mut().push(now_fs, resume(next));
+            self.queue.borrow_mut().push(now, resume(next));
         }
     }
 
@@ -759,10 +751,10 @@ impl World {
     pub fn leave(&self, core: &Core) {
         core.running.set(None);
         // After a deadlock, the last event may be before what the program has computed then.
-        let now_fs = self.now_fs.get().max(core.busy_until_fs.get());
+        let now = self.now.get().max(core.busy_until.get());
         self.observer
             .borrow_mut()
-            .activity(now_fs, core.processor, Activity::Idle);
+            .activity(now, core.processor, Activity::Idle);
     }
 
     /// Asks a condition.
@@ -781,16 +773,16 @@ impl World {
         if core.threads.borrow().waiting.is_empty() || threads::is_cancelled() {
             return;
         }
-        self.check_at(self.now_fs.get(), core);
+        self.check_at(self.now.get(), core);
     }
 
     #[inline(never)]
-    fn check_at(&self, time_fs: u64, core: &Core) {
+    fn check_at(&self, time: Moment, core: &Core) {
         let event = Event {
             kind: Kind::Check,
             index: core.index as u32,
         };
-        self.queue.borrow_mut().push(time_fs, event);
+        self.queue.borrow_mut().push(time, event);
     }
 
     /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if one does.
@@ -802,8 +794,8 @@ impl World {
     /// [`check`](Self::check), for the event loop.
     #[inline(always)]
     fn ask_waiters(&self, core: &Core) -> Option<ThreadIndex> {
-        if core.busy_until_fs.get() > self.now_fs.get() {
-            self.check_at(core.busy_until_fs.get(), core);
+        if core.busy_until.get() > self.now.get() {
+            self.check_at(core.busy_until.get(), core);
             return None;
         }
         let mut place = 0;
@@ -812,14 +804,14 @@ impl World {
             let Some(Waiter { who, ready, .. }) = waiter else {
                 break;
             };
-            let lag_fs = core.lag_fs.get();
+            let lag = core.lag.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
             // condition; it asks nothing itself meanwhile, and no condition asks another one.
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.ask(unsafe { &mut *ready })));
             match is_ready {
                 Ok(false) => {
                     // The thread waits, and how often it was asked meanwhile takes nobody's time.
-                    core.lag_fs.set(lag_fs);
+                    core.lag.set(lag);
                     place += 1;
                     continue;
                 }
@@ -859,30 +851,30 @@ impl World {
     #[inline(always)]
     fn give(&self, core: &Core, who: CoreThread) -> Option<ThreadIndex> {
         core.running.set(Some(who));
-        let now_fs = self.now_fs.get().max(core.busy_until_fs.get());
+        let now = self.now.get().max(core.busy_until.get());
         let mut observer = self.observer.borrow_mut();
-        observer.goes_on(now_fs, core.processor, who.number);
+        observer.goes_on(now, core.processor, who.number);
         drop(observer);
         if core.loaded.get() == Some(who.thread) {
             return Some(who.thread);
         }
         core.loaded.set(Some(who.thread));
-        self.resume_at(now_fs + self.costs.switch_fs, who.thread);
+        self.resume_at(now + self.costs.switch, who.thread);
         None
     }
 
     // Apart, so that what messages take stays small.
     #[cold]
     #[inline(never)]
-    fn resume_at(&self, time_fs: u64, thread: ThreadIndex) {
-        self.queue.borrow_mut().push(time_fs, resume(thread));
+    fn resume_at(&self, time: Moment, thread: ThreadIndex) {
+        self.queue.borrow_mut().push(time, resume(thread));
     }
 
     /// Runs the event loop until this thread may go on, and lets others run meanwhile.
     #[inline(always)]
     fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
-            Some(next) if next == me => self.pulse.beat(self.now_fs.get()),
+            Some(next) if next == me => self.pulse.beat(self.now.get()),
             // Whoever runs the event loop when this thread may go on hands over to it.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
@@ -906,7 +898,7 @@ impl World {
         self.turn.set(next);
         let thread = &self.threads.borrow()[next as usize];
         self.pulse
-            .turn_of(self.now_fs.get(), thread.core, thread.number);
+            .turn_of(self.now.get(), thread.core, thread.number);
         thread.handle
     }
 
@@ -933,18 +925,18 @@ impl World {
             "the condition of a wait tried to wait; conditions must not wait"
         );
         loop {
-            let Some((time_fs, event)) = self.pop_event() else {
+            let Some((time, event)) = self.pop_event() else {
                 if self.tell_late_errors() {
                     continue;
                 }
                 return None;
             };
-            if time_fs > self.limit_fs {
+            if time > self.limit {
                 self.exceed_limit();
                 return None;
             }
-            self.now_fs.set(time_fs);
-            if time_fs >= self.next_sample_fs.get() {
+            self.now.set(time);
+            if time >= self.next_sample.get() {
                 self.sample_resources();
             }
             self.events.set(self.events.get() + 1);
@@ -984,13 +976,13 @@ impl World {
     #[cold]
     #[inline(never)]
     fn sample_resources(&self) {
-        let now_fs = self.now_fs.get();
+        let now = self.now.get();
         let resources = self.fabric.borrow().resources();
-        self.observer.borrow_mut().resources(now_fs, &resources);
-        self.next_sample_fs.set(now_fs.saturating_add(SAMPLE_FS));
+        self.observer.borrow_mut().resources(now, &resources);
+        self.next_sample.set(now.saturating_add(SAMPLE));
     }
 
-    fn pop_event(&self) -> Option<(u64, Event)> {
+    fn pop_event(&self) -> Option<(Moment, Event)> {
         self.queue.borrow_mut().pop()
     }
 
@@ -1015,8 +1007,8 @@ impl World {
         }
         for core in &self.cores {
             if let Some(next) = self.dispatch(core) {
-                let time_fs = self.now_fs.get().max(core.busy_until_fs.get());
-                self.queue.borrow_mut().push(time_fs, resume(next));
+                let time = self.now.get().max(core.busy_until.get());
+                self.queue.borrow_mut().push(time, resume(next));
             }
         }
         has_told
@@ -1026,10 +1018,10 @@ impl World {
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.done.take();
-        let now_fs = self.now_fs.get();
+        let now = self.now.get();
         self.fabric
             .borrow_mut()
-            .handle(now_fs, index, &mut self.queue.borrow_mut(), &mut done);
+            .handle(now, index, &mut self.queue.borrow_mut(), &mut done);
         let mut next = None;
         for token in done.drain(..) {
             let resumed = match Owner::of(token) {
@@ -1038,7 +1030,7 @@ impl World {
                 Owner::Word(flight) => self.check(self.word_arrives(flight)),
             };
             if let Some(later) = next.and(resumed) {
-                self.queue.borrow_mut().push(now_fs, resume(later));
+                self.queue.borrow_mut().push(now, resume(later));
             }
             next = next.or(resumed);
         }
@@ -1068,7 +1060,7 @@ impl World {
                     what: what
                         .unwrap_or_else(|_| "something whose description panicked".to_owned()),
                     location: waiter.location,
-                    since: Some(Time::default() + Span::from_femtoseconds(waiter.since_fs.into())),
+                    since: Some(waiter.since.into()),
                 });
             }
         }
@@ -1101,9 +1093,9 @@ impl World {
             .hazards
             .replace(Hazards::new(HazardWatch::Off, Vec::new()));
         // After a deadlock, the last event may be before what somebody has computed then.
-        let busy_until_fs = self.cores.iter().map(|core| core.busy_until_fs.get());
-        let end_fs = busy_until_fs.fold(self.now_fs.get(), u64::max);
-        let mut counters = observer.finish(end_fs, resources, self.events.get())?;
+        let busy_until = self.cores.iter().map(|core| core.busy_until.get());
+        let end = busy_until.fold(self.now.get(), Moment::max);
+        let mut counters = observer.finish(end, resources, self.events.get())?;
         (counters.hazards, counters.hazards_seen) = hazards.finish();
         Ok(counters)
     }
@@ -1122,14 +1114,14 @@ impl World {
     pub fn local_store_watch(self: &Rc<Self>, spe: SpeId) -> LocalStoreWatch {
         let world = Rc::clone(self);
         Rc::new(move |what, at, bytes| {
-            let now_fs = world.now_fs();
+            let now = world.now();
             let bytes = bytes as u32;
             let mut hazards = world.hazards.borrow_mut();
             let hazard = match what {
-                LocalStoreUse::Read => hazards.local_access(now_fs, spe, at, bytes, false),
-                LocalStoreUse::Write => hazards.local_access(now_fs, spe, at, bytes, true),
-                LocalStoreUse::Reserve => hazards.buffer_reserved(now_fs, spe, at, bytes),
-                LocalStoreUse::Release => hazards.buffer_released(now_fs, spe, at, bytes),
+                LocalStoreUse::Read => hazards.local_access(now, spe, at, bytes, false),
+                LocalStoreUse::Write => hazards.local_access(now, spe, at, bytes, true),
+                LocalStoreUse::Reserve => hazards.buffer_reserved(now, spe, at, bytes),
+                LocalStoreUse::Release => hazards.buffer_released(now, spe, at, bytes),
             };
             drop(hazards);
             world.panic_if_hazard(hazard);

@@ -33,6 +33,7 @@ use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, Tag};
 use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
 
 use crate::mfc::Issuer;
+use crate::time::Moment;
 
 /// How many different hazards a run with [`HazardWatch::Warn`] tells of.
 pub const MAX_HAZARDS: usize = 100;
@@ -138,7 +139,7 @@ struct InFlight {
     spe: SpeId,
     id: u64,
     transfer: Transfer,
-    issued_fs: u64,
+    issued_at: Moment,
     local: Piece,
     remote: Piece,
 }
@@ -312,7 +313,7 @@ impl Hazards {
     #[must_use = "a hazard ends the run"]
     pub fn begin(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         spe: SpeId,
         id: u64,
         transfer: &Transfer,
@@ -320,10 +321,10 @@ impl Hazards {
         if self.watch == HazardWatch::Off {
             return None;
         }
-        let new = self.in_flight(now_fs, spe, id, transfer);
+        let new = self.in_flight(now, spe, id, transfer);
         let may_conflict = self.blocks.add(new.local) | self.blocks.add(new.remote);
         let error = if may_conflict {
-            self.compare(now_fs, &new)
+            self.compare(now, &new)
         } else {
             None
         };
@@ -332,7 +333,7 @@ impl Hazards {
     }
 
     /// Compares a transfer with all that are in flight.
-    fn compare(&mut self, now_fs: u64, new: &InFlight) -> Option<Hazard> {
+    fn compare(&mut self, now: Moment, new: &InFlight) -> Option<Hazard> {
         let mut error = None;
         for other in 0..self.in_flight.len() {
             for number in 0..self.in_flight[other].len() {
@@ -344,7 +345,7 @@ impl Hazards {
                         start: common.start,
                         end: common.end,
                     };
-                    error = error.or_else(|| self.found(now_fs, found));
+                    error = error.or_else(|| self.found(now, found));
                 }
             }
         }
@@ -367,49 +368,49 @@ impl Hazards {
     #[must_use = "a hazard ends the run"]
     pub fn local_access(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         spe: SpeId,
         lsa: LsAddr,
         bytes: u32,
         is_write: bool,
     ) -> Option<Hazard> {
         let what = if is_write { Use::Write } else { Use::Read };
-        self.local(now_fs, what, spe, lsa, bytes)
+        self.local(now, what, spe, lsa, bytes)
     }
 
     /// A buffer in local store was handed out.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_reserved(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         spe: SpeId,
         lsa: LsAddr,
         bytes: u32,
     ) -> Option<Hazard> {
-        self.local(now_fs, Use::Reserve, spe, lsa, bytes)
+        self.local(now, Use::Reserve, spe, lsa, bytes)
     }
 
     /// A buffer in local store was given back.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_released(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         spe: SpeId,
         lsa: LsAddr,
         bytes: u32,
     ) -> Option<Hazard> {
-        self.local(now_fs, Use::Release, spe, lsa, bytes)
+        self.local(now, Use::Release, spe, lsa, bytes)
     }
 
     /// A word is written to the inbound mailbox of an SPE, which is full: told once of each put and of each
     /// element of a list, however often it tries. The hardware lets it replace the newest word there (IBM's
     /// programming tutorial, "Mailboxes"); `machine` makes the writer wait.
     #[must_use = "a hazard ends the run"]
-    pub fn mailbox_full(&mut self, now_fs: u64, from: Processor, to: SpeId) -> Option<Hazard> {
+    pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {
             HazardWatch::Off => None,
             HazardWatch::Warn | HazardWatch::Error => {
-                self.found(now_fs, Found::MailboxFull { from, to })
+                self.found(now, Found::MailboxFull { from, to })
             }
         }
     }
@@ -422,7 +423,7 @@ impl Hazards {
 
     fn local(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         what: Use,
         spe: SpeId,
         lsa: LsAddr,
@@ -440,10 +441,10 @@ impl Hazards {
             bytes,
             old: &old,
         };
-        self.found(now_fs, found)
+        self.found(now, found)
     }
 
-    fn in_flight(&self, now_fs: u64, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
+    fn in_flight(&self, now: Moment, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
         let get = transfer.direction == Direction::Get;
         // Registers take every word that is written to them.
         let bytes_there = match ProblemStateRegister::at(transfer.ea) {
@@ -454,7 +455,7 @@ impl Hazards {
             spe,
             id,
             transfer: *transfer,
-            issued_fs: now_fs,
+            issued_at: now,
             local: self.local_piece(spe, transfer.lsa, transfer.bytes, get),
             remote: Piece {
                 start: transfer.ea.0,
@@ -471,7 +472,7 @@ impl Hazards {
     }
 
     #[cold]
-    fn found(&mut self, now_fs: u64, found: Found<'_>) -> Option<Hazard> {
+    fn found(&mut self, now: Moment, found: Found<'_>) -> Option<Hazard> {
         self.seen += 1;
         let kind = found.kind();
         if self.watch == HazardWatch::Warn
@@ -479,7 +480,7 @@ impl Hazards {
         {
             return None;
         }
-        let at = crate::at(now_fs);
+        let at = now;
         let text = Text {
             found,
             local_stores: &self.local_stores,
@@ -610,7 +611,7 @@ impl fmt::Display for Text<'_> {
                 start,
                 end,
             } => {
-                let since = crate::at(old.issued_fs);
+                let since = old.issued_at;
                 let (who, other) = (new.processor(), old.processor());
                 let whose = match who == other {
                     true => "its own".to_owned(),
@@ -672,7 +673,7 @@ impl fmt::Display for Text<'_> {
                     Use::Reserve => "was handed out a buffer at",
                     Use::Release => "gave back the buffer at",
                 };
-                let since = crate::at(old.issued_fs);
+                let since = old.issued_at;
                 let other = old.processor();
                 let is_own = other == Processor::Spe(spe);
                 let whose = match is_own {
@@ -709,7 +710,6 @@ impl fmt::Display for Text<'_> {
 mod tests {
     use super::*;
 
-    const US: u64 = 1_000_000_000;
     const STORE_BYTES: u64 = 0x4_0000;
     const TAG_3: Option<Tag> = Tag::new(3);
     const TAG_4: Option<Tag> = Tag::new(4);
@@ -720,6 +720,11 @@ mod tests {
     fn watch(watch: HazardWatch) -> Hazards {
         let store = |spe: u64| spe * STORE_BYTES..(spe + 1) * STORE_BYTES;
         Hazards::new(watch, (1..=4).map(store).collect())
+    }
+
+    /// A point in microseconds after the start of the run.
+    fn us(microseconds: u64) -> Moment {
+        Moment::from_femtoseconds(microseconds * 1_000_000_000)
     }
 
     fn spe(index: u16) -> SpeId {
@@ -775,13 +780,13 @@ mod tests {
         /// Issues a command whose transfer begins at once.
         fn transfer(
             &mut self,
-            now_fs: u64,
+            now: Moment,
             spe: SpeId,
             id: u64,
             command: &Command,
         ) -> Option<Hazard> {
             let issue = self.issue(spe, Issuer::Spu, command.tag, command.order);
-            self.begin(now_fs, spe, id, &command.with(issue))
+            self.begin(now, spe, id, &command.with(issue))
         }
     }
 
@@ -791,7 +796,7 @@ mod tests {
         let mut said = None;
         for (number, (index, transfer)) in transfers.iter().enumerate() {
             let id = number as u64;
-            let hazard = hazards.transfer((id + 1) * US, spe(*index), id, transfer);
+            let hazard = hazards.transfer(us(id + 1), spe(*index), id, transfer);
             said = said.or(hazard.map(|hazard| hazard.to_string()));
         }
         said
@@ -958,10 +963,10 @@ mod tests {
             let mut hazards = watch(HazardWatch::Error);
             let element = get(0, MEMORY, 128);
             let list = hazards.issue(spe(0), Issuer::Spu, element.tag, list_order);
-            let before = hazards.transfer(US, spe(0), 0, &later);
+            let before = hazards.transfer(us(1), spe(0), 0, &later);
             assert_eq!(before, None, "no element has begun");
             hazards
-                .begin(2 * US, spe(0), 1, &element.with(list))
+                .begin(us(2), spe(0), 1, &element.with(list))
                 .is_some()
         };
         let plain = put(0, MEMORY + 0x1000, 128);
@@ -991,8 +996,8 @@ mod tests {
             };
             element.with(list)
         });
-        assert_eq!(hazards.begin(US, spe(0), 0, &one), None);
-        let said = hazards.begin(US, spe(0), 1, &other).unwrap().to_string();
+        assert_eq!(hazards.begin(us(1), spe(0), 0, &one), None);
+        let said = hazards.begin(us(1), spe(0), 1, &other).unwrap().to_string();
         let expected = "they belong to one list; make two of it, the second with a fence (putlf)";
         assert!(said.ends_with(expected), "{said}");
     }
@@ -1003,12 +1008,16 @@ mod tests {
         let element = get(0, MEMORY, 128);
         let list = hazards.issue(spe(0), Issuer::Spu, TAG_3, Order::None);
         assert_eq!(
-            hazards.transfer(US, spe(0), 0, &put(0, MEMORY + 0x1000, 128)),
+            hazards.transfer(us(1), spe(0), 0, &put(0, MEMORY + 0x1000, 128)),
             None
         );
         hazards.order_all(spe(0), Issuer::Spu);
         hazards.order_group(spe(0), Issuer::Spu, Tag::of::<3>());
-        assert!(hazards.begin(US, spe(0), 1, &element.with(list)).is_some());
+        assert!(
+            hazards
+                .begin(us(1), spe(0), 1, &element.with(list))
+                .is_some()
+        );
     }
 
     #[test]
@@ -1017,9 +1026,9 @@ mod tests {
         let other_group = Command { tag: TAG_4, ..new };
         let said = |order: fn(&mut Hazards), new: &Command| {
             let mut hazards = watch(HazardWatch::Error);
-            assert!(hazards.transfer(US, spe(0), 0, &old).is_none());
+            assert!(hazards.transfer(us(1), spe(0), 0, &old).is_none());
             order(&mut hazards);
-            hazards.transfer(2 * US, spe(0), 1, new).is_some()
+            hazards.transfer(us(2), spe(0), 1, new).is_some()
         };
         let group: fn(&mut Hazards) =
             |hazards| hazards.order_group(spe(0), Issuer::Spu, Tag::of::<3>());
@@ -1038,17 +1047,17 @@ mod tests {
         for round in 0..1000 {
             // The same ids name other commands on another SPE.
             assert_eq!(
-                hazards.transfer(US, spe(1), 0, &get(0, MEMORY + 0x8000, 128)),
+                hazards.transfer(us(1), spe(1), 0, &get(0, MEMORY + 0x8000, 128)),
                 None
             );
             assert_eq!(
-                hazards.transfer(US, spe(0), round, &get(0, MEMORY, 128)),
+                hazards.transfer(us(1), spe(0), round, &get(0, MEMORY, 128)),
                 None
             );
             hazards.end(spe(1), 0);
             hazards.end(spe(0), round);
             assert_eq!(
-                hazards.transfer(US, spe(0), round, &put(0, MEMORY, 128)),
+                hazards.transfer(us(1), spe(0), round, &put(0, MEMORY, 128)),
                 None
             );
             hazards.end(spe(0), round);
@@ -1064,7 +1073,7 @@ mod tests {
         act: impl FnOnce(&mut Hazards) -> Option<Hazard>,
     ) -> Option<String> {
         let mut hazards = watch(HazardWatch::Error);
-        assert!(hazards.transfer(US, spe(1), 0, &transfer).is_none());
+        assert!(hazards.transfer(us(1), spe(1), 0, &transfer).is_none());
         act(&mut hazards).map(|hazard| hazard.to_string())
     }
 
@@ -1072,7 +1081,7 @@ mod tests {
     fn a_program_touches_local_store_in_flight() {
         let access = |transfer, is_write, lsa| {
             said_during(transfer, |hazards| {
-                hazards.local_access(2 * US, spe(1), LsAddr(lsa), 4, is_write)
+                hazards.local_access(us(2), spe(1), LsAddr(lsa), 4, is_write)
             })
         };
         assert_eq!(
@@ -1095,7 +1104,7 @@ mod tests {
     #[test]
     fn a_buffer_is_given_back_or_handed_out_in_flight() {
         let said = said_during(get(0x80, MEMORY, 128), |hazards| {
-            hazards.buffer_released(2 * US, spe(1), LsAddr(0), 0x400)
+            hazards.buffer_released(us(2), spe(1), LsAddr(0), 0x400)
         });
         assert_eq!(
             said.unwrap(),
@@ -1105,7 +1114,7 @@ mod tests {
         );
         // A put only reads, and yet what is put must not become another's.
         let said = said_during(put(0x80, MEMORY, 128), |hazards| {
-            hazards.buffer_reserved(2 * US, spe(1), LsAddr(0x80), 16)
+            hazards.buffer_reserved(us(2), spe(1), LsAddr(0x80), 16)
         });
         let said = said.unwrap();
         assert!(
@@ -1114,7 +1123,7 @@ mod tests {
         );
         for other in [spe(0), spe(1)] {
             let said = said_during(get(0x80, MEMORY, 128), |hazards| {
-                hazards.buffer_released(2 * US, other, LsAddr(0x100), 0x400)
+                hazards.buffer_released(us(2), other, LsAddr(0x100), 0x400)
             });
             assert_eq!(said, None);
         }
@@ -1124,7 +1133,7 @@ mod tests {
     fn another_spe_puts_into_a_buffer_that_is_given_back() {
         let into_spe_0 = put(0, STORE_BYTES + 0x100, 128);
         let said = said_during(into_spe_0, |hazards| {
-            hazards.buffer_released(2 * US, spe(0), LsAddr(0x100), 128)
+            hazards.buffer_released(us(2), spe(0), LsAddr(0x100), 128)
         });
         let said = said.unwrap();
         let expected = "is in flight over it: let SPE 1 wait for tag group 3 and then tell SPE 0 by a \
@@ -1135,9 +1144,7 @@ mod tests {
     #[test]
     fn a_word_is_written_to_a_full_mailbox() {
         let mut hazards = watch(HazardWatch::Error);
-        let hazard = hazards
-            .mailbox_full(3 * US, Processor::Ppe, spe(2))
-            .unwrap();
+        let hazard = hazards.mailbox_full(us(3), Processor::Ppe, spe(2)).unwrap();
         assert_eq!(
             hazard.to_string(),
             "hazard at 3.000 us: the PPE wrote to the inbound mailbox of SPE 2, which was full; a Cell \
@@ -1152,10 +1159,10 @@ mod tests {
         for round in 0..10 {
             for sender in [0, 1] {
                 let from = Processor::Spe(spe(sender));
-                assert_eq!(hazards.mailbox_full(round * US, from, spe(2)), None);
+                assert_eq!(hazards.mailbox_full(us(round), from, spe(2)), None);
             }
             assert_eq!(
-                hazards.transfer(round * US, spe(0), 0, &get(0, MEMORY, 128)),
+                hazards.transfer(us(round), spe(0), 0, &get(0, MEMORY, 128)),
                 None
             );
             let fenced = Command {
@@ -1163,10 +1170,10 @@ mod tests {
                 ..put(0, MEMORY, 128)
             };
             assert_eq!(
-                hazards.transfer(round * US, spe(0), 1, &put(0, MEMORY, 128)),
+                hazards.transfer(us(round), spe(0), 1, &put(0, MEMORY, 128)),
                 None
             );
-            assert_eq!(hazards.transfer(round * US, spe(1), 1, &fenced), None);
+            assert_eq!(hazards.transfer(us(round), spe(1), 1, &fenced), None);
             hazards.end(spe(0), 0);
             hazards.end(spe(0), 1);
             hazards.end(spe(1), 1);
@@ -1186,7 +1193,7 @@ mod tests {
         let mut hazards = watch(HazardWatch::Warn);
         for sender in 0..MAX_HAZARDS as u16 + 7 {
             let from = Processor::Spe(spe(sender));
-            assert_eq!(hazards.mailbox_full(US, from, spe(0)), None);
+            assert_eq!(hazards.mailbox_full(us(1), from, spe(0)), None);
         }
         let (messages, seen) = hazards.finish();
         assert_eq!(
@@ -1198,10 +1205,19 @@ mod tests {
     #[test]
     fn nothing_is_watched_when_off() {
         let mut hazards = watch(HazardWatch::Off);
-        assert_eq!(hazards.transfer(US, spe(0), 0, &get(0, MEMORY, 128)), None);
-        assert_eq!(hazards.transfer(US, spe(0), 1, &get(0, MEMORY, 128)), None);
-        assert_eq!(hazards.local_access(US, spe(0), LsAddr(0), 16, true), None);
-        assert_eq!(hazards.mailbox_full(US, Processor::Ppe, spe(0)), None);
+        assert_eq!(
+            hazards.transfer(us(1), spe(0), 0, &get(0, MEMORY, 128)),
+            None
+        );
+        assert_eq!(
+            hazards.transfer(us(1), spe(0), 1, &get(0, MEMORY, 128)),
+            None
+        );
+        assert_eq!(
+            hazards.local_access(us(1), spe(0), LsAddr(0), 16, true),
+            None
+        );
+        assert_eq!(hazards.mailbox_full(us(1), Processor::Ppe, spe(0)), None);
         hazards.end(spe(0), 0);
         assert_eq!(hazards.finish(), (Vec::new(), 0));
     }

@@ -50,6 +50,7 @@ mod queue;
 mod run;
 mod sim;
 mod spe;
+mod time;
 mod watchdog;
 mod words;
 
@@ -64,10 +65,4 @@ pub use spe::{SimHold, SimSpe};
 /// Reads traces back: for tests of programs that run on a simulated machine.
 pub mod trace {
     pub use crate::observe::{ReadTraceError, Slice, read_slices};
-}
-
-/// A point in simulated time for messages, in microseconds to the nanosecond, so that it is found in a trace.
-pub(crate) fn at(now_fs: u64) -> impl std::fmt::Display {
-    let now_ns = now_fs / 1_000_000;
-    std::fmt::from_fn(move |f| write!(f, "{}.{:03} us", now_ns / 1_000, now_ns % 1_000))
 }

@@ -20,6 +20,7 @@ use crate::fabric::Fabric;
 use crate::hazard::Hazards;
 use crate::mfc::MfcState;
 use crate::observe::Observer;
+use crate::time::Femtoseconds;
 use crate::watchdog::{self, Pulse};
 use crate::{HazardWatch, PpeAccess, Sim, SimPpe, SimSpe};
 
@@ -112,18 +113,15 @@ impl Run {
         world
             .observer
             .borrow_mut()
-            .program_began(world.now_fs(), id, name);
+            .program_began(world.now(), id, name);
         world.pulse.program_began(id, name, program.spawned_at());
         let result = program.run(spe);
         // The run may be cancelled while time passes, which must not lose the panic of this program.
         let passed = catch_unwind(AssertUnwindSafe(|| {
             if !threads::is_cancelled() {
-                world.pass(core, 0);
-                world
-                    .observer
-                    .borrow_mut()
-                    .program_ended(world.now_fs(), id);
-                world.pass(core, world.costs.end_program_fs);
+                world.pass(core, Femtoseconds::ZERO);
+                world.observer.borrow_mut().program_ended(world.now(), id);
+                world.pass(core, world.costs.end_program);
             }
         }));
         world.pulse.program_ended(id);
@@ -289,7 +287,7 @@ fn world_of(sim: &Sim) -> World {
         Observer::new(sim.topology.name(), spes.len(), sim.take_trace()),
         hazards,
         sim.options.seed,
-        sim.limit_fs(),
+        sim.limit(),
         spes.clone().map(mfc).collect(),
         AtomicCaches::new(spes.len(), caches),
         Pulse::new(sim.topology.name(), spes.len()),

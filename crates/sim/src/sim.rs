@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellId, Machine, ModuleId, Ppe, RunError, Span, SpeSite, Topology};
+use cellworks_machine::{CellId, Machine, ModuleId, Ppe, RunError, Span, SpeSite, Time, Topology};
 use cellworks_threads as threads;
 
 use crate::engine::World;
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::{LOCAL_STORE_STRIDE, LOCAL_STORES_AT};
+use crate::time::Moment;
 use crate::{Counters, Description, HazardWatch, SimPpe, SimSpe};
 
 /// Where regions begin.
@@ -220,9 +221,8 @@ impl Sim {
         lock(&self.trace).take()
     }
 
-    pub(crate) fn limit_fs(&self) -> u64 {
-        u64::try_from(self.options.limit.as_femtoseconds())
-            .expect("a limit is at most five hours, whose femtoseconds 64 bits count")
+    pub(crate) fn limit(&self) -> Moment {
+        Moment::from(Time::default() + self.options.limit)
     }
 
     /// What kept the trace of the last run from being written, if something did. Taken once.

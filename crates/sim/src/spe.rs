@@ -19,6 +19,7 @@ use crate::engine::{Core, OWNER, World};
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
+use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 
 /// What `stage_out` puts into a local store, so that a program which reads what it has not written
@@ -154,7 +155,7 @@ impl SimSpe {
     /// channel that is waited for stalls, and is not read again and again.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
-            self.world.pass(self.core(), self.world.costs.channel_fs);
+            self.world.pass(self.core(), self.world.costs.channel);
             return act();
         }
         self.by_channel_in_condition(act, came_true)
@@ -169,7 +170,7 @@ impl SimSpe {
     ) -> R {
         let result = act();
         if came_true(&result) {
-            self.world.add_lag(self.core(), self.world.costs.channel_fs);
+            self.world.add_lag(self.core(), self.world.costs.channel);
         }
         result
     }
@@ -180,8 +181,8 @@ impl SimSpe {
     #[inline]
     fn settle(&self) {
         let (world, core) = (&self.world, self.core());
-        if !world.is_in_condition() && core.lag_fs() > world.costs.channel_fs {
-            world.pass(core, 0);
+        if !world.is_in_condition() && core.lag() > world.costs.channel {
+            world.pass(core, Femtoseconds::ZERO);
         }
     }
 
@@ -226,15 +227,15 @@ impl SimSpe {
         if to.index == core.index && !world.is_in_condition() {
             return self.send_to_itself(register, word);
         }
-        world.add_lag(core, world.costs.issue_fs);
-        world.launch_word(core, to, register, word, world.costs.start_fs);
+        world.add_lag(core, world.costs.issue);
+        world.launch_word(core, to, register, word, world.costs.start);
     }
 
     #[cold]
     #[inline(never)]
     fn send_to_itself(&self, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
-        world.pass(core, world.costs.issue_fs);
+        world.pass(core, world.costs.issue);
         let resumed = world.deliver(core, register, word);
         world.resume_now(resumed);
     }
@@ -246,7 +247,7 @@ impl SimSpe {
             return;
         }
         let world = &self.world;
-        world.pass(self.core(), world.costs.issue_fs);
+        world.pass(self.core(), world.costs.issue);
         if !world.has_free_entry(self.id) {
             let why = "a free entry in its MFC command queue";
             world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
@@ -292,11 +293,10 @@ impl Wake for SimSpe {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let at = Location::caller();
-        let deadline_fs = deadline.as_femtoseconds();
-        let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
+        let deadline = Moment::from(deadline);
         self.world.compute(self.core(), 1);
         self.world
-            .wait_until_deadline(self.core(), why, at, deadline_fs, ready)
+            .wait_until_deadline(self.core(), why, at, deadline, ready)
     }
 }
 
@@ -349,7 +349,7 @@ impl Drop for EndOfThread<'_> {
     fn drop(&mut self) {
         self.left.set(self.left.get() - 1);
         if !threads::is_cancelled() {
-            self.world.pass(self.core, 0);
+            self.world.pass(self.core, Femtoseconds::ZERO);
             self.world.end_thread(self.core);
         }
     }

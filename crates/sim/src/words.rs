@@ -10,6 +10,7 @@ use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId}
 use crate::engine::{Core, CoreIndex, Owner, PPE, ThreadIndex, World};
 use crate::fabric::{Access, Node, Place, Token, Transaction};
 use crate::queue::{Event, Kind};
+use crate::time::Femtoseconds;
 
 /// Bytes of a word.
 pub(crate) const WORD_BYTES: u32 = 4;
@@ -226,7 +227,7 @@ pub(crate) fn register_write(requester: Node, to: SpeId, token: Token) -> Transa
 }
 
 impl World {
-    /// A processor sends a word, which leaves after `start_fs`.
+    /// A processor sends a word, which leaves after `start`.
     #[inline(always)]
     pub fn launch_word(
         &self,
@@ -234,11 +235,11 @@ impl World {
         to: &Core,
         register: ProblemStateRegister,
         word: u32,
-        start_fs: u64,
+        start: Femtoseconds,
     ) {
         // What was done before is not paid yet, see the module on the engine.
-        let now_fs = self.now_fs() + from.lag_fs();
-        let latency_fs = from.word_latency_fs[to.index - 1];
+        let now = self.now() + from.lag();
+        let latency = from.word_latency[to.index - 1];
         let flight = self.flights.borrow_mut().begin(Flight {
             from: from.index as u32,
             to: to.index as u32,
@@ -246,15 +247,15 @@ impl World {
             next_free: 0,
             register,
         });
-        let (kind, after_fs) = match latency_fs {
-            Some(latency_fs) => (Kind::Word, start_fs + latency_fs),
-            None => (Kind::SendWord, start_fs),
+        let (kind, after) = match latency {
+            Some(latency) => (Kind::Word, start + latency),
+            None => (Kind::SendWord, start),
         };
         let event = Event {
             kind,
             index: flight,
         };
-        self.queue.borrow_mut().push(now_fs + after_fs, event);
+        self.queue.borrow_mut().push(now + after, event);
     }
 
     /// A word enters the fabric.
@@ -266,7 +267,7 @@ impl World {
         let queue = &mut self.queue.borrow_mut();
         self.fabric
             .borrow_mut()
-            .begin(self.now_fs(), transaction, queue);
+            .begin(self.now(), transaction, queue);
     }
 
     /// A word has arrived. Returns the processor whose threads may have waited for it.

@@ -32,6 +32,7 @@ use cellworks_machine::{LocalBuffer, LocalStore, Payload, ProblemStateRegister, 
 pub use self::program::SimMfc;
 use crate::fabric::Node;
 use crate::hazard::{Hazard, Issue};
+use crate::time::Moment;
 use crate::words::WORD_BYTES;
 
 /// Where local stores appear in main memory: above all regions, below the problem-state areas.
@@ -78,7 +79,7 @@ struct Issued<const ENTRIES: usize> {
 
 impl<const ENTRIES: usize> Issued<ENTRIES> {
     /// Starts the commands that may start now.
-    fn start(&mut self, issuer: Issuer, from_fs: u64, work: &mut Vec<Work>) {
+    fn start(&mut self, issuer: Issuer, not_before: Moment, work: &mut Vec<Work>) {
         for entry in self.queue.runnable() {
             self.queue.start(entry);
             let place = self
@@ -92,7 +93,7 @@ impl<const ENTRIES: usize> Issued<ENTRIES> {
                 issuer,
                 entry: Some(entry),
                 task: MfcState::task_of(command),
-                from_fs,
+                not_before,
                 in_flight: 0,
                 is_sent: false,
                 is_blocked: false,
@@ -120,9 +121,9 @@ pub(crate) struct MfcState {
     lines: Vec<Line>,
     free_lines: Vec<u32>,
     /// When it may send its next request, in femtoseconds.
-    next_request_fs: u64,
+    next_request_at: Moment,
     /// The next event that has it look for something to send.
-    wake_up_fs: Option<u64>,
+    wake_up_at: Option<Moment>,
     /// Names commands and typed transfers.
     serial: u64,
     /// Typed transfers that are not complete.
@@ -144,7 +145,7 @@ struct Work {
     entry: Option<EntryId>,
     task: Task,
     /// When its next request may leave.
-    from_fs: u64,
+    not_before: Moment,
     /// Lines under way.
     in_flight: u32,
     /// Nothing is left to send.
@@ -273,8 +274,8 @@ impl MfcState {
             work: Vec::with_capacity(SPU_QUEUE_ENTRIES),
             lines: vec![nothing; outstanding_requests],
             free_lines: (0..outstanding_requests as u32).rev().collect(),
-            next_request_fs: 0,
-            wake_up_fs: None,
+            next_request_at: Moment::START,
+            wake_up_at: None,
             serial: 0,
             typed: Vec::new(),
             held: Vec::new(),
@@ -299,7 +300,7 @@ impl MfcState {
         self.spu = Issued::default();
         self.is_closed = false;
         // An event that was planned for what is gone finds nothing to send.
-        self.wake_up_fs = None;
+        self.wake_up_at = None;
         self.typed.clear();
         self.held.clear();
         self.reservation = None;
@@ -328,15 +329,14 @@ impl MfcState {
     }
 
     /// Takes down a fault that nobody waits for: whoever asks the queue next is told.
-    fn fail(&mut self, issuer: Issuer, now_fs: u64, fault: &MfcFault) {
+    fn fail(&mut self, issuer: Issuer, now: Moment, fault: &MfcFault) {
         let queue = match issuer {
             Issuer::Spu => "queue",
             Issuer::Ppe => "proxy queue",
         };
         let text = format!(
             "a command that waited in the MFC {queue} of {}, at {}: {fault}",
-            self.spe,
-            crate::at(now_fs)
+            self.spe, now
         );
         self.late(issuer).get_or_insert_with(|| Box::new(text));
     }

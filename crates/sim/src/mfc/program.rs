@@ -71,16 +71,16 @@ impl SimMfc {
     pub(crate) fn fetch_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
-        world.pass(self.core(), world.costs.issue_fs);
+        world.pass(self.core(), world.costs.issue);
         let is_held = || world.caches.borrow().held(spe, line) != Held::No;
         if is_held() || world.is_in_condition() {
-            world.pass(self.core(), world.costs.atomic_hit_fs);
+            world.pass(self.core(), world.costs.atomic_hit);
         }
         // Also where somebody else has stored to the line meanwhile.
         if !is_held() && !world.is_in_condition() {
             self.fetch_from_others(ea, spe, line);
         }
-        world.add_lag(self.core(), world.costs.channel_fs);
+        world.add_lag(self.core(), world.costs.channel);
         world.caches.borrow_mut().read(spe, line);
     }
 
@@ -106,15 +106,15 @@ impl SimMfc {
     pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
-        world.pass(self.core(), world.costs.issue_fs);
+        world.pass(self.core(), world.costs.issue);
         let is_own = world.caches.borrow().held(spe, line) == Held::Changed;
         if is_own || !self.state().has_reservation() || world.is_in_condition() {
-            world.pass(self.core(), world.costs.atomic_hit_fs);
+            world.pass(self.core(), world.costs.atomic_hit);
         } else {
             let module = world.module_of(&self.state(), ea);
             self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
         }
-        world.add_lag(self.core(), world.costs.channel_fs);
+        world.add_lag(self.core(), world.costs.channel);
     }
 
     fn lock_transaction(&self, access: Access, target: Node, place: Place, bytes: u32) {
@@ -125,7 +125,7 @@ impl SimMfc {
         self.world.transact(
             self.core(),
             Cause::Lock,
-            self.world.costs.start_fs,
+            self.world.costs.start,
             transaction,
         );
     }
@@ -145,7 +145,7 @@ impl Wait for SimMfc {
 impl Mfc for SimMfc {
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
         let world = &self.world;
-        world.pass(self.core(), world.costs.issue_fs);
+        world.pass(self.core(), world.costs.issue);
         self.panic_if_faulty();
         let command = command.check(self.local_store.bytes() as u32)?;
         let mut mfc = self.state();
@@ -182,26 +182,26 @@ impl Mfc for SimMfc {
 
     #[track_caller]
     fn free_entries(&self) -> usize {
-        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.world.pass(self.core(), self.world.costs.channel);
         self.panic_if_faulty();
         self.state().free_entries()
     }
 
     #[track_caller]
     fn incomplete_tags(&self) -> TagMask {
-        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.world.pass(self.core(), self.world.costs.channel);
         self.panic_if_faulty();
         self.state().spu.queue.incomplete_tags()
     }
 
     fn take_stall_notifications(&self) -> TagMask {
-        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.world.pass(self.core(), self.world.costs.channel);
         self.state().spu.queue.take_stall_notifications()
     }
 
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
         let world = &self.world;
-        world.pass(self.core(), world.costs.channel_fs);
+        world.pass(self.core(), world.costs.channel);
         let mut mfc = self.state();
         let resumed: Vec<EntryId> = mfc.spu.queue.acknowledge(tag).collect();
         let mut outcome = Ok(());
@@ -224,7 +224,7 @@ impl Mfc for SimMfc {
                     element: None,
                     stalls: false,
                 },
-                from_fs: world.now_fs(),
+                not_before: world.now(),
                 in_flight: 0,
                 is_sent: false,
                 is_blocked: false,
@@ -271,7 +271,7 @@ impl Mfc for SimMfc {
     }
 
     fn reservation_lost(&self) -> bool {
-        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.world.pass(self.core(), self.world.costs.channel);
         !self.state().has_reservation()
     }
 }

@@ -11,6 +11,7 @@ use super::{Effect, Issuer, LINE, Line, MfcState, Move, Site, Stalled, Task, Wor
 use crate::engine::{Core, Owner, PPE, ThreadIndex, World};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::queue::{Event, Kind};
+use crate::time::Moment;
 use crate::words::WORD_BYTES;
 
 /// What a look for something to send has found.
@@ -18,7 +19,7 @@ enum Sent {
     /// A request has left, or a command needed none.
     Something,
     /// Nothing can leave before this time.
-    NotBefore(u64),
+    NotBefore(Moment),
     /// Nothing is left to send, or nothing may leave until something comes back.
     Nothing,
 }
@@ -26,14 +27,14 @@ enum Sent {
 impl World {
     /// Starts the commands that may start now.
     pub(super) fn start_commands(&self, mfc: &mut MfcState) {
-        let from_fs = self.now_fs() + self.costs.start_fs;
+        let not_before = self.now() + self.costs.start;
         let MfcState {
             spu, proxy, work, ..
         } = mfc;
         if !mfc.is_closed {
-            spu.start(Issuer::Spu, from_fs, work);
+            spu.start(Issuer::Spu, not_before, work);
         }
-        proxy.start(Issuer::Ppe, from_fs, work);
+        proxy.start(Issuer::Ppe, not_before, work);
     }
 
     /// Ends what a program has left in its MFC: what is on the bus comes to its end, the rest does not
@@ -85,7 +86,7 @@ impl World {
     #[inline(never)]
     pub fn send_requests(&self, spe: usize) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs[spe].borrow_mut();
-        mfc.wake_up_fs = None;
+        mfc.wake_up_at = None;
         self.pump(&mut mfc);
         drop(mfc);
         self.check_if_finished(spe)
@@ -95,22 +96,19 @@ impl World {
     pub fn wake_mfc(&self, spe: usize) {
         let mut mfc = self.mfcs[spe].borrow_mut();
         mfc.work.iter_mut().for_each(|work| work.is_blocked = false);
-        self.wake_up_at(&mut mfc, self.now_fs());
+        self.wake_up_at(&mut mfc, self.now());
     }
 
-    fn wake_up_at(&self, mfc: &mut MfcState, time_fs: u64) {
-        if mfc
-            .wake_up_fs
-            .is_some_and(|planned_fs| planned_fs <= time_fs)
-        {
+    fn wake_up_at(&self, mfc: &mut MfcState, time: Moment) {
+        if mfc.wake_up_at.is_some_and(|planned| planned <= time) {
             return;
         }
-        mfc.wake_up_fs = Some(time_fs);
+        mfc.wake_up_at = Some(time);
         let event = Event {
             kind: Kind::MfcRequest,
             index: mfc.spe.index() as u32,
         };
-        self.queue.borrow_mut().push(time_fs, event);
+        self.queue.borrow_mut().push(time, event);
     }
 
     /// Sends what may be sent now, and sees to it that the rest is sent later.
@@ -118,14 +116,14 @@ impl World {
         loop {
             match self.send_one(mfc) {
                 Sent::Something => {}
-                Sent::NotBefore(time_fs) => return self.wake_up_at(mfc, time_fs),
+                Sent::NotBefore(time) => return self.wake_up_at(mfc, time),
                 Sent::Nothing => return,
             }
         }
     }
 
     fn send_one(&self, mfc: &mut MfcState) -> Sent {
-        let now_fs = self.now_fs();
+        let now = self.now();
         if mfc.free_lines.is_empty() {
             return Sent::Nothing;
         }
@@ -133,16 +131,16 @@ impl World {
         let Some(place) = mfc
             .work
             .iter()
-            .position(|work| can_send(work) && work.from_fs <= now_fs)
+            .position(|work| can_send(work) && work.not_before <= now)
         else {
             let waiting = mfc.work.iter().filter(|work| can_send(work));
-            return match waiting.map(|work| work.from_fs).min() {
-                Some(time_fs) => Sent::NotBefore(time_fs),
+            return match waiting.map(|work| work.not_before).min() {
+                Some(time) => Sent::NotBefore(time),
                 None => Sent::Nothing,
             };
         };
-        if mfc.next_request_fs > now_fs {
-            return Sent::NotBefore(mfc.next_request_fs);
+        if mfc.next_request_at > now {
+            return Sent::NotBefore(mfc.next_request_at);
         }
         let spe = mfc.spe.index();
         match self.next_request(mfc, place) {
@@ -159,7 +157,7 @@ impl World {
                     element,
                     effect,
                 };
-                mfc.next_request_fs = now_fs + self.costs.request_interval_fs;
+                mfc.next_request_at = now + self.costs.request_interval;
                 let token = Owner::Line {
                     spe: spe as u32,
                     line,
@@ -170,11 +168,11 @@ impl World {
                     ..transaction
                 };
                 let queue = &mut self.queue.borrow_mut();
-                self.fabric.borrow_mut().begin(now_fs, transaction, queue);
+                self.fabric.borrow_mut().begin(now, transaction, queue);
             }
             Ok(None) => self.finish_if_complete(mfc, place),
             Err(fault) => {
-                mfc.fail(mfc.work[place].issuer, now_fs, &fault);
+                mfc.fail(mfc.work[place].issuer, now, &fault);
                 mfc.work[place].is_sent = true;
                 self.finish_if_complete(mfc, place);
             }
@@ -195,13 +193,13 @@ impl World {
         let Work {
             id,
             issuer,
-            from_fs,
+            not_before,
             ..
         } = mfc.work[place];
         let mut task = std::mem::replace(&mut mfc.work[place].task, Task::Nothing);
         let mut is_sent = false;
         let mut is_blocked = false;
-        let mut again_from_fs = from_fs;
+        let mut again_not_before = not_before;
         let request = match &mut task {
             Task::Nothing => {
                 is_sent = true;
@@ -269,7 +267,7 @@ impl World {
                                 self.watch_element(mfc, place, &next);
                             }
                             *element = Some(next);
-                            again_from_fs = self.now_fs() + self.costs.list_element_fs;
+                            again_not_before = self.now() + self.costs.list_element;
                         }
                     }
                     // The element leaves once it has been fetched.
@@ -295,7 +293,7 @@ impl World {
         work.task = task;
         work.is_sent = is_sent;
         work.is_blocked = is_blocked;
-        work.from_fs = again_from_fs;
+        work.not_before = again_not_before;
         request
     }
 
@@ -335,7 +333,7 @@ impl World {
                     if !std::mem::replace(&mut part.met_full_mailbox, true) {
                         let from = issuer.processor(mfc.spe);
                         let mut hazards = self.hazards.borrow_mut();
-                        let hazard = hazards.mailbox_full(self.now_fs(), from, to);
+                        let hazard = hazards.mailbox_full(self.now(), from, to);
                         mfc.take_down(issuer, hazard);
                     }
                     *is_blocked = true;
@@ -382,7 +380,7 @@ impl World {
             } => {
                 if let Err(fault) = self.copy(&mfc, operation, direction, lsa, ea, bytes) {
                     let issuer = mfc.work[place].issuer;
-                    mfc.fail(issuer, self.now_fs(), &fault);
+                    mfc.fail(issuer, self.now(), &fault);
                 }
                 None
             }
@@ -425,7 +423,7 @@ impl World {
                     kind: Kind::Resume,
                     index: later,
                 };
-                self.queue.borrow_mut().push(self.now_fs(), event);
+                self.queue.borrow_mut().push(self.now(), event);
                 Some(resumed)
             }
             (resumed, later) => resumed.or(later),
@@ -528,10 +526,10 @@ impl World {
             mfc.late(work.issuer).get_or_insert(hazard);
         }
         let depth = mfc.depth(work.issuer);
-        let now_fs = self.now_fs();
+        let now = self.now();
         self.observer
             .borrow_mut()
-            .queue_depth(now_fs, mfc.spe, work.issuer, depth);
+            .queue_depth(now, mfc.spe, work.issuer, depth);
         self.start_commands(mfc);
     }
 }

@@ -30,7 +30,7 @@ impl World {
             Direction::Get => "typed get",
             Direction::Put => "typed put",
         };
-        let now_fs = self.now_fs();
+        let now = self.now();
         let mut hazards = self.hazards.borrow_mut();
         let issue = hazards.issue(spe, Issuer::Spu, None, Order::None);
         let transfer = Transfer {
@@ -41,7 +41,7 @@ impl World {
             bytes: bytes as u32,
             issue,
         };
-        let hazard = hazards.begin(now_fs, spe, id, &transfer);
+        let hazard = hazards.begin(now, spe, id, &transfer);
         mfc.take_down(Issuer::Spu, hazard);
         drop(hazards);
         mfc.work.push(Work {
@@ -49,7 +49,7 @@ impl World {
             issuer: Issuer::Spu,
             entry: None,
             task,
-            from_fs: now_fs + self.costs.start_fs,
+            not_before: now + self.costs.start,
             in_flight: 0,
             is_sent: false,
             is_blocked: false,
@@ -59,8 +59,8 @@ impl World {
         });
         mfc.typed.push((id, direction));
         let mut observer = self.observer.borrow_mut();
-        observer.command_issued(now_fs, spe, Issuer::Spu, id, name, left);
-        observer.queue_depth(now_fs, spe, Issuer::Spu, mfc.depth(Issuer::Spu));
+        observer.command_issued(now, spe, Issuer::Spu, id, name, left);
+        observer.queue_depth(now, spe, Issuer::Spu, mfc.depth(Issuer::Spu));
         drop(observer);
         self.pump(&mut mfc);
         drop(mfc);

@@ -22,7 +22,7 @@ impl World {
         entry: EntryId,
         command: &Command,
     ) {
-        let (now_fs, spe) = (self.now_fs(), mfc.spe);
+        let (now, spe) = (self.now(), mfc.spe);
         let id = mfc.next_serial();
         let opcode = command.opcode();
         let mut hazards = self.hazards.borrow_mut();
@@ -49,7 +49,7 @@ impl World {
         };
         let bytes = transfer.map_or(0, |transfer| u64::from(transfer.bytes));
         if let Some(transfer) = transfer {
-            let hazard = hazards.begin(now_fs, spe, id, &transfer);
+            let hazard = hazards.begin(now, spe, id, &transfer);
             mfc.take_down(issuer, hazard);
         }
         drop(hazards);
@@ -58,8 +58,8 @@ impl World {
             Issuer::Ppe => mfc.proxy.waiting.push((entry, id, issue)),
         }
         let mut observer = self.observer.borrow_mut();
-        observer.command_issued(now_fs, spe, issuer, id, opcode.name(), bytes);
-        observer.queue_depth(now_fs, spe, issuer, mfc.depth(issuer));
+        observer.command_issued(now, spe, issuer, id, opcode.name(), bytes);
+        observer.queue_depth(now, spe, issuer, mfc.depth(issuer));
     }
 
     /// Begins to watch an element of a list.
@@ -82,7 +82,7 @@ impl World {
         let hazard = self
             .hazards
             .borrow_mut()
-            .begin(self.now_fs(), mfc.spe, serial, &transfer);
+            .begin(self.now(), mfc.spe, serial, &transfer);
         mfc.take_down(Issuer::Spu, hazard);
     }
 
@@ -111,6 +111,6 @@ impl World {
             .for_each(|id| hazards.end(mfc.spe, id));
         self.observer
             .borrow_mut()
-            .command_complete(self.now_fs(), mfc.spe, id);
+            .command_complete(self.now(), mfc.spe, id);
     }
 }

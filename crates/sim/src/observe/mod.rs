@@ -20,9 +20,10 @@ mod trace;
 
 use std::{fmt, io};
 
-use cellworks_machine::{Processor, Span, SpeId};
+use cellworks_machine::{Processor, SpeId};
 
 use crate::mfc::Issuer;
+use crate::time::Moment;
 
 pub use counters::{Counters, ResourceCounters, SpeCounters};
 pub use read::{ReadTraceError, Slice, read_slices};
@@ -132,78 +133,78 @@ impl Observer {
     }
 
     /// A program began on an SPE, which computes from now on.
-    pub fn program_began(&mut self, now_fs: u64, spe: SpeId, name: &str) {
-        self.take_down(Call::ProgramBegan, now_fs, Processor::Spe(spe), 0);
+    pub fn program_began(&mut self, now: Moment, spe: SpeId, name: &str) {
+        self.take_down(Call::ProgramBegan, now, Processor::Spe(spe), 0);
         self.hash.text(name);
-        self.spes[spe.index()].activity(now_fs, Activity::Computing);
+        self.spes[spe.index()].activity(now, Activity::Computing);
         if let Some(tracer) = &mut self.tracer {
-            tracer.program_began(now_fs, spe, name);
+            tracer.program_began(now, spe, name);
         }
     }
 
     /// The program of an SPE ended; it is idle from now on.
-    pub fn program_ended(&mut self, now_fs: u64, spe: SpeId) {
-        self.take_down(Call::ProgramEnded, now_fs, Processor::Spe(spe), 0);
-        self.spes[spe.index()].activity(now_fs, Activity::Idle);
+    pub fn program_ended(&mut self, now: Moment, spe: SpeId) {
+        self.take_down(Call::ProgramEnded, now, Processor::Spe(spe), 0);
+        self.spes[spe.index()].activity(now, Activity::Idle);
         if let Some(tracer) = &mut self.tracer {
-            tracer.program_ended(now_fs, spe);
+            tracer.program_ended(now, spe);
         }
     }
 
     /// A processor does something else from now on.
     #[inline]
-    pub fn activity(&mut self, now_fs: u64, of: Processor, activity: Activity) {
-        self.take_down(Call::Activity, now_fs, of, activity.index() as u32);
-        self.count(now_fs, of, activity);
+    pub fn activity(&mut self, now: Moment, of: Processor, activity: Activity) {
+        self.take_down(Call::Activity, now, of, activity.index() as u32);
+        self.count(now, of, activity);
         if let Some(tracer) = &mut self.tracer {
-            tracer.activity(now_fs, of, activity);
+            tracer.activity(now, of, activity);
         }
     }
 
     /// All threads of a processor wait, the last one being its thread of this number; 0 is the program itself.
     /// If others are ready, [`goes_on`](Self::goes_on) follows.
     #[inline(always)]
-    pub fn waits(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
+    pub fn waits(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         let detail = thread << 8 | cause as u32;
-        self.take_down(Call::Waits, now_fs, of, detail);
-        self.count(now_fs, of, Activity::Waiting(cause));
+        self.take_down(Call::Waits, now, of, detail);
+        self.count(now, of, Activity::Waiting(cause));
         if self.is_tracing() {
-            self.trace_wait(now_fs, of, thread, cause);
+            self.trace_wait(now, of, thread, cause);
         }
     }
 
     // Apart, as what follows, so that runs without a trace stay fast.
     #[inline(never)]
-    fn trace_wait(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
+    fn trace_wait(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.thread_waits(now_fs, of, thread, cause);
-            tracer.activity(now_fs, of, Activity::Waiting(cause));
+            tracer.thread_waits(now, of, thread, cause);
+            tracer.activity(now, of, Activity::Waiting(cause));
         }
     }
 
     /// A cooperative thread gets the processor; the one that had it has it no longer.
     #[inline(always)]
-    pub fn goes_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
-        self.take_down(Call::GoesOn, now_fs, of, thread);
-        self.count(now_fs, of, Activity::Computing);
+    pub fn goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
+        self.take_down(Call::GoesOn, now, of, thread);
+        self.count(now, of, Activity::Computing);
         if self.is_tracing() {
-            self.trace_going_on(now_fs, of, thread);
+            self.trace_going_on(now, of, thread);
         }
     }
 
     #[inline(never)]
-    fn trace_going_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
+    fn trace_going_on(&mut self, now: Moment, of: Processor, thread: u32) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.activity(now_fs, of, Activity::Computing);
-            tracer.thread_goes_on(now_fs, of, thread);
+            tracer.activity(now, of, Activity::Computing);
+            tracer.thread_goes_on(now, of, thread);
         }
     }
 
     /// A cooperative thread ended.
-    pub fn thread_ended(&mut self, now_fs: u64, of: Processor, thread: u32) {
-        self.take_down(Call::ThreadEnded, now_fs, of, thread);
+    pub fn thread_ended(&mut self, now: Moment, of: Processor, thread: u32) {
+        self.take_down(Call::ThreadEnded, now, of, thread);
         if let Some(tracer) = &mut self.tracer {
-            tracer.thread_ended(now_fs, of, thread);
+            tracer.thread_ended(now, of, thread);
         }
     }
 
@@ -211,7 +212,7 @@ impl Observer {
     #[inline]
     pub fn command_issued(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         spe: SpeId,
         issuer: Issuer,
         id: u64,
@@ -222,12 +223,12 @@ impl Observer {
             Issuer::Spu => Call::CommandIssued,
             Issuer::Ppe => Call::ProxyCommandIssued,
         };
-        self.take_down(call, now_fs, Processor::Spe(spe), bytes as u32);
+        self.take_down(call, now, Processor::Spe(spe), bytes as u32);
         self.hash.word(id);
         self.hash.text(name);
         self.spes[spe.index()].issued(id, bytes);
         if let Some(tracer) = &mut self.tracer {
-            tracer.command_issued(now_fs, spe, issuer, id, name);
+            tracer.command_issued(now, spe, issuer, id, name);
         }
     }
 
@@ -237,34 +238,34 @@ impl Observer {
     ///
     /// Where no such command was issued, or it was complete before.
     #[inline]
-    pub fn command_complete(&mut self, now_fs: u64, spe: SpeId, id: u64) {
-        self.take_down(Call::CommandComplete, now_fs, Processor::Spe(spe), 0);
+    pub fn command_complete(&mut self, now: Moment, spe: SpeId, id: u64) {
+        self.take_down(Call::CommandComplete, now, Processor::Spe(spe), 0);
         self.hash.word(id);
         self.spes[spe.index()].complete(id);
         if let Some(tracer) = &mut self.tracer {
-            tracer.command_complete(now_fs, spe, id);
+            tracer.command_complete(now, spe, id);
         }
     }
 
     /// So many entries of an MFC's queue hold commands.
     #[inline]
-    pub fn queue_depth(&mut self, now_fs: u64, spe: SpeId, issuer: Issuer, entries: usize) {
+    pub fn queue_depth(&mut self, now: Moment, spe: SpeId, issuer: Issuer, entries: usize) {
         let of = Processor::Spe(spe);
         let call = match issuer {
             Issuer::Spu => Call::QueueDepth,
             Issuer::Ppe => Call::ProxyQueueDepth,
         };
-        self.take_down(call, now_fs, of, entries as u32);
+        self.take_down(call, now, of, entries as u32);
         if let Some(tracer) = &mut self.tracer {
-            tracer.queue_depth(now_fs, spe, issuer, entries);
+            tracer.queue_depth(now, spe, issuer, entries);
         }
     }
 
     /// What resources have done so far, always the same ones in the same order; asked for now and then
     /// while a trace is written. It does not count for the hash, which is the same without a trace.
-    pub fn resources(&mut self, now_fs: u64, resources: &[ResourceCounters]) {
+    pub fn resources(&mut self, now: Moment, resources: &[ResourceCounters]) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.resources(now_fs, resources);
+            tracer.resources(now, resources);
         }
     }
 
@@ -276,26 +277,22 @@ impl Observer {
     /// What kept the trace from being written.
     pub fn finish(
         mut self,
-        now_fs: u64,
+        now: Moment,
         resources: Vec<ResourceCounters>,
         events: u64,
     ) -> io::Result<Counters> {
-        self.take_down(Call::Finish, now_fs, Processor::Ppe, 0);
+        self.take_down(Call::Finish, now, Processor::Ppe, 0);
         for resource in &resources {
             self.hash.word(resource.packets);
             self.hash.word(resource.bytes);
             self.hash.word(resource.busy.as_femtoseconds() as u64);
         }
         if let Some(tracer) = self.tracer {
-            tracer.finish(now_fs, &resources)?;
+            tracer.finish(now, &resources)?;
         }
         Ok(Counters {
-            elapsed: Span::from_femtoseconds(now_fs.into()),
-            spes: self
-                .spes
-                .into_iter()
-                .map(|spe| spe.finish(now_fs))
-                .collect(),
+            elapsed: (now - Moment::START).into(),
+            spes: self.spes.into_iter().map(|spe| spe.finish(now)).collect(),
             resources,
             events,
             trace_hash: self.hash.value(),
@@ -305,20 +302,20 @@ impl Observer {
     }
 
     #[inline]
-    fn count(&mut self, now_fs: u64, of: Processor, activity: Activity) {
+    fn count(&mut self, now: Moment, of: Processor, activity: Activity) {
         if let Processor::Spe(spe) = of {
-            self.spes[spe.index()].activity(now_fs, activity);
+            self.spes[spe.index()].activity(now, activity);
         }
     }
 
     /// Adds a call to the hash: what, when, about whom, and a detail.
     #[inline]
-    fn take_down(&mut self, call: Call, now_fs: u64, of: Processor, detail: u32) {
+    fn take_down(&mut self, call: Call, now: Moment, of: Processor, detail: u32) {
         let of = match of {
             Processor::Ppe => 0,
             Processor::Spe(spe) => spe.index() as u64 + 1,
         };
-        self.hash.word(now_fs);
+        self.hash.word(now.as_femtoseconds());
         self.hash
             .word(call as u64 | of << 8 | u64::from(detail) << 32);
     }
