@@ -37,29 +37,40 @@
 //! ```
 
 mod atomic;
+mod bus;
+mod clock;
 mod costs;
 mod description;
 mod engine;
 mod fabric;
 mod hazard;
+mod index;
+mod issuer;
 mod memory;
 mod mfc;
 mod observe;
+mod observers;
 mod ppe;
+mod processor;
+mod programs;
 mod queue;
 mod run;
+mod setup;
 mod sim;
 mod spe;
+mod threads;
 mod time;
 mod watchdog;
 mod words;
+mod world;
 
 pub use description::*;
 pub use hazard::{Hazard, HazardWatch, MAX_HAZARDS};
 pub use mfc::SimMfc;
 pub use observe::{Cause, Counters, ResourceCounters, SpeCounters};
 pub use ppe::SimPpe;
-pub use sim::{PpeAccess, Sim, SimBuilder};
+pub use setup::PpeAccess;
+pub use sim::{Sim, SimBuilder};
 pub use spe::{SimHold, SimSpe};
 
 /// Reads traces back: for tests of programs that run on a simulated machine.

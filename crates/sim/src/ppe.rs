@@ -31,13 +31,16 @@ use cellworks_machine::{
     SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
-use crate::engine::{Core, PPE, World};
-use crate::fabric::{Access, Node, Place, Transaction};
+use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
+use crate::index::PPE;
 use crate::observe::Cause;
-use crate::run::Run;
+use crate::processor::SimProcessor;
+use crate::programs::Programs;
+use crate::setup::PpeAccess;
+use crate::spe::SimSpe;
 use crate::time::{Femtoseconds, Moment};
-use crate::words::{WORD_BYTES, inbound_full, node_of, register_write, signal};
-use crate::{PpeAccess, SimSpe};
+use crate::words::{inbound_full, signal};
+use crate::world::World;
 
 /// Stores that write a command to the proxy queue of an MFC: its address in the local store, both halves of the effective
 /// address, size and tag, opcode.
@@ -45,7 +48,7 @@ const COMMAND_STORES: usize = 5;
 
 /// What a simulated machine does for its PPE.
 pub struct SimPpe {
-    run: Rc<Run>,
+    programs: Rc<Programs>,
     translation: Translation,
     /// What the condition of a wait did, whose time has still to pass.
     owed: RefCell<Vec<Owed>>,
@@ -67,30 +70,30 @@ enum Owed {
 }
 
 impl SimPpe {
-    pub(crate) fn new(run: Rc<Run>, translation: Translation) -> Self {
+    pub(crate) fn new(programs: Rc<Programs>, translation: Translation) -> Self {
         Self {
-            run,
+            programs,
             translation,
             owed: RefCell::default(),
         }
     }
 
     fn world(&self) -> &World {
-        &self.run.world
+        &self.programs.world
     }
 
-    fn core(&self) -> &Core {
-        self.world().core(PPE)
+    fn core(&self) -> &SimProcessor {
+        self.world().processor(PPE)
     }
 
     fn by_calls(&self) -> bool {
-        self.run.ppe_access == PpeAccess::SystemCalls
+        self.programs.ppe_access == PpeAccess::SystemCalls
     }
 
     /// A load from a register.
     fn load(&self, from: SpeId) {
         let transaction = |token| Transaction {
-            requester: node_of(PPE),
+            requester: Node::of(PPE),
             target: Node::Spe(from.index() as u16),
             place: Place::Register,
             access: Access::Read,
@@ -105,9 +108,10 @@ impl SimPpe {
     /// The time of a store to a register.
     fn pay_for_store(&self, to: SpeId) {
         let start = self.world().costs.mmio_write;
+        let to = Node::Spe(to.index() as u16);
         self.world()
             .transact(self.core(), Cause::Other, start, |token| {
-                register_write(node_of(PPE), to, token)
+                Transaction::register_write(Node::of(PPE), to, token)
             });
     }
 
@@ -177,7 +181,7 @@ impl SimPpe {
         let why = "the programs that it spawned to end";
         let world = self.world();
         world.wait_until(self.core(), Cause::Other, &why, at, &mut || {
-            self.run.programs.get() == 0
+            self.programs.have_ended()
         });
         world.panic_if_proxy_faulty();
     }
@@ -321,7 +325,7 @@ impl PpeCore for SimPpe {
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
         self.world()
             .pass(self.core(), self.world().costs.start_program);
-        self.run.enqueue(at, program);
+        self.programs.enqueue(at, program);
     }
 
     #[track_caller]
@@ -415,7 +419,7 @@ impl PpeCore for SimPpe {
         let before = before.ok_or(AtomicError::NotMapped { ea })?;
         if op.stores(before) {
             let line = ea.0 / LINE_BYTES as u64;
-            self.world().caches.borrow_mut().discard(line);
+            self.world().mfcs.caches.borrow_mut().discard(line);
         }
         Ok(before)
     }

@@ -13,6 +13,7 @@
 //! The order of arrival decides among events of the same instant. A seed permutes it, one to one, and
 //! nothing else; seed 0 leaves it as it is.
 
+use crate::index::ThreadIndex;
 use crate::time::Moment;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -64,6 +65,17 @@ pub(crate) struct Event {
     pub kind: Kind,
     /// Less than 2^19.
     pub index: u32,
+}
+
+impl Event {
+    /// A thread goes on.
+    #[inline]
+    pub const fn resume(thread: ThreadIndex) -> Self {
+        Self {
+            kind: Kind::Resume,
+            index: thread,
+        }
+    }
 }
 
 /// The pending events.

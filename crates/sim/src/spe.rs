@@ -15,12 +15,14 @@ use cellworks_machine::{
 };
 use cellworks_threads as threads;
 
-use crate::engine::{Core, OWNER, World};
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
+use crate::processor::SimProcessor;
+use crate::threads::OWNER;
 use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
+use crate::world::World;
 
 /// What `stage_out` puts into a local store, so that a program which reads what it has not written
 /// shows: not a number, as a float.
@@ -33,7 +35,7 @@ const QUADWORD_BYTES: usize = 16;
 pub struct SimSpe {
     id: SpeId,
     world: Rc<World>,
-    core: Rc<Core>,
+    core: Rc<SimProcessor>,
     timebase: Timebase,
     local_store: LocalStore,
     mfc: SimMfc,
@@ -89,11 +91,11 @@ impl SimSpe {
     /// Whether a program left nothing behind that the next one would meet: no reserved local store, no
     /// command, no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
-        let mfc = self.world.mfcs[self.id.index()].borrow();
+        let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
     }
 
-    fn core(&self) -> &Core {
+    fn core(&self) -> &SimProcessor {
         &self.core
     }
 
@@ -188,7 +190,7 @@ impl SimSpe {
 
     /// Writes to an inbound mailbox, if it has room, and says whether it had.
     #[inline(always)]
-    fn write_if_room(&self, to: &Core, word: u32) -> bool {
+    fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
         let has_room = to.words.keep_room();
         if has_room {
@@ -201,8 +203,8 @@ impl SimSpe {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn write_when_room(&self, to: &Core, word: u32) {
-        let why = format_args!("room in the inbound mailbox of {}", to.processor);
+    fn write_when_room(&self, to: &SimProcessor, word: u32) {
+        let why = format_args!("room in the inbound mailbox of {}", to.id);
         let (core, at) = (self.core(), Location::caller());
         self.world
             .wait_until(core, Cause::Mailbox, &why, at, &mut || {
@@ -222,7 +224,7 @@ impl SimSpe {
 
     /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
     #[inline(always)]
-    fn send(&self, to: &Core, register: ProblemStateRegister, word: u32) {
+    fn send(&self, to: &SimProcessor, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
         if to.index == core.index && !world.is_in_condition() {
             return self.send_to_itself(register, word);
@@ -341,7 +343,7 @@ impl StartThread for Starter<'_, '_> {
 /// A thread of an SPE ends.
 struct EndOfThread<'a> {
     world: &'a World,
-    core: &'a Core,
+    core: &'a SimProcessor,
     left: &'a Cell<usize>,
 }
 
@@ -478,7 +480,7 @@ unsafe impl Spe for SimSpe {
             return Err(self.refuse(AtomicError::NotMapped { ea }));
         }
         self.mfc.fetch_line(line);
-        let mfc = self.world.mfcs[self.id.index()].borrow();
+        let mfc = self.world.mfcs.of(self.id).borrow();
         mfc.translation
             .with(ea, 4, |block, offset, _| block.load_u32(offset))
             .ok_or(AtomicError::NotMapped { ea })

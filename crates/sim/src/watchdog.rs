@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use cellworks_machine::SpeId;
 
-use crate::engine::{CoreIndex, PPE};
+use crate::index::{PPE, ProcessorIndex};
 use crate::time::Moment;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -72,7 +72,7 @@ impl Pulse {
 
     /// A thread of a processor goes on in the place of another one: number 0 is the program itself.
     #[inline]
-    pub fn turn_of(&self, now: Moment, core: CoreIndex, number: u32) {
+    pub fn turn_of(&self, now: Moment, core: ProcessorIndex, number: u32) {
         let turn = (core as u64) << 32 | u64::from(number);
         self.turn.store(turn, Ordering::Relaxed);
         self.beat(now);
@@ -112,7 +112,7 @@ impl Pulse {
 
     fn warning(&self, (now, turn): (Moment, u64)) -> String {
         let seconds = LOOK_EVERY.as_secs() * u64::from(LOOKS);
-        let (core, number) = ((turn >> 32) as CoreIndex, turn as u32);
+        let (core, number) = ((turn >> 32) as ProcessorIndex, turn as u32);
         let who = match core.checked_sub(1) {
             None => "the main program on the PPE".to_owned(),
             Some(spe) => {

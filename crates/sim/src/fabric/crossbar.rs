@@ -1,8 +1,9 @@
 //! A crossbar: every element reaches every other in the same time, and packets meet only at the ports.
 
 use super::ports::Ports;
+use crate::description::Crossbar as Parameters;
+use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
-use crate::{Crossbar as Parameters, ResourceCounters};
 
 /// A crossbar.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ mod tests {
     use cellworks_machine::Span;
 
     use super::*;
-    use crate::Quantity;
+    use crate::description::Quantity;
 
     /// Four elements, 10 ns apart, whose ports take 1 ns for 16 bytes.
     fn crossbar() -> Crossbar {

@@ -4,9 +4,10 @@
 //! counted from the start of a message. What follows a command or a response can begin with its first
 //! beat; a packet of data is of use only when its last byte has come.
 
-use super::Usage;
+use super::usage::Usage;
+use crate::description::Description;
+use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
-use crate::{Description, ResourceCounters};
 
 /// The link between Cell 0 and Cell 1.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 //! only at the ports.
 
 use super::ports::Ports;
+use crate::description::Matrix as Parameters;
+use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
-use crate::{Matrix as Parameters, ResourceCounters};
 
 /// An interconnect of which one-way times were measured.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Quantity;
+    use crate::description::Quantity;
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 

@@ -21,9 +21,10 @@
 
 use std::collections::VecDeque;
 
-use super::Usage;
+use super::usage::Usage;
+use crate::description::MemoryModule;
+use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
-use crate::{MemoryModule, ResourceCounters};
 
 /// What is stored in one bank, before the next line is in the next bank: the line of the bus.
 const LINE_BYTES: u64 = 128;
@@ -346,7 +347,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Description;
+    use crate::description::Description;
 
     /// A point in nanoseconds after the start of the run.
     fn ns(nanoseconds: u64) -> Moment {

@@ -13,8 +13,9 @@
 //! ```
 
 use super::ports::Lane;
+use crate::description::Mesh as Parameters;
+use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
-use crate::{Mesh as Parameters, ResourceCounters};
 
 /// An element and where it is attached.
 #[derive(Clone, Debug)]
@@ -167,7 +168,7 @@ mod tests {
     use cellworks_machine::Span;
 
     use super::*;
-    use crate::Quantity;
+    use crate::description::Quantity;
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 

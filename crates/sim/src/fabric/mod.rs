@@ -62,94 +62,25 @@ mod matrix;
 mod memory;
 mod mesh;
 mod network;
+mod packet;
 mod ports;
 mod rings;
 #[cfg(test)]
 mod tests;
+mod transaction;
+mod usage;
 
+use crate::description::{Description, Quantity};
+use crate::observe::ResourceCounters;
 use crate::queue::{Event, Kind, Queue};
 use crate::time::{Femtoseconds, Moment};
-use crate::{Description, Quantity, ResourceCounters};
+pub(crate) use transaction::{Access, Node, Place, Token, Transaction, WORD_BYTES};
+
 use command::CommandBus;
 use link::Link;
 use memory::{Memory, Outcome};
 use network::{Element, Network};
-
-/// An end of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
-    /// The PPE of a Cell; programs run on that of Cell 0.
-    Ppe { cell: u16 },
-    /// An SPE, by its id.
-    Spe(u16),
-    /// A memory module.
-    Module(u16),
-}
-
-/// What of the target is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Its local store: no other Cell snoops.
-    LocalStore,
-    /// Its mailboxes and signals: no other Cell snoops.
-    Register,
-    /// A line of main memory: coherent, so that every Cell snoops.
-    Memory {
-        /// The address in the module of the first byte.
-        address: u64,
-    },
-    /// A line of main memory that the target, an SPE, has changed in the cache of its atomic unit:
-    /// coherent.
-    AtomicCache,
-}
-
-impl Place {
-    fn is_coherent(self) -> bool {
-        matches!(self, Self::Memory { .. } | Self::AtomicCache)
-    }
-}
-
-/// Which way data goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// From the target to the requester.
-    Read,
-    /// From the requester to the target.
-    Write,
-    /// Nowhere: only the command phase, which makes a line the requester's own.
-    Claim,
-}
-
-/// One request on the bus, of at most a line of 128 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Transaction {
-    pub requester: Node,
-    pub target: Node,
-    pub place: Place,
-    pub access: Access,
-    /// 1 to 128; 0 for a claim.
-    pub bytes: u32,
-    /// Comes back when the transaction is complete.
-    pub token: Token,
-}
-
-/// Names a transaction for who began it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token(pub u32);
-
-/// A packet of data on its way over the interconnect of one Cell.
-#[derive(Clone, Copy, Debug, Default)]
-struct Packet {
-    /// When its source has it.
-    ready_at: Moment,
-    /// How long its sink takes after the last byte.
-    sink: Femtoseconds,
-    /// What happens then: the index of an event of the fabric.
-    then: u32,
-    bytes: u32,
-    from: u16,
-    to: u16,
-}
+use packet::Packet;
 
 /// What happens in the fabric; it is the upper part of an event's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -759,23 +690,4 @@ impl Fabric {
 fn push(time: Moment, index: u32, queue: &mut Queue) {
     let kind = Kind::Fabric;
     queue.push(time, Event { kind, index });
-}
-
-/// What a resource has carried so far.
-#[derive(Clone, Copy, Debug, Default)]
-struct Usage {
-    packets: u64,
-    bytes: u64,
-    busy: Femtoseconds,
-}
-
-impl Usage {
-    fn counters(&self, name: String) -> ResourceCounters {
-        ResourceCounters {
-            name,
-            packets: self.packets,
-            bytes: self.bytes,
-            busy: self.busy.into(),
-        }
-    }
 }

@@ -1,12 +1,13 @@
 //! What carries data between the elements of one Cell: a choice of the machine's description.
 
-use super::Packet;
 use super::crossbar::Crossbar;
 use super::matrix::Matrix;
 use super::mesh::{Attached, Mesh};
+use super::packet::Packet;
 use super::rings::Rings;
+use crate::description::{Description, Interconnect};
+use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
-use crate::{Description, Interconnect, ResourceCounters};
 
 /// What is attached to the interconnect of a Cell.
 #[derive(Clone, Copy, Debug)]

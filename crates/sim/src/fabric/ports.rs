@@ -7,8 +7,8 @@
 //!                     waits          ╎   waits in a buffer at the target
 //! ```
 
-use super::Usage;
-use crate::ResourceCounters;
+use super::usage::Usage;
+use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
 /// Something that carries one packet at a time.

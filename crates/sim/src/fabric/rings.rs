@@ -35,9 +35,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{Packet, Usage};
+use super::packet::Packet;
+use super::usage::Usage;
+use crate::description::{Quantity, Rings as Parameters};
+use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
-use crate::{Quantity, ResourceCounters};
 
 /// The rings of one Cell.
 #[derive(Debug)]
@@ -99,7 +101,7 @@ impl Rings {
     /// # Panics
     ///
     /// If an element is missing, or there is no ring or no way from one element to another.
-    pub fn new(description: &crate::Rings, bus_hz: &Quantity) -> Self {
+    pub fn new(description: &Parameters, bus_hz: &Quantity) -> Self {
         let bus = |cycles: &Quantity| cycles.cycles_of(bus_hz);
         let count = description.elements.len();
         let clockwise = description.clockwise.value as usize;
@@ -424,7 +426,7 @@ impl Rings {
 /// # Panics
 ///
 /// If the rings have no such element.
-pub(super) fn element(description: &crate::Rings, name: &str) -> usize {
+pub(super) fn element(description: &Parameters, name: &str) -> usize {
     let found = description
         .elements
         .iter()
@@ -451,7 +453,7 @@ fn segments(from: usize, way: Way, count: usize) -> impl Iterator<Item = usize> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Description, Interconnect};
+    use crate::description::{Description, Interconnect};
 
     const CYCLE: Femtoseconds = Femtoseconds(625_000);
 
@@ -459,7 +461,7 @@ mod tests {
     const PPE: u16 = 0;
     const MIC: u16 = 11;
 
-    fn description() -> (crate::Rings, Quantity) {
+    fn description() -> (Parameters, Quantity) {
         let qs20 = Description::built_in("qs20").unwrap();
         let Interconnect::Rings(rings) = qs20.interconnect else {
             panic!("a QS20 has rings");

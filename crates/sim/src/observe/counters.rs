@@ -4,7 +4,7 @@ use std::fmt;
 
 use cellworks_machine::Span;
 
-use super::{Activity, Cause};
+use super::activity::{Activity, Cause};
 use crate::time::{Femtoseconds, Moment};
 
 /// What an SPE did with its time.

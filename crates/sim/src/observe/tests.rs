@@ -6,12 +6,14 @@ use cellworks_machine::{Processor, Span, SpeId};
 use proptest::prelude::*;
 use prost::Message;
 
+use super::hash::Hash;
 use super::perfetto::{
     EventType, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Trace, TracePacket,
     TrackDescriptor, TrackEvent,
 };
 use super::*;
-use crate::time::Femtoseconds;
+use crate::issuer::Issuer;
+use crate::time::{Femtoseconds, Moment};
 
 /// A point in nanoseconds after the start of the run.
 fn ns(nanoseconds: u64) -> Moment {

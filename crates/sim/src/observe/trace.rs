@@ -33,13 +33,14 @@ use std::{io, mem};
 use cellworks_machine::{Processor, Span, SpeId};
 use prost::Message;
 
+use super::activity::{Activity, Cause};
+use super::counters::ResourceCounters;
 use super::perfetto::{
     ChildTracksOrdering, CounterDescriptor, EventName, EventType, INCREMENTAL_STATE_CLEARED,
     InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, Trace, TracePacket, TrackDescriptor,
     TrackEvent,
 };
-use super::{Activity, Cause, ResourceCounters};
-use crate::mfc::Issuer;
+use crate::issuer::Issuer;
 use crate::time::Moment;
 
 /// How many packets are kept until they are written: some tens of kilobytes.
