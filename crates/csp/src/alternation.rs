@@ -8,14 +8,17 @@ use std::sync::Arc as StdArc;
 use cellworks_machine::Time;
 
 use crate::channel::{Reach, Reader, Whole, Writer};
-use crate::core::{Met, Side};
+use crate::core::Met;
 use crate::end::Ended;
 use crate::item::Item;
+use crate::link::Link;
 use crate::lock::Lock;
 use crate::party::{Guard, Outcome, Party};
 use crate::place::Place;
-use crate::process::{Link, Process, Waiting};
+use crate::process::Process;
+use crate::side::Side;
 use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
 /// Which of several guards that are ready is chosen.
@@ -175,7 +178,7 @@ use sealed::AsGuard as _;
 
 /// A guard with its channel.
 trait Listed {
-    /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, takes down that it is not.
+    /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, records that it is not.
     fn attempt(&self, process: u32, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::core::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -372,7 +375,7 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Takes down whether a guard has what it needs: one that writes an item, one that reads room for one.
+    /// Records whether a guard has what it needs: one that writes an item, one that reads room for one.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -530,7 +533,7 @@ impl<'a> Alternation<'a> {
                 return result.map(Some);
             }
             if matches!(patience, Patience::None) {
-                process.glance();
+                process.skip();
                 return Ok(None);
             }
             match self.wait(process, patience) {
@@ -665,17 +668,18 @@ impl<'a> Alternation<'a> {
             goes_on
         });
         if !goes_on {
-            let list = |tell: &mut dyn FnMut(Waiting<'_>)| {
+            let list = |each: &mut dyn FnMut(Waiting<'_>)| {
                 for index in enabled() {
-                    tell(this.guards[index].waiting());
+                    each(this.guards[index].waiting());
                 }
             };
             let why = Waiting::Alternation(&list);
             let mut ready = || this.party.outcome() != Outcome::Waiting;
-            goes_on = match patience {
-                Patience::Until(deadline) => process.wait_until_deadline(why, deadline, &mut ready),
-                _ => process.wait_until(why, &mut ready),
+            let deadline = match patience {
+                Patience::Until(deadline) => Some(deadline),
+                _ => None,
             };
+            goes_on = process.wait_until(why, deadline, &mut ready);
         }
         match in_wait.end() {
             Outcome::Claimed(index) => Waited::Claimed(index),

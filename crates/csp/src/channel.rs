@@ -7,18 +7,20 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::core::{Core, Side};
+use crate::core::Core;
 use crate::end::{Ended, Unsent};
 use crate::held;
 use crate::item::Item;
+use crate::link::{Key, Link};
 use crate::lock::{Lock, Spin, Turns};
+use crate::partner::Partner;
 use crate::pending;
 use crate::place::Place;
-use crate::process::{Link, Process, Waiting};
-use crate::queue::Partner;
+use crate::process::Process;
 use crate::ring::Ring;
+use crate::side::Side;
 use crate::sync;
-use crate::transport::Key;
+use crate::waiting::Waiting;
 
 /// An end that one process has: it is not `Clone`.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +100,7 @@ impl Channel {
     #[track_caller]
     #[expect(
         clippy::new_without_default,
-        reason = "the place in the source is taken down"
+        reason = "the place in the source is recorded"
     )]
     pub fn new() -> Self {
         Self {

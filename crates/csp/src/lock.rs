@@ -14,8 +14,8 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::core::Side;
-use crate::queue::Node;
+use crate::node::Node;
+use crate::side::Side;
 use crate::sync::{AtomicPtr, Ordering};
 
 /// What a channel's word says: one of these while nobody has its lock, else [`LOCKED`].

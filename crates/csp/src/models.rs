@@ -18,12 +18,12 @@ use cellworks_machine::{Processor, Sleeper, Time, Wait, Wake};
 
 use self::explore::check;
 use crate::channel::{Any, Channel, Reader, Whole, Writer};
-use crate::core::Side;
 use crate::lock::Spin;
 use crate::place::Place;
 use crate::process::Process;
 use crate::ring::Ring;
 use crate::shared::NetworkState;
+use crate::side::Side;
 #[cfg(loom)]
 use crate::sync::barrier;
 use crate::sync::{Arc, Condvar, Mutex, thread};

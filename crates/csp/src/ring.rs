@@ -23,9 +23,9 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use crate::core::Side;
 use crate::parcel::{Origin, Parcel};
 use crate::prefetch;
+use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
 /// Larger buffers are not worth having all their memory at once.
@@ -39,13 +39,6 @@ const LOOKS: u32 = if cfg!(loom) { 2 } else { 64 };
 /// lines for each item, which takes longer than the item; so such a side waits a little longer the next time, for more items
 /// at once. A pause takes 26 ns on the Zen 4 of docs/performance.md, and an item 4.
 const MOST_PATIENCE: u32 = 16;
-
-/// Who uses a side: an OS thread, and a process there. 0 and 0 is nobody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct User {
-    pub thread: usize,
-    pub process: u32,
-}
 
 /// Room for an item, accessed by one side at a time.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;

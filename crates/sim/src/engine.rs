@@ -1065,6 +1065,7 @@ impl World {
                         0 => core.processor.to_string(),
                         number => format!("{}, thread {}", core.processor, number - 1),
                     },
+                    thread: (waiter.who.thread as usize, 0),
                     what: what
                         .unwrap_or_else(|_| "something whose description panicked".to_owned()),
                     location: waiter.location,

@@ -19,7 +19,12 @@ impl Thread {
     /// The running thread of a core.
     #[inline]
     pub(crate) fn running(s: &Scheduler) -> Self {
-        let block = s.current();
+        Self::of(s.current())
+    }
+
+    /// The thread that has this block.
+    #[inline]
+    pub(crate) fn of(block: &Block) -> Self {
         Self {
             block,
             serial: block.serial.get(),

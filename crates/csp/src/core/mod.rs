@@ -6,18 +6,22 @@ mod protocol;
 // Not the models': what reports say is no part of the protocol.
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub(crate) use self::protocol::{Met, Side, State};
+pub(crate) use self::protocol::{Met, State};
 
 use self::protocol::{Refused, brought};
 use crate::end::Ended;
+use crate::link::Link;
 use crate::lock::{Lock, Resting};
+use crate::node::{Node, Outcome};
 use crate::parcel::Parcel;
+use crate::partner::Partner;
 use crate::place::Place;
 use crate::prefetch;
-use crate::process::{Link, Process, ToRead, ToWrite, Waiting, Why};
-use crate::queue::{Node, Outcome, Partner};
+use crate::process::Process;
 use crate::ring::Ring;
+use crate::side::Side;
 use crate::sync::{Arc, Backoff, UnsafeCell};
+use crate::waiting::{ToRead, ToWrite, Waiting, Why};
 use crate::waker::Woken;
 
 /// A channel.
@@ -420,7 +424,7 @@ impl<T, L: Lock> Core<T, L> {
         why: impl Why,
     ) -> bool {
         let frame = self.frame(side, node);
-        process.wait_until(why, &mut || node.is_served());
+        process.wait_until(why, None, &mut || node.is_served());
         std::mem::forget(frame);
         node.outcome() == Outcome::Served
     }

@@ -21,12 +21,14 @@ use std::collections::VecDeque;
 
 use crate::end::Ended;
 use crate::lock::Resting;
+use crate::node::{Node, Outcome};
 use crate::parcel::Parcel;
 use crate::party::Guard;
 use crate::place::Place;
 use crate::process::Process;
-use crate::queue::{Node, Outcome, Queue};
+use crate::queue::Queue;
 use crate::ring::{Buffer, Ring};
+use crate::side::Side;
 use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 
@@ -60,13 +62,6 @@ pub(crate) enum Met {
 
 /// An item that the channel does not take, because it has ended.
 pub(super) type Refused<T> = (Parcel<T>, Ended);
-
-/// One of the two sides of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
-    Reader,
-    Writer,
-}
 
 /// An item that somebody has brought.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -416,15 +411,6 @@ impl<T> State<T> {
         match side {
             Side::Reader => &mut self.reader_ends,
             Side::Writer => &mut self.writer_ends,
-        }
-    }
-}
-
-impl Side {
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Reader => Self::Writer,
-            Self::Writer => Self::Reader,
         }
     }
 }

@@ -46,11 +46,12 @@ use std::fmt;
 
 use cellworks_machine::Time;
 
+use crate::link::Link;
 use crate::parcel::Origin;
-use crate::process::{Link, Waiting};
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-pub(crate) use exchange::{Exchange, Key};
+pub(crate) use exchange::Exchange;
 pub use items::NoRoomForItem;
 pub(crate) use ppe::PpeCarrier;
 pub(crate) use spe::{EndOfProgram, SpeCarrier};
@@ -139,8 +140,8 @@ pub(crate) trait Carrier {
     /// Performs the step with which an alternation begins to wait.
     fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken);
 
-    /// An alternation has looked whether a guard is ready, and none was.
-    fn glance(&self, asker: Asker<'_>);
+    /// An alternation has found no guard ready, and does not wait.
+    fn skip(&self, asker: Asker<'_>);
 
     /// Does what this processor has been asked for by others: see [`PpeCarrier`].
     fn serve(&self);

@@ -9,6 +9,7 @@ use crate::block::{Block, State};
 use crate::cancelled::discard;
 use crate::config::Verdict;
 use crate::report::{BlockedThread, Cause};
+use crate::thread::Thread;
 
 impl Scheduler {
     pub(super) fn is_frozen(&self) -> bool {
@@ -96,6 +97,7 @@ fn describe(block: &Block) -> BlockedThread {
     };
     BlockedThread {
         name: block.name(),
+        thread: Thread::of(block).into_raw(),
         waits_for,
         at: block.at.get(),
     }

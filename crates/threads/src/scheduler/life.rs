@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::run::Run;
 use super::{Scheduler, with};
-use crate::arch::{self, Context};
+use crate::arch::Context;
 use crate::block::{Block, State};
 use crate::cancelled::Cancelled;
 use crate::config::{Config, Idle};
@@ -138,7 +138,7 @@ impl Scheduler {
         // SAFETY: as in `wait`. What is saved is never continued.
         unsafe {
             #[cfg(not(cellworks_sanitizer))]
-            arch::switch(&me.context, next);
+            crate::arch::switch(&me.context, next);
             #[cfg(cellworks_sanitizer)]
             self.run()
                 .blocks
