@@ -24,7 +24,6 @@
 mod alternation;
 mod cause;
 mod channel;
-mod core;
 mod deadlock;
 mod end;
 mod ends;
@@ -46,8 +45,9 @@ mod prefetch;
 mod process;
 mod process_error;
 pub mod processes;
+mod protocol;
 mod queue;
-mod ring;
+mod raw;
 mod shared;
 mod side;
 mod sync;
@@ -55,6 +55,7 @@ mod transport;
 mod waiting;
 mod waits;
 mod waker;
+mod way;
 
 pub use alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
 pub use channel::{Any, Channel, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer};

@@ -20,11 +20,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use self::error::{Act, Mistake, NamedError};
 use self::registry::{Named, OneSide, Wanting};
 use crate::cause::Moment;
-use crate::channel::{Kind, Reader, Whole, Writer};
+use crate::channel::{Kind, Reader, Writer};
 use crate::item::Item;
 use crate::lock::Spin;
 use crate::place::Place;
 use crate::process::Process;
+use crate::raw::RawChannel;
 use crate::shared::Failure;
 use crate::side::Side;
 use crate::waiting::Waiting;
@@ -91,7 +92,7 @@ impl<P: Place> Process<'_, P> {
         (writer, reader): (Writer<T, W>, Reader<T, R>),
     ) -> Result<(), NamedError> {
         assert!(
-            Arc::ptr_eq(&writer.channel, &reader.channel),
+            Arc::ptr_eq(&writer.end.channel, &reader.end.channel),
             "the channel {id} was to be created of a writer and a reader of two different channels"
         );
         let created = self.act();
@@ -101,7 +102,7 @@ impl<P: Place> Process<'_, P> {
             drop(registry);
             return Err(self.failed(error));
         }
-        let channel = Arc::clone(&writer.channel);
+        let channel = Arc::clone(&writer.end.channel);
         let has = *channel.id.get_or_init(|| id);
         if has != id {
             drop(registry);
@@ -156,7 +157,7 @@ impl<P: Place> Process<'_, P> {
         &self,
         id: u64,
         side: Side,
-        one_more: impl FnOnce(Arc<Whole<T, Spin>>) -> End,
+        one_more: impl FnOnce(Arc<RawChannel<T, Spin>>) -> End,
     ) -> Result<End, NamedError> {
         let by = self.act();
         self.wait_for_creation(id);
@@ -165,7 +166,7 @@ impl<P: Place> Process<'_, P> {
             // The run has failed by now, and not because of this.
             return Err(self.mistake(id, by, None, Mistake::NotCreated));
         };
-        let taken = match Arc::clone(&named.channel).downcast::<Whole<T, Spin>>() {
+        let taken = match Arc::clone(&named.channel).downcast::<RawChannel<T, Spin>>() {
             Ok(channel) => {
                 let kept = match side {
                     Side::Reader => &mut named.reader,

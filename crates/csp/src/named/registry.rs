@@ -30,7 +30,7 @@ pub(super) struct Named {
     pub(super) creator: u32,
     pub(super) has_creator_ended: bool,
     pub(super) created: Act,
-    /// A `Whole<T, Spin>`, of any type of items.
+    /// A `RawChannel<T, Spin>`, of any type of items.
     pub(super) channel: Arc<dyn AnyType + Send + Sync>,
     pub(super) item: &'static str,
     pub(super) reader: OneSide,
