@@ -23,9 +23,11 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use crate::core::Side;
 use crate::parcel::{Origin, Parcel};
+use crate::place::Place;
 use crate::prefetch;
+use crate::process::Process;
+use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
 /// Larger buffers are not worth having all their memory at once.
@@ -39,13 +41,6 @@ const LOOKS: u32 = if cfg!(loom) { 2 } else { 64 };
 /// lines for each item, which takes longer than the item; so such a side waits a little longer the next time, for more items
 /// at once. A pause takes 26 ns on the Zen 4 of docs/performance.md, and an item 4.
 const MOST_PATIENCE: u32 = 16;
-
-/// Who uses a side: an OS thread, and a process there. 0 and 0 is nobody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct User {
-    pub thread: usize,
-    pub process: u32,
-}
 
 /// Room for an item, accessed by one side at a time.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
@@ -439,6 +434,57 @@ impl<T> Drop for Ring<T> {
             self.slot(read)
                 .with_mut(|slot| unsafe { (*slot).assume_init_drop() });
             read = read.wrapping_add(1);
+        }
+    }
+}
+
+/// Puts an item into a ring, if there is one and it has room soon; else gives it back.
+#[inline(always)]
+pub(super) fn write<T, P: Place>(
+    ring: Option<&Arc<Ring<T>>>,
+    process: &Process<'_, P>,
+    item: T,
+) -> Result<(), T> {
+    let (Some(ring), Some(user)) = (ring, process.user()) else {
+        return Err(item);
+    };
+    let mut item = item;
+    loop {
+        item = match ring.put(user, item) {
+            Ok(()) => return Ok(()),
+            Err(back) => back,
+        };
+        if !ring.is_worth_another_try(Side::Writer, user) {
+            return Err(item);
+        }
+    }
+}
+
+/// As [`write()`], for several items: puts as many into the ring as there is room for soon.
+pub(crate) fn write_many<T, P: Place>(
+    ring: Option<&Arc<Ring<T>>>,
+    process: &Process<'_, P>,
+    items: &mut VecDeque<T>,
+) {
+    if let (Some(ring), Some(user)) = (ring, process.user()) {
+        ring.put_many(user, items);
+        while !items.is_empty() && ring.is_worth_another_try(Side::Writer, user) {
+            ring.put_many(user, items);
+        }
+    }
+}
+
+/// Takes an item out of a ring, if there is one and the other there is soon.
+#[inline(always)]
+pub(super) fn read<T, P: Place>(
+    ring: Option<&Arc<Ring<T>>>,
+    process: &Process<'_, P>,
+) -> Option<T> {
+    let (ring, user) = (ring?, process.user()?);
+    loop {
+        let item = ring.take(user);
+        if item.is_some() || !ring.is_worth_another_try(Side::Reader, user) {
+            return item;
         }
     }
 }

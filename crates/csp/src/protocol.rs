@@ -20,15 +20,17 @@
 use std::collections::VecDeque;
 
 use crate::end::Ended;
-use crate::lock::Resting;
-use crate::parcel::Parcel;
+use crate::lock::Word;
+use crate::node::{Node, Outcome};
+use crate::parcel::{Parcel, take_parcel};
 use crate::party::Guard;
 use crate::place::Place;
 use crate::process::Process;
-use crate::queue::{Node, Outcome, Queue};
-use crate::ring::{Buffer, Ring};
+use crate::queue::Queue;
+use crate::side::Side;
 use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
+use crate::way::ring::{Buffer, Ring};
 
 /// What the lock protects. What is looked at in each step comes first, as two processors hand it to each other.
 #[repr(C)]
@@ -38,8 +40,8 @@ pub(crate) struct State<T> {
     ended: Option<Ended>,
     /// Its capacity is not 0. Otherwise the buffer is another cache line to stay away from.
     is_buffered: bool,
-    pub(super) readers: Queue<T>,
-    pub(super) writers: Queue<T>,
+    pub(crate) readers: Queue<T>,
+    pub(crate) writers: Queue<T>,
     /// How many items it takes before somebody has to read one.
     capacity: usize,
     buffer: Buffer<T>,
@@ -59,23 +61,10 @@ pub(crate) enum Met {
 }
 
 /// An item that the channel does not take, because it has ended.
-pub(super) type Refused<T> = (Parcel<T>, Ended);
-
-/// One of the two sides of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
-    Reader,
-    Writer,
-}
-
-/// An item that somebody has brought.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn brought<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
-    parcel.take().expect("who writes has an item")
-}
+pub(crate) type Refused<T> = (Parcel<T>, Ended);
 
 impl<T> State<T> {
-    pub(super) fn new(capacity: usize, is_one_to_one: bool) -> Self {
+    pub(crate) fn new(capacity: usize, is_one_to_one: bool) -> Self {
         let ring = is_one_to_one.then(|| Ring::new(capacity)).flatten();
         Self {
             is_plain: capacity == 0,
@@ -139,7 +128,7 @@ impl<T> State<T> {
         if !self.is_buffered || self.buffer.len() == self.capacity {
             return Met::Nobody;
         }
-        self.buffer.push_back(brought(parcel));
+        self.buffer.push_back(take_parcel(parcel));
         Self::mark_ready(&self.read_guards, woken);
         Met::Done
     }
@@ -170,14 +159,14 @@ impl<T> State<T> {
     /// Has somebody who waits to write put an item into the buffer, where there is room now.
     fn refill(&mut self, woken: &mut Woken) {
         // Before the writer goes on, who may then use a ring without the lock.
-        let accept = |next: &mut _| self.buffer.push_back(brought(next));
+        let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
             return;
         }
         let mut next = None;
         if let Some(waker) = Self::meet(&mut self.write_guards, |g| g.take(&mut next)) {
-            self.buffer.push_back(brought(&mut next));
+            self.buffer.push_back(take_parcel(&mut next));
             *woken = Woken::One(waker);
             return;
         }
@@ -192,7 +181,7 @@ impl<T> State<T> {
 
     /// The buffer, if it is one that sides use without the lock.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn ring(&self) -> Option<&Arc<Ring<T>>> {
+    pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
         self.is_buffered.then(|| self.buffer.ring()).flatten()
     }
 
@@ -208,7 +197,7 @@ impl<T> State<T> {
     ///
     /// As for [`Queue::push`].
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) unsafe fn step_or_push<P: Place>(
+    pub(crate) unsafe fn step_or_push<P: Place>(
         &mut self,
         side: Side,
         node: &Node<T>,
@@ -374,31 +363,31 @@ impl<T> State<T> {
 
     /// What the channel's word says when the lock is given back. It may take one that waits out of its queue for that.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn rest(&mut self) -> Resting {
+    pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {
             self.let_in();
-            return Resting::GENERAL;
+            return Word::GENERAL;
         }
         self.rest_plain()
     }
 
     // Out of line: in line it cost an alternation, whose channels are not plain, a nanosecond a message.
     #[inline(never)]
-    fn rest_plain(&mut self) -> Resting {
+    fn rest_plain(&mut self) -> Word {
         // Never both wait.
         for side in [Side::Reader, Side::Writer] {
             let queue = self.queue(side);
             if let Some(node) = queue.take_only() {
-                return Resting::with(side, node);
+                return Word::with(side, node);
             }
             if !queue.is_empty() {
-                return Resting::GENERAL;
+                return Word::GENERAL;
             }
         }
-        Resting::NOBODY
+        Word::EMPTY
     }
 
-    pub(super) fn queue(&mut self, side: Side) -> &mut Queue<T> {
+    pub(crate) fn queue(&mut self, side: Side) -> &mut Queue<T> {
         match side {
             Side::Reader => &mut self.readers,
             Side::Writer => &mut self.writers,
@@ -416,15 +405,6 @@ impl<T> State<T> {
         match side {
             Side::Reader => &mut self.reader_ends,
             Side::Writer => &mut self.writer_ends,
-        }
-    }
-}
-
-impl Side {
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Reader => Self::Writer,
-            Self::Writer => Self::Reader,
         }
     }
 }
