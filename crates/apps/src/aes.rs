@@ -41,8 +41,8 @@ pub struct Aes {
     #[arg(long = "block", default_value = "4k")]
     pub block_bytes: usize,
 
-    /// What a simulated SPU computes for each byte; 11.7 is AES-128 on an SPE by Bos, Osvik and Stefan ("Fast
-    /// Implementations of AES on Various Platforms", 2009, abstract).
+    /// What a simulated SPU computes for each byte; 11.7 is AES-128 on an SPE by Bos, Osvik and
+    /// Stefan ("Fast Implementations of AES on Various Platforms", 2009, abstract).
     #[arg(long, default_value = "11.7")]
     pub cycles_per_byte: f64,
 }

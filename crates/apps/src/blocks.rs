@@ -73,8 +73,9 @@ impl Staging {
         }
     }
 
-    /// Programs with these stagings: each with threads has a number of them, the `usual` ones if none was asked for. Others have
-    /// none, unless all are such: then a number of threads is wrong, which the [check](Self::check) says.
+    /// Gives each program whose buffering is `threads` a number of threads, each of the `usual` ones
+    /// if none was asked for, and takes it from the others. Where no program has threads, a number
+    /// of them is left for the [check](Self::check) to refuse.
     pub(crate) fn complete<P: Clone>(
         mut asked: Vec<P>,
         usual: &[usize],

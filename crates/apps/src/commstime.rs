@@ -6,11 +6,13 @@
 //!       prefix ──────────────────────────────────────────────────► delta ──► consumer, on the PPE
 //! ```
 //!
-//! The prefix process sends the first number, the delta process gives a copy of each to the consumer, and all others add 1.
+//! The prefix process sends the first number, the delta process gives a copy of each to the
+//! consumer, and all others add 1.
 //!
-//! The time of a communication is that between two numbers at the consumer, divided by the number of processes on SPEs,
-//! which is that of the channels that the number passes on its way round; the one to the consumer, which works beside them, does
-//! not count (section 3.1: each process adds a channel to the ring). The consumer checks each number.
+//! The time of a communication is that between two numbers at the consumer, divided by the number
+//! of processes on SPEs, which is that of the channels that the number passes on its way round; the
+//! one to the consumer, which works beside them, does not count (section 3.1: each process adds a
+//! channel to the ring). The consumer checks each number.
 
 use std::iter;
 
@@ -31,8 +33,9 @@ use crate::{
 
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
-/// A number goes round a ring of processes on SPEs, 2 at least, and a process on the PPE checks and times the copies that it gets.
-/// Processes of one SPE that are neighbours in the ring speak through channels that do not leave the SPE.
+/// A number goes round a ring of processes on SPEs, 2 at least, and a process on the PPE checks and
+/// times the copies that it gets. Processes of one SPE that are neighbours in the ring speak
+/// through channels that do not leave the SPE.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[command(mut_args(|flag| match flag.get_id() == "spes" {

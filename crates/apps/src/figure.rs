@@ -35,8 +35,8 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A figure of one metric against each number that differs between runs, with a curve for each combination
-/// of what else differs. None if there is nothing to connect.
+/// A figure of one metric against each number that differs between runs, with a curve for each
+/// combination of what else differs. None if there is nothing to connect.
 ///
 /// `axis` says what the axis of a parameter is; what has none is never an axis.
 pub fn against<P: Program>(

@@ -7,11 +7,13 @@
 //!       conclusions, figures ◄── Done, Done ... ◄── Quantities ◄── run on a machine
 //! ```
 //!
-//! A [`Program`] is a struct of its parameters. The derives of the struct make them flags, a part of the JSON of a result, and
-//! what an experiment of a paper states. One run gives [`Quantity`]s. Lists of values, progress, tables and pages are for the
-//! command `cellworks run`, which has one way to do these for all programs.
+//! A [`Program`] is a struct of its parameters. The derives of the struct make them flags, a part
+//! of the JSON of a result, and what an experiment of a paper states. One run gives [`Quantity`]s.
+//! Lists of values, progress, tables and pages are for the command `cellworks run`, which has one
+//! way to do these for all programs.
 //!
-//! A program that joins is a file of this crate, a line in the list of programs at the end of this one, and a row here:
+//! A program that joins is a file of this crate, and in this one its module, its name in the list of
+//! programs at the end, and its row here:
 //!
 //! | program | what it is | from |
 //! |---|---|---|
@@ -70,11 +72,12 @@ pub use switch::Switch;
 
 /// A program with its parameters, that gives numbers.
 ///
-/// Each field of the struct is a parameter. Its name is that of the flag, unless `#[arg(long = "...")]` gives another one, of the
-/// key in an experiment of a paper, and of the circumstance in the JSON of a result; its documentation is the help text. In
-/// `cellworks run` every flag takes a list, and so may its default: a program runs once for each combination of values. How
-/// values are written follows from the type and the name: whole numbers take `k` for 1,000, or for 1,024 where the name
-/// ends in `bytes`; `f64` is a number of cycles.
+/// Each field of the struct is a parameter. Its name is that of the flag, unless `#[arg(long =
+/// "...")]` gives another one, of the key in an experiment of a paper, and of the circumstance in
+/// the JSON of a result; its documentation is the help text. In `cellworks run` every flag takes a
+/// list, and so may its default: a program runs once for each combination of values. How values are
+/// written follows from the type and the name: whole numbers take `k` for 1,000, or for 1,024 where
+/// the name ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is as it stands.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Serialize + 'static
 {
@@ -107,8 +110,8 @@ pub trait Program:
     /// [`ProgramError`] if it cannot run on this machine, or the run or its result was wrong.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
 
-    /// What runs where these were asked for: parameters that were left open have values, and programs are added that
-    /// conclusions need. Those that are equal run once.
+    /// What runs where these were asked for: parameters that were left open have values, and
+    /// programs are added that conclusions need. Those that are equal run once.
     fn complete(asked: Vec<Self>, _on: Kind) -> Vec<Self> {
         asked
     }
@@ -126,7 +129,8 @@ pub trait Program:
         Self::augment_args(Command::new(Self::NAME))
     }
 
-    /// The circumstances of its quantities: the names and values of its parameters, in the order of the fields.
+    /// The circumstances of its quantities: the names and values of its parameters, in the order of
+    /// the fields.
     ///
     /// # Panics
     ///
@@ -153,7 +157,8 @@ pub enum Kind {
     Simulated,
 }
 
-/// How often something is done where nothing else is said: many times to be measured, or a few to be simulated.
+/// How often something is done where nothing else is said: many times to be measured, or a few to
+/// be simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
     /// The parameter.

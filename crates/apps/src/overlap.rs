@@ -8,7 +8,8 @@
 //!                                    crossover: computation equals transfer
 //! ```
 //!
-//! The programs of [`Aes`](crate::Aes), with a computation of a chosen length in place of the cipher.
+//! The programs of [`Aes`](crate::Aes), with a computation of a chosen length in place of the
+//! cipher.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -24,12 +25,12 @@ use crate::{
     ProgramError, Quantity, against,
 };
 
-/// Compares single buffering, double buffering and threads by computation a byte, with a model and with the
-/// crossover, where computation takes as long as transfers.
+/// Compares single buffering, double buffering and threads by computation a byte, with a model and
+/// with the crossover, where computation takes as long as transfers.
 ///
-/// Each block is changed once, which the result is compared with. The model starts from a run without computation, which says what
-/// transfers take: t. With c cycles of computation for each byte, single buffering should take t + c cycles a byte, and
-/// what overlaps the larger of t and c.
+/// Each block is changed once, which the result is compared with. The model starts from a run
+/// without computation, which says what transfers take: t. With c cycles of computation for each
+/// byte, single buffering should take t + c cycles a byte, and what overlaps the larger of t and c.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[command(mut_args(|flag| match flag.get_id() == "threads" {
@@ -37,8 +38,8 @@ use crate::{
     false => flag,
 }))]
 pub struct Overlap {
-    /// What is computed for each byte, in cycles; a range is taken at 1, 2 and 5 of each power of 10. Transfers alone, 0, are
-    /// always among them.
+    /// What is computed for each byte, in cycles; a range is taken at 1, 2 and 5 of each power of
+    /// 10. Transfers alone, 0, are always among them.
     #[arg(long, default_value = "0.1-100,11.7")]
     pub cycles_per_byte: f64,
 

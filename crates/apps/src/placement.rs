@@ -20,8 +20,8 @@ pub struct Placement {
     #[arg(long, default_value = "1")]
     pub threads: usize,
 
-    /// How processes of different SPEs reach each other on a simulated machine; on this computer they share memory, and it
-    /// makes no difference.
+    /// How processes of different SPEs reach each other on a simulated machine; on this computer
+    /// they share memory, and it makes no difference.
     #[arg(long, value_enum, default_value = "direct")]
     pub transport: Transport,
 }

@@ -7,12 +7,13 @@
 //!       folds of a few beads     each: the best of its tasks
 //! ```
 //!
-//! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads, laid on a square grid with right-angled folds, of which no
-//! two beads share a place. A folding is the better the more pairs of H beads are neighbours on the grid, but not in the
-//! chain (Hayes, *Prototeins*, American Scientist 86(3), 1998). Foldings that a rotation or a reflection makes of each
-//! other are one.
+//! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads, laid on a square grid with
+//! right-angled folds, of which no two beads share a place. A folding is the better the more pairs
+//! of H beads are neighbours on the grid, but not in the chain (Hayes, *Prototeins*, American
+//! Scientist 86(3), 1998). Foldings that a rotation or a reflection makes of each other are one.
 //!
-//! The main process puts folds of a few beads into the bag, and workers try all ways to go on from each that they take.
+//! The main process puts folds of a few beads into the bag, and workers try all ways to go on from
+//! each that they take.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -35,7 +36,8 @@ pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
 /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
 ///
-/// The result is compared with that of a search without tasks. Speed-ups are over one SPE with one thread, if that runs too.
+/// The result is compared with that of a search without tasks. Speed-ups are over one SPE with one
+/// thread, if that runs too.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prototein {

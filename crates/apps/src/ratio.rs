@@ -1,10 +1,12 @@
 //! How much computation a communication needs beside it (DSMCBE, section 3.4, figures 8 and 9).
 //!
-//! Each process of a ring computes, writes 16 bytes to the next and reads as many from the one before. Neighbours are on
-//! different SPEs, if there are several; the channel that closes the ring is buffered.
+//! Each process of a ring computes, writes 16 bytes to the next and reads as many from the one
+//! before. Neighbours are on different SPEs, if there are several; the channel that closes the ring
+//! is buffered.
 //!
-//! The operations of a step are shared by all processes, so that a ring of any length computes the same in a step. At the
-//! end the data of each process are compared with what they have to be: they have been round, and computed upon in each step.
+//! The operations of a step are shared by all processes, so that a ring of any length computes the
+//! same in a step. At the end the data of each process are compared with what they have to be: they
+//! have been round, and computed upon in each step.
 
 use std::hint::black_box;
 use std::iter;
@@ -22,10 +24,11 @@ use crate::{
     Quantity, Repeats, against, speedup,
 };
 
-/// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's figure 9.
+/// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's
+/// figure 9.
 ///
-/// The operations of a step are shared by all processes, and then each gives 16 bytes to the next. Speed-ups are over one
-/// SPE with one thread, if that runs too.
+/// The operations of a step are shared by all processes, and then each gives 16 bytes to the next.
+/// Speed-ups are over one SPE with one thread, if that runs too.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
@@ -34,8 +37,8 @@ pub struct Ratio {
     #[serde(flatten)]
     pub placement: Placement,
 
-    /// Floating-point operations of all processes together in a step, in pairs: each process does an even number of them,
-    /// rounded down.
+    /// Floating-point operations of all processes together in a step, in pairs: each process does
+    /// an even number of them, rounded down.
     #[arg(long, default_value = "10k,100k,1m")]
     pub operations: u64,
 

@@ -14,8 +14,8 @@ use crate::{
 
 /// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
 ///
-/// Threads of one SPE compute and yield. A switch is what they take longer for each yield than one thread that only computes as
-/// much.
+/// Threads of one SPE compute and yield. A switch is what they take longer for each yield than one
+/// thread that only computes as much.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
@@ -23,8 +23,8 @@ pub struct Switch {
     #[arg(long, default_value = "1-16")]
     pub threads: usize,
 
-    /// How often all threads yield together, at least once each. Starting and ending a thread costs a switch or two, so it
-    /// should be a thousand times as often.
+    /// How often all threads yield together, at least once each. Starting and ending a thread costs
+    /// a switch or two, so it should be a thousand times as often.
     #[arg(long)]
     pub yields: u64,
 }

@@ -12,8 +12,8 @@ pub struct Figure {
     pub number: String,
     /// What it shows, in a few words.
     pub title: String,
-    /// What its curves are drawn against: a parameter of their programs, or `spes`, `block_bytes` or `list_elements` (of a list of
-    /// 16 KB in all) of measurements of `cellworks stats`.
+    /// What its curves are drawn against: a parameter of their programs, or `spes`, `block_bytes`
+    /// or `list_elements` (of a list of 16 KB in all) of measurements of `cellworks stats`.
     pub x: String,
     /// The numbers that `x` takes.
     pub at: Vec<u64>,

@@ -1,4 +1,5 @@
-//! What can be typed after `cellworks run`: a command for each program, made of the program's own flags.
+//! What can be typed after `cellworks run`: a command for each program, made of the program's own
+//! flags.
 //!
 //! ```text
 //!   --spes 1-2 --threads 2,4 ──► values of each flag ──► (1, 2) (2, 2) (1, 4) (2, 4) ──► programs
@@ -120,8 +121,8 @@ impl Visitor for Describe {
     }
 }
 
-/// Every combination of the values of all flags, each once; those of the first flag change fastest. The message says why there
-/// is none.
+/// Every combination of the values of all flags, each once; those of the first flag change fastest.
+/// The message says why there is none.
 pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Kind) -> Result<Vec<P>, String> {
     let command = P::flags();
     let mut combinations = vec![Map::new()];

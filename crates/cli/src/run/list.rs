@@ -2,9 +2,8 @@
 
 use std::any::TypeId;
 
-use clap::Arg;
-use clap::ArgAction;
 use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser, ValueParser};
+use clap::{Arg, ArgAction};
 use serde_json::Value;
 
 use crate::args::{count, size};

@@ -9,7 +9,8 @@ use super::{Outcome, failed};
 const TIMED: u32 = 100;
 const WARM_UP: u32 = 5;
 
-/// The time of a write to a buffer and a read from it, by the main process, with the paper's own transport.
+/// The time of a write to a buffer and a read from it, by the main process, with the paper's own
+/// transport.
 pub(super) fn run<M: Machine>(machine: &M) -> Result<Outcome, String> {
     let took = on_ppe(machine)?;
     Ok(Outcome::time(took.as_nanoseconds_f64() / f64::from(TIMED)))

@@ -1,7 +1,7 @@
 //! Programs of `apps`, with the parameters that a paper states.
 //!
-//! A speed-up is of one simulation over another: that of the same program by a single process. The computation from which on
-//! a ring scales well is found in several speed-ups.
+//! A speed-up is of one simulation over another: that of the same program by a single process. The
+//! computation from which on a ring scales well is found in several speed-ups.
 
 use std::iter;
 
@@ -27,9 +27,9 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The computation in each step of a program from which on it scales well: there its speed-up is for the first time the
-/// stated share of the number of SPEs. It is looked for where `operations` say, and between two of them times are taken to
-/// be in a line.
+/// The computation in each step of a program from which on it scales well: there its speed-up is
+/// for the first time the stated share of the number of SPEs. It is looked for where `operations`
+/// say, and between two of them times are taken to be in a line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
