@@ -75,8 +75,8 @@ fn commstime(spes: usize, threads: usize) -> CommsTime {
 
 fn prototein(beads: &'static str) -> Prototein {
     Prototein {
-        beads: beads.into(),
-        placed: 4,
+        prototein: beads.to_owned(),
+        placed: Some(4),
         placement: at(1, 1),
     }
 }
@@ -127,12 +127,12 @@ fn every_folding_is_found_once() {
     // From one task for all to one for each folding.
     for placed in [2, 6] {
         runs_everywhere([Prototein {
-            placed,
+            placed: Some(placed),
             ..prototein("HPPHHH")
         }]);
     }
     runs_everywhere([Prototein {
-        placed: 2,
+        placed: Some(2),
         ..prototein("HH")
     }]);
 }

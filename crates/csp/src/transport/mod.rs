@@ -64,14 +64,24 @@ use spe::SpeCarrier;
 /// There the signal registers, the mailboxes and the tag groups from 16 on of its SPEs are the network's: its processes must not use
 /// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "parameters",
+    derive(clap::ValueEnum, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Transport {
     /// SPE to SPE, by signals and DMA, with the decisions made by the SPEs: what the paper proposes for the future
     /// (section 4).
     #[default]
+    #[cfg_attr(feature = "parameters", value(help = "SPE to SPE, by signals and DMA"))]
     Direct,
     /// The paper's own: every request goes through the SPE handler to the request coordinator, both on the PPE
     /// (section 2.1). Two short cuts (section 2.2.8): between two processes that never change, of a channel made by
     /// [`one_to_one`](crate::Channel::one_to_one), the SPE handler decides alone, and if they are on one SPE nothing leaves it.
+    #[cfg_attr(
+        feature = "parameters",
+        value(help = "by requests to the PPE's request coordinator, as in the paper")
+    )]
     Coordinator,
 }
 
