@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Failure;
+use crate::machine::Kind;
 use crate::output::Printed;
 use crate::output_file::OutputFile;
 use crate::run::RunArgs;
@@ -40,10 +41,6 @@ pub(crate) enum Command {
 
 /// The name of this computer.
 pub(crate) const HOST: &str = "host";
-
-/// How often an operation is done on a simulated machine before it is done a given number of times:
-/// until its lines are where they stay.
-const SIMULATED_WARM_UP: u64 = 16;
 
 /// How long everything takes at the most.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
@@ -410,7 +407,6 @@ impl StatsArgs {
             ));
         }
         let usual = Request::new(function);
-        let is_simulated = self.is_simulated();
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
                 return Err(format!(
@@ -420,17 +416,12 @@ impl StatsArgs {
             }
             (Some(iterations), None) => Iterations::Exactly(iterations),
             (None, Some(budget)) => Iterations::Within(span(budget)),
-            (None, None) if is_simulated => Iterations::Steady,
             (None, None) => usual.iterations,
-        };
-        let warm_up = match self.iterations {
-            Some(iterations) if is_simulated => Some(SIMULATED_WARM_UP.min(iterations)),
-            _ => None,
         };
         Ok(Wanted::One(Request {
             spes,
             iterations,
-            warm_up: self.warm_up.or(warm_up),
+            warm_up: self.warm_up,
             block_bytes: self.block.map(clamp),
             list_elements: self.list.map(clamp_u32),
             stride_bytes: self.stride.map(clamp),
@@ -470,15 +461,9 @@ impl StatsArgs {
             polling: self.polling,
             block_bytes: self.block.map(clamp),
             module: self.module.map(ModuleId::new),
-            budget: (!self.full && !self.is_simulated()).then(|| span(self.budget_of_a_matrix())),
-            steady: self.is_simulated(),
+            budget: self.budget_of_a_matrix().map(span),
             ..MatrixRequest::new(primitive)
         })
-    }
-
-    /// Whether the machine is a simulated one.
-    pub fn is_simulated(&self) -> bool {
-        self.common.is_simulated()
     }
 
     /// [`CommonArgs::machine_flag`].
@@ -504,22 +489,23 @@ impl StatsArgs {
             (hazards.is_some(), "--hazards"),
             (*system_calls, "--system-calls"),
         ];
-        if !self.is_simulated() {
-            let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
-            return given.map_or(Ok(()), |flag| {
-                Err(format!(
-                    "{flag} with --machine host: only a simulated machine has it; choose one, such as \
-                     qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget"
-                ))
-            });
-        }
         let machine = self.machine_flag();
-        if self.budget.is_some() {
+        if self.budget.is_some() && self.common.kind().capabilities().repeats {
             return Err(format!(
                 "--budget with{machine}: a simulated machine takes the same time whenever it is \
                  measured, so there is nothing to share out; leave it out, or end long runs with \
                  --limit\n  example: cellworks stats{machine} --limit 1s"
             ));
+        }
+        if self.common.kind() != Kind::Simulated {
+            let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
+            return given.map_or(Ok(()), |flag| {
+                Err(format!(
+                    "{flag} with --machine {}: only a simulated machine has it; choose one, such as \
+                     qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget",
+                    self.common.machine
+                ))
+            });
         }
         match first_given(&of_one_run) {
             Some(flag) if self.function.is_none() => Err(format!(
@@ -540,9 +526,11 @@ impl StatsArgs {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// How long a matrix may take, unless all of it was asked for.
-    pub fn budget_of_a_matrix(&self) -> Duration {
-        self.budget.unwrap_or(MATRIX_BUDGET)
+    /// How long a matrix may take; `None` if all of it was asked for, or if the machine takes the same
+    /// time whenever it is measured.
+    pub fn budget_of_a_matrix(&self) -> Option<Duration> {
+        let is_bounded = !self.full && !self.common.kind().capabilities().repeats;
+        is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
     }
 
     /// The flags that have no meaning when everything is measured, and whether they were given; a
@@ -566,9 +554,14 @@ impl StatsArgs {
 }
 
 impl CommonArgs {
+    /// Which kind of machine it is.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.machine)
+    }
+
     /// Whether the machine is a simulated one.
     pub fn is_simulated(&self) -> bool {
-        self.machine != HOST
+        self.kind() == Kind::Simulated
     }
 
     /// How what is found is shown, with this page.
@@ -584,7 +577,7 @@ impl CommonArgs {
     /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
-        match self.is_simulated() {
+        match machine != HOST {
             false => String::new(),
             true if machine.contains(char::is_whitespace) => format!(" --machine '{machine}'"),
             true => format!(" --machine {machine}"),

@@ -26,6 +26,7 @@
 
 mod atomic;
 pub mod barrier;
+mod capabilities;
 mod error;
 mod id;
 mod interleave;
@@ -45,6 +46,7 @@ mod topology;
 mod wake;
 
 pub use atomic::{AtomicError, AtomicOp, fetch_update_words};
+pub use capabilities::Capabilities;
 pub use error::{Cancelled, RunEnd, RunError, Waiting};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
 pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved, InterleavedSpe};

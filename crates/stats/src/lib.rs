@@ -7,7 +7,7 @@
 //!   the paper's flags   checked                      latency, bandwidth, circumstances
 //!      ▲
 //!   characterize(topology): the requests that describe a whole machine
-//!                                        findings(measurements): what follows from all of them
+//!                          findings(measurements, capabilities): what follows from all of them
 //! ```
 //!
 //! Every measurement verifies what its operations left behind. Where that is wrong there is an
@@ -30,9 +30,9 @@ mod sample;
 mod shuffle;
 
 pub use advice::advise;
-pub use characterize::{characterize, characterize_simulated};
+pub use characterize::characterize;
 pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unused};
-pub use findings::{findings, findings_simulated};
+pub use findings::findings;
 pub use function::Function;
 pub use matrix::{MatrixPlan, MatrixRequest, MatrixRequestError, measure_matrix};
 pub use measure::{Visits, measure};

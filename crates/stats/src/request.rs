@@ -13,7 +13,7 @@ use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{
     Direction, LIST_ELEMENT_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES,
 };
-use cellworks_machine::{CellId, ModuleId, Span, SpeId, Topology};
+use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, Topology};
 
 use crate::Function;
 use crate::error::{RequestError, Unused};
@@ -49,7 +49,7 @@ use crate::sample::Visited;
 ///     "a block of 24 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes; use 16 or 32",
 /// );
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// What to measure (`-f`).
     pub function: Function,
@@ -58,8 +58,9 @@ pub struct Request {
     /// How often (`-i`). An iteration of [`Function::Chase`] is a walk of 1,024 nodes along every
     /// chain, and the measurement says what a node takes.
     pub iterations: Iterations,
-    /// How often before that, untimed (`-w`); `None` until 10 ms have passed, or for a quarter of a round
-    /// if iterations are [`Iterations::Steady`].
+    /// How often before that, untimed (`-w`); `None` until 10 ms have passed. On a machine that
+    /// [is steady](cellworks_machine::Capabilities::is_steady), `None` for a quarter of a round, and
+    /// before exact iterations 16 times or as many as these, if they are fewer.
     pub warm_up: Option<u64>,
     /// Bytes in a block, in an element of a list, in a variable, or in a table of pointers (`-b`):
     /// 1,024 for a transfer or a copy, 64 for a list, 4 for a variable, 64 MB for a table if `None`.
@@ -89,7 +90,7 @@ pub struct Request {
 
 /// A number of SPEs, and how buffers are spread over them. Functions without buffers take
 /// [`Shared`](Self::Shared).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Count {
     /// So many SPEs on one buffer (`-n`).
     Shared(usize),
@@ -98,19 +99,18 @@ pub enum Count {
 }
 
 /// How often the timed loop runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Iterations {
     /// So often, on each SPE.
     Exactly(u64),
     /// In rounds, at least six, until the interval of the median is narrow or so much time is spent.
-    Within(Span),
-    /// In rounds of 2 to 128 iterations, until two that follow each other have the same median to a
-    /// thousandth, and eight at the most: for a simulated machine, where nothing but the operation itself
-    /// takes time and the same program always takes the same. One visit is enough there.
     ///
-    /// A round has as many iterations as move 256 KB, between 16 and 128; where an iteration is
-    /// long, as the start of a program is, it has fewer.
-    Steady,
+    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a simulated
+    /// one, however much time that takes: in rounds of 2 to 128 iterations, until two that follow each
+    /// other have the same median to a thousandth, and eight at the most. One visit is enough there. A
+    /// round has as many iterations as move 256 KB, between 16 and 128; where an iteration is long, as
+    /// the start of a program is, it has fewer.
+    Within(Span),
 }
 
 /// What a machine allows beyond its topology.
@@ -256,13 +256,17 @@ pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 /// their effective addresses; memory of less than 4 GiB is allocated so.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
-/// How long a partner is left alone that is an OS thread. It is asleep by then: nobody spins for longer than
-/// being woken takes, which is some ten microseconds.
+/// How long a partner is left alone that sleeps when it waits for long. It is asleep by then: no
+/// thread spins for longer than being woken takes, which is some ten microseconds.
 const ASLEEP: Span = Span::from_nanoseconds(1_000_000);
 
-/// How long a partner is left alone that has a local store of its own, as an SPE of a Cell has. It waits in
-/// hardware and does not sleep, so it only has to have begun.
+/// How long a partner is left alone that never sleeps, as an SPE of a Cell: it waits in hardware, so
+/// it only has to have begun.
 const WAITING: Span = Span::from_nanoseconds(2_000);
+
+/// How often an operation is done on a machine that is steady before it is done a given number of
+/// times: until its lines are where they stay.
+const STEADY_WARM_UP: u32 = 16;
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;
 const DEFAULT_ELEMENT_BYTES: usize = 64;
@@ -317,6 +321,7 @@ impl Request {
         self.check_iterations()?;
         let placed = self.place(topology)?;
         let function = self.function;
+        let capabilities = topology.capabilities();
         let mut parameters = Parameters {
             spes: self.spes.number(),
             cell: placed.cell.index(),
@@ -391,9 +396,9 @@ impl Request {
             Kind::WakeUp => Task::WakeUp {
                 between_spes: self.between_spes,
                 partners: spes,
-                alone: match limits.staging_bytes_max {
-                    None => ASLEEP,
-                    Some(_) => WAITING,
+                alone: match capabilities.sleeps {
+                    true => ASLEEP,
+                    false => WAITING,
                 },
             },
             Kind::Copy => {
@@ -431,7 +436,7 @@ impl Request {
         }
         Ok(Plan {
             function,
-            pace: self.pace(&task),
+            pace: self.pace(&task, capabilities),
             task,
             module: placed.module,
             keep_samples: self.keep_samples,
@@ -490,15 +495,23 @@ impl Request {
         }
     }
 
-    fn pace(&self, task: &Task) -> Pace {
+    fn pace(&self, task: &Task, capabilities: Capabilities) -> Pace {
         let checked = |number| u32::try_from(number).expect("the numbers were checked");
+        let timed = match self.iterations {
+            Iterations::Exactly(iterations) => Timed::Exactly(checked(iterations)),
+            Iterations::Within(_) if capabilities.is_steady => {
+                Timed::Steady(task.steady_iterations())
+            }
+            Iterations::Within(span) => Timed::Within(span),
+        };
         Pace {
-            warm_up: self.warm_up.map(checked),
-            timed: match self.iterations {
-                Iterations::Exactly(iterations) => Timed::Exactly(checked(iterations)),
-                Iterations::Within(span) => Timed::Within(span),
-                Iterations::Steady => Timed::Steady(task.steady_iterations()),
-            },
+            warm_up: self.warm_up.map(checked).or(match timed {
+                Timed::Exactly(iterations) if capabilities.is_steady => {
+                    Some(STEADY_WARM_UP.min(iterations))
+                }
+                _ => None,
+            }),
+            timed,
             earlier: Vec::new(),
             more_visits: false,
         }

@@ -1,9 +1,8 @@
 //! What is asked for, against made-up machines: placement, defaults, and every refusal.
 
-use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
+use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, SpeSite, Topology};
 use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, characterize,
-    characterize_simulated,
 };
 
 /// What a Cell allows: no block above what one DMA command moves.
@@ -40,6 +39,16 @@ fn single(spes: usize) -> Topology {
         vec![ModuleId::new(0)],
         vec![site(0); spes],
     )
+}
+
+/// The same machine as a simulation: no caches, no sleep, the same times again.
+fn simulated(machine: Topology) -> Topology {
+    machine.with_capabilities(Capabilities {
+        has_caches: false,
+        sleeps: false,
+        repeats: true,
+        is_steady: true,
+    })
 }
 
 /// Reads the flags of one of the paper's command lines.
@@ -663,14 +672,15 @@ fn a_large_machine_is_characterized_by_100_to_300_measurements() {
 
 #[test]
 fn a_simulated_blade_is_characterized_by_the_curves_of_the_paper() {
-    let requests = characterize_simulated(&blade(), &CELL);
+    let requests = characterize(&simulated(blade()), &CELL);
     for (at, request) in requests.iter().enumerate() {
-        assert_eq!(request.iterations, Iterations::Steady);
+        let each = Span::from_nanoseconds(100_000_000);
+        assert_eq!(request.iterations, Iterations::Within(each));
         assert!(!requests[..at].contains(request), "{request:?} twice");
     }
     let has = |line: &str| {
         let wanted = Request {
-            iterations: Iterations::Steady,
+            iterations: requests[0].iterations,
             ..request(line)
         };
         assert!(requests.contains(&wanted), "{line}");
@@ -699,11 +709,11 @@ fn a_simulated_blade_is_characterized_by_the_curves_of_the_paper() {
 
 #[test]
 fn a_simulated_machine_is_characterized_by_all_its_spes_and_what_it_has_room_for() {
-    let of_six = characterize_simulated(&single(6), &CELL);
+    let of_six = characterize(&simulated(single(6)), &CELL);
     let has = |spes| of_six.iter().any(|request| request.spes == spes);
     assert!(has(Count::Private(6)) && has(Count::Shared(4)) && !has(Count::Shared(8)));
 
-    let of_one = characterize_simulated(&single(1), &CELL);
+    let of_one = characterize(&simulated(single(1)), &CELL);
     let alone = |request: &Request| request.spes == Count::Shared(1) && !request.between_spes;
     assert!(of_one.iter().all(alone) && of_one.len() > 30);
 
@@ -712,7 +722,7 @@ fn a_simulated_machine_is_characterized_by_all_its_spes_and_what_it_has_room_for
         staging_bytes_max: Some(2 << 10),
         ..CELL
     };
-    let of_small = characterize_simulated(&blade(), &small);
+    let of_small = characterize(&simulated(blade()), &small);
     let largest = of_small
         .iter()
         .filter(|request| request.function == Function::DmaPut)

@@ -339,15 +339,10 @@ impl Asked for DmaLatencyArgs {
     type Program = DmaLatency;
     const EXAMPLE: &'static str = "dma-latency --sizes 8-16k --spes 1";
 
-    fn programs(&self, on: Kind) -> Result<Vec<DmaLatency>, String> {
-        let is_simulated = on == Kind::Simulated;
+    fn programs(&self, _: Kind) -> Result<Vec<DmaLatency>, String> {
         let mut programs = Vec::new();
         for &spes in &self.spes.0 {
-            let one = |&block_bytes| DmaLatency {
-                spes,
-                block_bytes,
-                is_simulated,
-            };
+            let one = |&block_bytes| DmaLatency { spes, block_bytes };
             programs.extend(self.sizes.0.iter().map(one));
         }
         Ok(programs)

@@ -12,8 +12,6 @@ use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, Reques
 pub(crate) struct DmaLatency {
     pub spes: usize,
     pub block_bytes: usize,
-    /// Whether it can go on until it is steady, because nothing disturbs it.
-    pub is_simulated: bool,
 }
 
 /// The largest DMA command, which is the largest block of the figure, and buffers for all SPEs of any machine.
@@ -33,11 +31,7 @@ impl DmaLatency {
         let request = Request {
             spes: Count::Private(self.spes),
             block_bytes: Some(self.block_bytes),
-            iterations: if self.is_simulated {
-                Iterations::Steady
-            } else {
-                Iterations::Within(EACH)
-            },
+            iterations: Iterations::Within(EACH),
             ..Request::new(Function::DmaGet)
         };
         request

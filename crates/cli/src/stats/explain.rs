@@ -105,8 +105,8 @@ mod tests {
     use cellworks_machine::{CellId, ModuleId, SpeSite};
     use cellworks_stats::Function;
 
-    use super::super::HOST_LIMITS;
     use super::*;
+    use crate::surroundings::LIMITS;
 
     #[test]
     fn where_spe_0_is_alone_in_its_cell_the_example_leaves_the_cell_open() {
@@ -123,12 +123,12 @@ mod tests {
             ..Request::new(Function::Mailbox)
         };
         let refused = in_cell(Some(0));
-        let error = refused.plan(&pair, &HOST_LIMITS).unwrap_err();
+        let error = refused.plan(&pair, &LIMITS).unwrap_err();
         assert_eq!(
             explain(&error, &refused, &pair, ""),
             "-c: Cell 0: on a pair it has no SPE besides SPE 0, which is the other side; use another Cell\n  \
              example: cellworks stats -f mailbox -n 2 -s"
         );
-        assert!(in_cell(None).plan(&pair, &HOST_LIMITS).is_ok());
+        assert!(in_cell(None).plan(&pair, &LIMITS).is_ok());
     }
 }
