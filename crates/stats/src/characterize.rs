@@ -8,6 +8,7 @@ use cellworks_machine::{CellId, Span, Topology};
 
 use crate::function::Function;
 use crate::request::{Count, Iterations, Limits, Request};
+use crate::settings::Settings;
 
 /// How long the rounds of a measurement may take together.
 const EACH: Span = Span::from_nanoseconds(100_000_000);
@@ -163,7 +164,10 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
             }
             requests.push(Request {
                 spes,
-                block_bytes: Some(bytes),
+                settings: Settings {
+                    block_bytes: Some(bytes),
+                    ..request.settings
+                },
                 ..request.clone()
             });
         }
@@ -172,7 +176,10 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     for module in topology.modules().filter(|module| *module != near) {
         requests.extend([128, 16 << 10].map(|bytes| Request {
             module: Some(module),
-            block_bytes: Some(bytes),
+            settings: Settings {
+                block_bytes: Some(bytes),
+                ..request.settings
+            },
             ..request.clone()
         }));
     }
@@ -181,7 +188,10 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
             spes: Count::Shared(2),
             between_spes: true,
             cell: Some(cell),
-            block_bytes: Some(bytes),
+            settings: Settings {
+                block_bytes: Some(bytes),
+                ..request.settings
+            },
             ..request.clone()
         }));
     }
@@ -222,8 +232,11 @@ fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<
 /// Lists of few long elements to many short ones.
 fn lists(request: &Request) -> impl Iterator<Item = Request> {
     LIST_ELEMENTS.into_iter().map(|elements| Request {
-        list_elements: Some(elements),
-        block_bytes: Some(LIST_TOTAL_BYTES / elements as usize),
+        settings: Settings {
+            list_elements: Some(elements),
+            block_bytes: Some(LIST_TOTAL_BYTES / elements as usize),
+            ..request.settings
+        },
         ..request.clone()
     })
 }
@@ -270,7 +283,10 @@ fn some_of(all: usize) -> impl Iterator<Item = usize> {
 fn copies(all: usize, limits: &Limits, request: &Request) -> Vec<Request> {
     let copy = |spes, bytes| Request {
         spes,
-        block_bytes: Some(bytes),
+        settings: Settings {
+            block_bytes: Some(bytes),
+            ..request.settings
+        },
         ..request.clone()
     };
     // Each SPE has a source and a target.
@@ -290,9 +306,12 @@ fn copies(all: usize, limits: &Limits, request: &Request) -> Vec<Request> {
 
 fn chases(all: usize, request: &Request) -> Vec<Request> {
     let chase = |bytes, chains, loading_spes| Request {
-        block_bytes: Some(bytes),
-        chains: Some(chains),
-        loading_spes: Some(loading_spes),
+        settings: Settings {
+            block_bytes: Some(bytes),
+            chains: Some(chains),
+            loading_spes: Some(loading_spes),
+            ..request.settings
+        },
         ..request.clone()
     };
     let sizes = std::iter::successors(Some(TABLE_BYTES_MIN), |bytes| Some(bytes * 2));

@@ -128,11 +128,11 @@ struct Chase {
 
 impl Chase {
     fn of(measurement: &Measurement) -> Option<Self> {
-        let parameters = &measurement.parameters;
+        let settings = measurement.parameters.settings;
         (measurement.function == Function::Chase).then_some(Self {
-            table_bytes: parameters.block_bytes?,
-            chains: parameters.chains?,
-            loading_spes: parameters.loading_spes?,
+            table_bytes: settings.block_bytes?,
+            chains: settings.chains?,
+            loading_spes: settings.loading_spes?,
             ns: measurement.latency_ns.p50,
         })
     }
@@ -298,7 +298,7 @@ fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
     let mut by_place: BTreeMap<(usize, usize), BTreeMap<usize, &Measurement>> = BTreeMap::new();
     for measurement in by_one {
         let p = &measurement.parameters;
-        if let (Some(module), Some(bytes)) = (p.module, p.block_bytes) {
+        if let (Some(module), Some(bytes)) = (p.module, p.settings.block_bytes) {
             let of_place = by_place.entry((p.cell, module)).or_default();
             of_place.insert(bytes, measurement);
         }
@@ -325,9 +325,10 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     let mut by_size: BTreeMap<usize, BTreeMap<usize, u64>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|m| m.function == Function::Copy) {
         let parameters = &measurement.parameters;
-        if let (Some(bytes), Some(bandwidth)) =
-            (parameters.block_bytes, measurement.bandwidth_bytes_per_s)
-        {
+        if let (Some(bytes), Some(bandwidth)) = (
+            parameters.settings.block_bytes,
+            measurement.bandwidth_bytes_per_s,
+        ) {
             let of_size = by_size.entry(bytes).or_default();
             let known = of_size.entry(parameters.spes).or_default();
             *known = bandwidth.max(*known);
@@ -373,7 +374,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Latency, Parameters};
+    use crate::{Latency, Parameters, Settings};
 
     fn measurement(function: Function, ns: f64) -> Measurement {
         Measurement {
@@ -384,11 +385,7 @@ mod tests {
                 module: None,
                 between: Between::MemorySpe,
                 buffers: None,
-                block_bytes: None,
-                list_elements: None,
-                stride_bytes: None,
-                chains: None,
-                loading_spes: None,
+                settings: Settings::default(),
             },
             iterations: 100,
             rounds: 1,
@@ -409,9 +406,9 @@ mod tests {
 
     fn chase(bytes: usize, chains: u32, loading_spes: usize, ns: f64) -> Measurement {
         let mut chase = measurement(Function::Chase, ns);
-        chase.parameters.block_bytes = Some(bytes);
-        chase.parameters.chains = Some(chains);
-        chase.parameters.loading_spes = Some(loading_spes);
+        chase.parameters.settings.block_bytes = Some(bytes);
+        chase.parameters.settings.chains = Some(chains);
+        chase.parameters.settings.loading_spes = Some(loading_spes);
         chase
     }
 
@@ -709,7 +706,7 @@ mod tests {
         let copy = |spes, bytes, bandwidth| {
             let mut copy = measurement(Function::Copy, 1.0);
             copy.parameters.spes = spes;
-            copy.parameters.block_bytes = Some(bytes);
+            copy.parameters.settings.block_bytes = Some(bytes);
             copy.bandwidth_bytes_per_s = Some(bandwidth);
             copy
         };
@@ -774,7 +771,7 @@ mod tests {
         let get = |module, bytes: usize, ns| {
             let mut get = measurement(Function::DmaGet, ns);
             get.parameters.module = Some(module);
-            get.parameters.block_bytes = Some(bytes);
+            get.parameters.settings.block_bytes = Some(bytes);
             get.bandwidth_bytes_per_s = Some((bytes as f64 / ns * 1e9) as u64);
             get
         };

@@ -2,7 +2,8 @@
 
 use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, SpeSite, Topology};
 use cellworks_stats::{
-    Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, characterize,
+    Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, Settings,
+    characterize,
 };
 
 /// What a Cell allows: no block above what one DMA command moves.
@@ -64,14 +65,14 @@ fn request(line: &str) -> Request {
             "-N" => request.spes = Count::Private(number(value()) as usize),
             "-i" => request.iterations = Iterations::Exactly(number(value())),
             "-w" => request.warm_up = Some(number(value())),
-            "-b" => request.block_bytes = Some(number(value()) as usize),
-            "-l" => request.list_elements = Some(number(value()) as u32),
-            "-t" => request.stride_bytes = Some(number(value()) as usize),
+            "-b" => request.settings.block_bytes = Some(number(value()) as usize),
+            "-l" => request.settings.list_elements = Some(number(value()) as u32),
+            "-t" => request.settings.stride_bytes = Some(number(value()) as usize),
             "-c" => request.cell = Some(CellId::new(number(value()) as u16)),
             "-m" => request.module = Some(ModuleId::new(number(value()) as u16)),
             "-s" => request.between_spes = true,
-            "-k" => request.chains = Some(number(value()) as u32),
-            "--load" => request.loading_spes = Some(number(value()) as usize),
+            "-k" => request.settings.chains = Some(number(value()) as u32),
+            "--load" => request.settings.loading_spes = Some(number(value()) as usize),
             _ => panic!("{flag}"),
         }
     }
@@ -167,11 +168,12 @@ fn a_plan_says_what_it_decided() {
         module: Some(1),
         between: Between::MemorySpe,
         buffers: Some(Buffers::Private),
-        block_bytes: Some(64),
-        list_elements: Some(16),
-        stride_bytes: Some(1_024),
-        chains: None,
-        loading_spes: None,
+        settings: Settings {
+            block_bytes: Some(64),
+            list_elements: Some(16),
+            stride_bytes: Some(1_024),
+            ..Settings::default()
+        },
     };
     assert_eq!(plan.parameters(), &expected);
     let plan = planned("-f mailbox -n 2 -c 1 -s");
@@ -181,11 +183,7 @@ fn a_plan_says_what_it_decided() {
         module: None,
         between: Between::SpeSpe,
         buffers: None,
-        block_bytes: None,
-        list_elements: None,
-        stride_bytes: None,
-        chains: None,
-        loading_spes: None,
+        settings: Settings::default(),
     };
     assert_eq!(plan.parameters(), &expected);
     let plan = planned("-f chase --load 3 -c 1");
@@ -195,11 +193,12 @@ fn a_plan_says_what_it_decided() {
         module: None,
         between: Between::MemorySpe,
         buffers: None,
-        block_bytes: Some(64 << 20),
-        list_elements: None,
-        stride_bytes: None,
-        chains: Some(1),
-        loading_spes: Some(3),
+        settings: Settings {
+            block_bytes: Some(64 << 20),
+            chains: Some(1),
+            loading_spes: Some(3),
+            ..Settings::default()
+        },
     };
     assert_eq!(plan.parameters(), &expected);
     assert_eq!(plan.active_spes(), [SpeId::new(8)]);
@@ -208,17 +207,24 @@ fn a_plan_says_what_it_decided() {
         spes: 2,
         cell: 0,
         buffers: Some(Buffers::Private),
-        block_bytes: Some(1_024),
-        chains: None,
-        loading_spes: None,
+        settings: Settings {
+            block_bytes: Some(1_024),
+            ..Settings::default()
+        },
         ..expected
     };
     assert_eq!(plan.parameters(), &expected);
     assert_eq!(spes_of("-f wakeup -n 3 -s -c 1"), [8, 9]);
     assert_eq!(spes_of("-f wakeup -n 2 -c 1"), [8, 9]);
-    assert_eq!(planned("-f fetchadd").parameters().block_bytes, Some(4));
     assert_eq!(
-        planned("-f fetchadd -N 2").parameters().stride_bytes,
+        planned("-f fetchadd").parameters().settings.block_bytes,
+        Some(4)
+    );
+    assert_eq!(
+        planned("-f fetchadd -N 2")
+            .parameters()
+            .settings
+            .stride_bytes,
         Some(128)
     );
     assert_eq!(planned("-f dmaget -n 2 -s").parameters().module, None);
@@ -587,12 +593,12 @@ fn characterizing_covers_every_function_near_and_far() {
         &|r| r.function == Function::FetchAdd && r.spes == Count::Private(16)
     ));
     assert!(has(
-        &|r| r.list_elements == Some(1_024) && r.block_bytes == Some(16)
+        &|r| r.settings.list_elements == Some(1_024) && r.settings.block_bytes == Some(16)
     ));
     assert!(
         !has(
             &|r| (Function::DmaGet..=Function::DmaListPut).contains(&r.function)
-                && r.block_bytes > Some(16 << 10)
+                && r.settings.block_bytes > Some(16 << 10)
         ),
         "a Cell has no larger blocks"
     );
@@ -613,7 +619,7 @@ fn characterizing_covers_what_the_paper_does_not_have() {
     ];
     assert_eq!(wake_ups, near_and_far);
     let copies: Vec<_> = of(Function::Copy)
-        .filter_map(|r| Some((r.spes, r.block_bytes? >> 10)))
+        .filter_map(|r| Some((r.spes, r.settings.block_bytes? >> 10)))
         .collect();
     // The blade has 256 MB in all, for 16 SPEs and two blocks each.
     let by_one = [1, 4, 16, 64, 256, 1_024, 4_096, 8_192, 16_384, 65_536];
@@ -621,9 +627,13 @@ fn characterizing_covers_what_the_paper_does_not_have() {
     let by_several = [2, 3, 4, 6, 8, 12, 16].map(|spes| (Count::Private(spes), 8_192));
     assert_eq!(copies[10..], by_several);
     let chases = |wanted: &dyn Fn(u32, usize) -> bool| -> Vec<usize> {
-        let fitting = of(Function::Chase)
-            .filter(|r| wanted(r.chains.unwrap_or(1), r.loading_spes.unwrap_or(0)));
-        fitting.filter_map(|r| r.block_bytes).collect()
+        let fitting = of(Function::Chase).filter(|r| {
+            wanted(
+                r.settings.chains.unwrap_or(1),
+                r.settings.loading_spes.unwrap_or(0),
+            )
+        });
+        fitting.filter_map(|r| r.settings.block_bytes).collect()
     };
     let sizes = chases(&|chains, loading| (chains, loading) == (1, 0));
     assert_eq!(sizes[..4], [4 << 10, 6 << 10, 8 << 10, 12 << 10]);
@@ -726,9 +736,9 @@ fn a_simulated_machine_is_characterized_by_all_its_spes_and_what_it_has_room_for
     let largest = of_small
         .iter()
         .filter(|request| request.function == Function::DmaPut)
-        .filter_map(|request| request.block_bytes);
+        .filter_map(|request| request.settings.block_bytes);
     assert_eq!(largest.max(), Some(4 << 10));
-    let lists = |request: &&Request| request.list_elements.is_some();
+    let lists = |request: &&Request| request.settings.list_elements.is_some();
     assert_eq!(of_small.iter().filter(lists).count(), 0, "16 KB each");
 }
 
@@ -774,7 +784,7 @@ fn copies_by_every_number_of_spes_have_one_size_that_fits() {
         let requests = characterize(&single(spes), &limits);
         let of_size = requests
             .iter()
-            .filter(|r| r.function == Function::Copy && r.block_bytes == Some(bytes));
+            .filter(|r| r.function == Function::Copy && r.settings.block_bytes == Some(bytes));
         let numbers: Vec<usize> = of_size.map(|r| r.spes.number()).collect();
         let curve = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
         let below = curve.into_iter().filter(|number| *number < spes);

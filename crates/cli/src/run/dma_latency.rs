@@ -5,7 +5,7 @@ use cellworks_apps::{
     against, clock_rate_hz,
 };
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span, Topology};
-use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, RequestError, measure};
+use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, Settings, measure};
 
 /// SPEs that get blocks, each from a buffer of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +30,18 @@ impl DmaLatency {
     fn plan(&self, topology: &Topology) -> Result<Plan, ParameterError> {
         let request = Request {
             spes: Count::Private(self.spes),
-            block_bytes: Some(self.block_bytes),
+            settings: Settings {
+                block_bytes: Some(self.block_bytes),
+                ..Settings::default()
+            },
             iterations: Iterations::Within(EACH),
             ..Request::new(Function::DmaGet)
         };
         request
             .plan(topology, &LIMITS)
             .map_err(|error| ParameterError::Refused {
-                parameter: match error {
-                    RequestError::NoSpes { .. } | RequestError::TooManySpes { .. } => "spes",
+                parameter: match error.flag {
+                    "-N" => "spes",
                     _ => "sizes",
                 },
                 why: error.to_string(),

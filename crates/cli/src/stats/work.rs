@@ -6,7 +6,7 @@ use cellworks_machine::Topology;
 use cellworks_report::{NotMeasured, title};
 use cellworks_stats::{
     Function, Iterations, Limits, MatrixPlan, MatrixRequest, MatrixRequestError, Plan, Primitive,
-    Request, RequestError, characterize,
+    Request, RequestError, Settings, characterize,
 };
 
 use super::explain::{explain, explain_matrix};
@@ -188,11 +188,17 @@ fn plans_of(
 /// What everything would include if local stores were larger.
 fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
     let block = Request {
-        block_bytes: Some(16 << 10),
+        settings: Settings {
+            block_bytes: Some(16 << 10),
+            ..Settings::default()
+        },
         ..Request::new(Function::DmaGet)
     };
     let list = Request {
-        block_bytes: Some(1 << 10),
+        settings: Settings {
+            block_bytes: Some(1 << 10),
+            ..Settings::default()
+        },
         ..Request::new(Function::DmaListGet)
     };
     [("blocks of 16 KB", block), ("lists of 16 KB", list)]

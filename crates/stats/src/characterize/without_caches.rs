@@ -4,6 +4,7 @@
 use cellworks_machine::{CellId, ModuleId, Topology};
 
 use crate::request::{Count, Request};
+use crate::settings::Settings;
 
 /// Numbers of SPEs in the paper's figures.
 const SPES: [usize; 5] = [1, 2, 4, 8, 16];
@@ -31,12 +32,18 @@ pub(super) fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
 /// Every size by one SPE, and the largest by several.
 pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
     let by_one = COPY_BYTES.map(|bytes| Request {
-        block_bytes: Some(bytes),
+        settings: Settings {
+            block_bytes: Some(bytes),
+            ..request.settings
+        },
         ..request.clone()
     });
     let by_several = numbers(all).skip(1).map(|spes| Request {
         spes: Count::Private(spes),
-        block_bytes: Some(COPY_BYTES[2]),
+        settings: Settings {
+            block_bytes: Some(COPY_BYTES[2]),
+            ..request.settings
+        },
         ..request.clone()
     });
     by_one.into_iter().chain(by_several).collect()
@@ -45,9 +52,12 @@ pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
 /// Every number of chains, and one chain while all other SPEs load the memory.
 pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
     let chase = |chains, loading_spes| Request {
-        block_bytes: Some(TABLE_BYTES),
-        chains: Some(chains),
-        loading_spes: Some(loading_spes),
+        settings: Settings {
+            block_bytes: Some(TABLE_BYTES),
+            chains: Some(chains),
+            loading_spes: Some(loading_spes),
+            ..request.settings
+        },
         ..request.clone()
     };
     let by_chains = CHAINS.into_iter().map(|chains| chase(chains, 0));
@@ -80,7 +90,10 @@ fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
                     spes,
                     cell: Some(CellId::new(0)),
                     module: Some(module),
-                    block_bytes: Some(bytes),
+                    settings: Settings {
+                        block_bytes: Some(bytes),
+                        ..request.settings
+                    },
                     ..request.clone()
                 }));
             }
@@ -98,7 +111,10 @@ fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
                 spes: Count::Shared(count),
                 between_spes: true,
                 cell: Some(cell),
-                block_bytes: Some(bytes),
+                settings: Settings {
+                    block_bytes: Some(bytes),
+                    ..request.settings
+                },
                 ..request.clone()
             }));
         }

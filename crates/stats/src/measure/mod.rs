@@ -43,8 +43,8 @@ use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
 use cellworks_machine::{Cycles, Machine, Mfc, ModuleId, Span, Spe, Time};
 
 use crate::error::{Impossible, MeasureError, SpeError};
+use crate::plan::{Plan, Task, Timed};
 use crate::report::Measurement;
-use crate::request::{Plan, Task, Timed};
 use crate::sample::{Samples, TimedLoop, round_medians};
 
 /// Runs a measurement on the machine for which it was planned, in one visit.

@@ -25,8 +25,8 @@ use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
 use super::exchange::{STOP, next};
 use super::{Outcome, pass, wait_until};
 use crate::error::{MeasureError, Untrusted};
+use crate::plan::Plan;
 use crate::program::{check, join};
-use crate::request::Plan;
 use crate::sample::{Round, RoundTimes, TimedLoop};
 
 /// The sender wakes partners one after the other: an iteration wakes each once.
