@@ -14,7 +14,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::{CellId, Machine, SignalMode, SignalRegister, Span, Spe, SpeId, Topology};
+use cellworks_machine::{
+    CellId, CellMachine, CellSpe, Machine, OnCell, SignalMode, SignalRegister, Span, SpeId,
+    Topology,
+};
 
 use crate::figure::axis;
 use crate::gang::check_spes;
@@ -119,6 +122,50 @@ impl Program for Barrier {
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
+        let no_cell = || ProgramError::NoCell {
+            machine: machine.topology().name().to_owned(),
+            what: "signals",
+        };
+        machine.on_cell(self).ok_or_else(no_cell)?
+    }
+
+    /// How many times as long one root takes as one in each Cell, where both have run.
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        let of_one = |each: &Done<Self>| {
+            let one = Self {
+                roots: Roots::One,
+                ..each.program
+            };
+            let one = done.iter().find(|other| other.program == one)?;
+            Some(one.value(TIME)? / each.value(TIME)?)
+        };
+        done.iter()
+            .filter(|one| one.program.roots == Roots::EachCell)
+            .filter_map(|each| {
+                Some(Conclusion {
+                    quantity: Quantity {
+                        name: "gain",
+                        value: of_one(each)?,
+                        unit: "times",
+                    },
+                    parameters: each.program.parameters(),
+                })
+            })
+            .collect()
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        against(done, "Time of a barrier", TIME, axis)
+    }
+}
+
+impl<M: Machine> OnCell<M> for &Barrier {
+    type Output = Result<Vec<Quantity>, ProgramError>;
+
+    fn run(self, machine: &M) -> Self::Output
+    where
+        M: CellMachine,
+    {
         let spes: Vec<SpeId> = machine.topology().spes().take(self.spes).collect();
         // How many barriers each SPE has come to.
         let come: Vec<AtomicU32> = spes.iter().map(|_| AtomicU32::new(0)).collect();
@@ -154,35 +201,6 @@ impl Program for Barrier {
             value: span.as_nanoseconds_f64() / self.barriers as f64,
             unit: "ns",
         }])
-    }
-
-    /// How many times as long one root takes as one in each Cell, where both have run.
-    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
-        let of_one = |each: &Done<Self>| {
-            let one = Self {
-                roots: Roots::One,
-                ..each.program
-            };
-            let one = done.iter().find(|other| other.program == one)?;
-            Some(one.value(TIME)? / each.value(TIME)?)
-        };
-        done.iter()
-            .filter(|one| one.program.roots == Roots::EachCell)
-            .filter_map(|each| {
-                Some(Conclusion {
-                    quantity: Quantity {
-                        name: "gain",
-                        value: of_one(each)?,
-                        unit: "times",
-                    },
-                    parameters: each.program.parameters(),
-                })
-            })
-            .collect()
-    }
-
-    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        against(done, "Time of a barrier", TIME, axis)
     }
 }
 
@@ -248,7 +266,7 @@ impl Role {
     }
 
     /// The time of all timed barriers.
-    fn run<S: Spe>(
+    fn run<S: CellSpe>(
         &self,
         spe: &S,
         barriers: u64,
@@ -271,7 +289,7 @@ impl Role {
         early.map(|()| span)
     }
 
-    fn barrier<S: Spe>(&self, spe: &S, memory: &mut Memory) {
+    fn barrier<S: CellSpe>(&self, spe: &S, memory: &mut Memory) {
         if spe.id() != self.root {
             spe.send_signal(self.root, SignalRegister::One, self.bit);
             spe.read_signal(SignalRegister::One);
@@ -289,7 +307,7 @@ impl Role {
     }
 
     /// The second level: a barrier of the roots.
-    fn meet_peers<S: Spe>(&self, spe: &S, memory: &mut Memory) {
+    fn meet_peers<S: CellSpe>(&self, spe: &S, memory: &mut Memory) {
         let shift = if memory.is_odd { ROOTS_MAX } else { 0 };
         memory.is_odd = !memory.is_odd;
         for peer in &self.peers {

@@ -360,8 +360,8 @@ fn go_round<S: Spe>(
 fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
     let what = "a block with its neighbours";
     let room = spe
-        .is_confined_to_local_store()
-        .then(|| spe.local_store().reserve(Home::bytes(plan), 16, what));
+        .confined_to()
+        .map(|local_store| local_store.reserve(Home::bytes(plan), 16, what));
     room.transpose().map_err(|error| ParameterError::Refused {
         parameter: "block_points",
         why: format!("{error}; use smaller blocks or fewer threads"),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::hint::black_box;
 
-use cellworks_machine::{Cycles, Machine, Spe, StackError, Topology};
+use cellworks_machine::{Cycles, Machine, Spe, StackError, Topology, Wake};
 
 use crate::figure::{axis, counted};
 use crate::{

@@ -1,7 +1,7 @@
 //! The kinds of machines that `--machine` names. Each is made here and nowhere else: what a command
 //! does on a machine is a [`Job`], which runs on all of them.
 
-use cellworks_machine::{Capabilities, Machine, Topology};
+use cellworks_machine::{Capabilities, CellMachine, Machine, Topology};
 use cellworks_report::MachineInfo;
 use cellworks_sim::{HazardWatch, Sim};
 use cellworks_stats::Limits;
@@ -56,7 +56,7 @@ pub(crate) trait Job {
     fn hazards(&self) -> HazardWatch;
 
     /// Does what was planned. `after` is told of each run what was done in it.
-    fn run<M: Machine>(
+    fn run<M: CellMachine>(
         plan: Self::Plan,
         machine: &M,
         session: &Session<Self::Steps>,

@@ -65,6 +65,18 @@ impl Wait for Seats {
 }
 
 impl Wake for Seats {
+    fn now(&self) -> Time {
+        Time::default()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled
+    }
+
+    fn notify(&self, _: Processor) {
+        unreachable!("channels wake single threads")
+    }
+
     fn sleeper(&self) -> Sleeper {
         // SAFETY: the numbers are this module's own.
         unsafe { Sleeper::new(Processor::Ppe, (self.mine, 0)) }
@@ -94,10 +106,6 @@ impl Wake for Seats {
 impl Place for Seats {
     fn processor(&self) -> Processor {
         Processor::Ppe
-    }
-
-    fn now(&self) -> Time {
-        Time::default()
     }
 
     fn yield_now(&self) {

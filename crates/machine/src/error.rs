@@ -1,10 +1,14 @@
 //! How a run fails.
 
+use std::any::Any;
 use std::fmt;
 use std::panic::Location;
 
-use crate::ppe::Payload;
-use crate::{Processor, Span, Time};
+use crate::id::Processor;
+use crate::time::{Span, Time};
+
+/// What a panic carries.
+pub type Payload = Box<dyn Any + Send>;
 
 /// What unwinds a program that was cancelled, because the run had failed elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

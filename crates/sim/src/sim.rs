@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
-    Capabilities, CellId, Machine, ModuleId, Ppe, RunError, Span, SpeSite, Topology,
+    Capabilities, CellId, CellMachine, Machine, ModuleId, OnCell, Ppe, RunError, Span, SpeSite,
+    Topology,
 };
 use cellworks_threads as threads;
 
@@ -281,6 +282,24 @@ unsafe impl Machine for Sim {
         &self.topology
     }
 
+    /// # Panics
+    ///
+    /// If this machine runs a program already, or a program of another simulated machine or of a host's core
+    /// calls this on its own OS thread.
+    #[track_caller]
+    fn run<'env, R>(
+        &'env self,
+        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
+    ) -> Result<R, RunError> {
+        crate::run::run(self, main)
+    }
+
+    fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output> {
+        Some(work.run(self))
+    }
+}
+
+impl CellMachine for Sim {
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
         let modules = &self.description.modules;
         let (Some(description), Some(used)) =
@@ -318,17 +337,5 @@ unsafe impl Machine for Sim {
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
         let translation = cellworks_machine::memory::Translation::new(Arc::clone(&self.space));
         translation.with(ea, 1, |block, _, _| block.home())
-    }
-
-    /// # Panics
-    ///
-    /// If this machine runs a program already, or a program of another simulated machine or of a host's core
-    /// calls this on its own OS thread.
-    #[track_caller]
-    fn run<'env, R>(
-        &'env self,
-        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
-    ) -> Result<R, RunError> {
-        crate::run::run(self, main)
     }
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::mfc::{ListElement, LsAddr, RawCommand, Tag};
 use cellworks::machine::{
-    Cycles, Machine, Mfc, ModuleId, Processor, RunError, SignalRegister, Spe, Wait, Waiting,
+    CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Processor, RunError, SignalRegister, Spe,
+    Wait, Waiting,
 };
 
 use crate::{on_every_machine, spe};
@@ -102,7 +103,7 @@ fn a_panic_that_nobody_joins_ends_the_run<M: Machine>(machine: &M) {
     );
 }
 
-fn a_panic_of_the_ppe_cancels_programs_that_wait<M: Machine>(machine: &M) {
+fn a_panic_of_the_ppe_cancels_programs_that_wait<M: CellMachine>(machine: &M) {
     let error = machine
         .run(|ppe| {
             drop(ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox()));
@@ -117,7 +118,7 @@ fn a_panic_of_the_ppe_cancels_programs_that_wait<M: Machine>(machine: &M) {
     );
 }
 
-fn the_first_panic_wins_over_the_deadlock_that_it_causes<M: Machine>(machine: &M) {
+fn the_first_panic_wins_over_the_deadlock_that_it_causes<M: CellMachine>(machine: &M) {
     let error = machine
         .run(|ppe| {
             drop(ppe.spawn(spe(0), |this: &M::Spe| this.read_in_mbox()));
@@ -137,7 +138,7 @@ fn the_first_panic_wins_over_the_deadlock_that_it_causes<M: Machine>(machine: &M
     );
 }
 
-fn a_panic_of_the_ppe_wins_over_those_that_it_causes<M: Machine>(machine: &M) {
+fn a_panic_of_the_ppe_wins_over_those_that_it_causes<M: CellMachine>(machine: &M) {
     let error = machine
         .run(|ppe| {
             drop(ppe.spawn(spe(1), |spe: &M::Spe| {
@@ -220,7 +221,7 @@ fn assert_bomb_went_off(error: &RunError) {
     );
 }
 
-fn a_result_whose_destructor_panics_is_carried<M: Machine>(machine: &M) {
+fn a_result_whose_destructor_panics_is_carried<M: CellMachine>(machine: &M) {
     let error = machine
         .run(|ppe| {
             // Nobody holds the handle when the program ends, so the SPE drops the result.
@@ -234,7 +235,7 @@ fn a_result_whose_destructor_panics_is_carried<M: Machine>(machine: &M) {
     assert_bomb_went_off(&error);
 }
 
-fn a_captured_value_whose_destructor_panics_is_carried<M: Machine>(machine: &M) {
+fn a_captured_value_whose_destructor_panics_is_carried<M: CellMachine>(machine: &M) {
     let bomb = Bomb;
     let error = machine
         .run(|ppe| {
@@ -257,7 +258,7 @@ fn a_panic_with_the_payload_of_a_cancellation_is_a_panic<M: Machine>(machine: &M
     assert!(matches!(error, RunError::Panic { .. }), "{error}");
 }
 
-fn a_condition_that_panics_harms_nobody_else<M: Machine>(machine: &M) {
+fn a_condition_that_panics_harms_nobody_else<M: CellMachine>(machine: &M) {
     for _ in 0..200 {
         machine
             .run(|ppe| {
@@ -277,7 +278,7 @@ fn a_condition_that_panics_harms_nobody_else<M: Machine>(machine: &M) {
     }
 }
 
-fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: Machine>(machine: &M) {
+fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: CellMachine>(machine: &M) {
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
             spe.threads(2, |thread| {
@@ -299,7 +300,7 @@ fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: Machine>(machine: &M) {
     assert!(text.ends_with("and its destructor waits"), "{text}");
 }
 
-fn a_deadlock_lists_who_waits_for_what<M: Machine>(machine: &M) {
+fn a_deadlock_lists_who_waits_for_what<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 4_096).unwrap();
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |this: &M::Spe| this.read_in_mbox()));
@@ -357,7 +358,7 @@ fn a_deadlock_lists_who_waits_for_what<M: Machine>(machine: &M) {
     );
 }
 
-fn a_dead_peer_is_a_deadlock<M: Machine>(machine: &M) {
+fn a_dead_peer_is_a_deadlock<M: CellMachine>(machine: &M) {
     let result = machine.run(|ppe| {
         ppe.spawn(spe(1), |_: &M::Spe| ()).join().unwrap();
         for word in 0..5 {
@@ -378,7 +379,7 @@ impl<S: Spe> Drop for AnswersLate<'_, S> {
     }
 }
 
-fn what_cancelled_programs_do_is_no_answer_to_the_ppe<M: Machine>(machine: &M) {
+fn what_cancelled_programs_do_is_no_answer_to_the_ppe<M: CellMachine>(machine: &M) {
     for _ in 0..20 {
         let answer = AtomicU32::new(0);
         let result = machine.run(|ppe| {
@@ -417,7 +418,7 @@ fn a_thread_that_waits_is_named<M: Machine>(machine: &M) {
     );
 }
 
-fn cancelled_programs_run_their_destructors<M: Machine>(machine: &M) {
+fn cancelled_programs_run_their_destructors<M: CellMachine>(machine: &M) {
     let order = Mutex::new(Vec::new());
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
@@ -433,7 +434,7 @@ fn cancelled_programs_run_their_destructors<M: Machine>(machine: &M) {
     assert_eq!(order.into_inner().unwrap(), ["thread", "program"]);
 }
 
-fn waiting_in_a_destructor_of_a_cancelled_program_returns<M: Machine>(machine: &M) {
+fn waiting_in_a_destructor_of_a_cancelled_program_returns<M: CellMachine>(machine: &M) {
     let returned = AtomicU32::new(0);
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
@@ -451,7 +452,7 @@ fn waiting_in_a_destructor_of_a_cancelled_program_returns<M: Machine>(machine: &
     assert_eq!(returned.into_inner(), 1);
 }
 
-fn threads_in_a_destructor_of_a_cancelled_program_do_not_run<M: Machine>(machine: &M) {
+fn threads_in_a_destructor_of_a_cancelled_program_do_not_run<M: CellMachine>(machine: &M) {
     let returned = AtomicU32::new(0);
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
@@ -468,7 +469,7 @@ fn threads_in_a_destructor_of_a_cancelled_program_do_not_run<M: Machine>(machine
     assert_eq!(returned.into_inner(), 1);
 }
 
-fn waiting_in_a_destructor_of_a_panicking_program_waits<M: Machine>(machine: &M) {
+fn waiting_in_a_destructor_of_a_panicking_program_waits<M: CellMachine>(machine: &M) {
     let word = AtomicU32::new(0);
     machine
         .run(|ppe| {
@@ -488,7 +489,7 @@ fn waiting_in_a_destructor_of_a_panicking_program_waits<M: Machine>(machine: &M)
     assert_eq!(word.into_inner(), 8);
 }
 
-fn who_catches_the_cancellation_is_cancelled_again<M: Machine>(machine: &M) {
+fn who_catches_the_cancellation_is_cancelled_again<M: CellMachine>(machine: &M) {
     let caught = AtomicU32::new(0);
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
@@ -503,7 +504,7 @@ fn who_catches_the_cancellation_is_cancelled_again<M: Machine>(machine: &M) {
     assert_eq!(caught.into_inner(), 3);
 }
 
-fn programs_that_never_began_are_dropped<M: Machine>(machine: &M) {
+fn programs_that_never_began_are_dropped<M: CellMachine>(machine: &M) {
     let dropped = AtomicU32::new(0);
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox()));

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::{
-    InFlight, InterleaveError, Interleaved, InterleavedSpe, Machine, RunError, Spe, Wait,
+    CellMachine, CellSpe, InFlight, InterleaveError, Interleaved, InterleavedSpe, Machine,
+    RunError, Spe, Wait,
 };
 
 use crate::{on_every_machine, spe};
@@ -488,7 +489,7 @@ fn a_deadlock_in_a_body_ends_the_run<M: Machine>(machine: &M) {
     }
 }
 
-fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: Machine>(machine: &M) {
+fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: CellMachine>(machine: &M) {
     struct Works<'a, S: Spe>(&'a S, &'a Mutex<Vec<String>>);
     impl<S: Spe> Drop for Works<'_, S> {
         fn drop(&mut self) {
@@ -526,7 +527,7 @@ fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: Machine>(
     );
 }
 
-fn work_without_end_is_cancelled_with_the_run<M: Machine>(machine: &M) {
+fn work_without_end_is_cancelled_with_the_run<M: CellMachine>(machine: &M) {
     for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
         let words = [1_u64; 64];
         let outcome = machine.run(|ppe| {
@@ -550,7 +551,7 @@ fn work_without_end_is_cancelled_with_the_run<M: Machine>(machine: &M) {
     }
 }
 
-fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(machine: &M) {
+fn work_without_end_lets_other_spes_hear_from_outside<M: CellMachine>(machine: &M) {
     for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
         let spes = machine.topology().spes().len() as u16;
         let outcome = machine.run(|ppe| {
@@ -579,7 +580,7 @@ fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(machine: &M) {
 }
 
 /// How many inputs are worked on between two looks outside depends on how long they take.
-fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M) {
+fn slow_work_lets_others_hear_from_outside<M: CellMachine>(machine: &M) {
     for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
         let word = [1_u64];
         let outcome = machine.run(|ppe| {

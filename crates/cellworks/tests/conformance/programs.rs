@@ -3,7 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cellworks::machine::{Cycles, Machine, Processor, SignalRegister, Spe, ThreadId, Wait};
+use cellworks::machine::{
+    CellMachine, CellSpe, Cycles, Machine, Processor, SignalRegister, Spe, ThreadId, Wait, Wake,
+};
 
 use crate::{SPES, on_every_machine, spe};
 
@@ -68,7 +70,7 @@ fn programs_on_one_spe_run_one_after_the_other<M: Machine>(machine: &M) {
     assert_eq!(order.into_inner().unwrap(), expected);
 }
 
-fn a_run_waits_for_programs_that_nobody_joins<M: Machine>(machine: &M) {
+fn a_run_waits_for_programs_that_nobody_joins<M: CellMachine>(machine: &M) {
     let done = AtomicU32::new(0);
     machine
         .run(|ppe| {
@@ -91,7 +93,7 @@ fn a_machine_can_run_again<M: Machine>(machine: &M) {
     }
 }
 
-fn the_same_text_runs_on_all_spes_at_once<M: Machine>(machine: &M) {
+fn the_same_text_runs_on_all_spes_at_once<M: CellMachine>(machine: &M) {
     // Each waits for all others, so they must really run at the same time.
     machine
         .run(|ppe| {
@@ -170,7 +172,7 @@ fn threads_wait_for_each_other<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn threads_run_as_many_as_their_stacks_fit<M: Machine>(machine: &M) {
+fn threads_run_as_many_as_their_stacks_fit<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             let program = |spe: &M::Spe| {
@@ -319,7 +321,7 @@ fn computing_is_allowed<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn naming_an_spe_that_is_not_there_panics<M: Machine>(machine: &M) {
+fn naming_an_spe_that_is_not_there_panics<M: CellMachine>(machine: &M) {
     let calls: [fn(&M::Spe); 3] = [
         |this| this.notify(Processor::Spe(spe(99))),
         |this| this.write_in_mbox_of(spe(99), 0),

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use cellworks::machine::{Machine, RunError, Spe, Wait};
+use cellworks::machine::{CellMachine, CellSpe, Machine, RunError, Spe, Wait};
 use cellworks::threads::{self, Config, NoOutside};
 
 use crate::{on_every_machine, spe};
@@ -39,7 +39,7 @@ fn all_are_refused() {
     }
 }
 
-fn a_program_that_uses_raw_threads_is_told<M: Machine>(machine: &M) {
+fn a_program_that_uses_raw_threads_is_told<M: CellMachine>(machine: &M) {
     let word = machine.run(|ppe| {
         let waits = ppe.spawn(spe(1), |spe: &M::Spe| spe.read_in_mbox());
         let uses = |this: &M::Spe| {
@@ -71,7 +71,7 @@ fn a_thread_that_uses_raw_threads_is_told<M: Machine>(machine: &M) {
 }
 
 /// What once was a false deadlock on a simulated machine, with both words lost.
-fn raw_threads_that_would_take_words_of_a_mailbox_are_an_error<M: Machine>(machine: &M) {
+fn raw_threads_that_would_take_words_of_a_mailbox_are_an_error<M: CellMachine>(machine: &M) {
     let error = machine.run(|ppe| {
         let reads = ppe.spawn(spe(0), |spe: &M::Spe| {
             threads::scope(|s| {
@@ -87,7 +87,7 @@ fn raw_threads_that_would_take_words_of_a_mailbox_are_an_error<M: Machine>(machi
     is_the_panic_of_spe_0(&error.unwrap_err());
 }
 
-fn a_condition_that_uses_raw_threads_is_an_error<M: Machine>(machine: &M) {
+fn a_condition_that_uses_raw_threads_is_an_error<M: CellMachine>(machine: &M) {
     let error = machine.run(|ppe| {
         let mut asked = 0;
         let program = move |spe: &M::Spe| {

@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cellworks::machine::{Cycles, Machine, RunError, Span, Spe, Time, Wait, Wake};
+use cellworks::machine::{
+    CellMachine, CellSpe, Cycles, Machine, RunError, Span, Spe, Time, Wait, Wake,
+};
 
 use crate::{on_every_machine, spe};
 
@@ -45,7 +47,7 @@ fn a_thread_is_woken_by_one_of_its_own_spe<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_thread_is_woken_from_another_spe<M: Machine>(machine: &M) {
+fn a_thread_is_woken_from_another_spe<M: CellMachine>(machine: &M) {
     let sleeper = Mutex::new(None);
     let done = AtomicBool::new(false);
     let waits = |this: &M::Spe| {
@@ -147,7 +149,7 @@ fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn what_comes_before_the_deadline_is_seen<M: Machine>(machine: &M) {
+fn what_comes_before_the_deadline_is_seen<M: CellMachine>(machine: &M) {
     // An hour: the test would notice.
     let hour = Span::from_femtoseconds(3_600_000_000_000_000_000);
     let program = move |this: &M::Spe| {
@@ -179,7 +181,7 @@ fn the_ppe_waits_until_a_deadline<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: Machine>(machine: &M) {
+fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: CellMachine>(machine: &M) {
     // SPE 0 waits for a word that SPE 1 sends when its time has come.
     machine
         .run(|ppe| {
@@ -211,7 +213,7 @@ impl<S: Spe> Drop for WakesItself<'_, S> {
     }
 }
 
-fn a_destructor_of_a_cancelled_program_can_be_woken<M: Machine>(machine: &M) {
+fn a_destructor_of_a_cancelled_program_can_be_woken<M: CellMachine>(machine: &M) {
     let result = machine.run(|ppe| {
         let program = |spe: &M::Spe| {
             let _wakes = WakesItself(spe);

@@ -4,7 +4,7 @@ use cellworks_apps::{
     Axis, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value,
     against, clock_rate_hz,
 };
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span, Topology};
+use cellworks_machine::{CellMachine, LOCAL_STORE_BYTES, Machine, OnCell, Span, Topology};
 use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, Settings, measure};
 
 /// SPEs that get blocks, each from a buffer of its own.
@@ -72,6 +72,33 @@ impl Program for DmaLatency {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        let no_cell = || ProgramError::NoCell {
+            machine: machine.topology().name().to_owned(),
+            what: "MFCs",
+        };
+        machine.on_cell(self).ok_or_else(no_cell)?
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        let by_size = |parameter: &str| {
+            (parameter == "block_bytes").then_some(Axis {
+                label: "size of a block",
+                unit: "bytes",
+            })
+        };
+        let mut figures = against(done, "Latency of a get", "latency_cycles", by_size);
+        figures.extend(against(done, "Latency of a get", "latency", by_size));
+        figures
+    }
+}
+
+impl<M: Machine> OnCell<M> for &DmaLatency {
+    type Output = Result<Vec<Quantity>, ProgramError>;
+
+    fn run(self, machine: &M) -> Self::Output
+    where
+        M: CellMachine,
+    {
         let plan = self.plan(machine.topology())?;
         let clock_hz = clock_rate_hz(machine)?;
         let measured = measure(machine, &plan)
@@ -95,17 +122,5 @@ impl Program for DmaLatency {
             unit: "bytes/s",
         }));
         Ok(quantities)
-    }
-
-    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        let by_size = |parameter: &str| {
-            (parameter == "block_bytes").then_some(Axis {
-                label: "size of a block",
-                unit: "bytes",
-            })
-        };
-        let mut figures = against(done, "Latency of a get", "latency_cycles", by_size);
-        figures.extend(against(done, "Latency of a get", "latency", by_size));
-        figures
     }
 }

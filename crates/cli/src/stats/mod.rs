@@ -7,7 +7,7 @@ mod work;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use cellworks_machine::{Machine, Topology};
+use cellworks_machine::{CellMachine, Topology};
 use cellworks_sim::HazardWatch;
 use cellworks_stats::{Limits, MeasureError, Visits, measure_matrix};
 
@@ -53,7 +53,7 @@ impl Job for Stats<'_> {
         }
     }
 
-    fn run<M: Machine>(
+    fn run<M: CellMachine>(
         work: Work,
         machine: &M,
         session: &Session<Found>,
@@ -67,7 +67,7 @@ impl Job for Stats<'_> {
 /// at several times, and its interval says whether the computer was the same then.
 ///
 /// `after` is told of each run what was measured in it.
-fn measure_all<M: Machine>(
+fn measure_all<M: CellMachine>(
     machine: &M,
     work: Work,
     session: &Session<Found>,
@@ -142,7 +142,7 @@ fn out_of_time(session: &Session<Found>) -> End {
     end
 }
 
-fn measure_pairs<M: Machine>(
+fn measure_pairs<M: CellMachine>(
     machine: &M,
     step: usize,
     work: &MatrixWork,

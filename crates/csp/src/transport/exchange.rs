@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::memory::{AllocateError, LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Machine, ModuleId, Processor};
+use cellworks_machine::{CellMachine, ModuleId, Processor};
 
 use super::items::Items;
 use super::request::Requests;
@@ -100,7 +100,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub fn new<M: Machine>(
+    pub fn new<M: CellMachine>(
         machine: &M,
         transport: Transport,
         programs: usize,

@@ -44,7 +44,8 @@ mod spe;
 
 use std::fmt;
 
-use cellworks_machine::Time;
+use cellworks_machine::memory::AllocateError;
+use cellworks_machine::{CellMachine, Machine, OnCell, SpeId, Time};
 
 use crate::parcel::Origin;
 use crate::process::{Link, Waiting};
@@ -52,8 +53,9 @@ use crate::waker::Woken;
 
 pub(crate) use exchange::{Exchange, Key};
 pub use items::NoRoomForItem;
-pub(crate) use ppe::PpeCarrier;
-pub(crate) use spe::{EndOfProgram, SpeCarrier};
+use ppe::PpeCarrier;
+pub(crate) use spe::EndOfProgram;
+use spe::SpeCarrier;
 
 /// How processes of a network reach each other where SPEs are confined to their local stores: on a simulated Cell, and on a strict
 /// host, where it takes no simulated time. On any other host they share memory, and it makes no difference.
@@ -166,4 +168,52 @@ pub(crate) trait Carrier {
 
     /// An item was read.
     fn count_communication(&self);
+
+    /// The processes of an SPE have ended, or all processes of the network if this is the carrier
+    /// of the main one.
+    fn finish(&self);
+}
+
+/// What carries news and items for the main process, and serves the SPEs.
+pub(crate) trait MainCarrier: Carrier {
+    /// Takes the words that are in outbound mailboxes; asked in conditions. Says whether there was
+    /// one.
+    fn collect(&self) -> bool;
+
+    /// Does what the words that have come ask for.
+    fn handle_all(&self);
+}
+
+/// How the carriers of a network are made, on a machine that has what they use.
+pub(crate) struct Carriers<M: Machine> {
+    /// What they have in common; the last argument is how many programs there are.
+    pub exchange: fn(&M, Transport, usize) -> Result<Exchange, AllocateError>,
+    /// The carrier of the processes of an SPE.
+    pub of_spe: CarrierOfSpe<M::Spe>,
+    /// The carrier of the main process, before programs start on the SPEs.
+    pub of_main: CarrierOfMain<M::Core>,
+}
+
+/// Makes the carrier of the processes of an SPE.
+pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Carrier + 'a>;
+
+/// Makes the carrier of the main process.
+type CarrierOfMain<C> = for<'a> fn(&'a C, &'a Exchange, Vec<SpeId>) -> Box<dyn MainCarrier + 'a>;
+
+/// Says how carriers are made: they use the mailboxes, signals and MFCs of a Cell.
+pub(crate) struct CarriersOfCell;
+
+impl<M: Machine> OnCell<M> for CarriersOfCell {
+    type Output = Carriers<M>;
+
+    fn run(self, _: &M) -> Carriers<M>
+    where
+        M: CellMachine,
+    {
+        Carriers {
+            exchange: Exchange::new,
+            of_spe: |spe, exchange| Box::new(SpeCarrier::new(spe, exchange)),
+            of_main: |core, exchange, spes| Box::new(PpeCarrier::new(core, exchange, spes)),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
 use cellworks_machine::{
-    AtomicOp, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Spe, Time,
+    AtomicOp, CellSpe, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Time,
 };
 
 use super::costs::{ANSWER_WORDS, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
@@ -64,7 +64,7 @@ impl Asked {
 }
 
 /// See the module.
-pub(crate) struct SpeCarrier<'a, S: Spe> {
+pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
     /// The room of items that wait here, by their numbers: the oldest first.
@@ -81,7 +81,7 @@ pub(crate) struct SpeCarrier<'a, S: Spe> {
     answer: Cell<usize>,
 }
 
-impl<'a, S: Spe> SpeCarrier<'a, S> {
+impl<'a, S: CellSpe> SpeCarrier<'a, S> {
     pub fn new(spe: &'a S, exchange: &'a Exchange) -> Self {
         Self {
             spe,
@@ -97,25 +97,6 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
 
     fn processor(&self) -> Processor {
         Processor::Spe(self.spe.id())
-    }
-
-    /// The processes of this SPE have ended: keeps what they have written until it has been fetched, or nobody is left who
-    /// could. What comes too late for them is for nobody.
-    pub fn finish(&self) {
-        let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
-        if !is_left() {
-            self.spe.notify(Processor::Ppe);
-        }
-        let why = "others to fetch the items that its processes have written";
-        self.spe.wait_until(&why, &mut || {
-            self.free_fetched();
-            self.collect();
-            self.rooms.borrow().is_empty() || !is_left()
-        });
-        while self.spe.try_read_in_mbox().is_some() {}
-        for register in [WAKE, FETCHED] {
-            self.spe.try_read_signal(register);
-        }
     }
 
     /// Takes what has come for the processes here; asked in conditions, by whichever process is asked first, for all of them.
@@ -333,7 +314,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
     }
 }
 
-impl<S: Spe> Carrier for SpeCarrier<'_, S> {
+impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     fn begin(&self, process: u32) {
         self.exchange.begin(process, self.processor());
     }
@@ -480,6 +461,25 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
 
     fn count_communication(&self) {
         self.exchange.count_communication();
+    }
+
+    /// Keeps what the processes have written until it has been fetched, or no process is left that
+    /// could. News that comes too late for them is dropped.
+    fn finish(&self) {
+        let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
+        if !is_left() {
+            self.spe.notify(Processor::Ppe);
+        }
+        let why = "others to fetch the items that its processes have written";
+        self.spe.wait_until(&why, &mut || {
+            self.free_fetched();
+            self.collect();
+            self.rooms.borrow().is_empty() || !is_left()
+        });
+        while self.spe.try_read_in_mbox().is_some() {}
+        for register in [WAKE, FETCHED] {
+            self.spe.try_read_signal(register);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use cellworks_csp::{
     Alternation, Channel, Deadlock, Ended, Network, NetworkError, Place, Process, ProcessError,
     Reader, Writer, processes,
 };
-use cellworks_machine::{Cycles, Machine, Processor, Span, Spe};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Machine, Processor, Span, Spe};
 
 use crate::{network, on_every_machine, spe};
 
@@ -416,7 +416,7 @@ fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
     );
 }
 
-fn a_process_waits_for_something_else<M: Machine>(machine: &M) {
+fn a_process_waits_for_something_else<M: CellMachine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let mut network = network(machine);
     network.process("mailbox", spe(0), move |process| {

@@ -15,7 +15,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use cellworks_machine::Machine;
+use cellworks_machine::{CellMachine, Machine};
 use serde::Deserialize;
 
 pub use barrier::Barrier;
@@ -173,7 +173,7 @@ impl Program {
     /// # Errors
     ///
     /// Why the machine gave no number.
-    pub fn run<M: Machine>(&self, machine: &M, timebase_hz: u64) -> Result<Outcome, String> {
+    pub fn run<M: CellMachine>(&self, machine: &M, timebase_hz: u64) -> Result<Outcome, String> {
         match self {
             Self::Stats(stats) => stats.run(machine),
             Self::Tick => Ok(Outcome::time(1e9 / timebase_hz as f64)),

@@ -1,6 +1,6 @@
 //! Measurements of `cellworks stats`, with as many iterations as a simulated machine needs.
 
-use cellworks_machine::{CellId, LOCAL_STORE_BYTES, Machine, ModuleId};
+use cellworks_machine::{CellId, CellMachine, LOCAL_STORE_BYTES, ModuleId};
 use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings, measure};
 use serde::Deserialize;
 
@@ -132,7 +132,7 @@ impl Stats {
         }
     }
 
-    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
         let plan = self
             .request()
             .plan(machine.topology(), &LIMITS)

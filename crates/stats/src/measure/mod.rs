@@ -40,7 +40,7 @@ mod wake_up;
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{Cycles, Machine, Mfc, ModuleId, Span, Spe, Time};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Mfc, ModuleId, Span, Time};
 
 use crate::error::{Impossible, MeasureError, SpeError};
 use crate::plan::{Plan, Task, Timed};
@@ -57,7 +57,7 @@ use crate::sample::{Samples, TimedLoop, round_medians};
 /// # Panics
 ///
 /// If the plan was made for another topology and names an SPE that the machine does not have.
-pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
+pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
     visits.visit(machine, false)
 }
@@ -127,7 +127,7 @@ impl Visits {
     /// # Panics
     ///
     /// As [`measure`].
-    pub fn visit<M: Machine>(
+    pub fn visit<M: CellMachine>(
         &mut self,
         machine: &M,
         more: bool,
@@ -145,7 +145,7 @@ impl Visits {
 }
 
 /// One visit.
-fn run<M: Machine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
+fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
     match &plan.task {
         Task::Threads { spes } => threads::measure(machine, plan, spes),
         Task::Exchange {
@@ -295,7 +295,7 @@ fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
 
 /// Lets others run, and on a simulated machine a part of `left`, which nobody has to simulate in
 /// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
-fn pass<S: Spe>(spe: &S, left: Span) {
+fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
     let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
     spe.compute(Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)));
@@ -306,7 +306,7 @@ fn pass<S: Spe>(spe: &S, left: Span) {
 const TAG: Tag = Tag::of::<0>();
 
 /// The PPE's side of the control blocks: a region that holds one for each SPE.
-fn control_blocks<M: Machine>(
+fn control_blocks<M: CellMachine>(
     machine: &M,
     module: ModuleId,
     blocks: impl ExactSizeIterator<Item = ControlBlock>,
@@ -322,7 +322,7 @@ fn control_blocks<M: Machine>(
 }
 
 /// The SPE's side: gets its control block by DMA.
-fn receive<S: Spe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeError> {
+fn receive<S: CellSpe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeError> {
     let bytes = size_of::<ControlBlock>();
     let buffer = spe
         .local_store()

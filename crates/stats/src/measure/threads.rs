@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use cellworks_machine::{Machine, SpeId};
+use cellworks_machine::{CellMachine, SpeId};
 
 use super::Outcome;
 use super::crew::conduct;
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::sample::Stopwatch;
 
 /// An iteration starts a program on each SPE and then joins all.
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     spes: &[SpeId],

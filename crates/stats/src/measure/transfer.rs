@@ -15,7 +15,7 @@ use cellworks_machine::mfc::{
     Direction, EffectiveAddress, LIST_ELEMENT_BYTES, ListElement, LsAddr, MAX_TRANSFER_BYTES,
     RawCommand,
 };
-use cellworks_machine::{LocalBuffer, LocalStore, Machine, Mfc, Ppe, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, LocalStore, Mfc, Ppe, SpeId};
 
 use super::crew::{Crew, Work, conduct, work};
 use super::pattern::Pattern;
@@ -27,7 +27,7 @@ use crate::plan::transfer::TransferTask;
 use crate::program::join;
 use crate::sample::TimedLoop;
 
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     task: &TransferTask,
@@ -51,7 +51,7 @@ pub(super) fn measure<M: Machine>(
 }
 
 /// Has every SPE move its buffer, the first of which starts at `buffers`.
-fn run<'scope, M: Machine>(
+fn run<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
     plan: &Plan,
@@ -93,7 +93,7 @@ fn run<'scope, M: Machine>(
 }
 
 /// As [`run`], with the buffers in the local store of `lender`, which only lends it.
-fn between_spes<'scope, M: Machine>(
+fn between_spes<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
     plan: &Plan,
@@ -124,7 +124,7 @@ const NOTHING_LENT: u32 = 0;
 const GIVE_BACK: u32 = 1;
 
 /// The program of the SPE that lends its local store.
-fn lend<S: Spe>(spe: &S, direction: Direction, layout: Layout) -> Result<(), SpeError> {
+fn lend<S: CellSpe>(spe: &S, direction: Direction, layout: Layout) -> Result<(), SpeError> {
     let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
     let store = spe.local_store();
     let lent = store.reserve(
@@ -163,7 +163,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn in_main_memory<M: Machine>(
+    fn in_main_memory<M: CellMachine>(
         machine: &M,
         plan: &Plan,
         layout: Layout,
@@ -216,7 +216,11 @@ struct Mover {
 }
 
 impl Mover {
-    fn new<S: Spe>(spe: &S, block: ControlBlock, direction: Direction) -> Result<Self, SpeError> {
+    fn new<S: CellSpe>(
+        spe: &S,
+        block: ControlBlock,
+        direction: Direction,
+    ) -> Result<Self, SpeError> {
         let shape = match block.list_elements {
             0 => Shape::Block {
                 bytes: block.size as usize,
@@ -312,7 +316,7 @@ fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape
     }
 }
 
-impl<S: Spe> Work<S> for Mover {
+impl<S: CellSpe> Work<S> for Mover {
     type Left = ();
 
     #[inline]

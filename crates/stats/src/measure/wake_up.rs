@@ -19,7 +19,7 @@
 //! sender's going to sleep: what is measured then is the scheduler.
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::{Machine, Span, Spe, SpeId, Time};
+use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
 
 use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
 use super::exchange::{STOP, next};
@@ -30,7 +30,7 @@ use crate::program::{check, join};
 use crate::sample::{Round, RoundTimes, TimedLoop};
 
 /// The sender wakes partners one after the other: an iteration wakes each once.
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     between_spes: bool,
@@ -171,7 +171,7 @@ fn one_way(partner: SpeId, sent: Time, woken: Time) -> Result<Span, Untrusted> {
 }
 
 /// The program of a partner: replies to each word with that word and the time when it had it.
-fn sleep<S: Spe>(spe: &S, sender: Option<SpeId>) {
+fn sleep<S: CellSpe>(spe: &S, sender: Option<SpeId>) {
     spe.write_out_mbox(Outbound::Plain, READY);
     loop {
         let word = spe.read_in_mbox();
