@@ -10,7 +10,7 @@ use crate::blocks::{Staging, USUAL_THREADS, change, check_bytes, check_cycles, c
 use crate::error::verify;
 use crate::figure::{axis, counted};
 use crate::gang::{self, check_spes};
-use crate::{Done, Figure, Kind, Metric, ParameterError, Program, ProgramError, Quantity, against};
+use crate::{Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against};
 
 /// A block of the cipher.
 const CIPHER_BLOCK_BYTES: usize = 16;
@@ -94,7 +94,7 @@ impl Program for Aes {
         Ok(quantities)
     }
 
-    fn complete(asked: Vec<Self>, _: Kind) -> Vec<Self> {
+    fn complete(asked: Vec<Self>) -> Vec<Self> {
         Staging::complete(asked, &[USUAL_THREADS], |one| &mut one.staging)
     }
 

@@ -112,7 +112,7 @@ pub trait Program:
 
     /// What runs where these were asked for: parameters that were left open have values, and
     /// programs are added that conclusions need. Those that are equal run once.
-    fn complete(asked: Vec<Self>, _on: Kind) -> Vec<Self> {
+    fn complete(asked: Vec<Self>) -> Vec<Self> {
         asked
     }
 
@@ -148,24 +148,15 @@ pub trait Program:
 /// The circumstances of a quantity: names and values.
 pub type Parameters = Vec<(String, Value)>;
 
-/// What kind of machine a program runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Where measurements are disturbed.
-    ThisComputer,
-    /// Where everything repeats itself.
-    Simulated,
-}
-
-/// How often something is done where nothing else is said: many times to be measured, or a few to
-/// be simulated.
+/// How often something is done where nothing else is said: many times where times are disturbed, and
+/// a few where an operation takes the same time [again and again](cellworks_machine::Capabilities::is_steady).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
     /// The parameter.
     pub parameter: &'static str,
     /// How often on this computer, as a flag has it.
     pub on_this_computer: &'static str,
-    /// How often on a simulated machine.
+    /// How often on a steady machine, all of which are simulated so far.
     pub simulated: &'static str,
 }
 

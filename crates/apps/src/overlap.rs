@@ -21,8 +21,8 @@ use crate::error::verify;
 use crate::figure::axis;
 use crate::gang::{self, check_spes};
 use crate::{
-    Conclusion, Curve, Done, Figure, Kind, Metric, ParameterError, Parameters, Program,
-    ProgramError, Quantity, against,
+    Conclusion, Curve, Done, Figure, Metric, ParameterError, Parameters, Program, ProgramError,
+    Quantity, against,
 };
 
 /// Compares single buffering, double buffering and threads by computation a byte, with a model and
@@ -119,7 +119,7 @@ impl Program for Overlap {
         Ok(quantities)
     }
 
-    fn complete(asked: Vec<Self>, _: Kind) -> Vec<Self> {
+    fn complete(asked: Vec<Self>) -> Vec<Self> {
         // The transfers alone: what the model starts from.
         let transfers = asked.iter().map(|one| Self {
             cycles_per_byte: 0.0,

@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::agree;
 use crate::figure::axis;
 use crate::{
-    Conclusion, Done, Figure, Kind, Metric, ParameterError, Placement, Program, ProgramError,
-    Quantity, speedup,
+    Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError, Quantity,
+    speedup,
 };
 
 /// The longest prototein that is folded: each bead more makes 2.7 times as many foldings, and 20 beads have 41,889,578.
@@ -175,7 +175,7 @@ impl Program for Prototein {
         ])
     }
 
-    fn complete(mut asked: Vec<Self>, _: Kind) -> Vec<Self> {
+    fn complete(mut asked: Vec<Self>) -> Vec<Self> {
         for one in &mut asked {
             one.placed = Some(one.placed());
         }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span, SpeId, Wake};
-use cellworks_stats::{Function, Iterations, Limits, Plan, Request, measure};
+use cellworks_stats::{Function, Iterations, Limits, Plan, Request, Settings, measure};
 
 const REPETITIONS: usize = 15;
 const BLOCK_BYTES: [usize; 6] = [16 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
@@ -58,7 +58,10 @@ fn copy(host: &Host, bytes: usize) -> f64 {
         bandwidth_bytes_per_s_max: None,
     };
     let request = Request {
-        block_bytes: Some(bytes),
+        settings: Settings {
+            block_bytes: Some(bytes),
+            ..Settings::default()
+        },
         iterations: Iterations::Within(Span::from_nanoseconds(EACH.as_nanos() as u64)),
         ..Request::new(Function::Copy)
     };

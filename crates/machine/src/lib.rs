@@ -26,6 +26,7 @@
 
 mod atomic;
 pub mod barrier;
+mod capabilities;
 mod error;
 mod id;
 mod interleave;
@@ -46,6 +47,7 @@ mod topology;
 mod wake;
 
 pub use atomic::{AtomicError, AtomicOp};
+pub use capabilities::Capabilities;
 pub use error::{Cancelled, Payload, RunEnd, RunError, Waiting};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
 pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved, InterleavedSpe};

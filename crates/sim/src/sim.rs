@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
-    CellId, CellMachine, Machine, ModuleId, OnCell, Ppe, RunError, Span, SpeSite, Topology,
+    Capabilities, CellId, CellMachine, Machine, ModuleId, OnCell, Ppe, RunError, Span, SpeSite,
+    Topology,
 };
 use cellworks_threads as threads;
 
@@ -163,9 +164,19 @@ fn topology_of(description: &Description) -> Topology {
     let sites = cells.flat_map(|(index, cell)| cell.spes.iter().map(move |spe| site(index, *spe)));
     Topology::new(description.name.clone(), nearest, sites.collect())
         .with_modules(description.modules.len() as u16)
+        .with_capabilities(Sim::CAPABILITIES)
 }
 
 impl Sim {
+    /// What every simulated machine does: its SPEs reach main memory by DMA alone and wait in hardware,
+    /// and its time is counted, so that the same program takes the same time in every run.
+    pub const CAPABILITIES: Capabilities = Capabilities {
+        has_caches: false,
+        sleeps: false,
+        repeats: true,
+        is_steady: true,
+    };
+
     /// A machine as it is described.
     ///
     /// # Panics

@@ -1,8 +1,7 @@
 //! The programs on this computer and on a simulated machine.
 
 use cellworks_apps::{
-    Aes, Buffering, Done, Kind, Overlap, PROGRAMS, Program, ProgramError, Staging, Switch, Visitor,
-    visit,
+    Aes, Buffering, Done, Overlap, PROGRAMS, Program, ProgramError, Staging, Switch, Visitor, visit,
 };
 use cellworks_host::Host;
 use cellworks_machine::Machine;
@@ -253,7 +252,7 @@ fn only_programs_with_threads_have_a_number_of_them() {
                 threads: *threads,
             })
         };
-        let complete = Aes::complete(of.iter().map(one).collect(), Kind::Simulated);
+        let complete = Aes::complete(of.iter().map(one).collect());
         complete.iter().map(|one| one.staging).collect::<Vec<_>>()
     };
     let (single, in_threads) = (Buffering::Single, Buffering::Threads);

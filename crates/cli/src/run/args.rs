@@ -5,7 +5,8 @@
 //!   --spes 1-2 --threads 2,4 ──► values of each flag ──► (1, 2) (2, 2) (1, 4) (2, 4) ──► programs
 //! ```
 
-use cellworks_apps::{Kind, PROGRAMS, Program, Visitor};
+use cellworks_apps::{PROGRAMS, Program, Visitor};
+use cellworks_machine::Capabilities;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value};
@@ -123,7 +124,7 @@ impl Visitor for Describe {
 
 /// Every combination of the values of all flags, each once; those of the first flag change fastest.
 /// The message says why there is none.
-pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Kind) -> Result<Vec<P>, String> {
+pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Capabilities) -> Result<Vec<P>, String> {
     let command = P::flags();
     let mut combinations = vec![Map::new()];
     let mut names: Vec<_> = command.get_arguments().collect();
@@ -136,9 +137,9 @@ pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Kind) -> Result<Vec<P
             && repeats.parameter == name
             && values.is_empty()
         {
-            values = match on {
-                Kind::ThisComputer => parsed(flag, repeats.on_this_computer)?,
-                Kind::Simulated => parsed(flag, repeats.simulated)?,
+            values = match on.is_steady {
+                false => parsed(flag, repeats.on_this_computer)?,
+                true => parsed(flag, repeats.simulated)?,
             };
         }
         if !values.is_empty() {
@@ -160,7 +161,7 @@ pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Kind) -> Result<Vec<P
         .collect();
     let asked = asked.map_err(|error| error.to_string())?;
     let mut each_once: Vec<P> = Vec::with_capacity(asked.len());
-    for program in P::complete(asked, on) {
+    for program in P::complete(asked) {
         if !each_once.contains(&program) {
             each_once.push(program);
         }
@@ -184,12 +185,13 @@ mod tests {
     use cellworks_apps::{CommsTime, ParameterError, Switch};
 
     use super::*;
+    use crate::machine::Kind;
     use crate::run::explain;
 
     fn asked<P: Program>(flags: &str, on: Kind) -> Vec<P> {
         let command = Describe.visit::<P>().no_binary_name(true);
         let flags = command.try_get_matches_from(flags.split_whitespace());
-        programs(&flags.unwrap(), on).unwrap()
+        programs(&flags.unwrap(), on.capabilities()).unwrap()
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The latency of a get by size (CellMT, figure 2): a measurement of `stats`, among the programs.
 
 use cellworks_apps::{
-    Axis, Done, Figure, Kind, Metric, ParameterError, Program, ProgramError, Quantity, against,
+    Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
     clock_rate_hz,
 };
 use cellworks_machine::{CellMachine, LOCAL_STORE_BYTES, Machine, OnCell, Span, Topology};
-use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, RequestError, measure};
+use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, Settings, measure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +22,6 @@ pub(super) struct DmaLatency {
     /// How many SPEs get at once
     #[arg(long, default_value = "1")]
     spes: usize,
-
-    /// Whether it can go on until it is steady, because nothing disturbs it.
-    #[arg(skip)]
-    #[serde(skip)]
-    is_simulated: bool,
 }
 
 const LATENCY: Metric = Metric {
@@ -58,19 +53,18 @@ impl DmaLatency {
     fn plan(&self, topology: &Topology) -> Result<Plan, ParameterError> {
         let request = Request {
             spes: Count::Private(self.spes),
-            block_bytes: Some(self.block_bytes),
-            iterations: if self.is_simulated {
-                Iterations::Steady
-            } else {
-                Iterations::Within(EACH)
+            settings: Settings {
+                block_bytes: Some(self.block_bytes),
+                ..Settings::default()
             },
+            iterations: Iterations::Within(EACH),
             ..Request::new(Function::DmaGet)
         };
         request
             .plan(topology, &LIMITS)
             .map_err(|error| ParameterError::Refused {
-                parameter: match error {
-                    RequestError::NoSpes { .. } | RequestError::TooManySpes { .. } => "spes",
+                parameter: match error.flag {
+                    "-N" => "spes",
                     _ => "block_bytes",
                 },
                 why: error.to_string(),
@@ -101,13 +95,6 @@ impl Program for DmaLatency {
             what: "MFCs",
         };
         machine.on_cell(self).ok_or_else(no_cell)?
-    }
-
-    fn complete(mut asked: Vec<Self>, on: Kind) -> Vec<Self> {
-        for one in &mut asked {
-            one.is_simulated = on == Kind::Simulated;
-        }
-        asked
     }
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {

@@ -5,7 +5,7 @@ mod dma_latency;
 mod found;
 mod list;
 
-use cellworks_apps::{Kind, ParameterError, Program, ProgramError, Visitor};
+use cellworks_apps::{ParameterError, Program, ProgramError, Visitor};
 use cellworks_machine::{Machine, Topology};
 use cellworks_report::MachineInfo;
 use cellworks_sim::HazardWatch;
@@ -14,6 +14,7 @@ pub(crate) use args::RunArgs;
 
 use crate::Failure;
 use crate::args::{CommonArgs, first_given};
+use crate::machine::Kind;
 use crate::output_file::OutputFile;
 use crate::session::{End, Session};
 use crate::simulated::{Simulated, load};
@@ -38,10 +39,7 @@ impl Visitor for Start<'_> {
 
 fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     let common = &asked.common;
-    let kind = match common.is_simulated() {
-        true => Kind::Simulated,
-        false => Kind::ThisComputer,
-    };
+    let kind = common.kind();
     let example = || {
         let machine = common.machine_flag();
         format!(
@@ -50,7 +48,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
             P::EXAMPLE
         )
     };
-    let programs = programs::<P>(&asked.flags, kind)
+    let programs = programs::<P>(&asked.flags, kind.capabilities())
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example()))?;
     let page = common.output.page()?;
@@ -61,10 +59,9 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
             Err(Failure::Usage(explain::<P>(&error) + &example()))
         })
     };
-    if common.is_simulated() {
-        on_simulated(common, &programs, page, &check)
-    } else {
-        on_host(common, &programs, page, &check)
+    match kind {
+        Kind::ThisComputer => on_host(common, &programs, page, &check),
+        Kind::Simulated => on_simulated(common, &programs, page, &check),
     }
 }
 
@@ -149,7 +146,7 @@ fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
         (simulation.hazards.is_some(), "--hazards"),
         (simulation.system_calls, "--system-calls"),
     ];
-    if !common.is_simulated() {
+    if common.kind() != Kind::Simulated {
         let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
         return given.map_or(Ok(()), |flag| {
             Err(format!(

@@ -12,7 +12,8 @@ use super::crew::{Crew, Work, conduct, work};
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
 use crate::Function;
 use crate::error::{MeasureError, SpeError, Untrusted};
-use crate::request::{AtomicTask, Plan};
+use crate::plan::Plan;
+use crate::plan::atomic::AtomicTask;
 
 /// What `fetchadd` adds and `fetchsub` subtracts; not 1, which is for `fetchinc` and `fetchdec`.
 const OPERAND: u32 = 5;

@@ -41,8 +41,10 @@ use super::copy::Copier;
 use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
 use super::{ControlBlock, Outcome, control_blocks};
 use crate::error::{MeasureError, SpeError, Untrusted};
+use crate::plan::Plan;
+use crate::plan::chase::{ChaseTask, NODE_BYTES};
+use crate::plan::copy::CopyTask;
 use crate::program::join;
-use crate::request::{ChaseTask, CopyTask, NODE_BYTES, Plan};
 use crate::shuffle::shuffle;
 
 /// How many nodes of each chain an iteration visits: enough that beginning and ending it cost

@@ -19,7 +19,8 @@ use cellworks_machine::{CellMachine, CellSpe};
 use super::crew::{Crew, Work, conduct, work};
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
 use crate::error::{MeasureError, SpeError, Untrusted};
-use crate::request::{CopyTask, Plan};
+use crate::plan::Plan;
+use crate::plan::copy::CopyTask;
 
 pub(super) fn measure<M: CellMachine>(
     machine: &M,

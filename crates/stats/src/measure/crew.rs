@@ -6,8 +6,8 @@ use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, Span, Time};
 
 use super::{ControlBlock, pass, receive, wait_until};
 use crate::error::{MeasureError, SpeError};
+use crate::plan::{Pace, Timed};
 use crate::program::{FAILED, Stopped, join};
-use crate::request::{Pace, Timed};
 use crate::sample::{
     ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
 };

@@ -15,8 +15,8 @@ use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks, receive};
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::function::Channel;
+use crate::plan::Plan;
 use crate::program::{FAILED, check, join};
-use crate::request::Plan;
 use crate::sample::{Stopwatch, TimedLoop};
 
 const REGISTER: SignalRegister = SignalRegister::One;

@@ -7,7 +7,7 @@ use cellworks_machine::{CellMachine, SpeId};
 use super::Outcome;
 use super::crew::conduct;
 use crate::error::MeasureError;
-use crate::request::Plan;
+use crate::plan::Plan;
 use crate::sample::Stopwatch;
 
 /// An iteration starts a program on each SPE and then joins all.

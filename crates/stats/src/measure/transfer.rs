@@ -21,8 +21,10 @@ use super::crew::{Crew, Work, conduct, work};
 use super::pattern::Pattern;
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, TAG, control_blocks};
 use crate::error::{MeasureError, SpeError};
+use crate::plan::Plan;
+use crate::plan::layout::{Layout, Shape, WINDOW_BYTES};
+use crate::plan::transfer::TransferTask;
 use crate::program::join;
-use crate::request::{Layout, Plan, Shape, TransferTask, WINDOW_BYTES};
 use crate::sample::TimedLoop;
 
 pub(super) fn measure<M: CellMachine>(

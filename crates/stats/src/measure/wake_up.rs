@@ -12,7 +12,7 @@
 //!   woken - sent     ◄─── woken, two words ──────
 //! ```
 //!
-//! Where SPEs have local stores of their own they wait in hardware, and 2 us are enough.
+//! On a machine on which no thread sleeps SPEs wait in hardware, and 2 us are enough.
 //!
 //! A sample is woken - sent, both on the clock that a run has in common. The rest of an iteration is
 //! not part of it. An SPE that shares its CPU with the sender is not woken by the word, but by the
@@ -25,8 +25,8 @@ use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
 use super::exchange::{STOP, next};
 use super::{Outcome, pass, wait_until};
 use crate::error::{MeasureError, Untrusted};
+use crate::plan::Plan;
 use crate::program::{check, join};
-use crate::request::Plan;
 use crate::sample::{Round, RoundTimes, TimedLoop};
 
 /// The sender wakes partners one after the other: an iteration wakes each once.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span};
 use cellworks_stats::{
-    Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, measure,
+    Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, Settings, measure,
 };
 
 /// Views are the memory itself.
@@ -41,7 +41,10 @@ fn few(function: Function) -> Request {
 fn copies(bytes: usize) -> Request {
     let iterations = ((1 << 20) / bytes).clamp(6, 4_096);
     Request {
-        block_bytes: Some(bytes),
+        settings: Settings {
+            block_bytes: Some(bytes),
+            ..times(iterations as u64, Function::Copy).settings
+        },
         ..times(iterations as u64, Function::Copy)
     }
 }
@@ -151,7 +154,7 @@ fn copies_of_any_size_that_is_a_multiple_of_16() {
     for host in hosts(1) {
         for bytes in [16, 48, 1_024, 16_384, 16_400, 100_000, 1 << 20] {
             let measurement = measured(&host, &copies(bytes));
-            assert_eq!(measurement.parameters.block_bytes, Some(bytes));
+            assert_eq!(measurement.parameters.settings.block_bytes, Some(bytes));
             assert!(measurement.bandwidth_bytes_per_s.is_some(), "{bytes}");
         }
     }
@@ -181,13 +184,16 @@ fn one_chain_and_many_through_tables_of_one_node_and_of_many() {
             (1 << 20, Some(10)),
         ] {
             let request = Request {
-                block_bytes: Some(bytes),
-                chains,
+                settings: Settings {
+                    block_bytes: Some(bytes),
+                    chains,
+                    ..walks().settings
+                },
                 ..walks()
             };
             let measurement = measured(&host, &request);
-            assert_eq!(measurement.parameters.chains, chains.or(Some(1)));
-            assert_eq!(measurement.parameters.loading_spes, Some(0));
+            assert_eq!(measurement.parameters.settings.chains, chains.or(Some(1)));
+            assert_eq!(measurement.parameters.settings.loading_spes, Some(0));
         }
     }
 }
@@ -197,12 +203,15 @@ fn others_load_the_memory_until_the_chase_is_over() {
     for host in hosts(3) {
         for loading in [1, 2] {
             let request = Request {
-                block_bytes: Some(64 << 10),
-                loading_spes: Some(loading),
+                settings: Settings {
+                    block_bytes: Some(64 << 10),
+                    loading_spes: Some(loading),
+                    ..walks().settings
+                },
                 ..walks()
             };
             let measurement = measured(&host, &request);
-            assert_eq!(measurement.parameters.loading_spes, Some(loading));
+            assert_eq!(measurement.parameters.settings.loading_spes, Some(loading));
         }
     }
 }
@@ -217,8 +226,11 @@ fn a_local_store_without_room_for_a_tile_is_an_error_and_no_hang() {
         .unwrap();
     let copy = copies(32 << 10);
     let chase = Request {
-        block_bytes: Some(4 << 10),
-        loading_spes: Some(1),
+        settings: Settings {
+            block_bytes: Some(4 << 10),
+            loading_spes: Some(1),
+            ..walks().settings
+        },
         ..walks()
     };
     for (request, on) in [(copy, "SPE 0: "), (chase, "SPE 1: ")] {

@@ -5,7 +5,7 @@ use cellworks_host::Host;
 use cellworks_machine::{CellId, LOCAL_STORE_BYTES, Machine, ModuleId, Span};
 use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, MeasureError, Measurement, Request,
-    Visits, characterize, measure,
+    Settings, Visits, characterize, measure,
 };
 
 const LIMITS: Limits = Limits {
@@ -114,15 +114,24 @@ fn the_papers_examples_in_cell_0() {
         ..few(function)
     };
     let kilobyte = |function, spes| Request {
-        block_bytes: Some(1_024),
+        settings: Settings {
+            block_bytes: Some(1_024),
+            ..example(function, spes).settings
+        },
         ..example(function, spes)
     };
-    let strided = |request| Request {
-        stride_bytes: Some(2_048),
+    let strided = |request: Request| Request {
+        settings: Settings {
+            stride_bytes: Some(2_048),
+            ..request.settings
+        },
         ..request
     };
     let line = |function, spes| Request {
-        block_bytes: Some(128),
+        settings: Settings {
+            block_bytes: Some(128),
+            ..strided(example(function, spes)).settings
+        },
         ..strided(example(function, spes))
     };
     let requests = [
@@ -131,16 +140,22 @@ fn the_papers_examples_in_cell_0() {
         strided(kilobyte(Function::DmaGet, Count::Private(3))),
         strided(kilobyte(Function::DmaPut, Count::Private(6))),
         Request {
-            block_bytes: Some(32),
-            stride_bytes: Some(128),
+            settings: Settings {
+                block_bytes: Some(32),
+                stride_bytes: Some(128),
+                ..example(Function::DmaGet, Count::Private(6)).settings
+            },
             between_spes: true,
             // Where SPE 0 is alone in Cell 0, the partners are in the next one.
             cell: None,
             ..example(Function::DmaGet, Count::Private(6))
         },
         Request {
-            list_elements: Some(16),
-            block_bytes: Some(64),
+            settings: Settings {
+                list_elements: Some(16),
+                block_bytes: Some(64),
+                ..example(Function::DmaListGet, Count::Shared(6)).settings
+            },
             ..example(Function::DmaListGet, Count::Shared(6))
         },
         example(Function::FetchAdd, Count::Shared(3)),
@@ -152,7 +167,10 @@ fn the_papers_examples_in_cell_0() {
         let measurement = measured(&host, &request);
         let parameters = &measurement.parameters;
         assert_eq!(parameters.spes, request.spes.number(), "{request:?}");
-        assert_eq!(parameters.stride_bytes, request.stride_bytes, "{request:?}");
+        assert_eq!(
+            parameters.settings.stride_bytes, request.settings.stride_bytes,
+            "{request:?}"
+        );
         assert_eq!(measurement.iterations, OFTEN, "{request:?}");
     }
 }
@@ -213,7 +231,10 @@ fn every_legal_size_of_a_block() {
         ] {
             let repeated = if bytes < 1 << 10 { few } else { very_few };
             let request = Request {
-                block_bytes: Some(bytes),
+                settings: Settings {
+                    block_bytes: Some(bytes),
+                    ..repeated(function).settings
+                },
                 spes: Count::Private(2),
                 ..repeated(function)
             };
@@ -239,12 +260,18 @@ fn lists_of_small_and_of_many_elements() {
             let measurement = measured(
                 &host,
                 &Request {
-                    list_elements,
-                    block_bytes,
+                    settings: Settings {
+                        list_elements,
+                        block_bytes,
+                        ..very_few(function).settings
+                    },
                     ..very_few(function)
                 },
             );
-            assert_eq!(measurement.parameters.list_elements, Some(elements));
+            assert_eq!(
+                measurement.parameters.settings.list_elements,
+                Some(elements)
+            );
         }
     }
 }
@@ -257,7 +284,10 @@ fn variables_of_every_size() {
             measured(
                 &host,
                 &Request {
-                    block_bytes: Some(bytes),
+                    settings: Settings {
+                        block_bytes: Some(bytes),
+                        ..few(Function::FetchSet).settings
+                    },
                     spes,
                     ..few(Function::FetchSet)
                 },
@@ -391,7 +421,10 @@ fn a_local_store_that_is_too_small_is_an_error_and_no_hang() {
     for (between_spes, on) in [(false, "SPE 0: "), (true, "SPE 0: ")] {
         let spes = Count::Shared(if between_spes { 2 } else { 1 });
         let request = Request {
-            block_bytes: Some(32 << 10),
+            settings: Settings {
+                block_bytes: Some(32 << 10),
+                ..few(Function::DmaGet).settings
+            },
             spes,
             between_spes,
             ..few(Function::DmaGet)
@@ -418,7 +451,7 @@ fn everything_that_characterizes_this_computer_can_be_planned() {
     // One of each kind is really run, on all SPEs.
     for request in requests
         .iter()
-        .filter(|r| r.block_bytes.is_none_or(|bytes| bytes == 1_024))
+        .filter(|r| r.settings.block_bytes.is_none_or(|bytes| bytes == 1_024))
     {
         measured(
             &host,

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use crate::skipped::skipped;
 use cellworks_host::Host;
 use cellworks_machine::{
-    CellId, Distance, LOCAL_STORE_BYTES, Machine, ModuleId, Span, SpeId, SpeSite, Topology,
+    Capabilities, CellId, Distance, LOCAL_STORE_BYTES, Machine, ModuleId, Span, SpeId, SpeSite,
+    Topology,
 };
 use cellworks_stats::{
     Limits, Matrix, MatrixPlan, MatrixRequest, Polling, Primitive, measure_matrix,
@@ -54,28 +55,31 @@ fn within(primitive: Primitive, budget: Span) -> MatrixRequest {
 
 #[test]
 fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
-    let request = MatrixRequest {
-        steady: true,
-        ..MatrixRequest::new(Primitive::Copy)
+    let request = MatrixRequest::new(Primitive::Copy);
+    let capabilities = Capabilities {
+        is_steady: true,
+        ..Capabilities::default()
     };
-    let steady = plan(&two_sockets(), &request);
+    let two_sockets = two_sockets().with_capabilities(capabilities);
+    let steady = plan(&two_sockets, &request);
     assert_eq!(steady.pairs().len(), 576 * 575 / 2);
     assert_eq!(steady.takes().to_string(), "1.66 s");
     let some = MatrixRequest {
         budget: Some(Span::from_nanoseconds(20_000_000)),
         ..request.clone()
     };
-    let some = plan(&two_sockets(), &some);
+    let some = plan(&two_sockets, &some);
     assert_eq!(some.pairs().len(), 2_000);
     assert_eq!(some.takes().to_string(), "20.00 ms");
 
     let host = Host::builder().spes(3).build().unwrap();
+    let topology = host.topology().clone().with_capabilities(capabilities);
     let plan = |local_store_bytes| {
         let limits = Limits {
             local_store_bytes,
             ..LIMITS
         };
-        request.plan(host.topology(), &limits).unwrap()
+        request.plan(&topology, &limits).unwrap()
     };
     for (local_store_bytes, block_bytes) in [(256 << 10, 16 << 10), (16 << 10, 4 << 10)] {
         let measured = measure_matrix(&host, &plan(local_store_bytes), &mut go_on).unwrap();

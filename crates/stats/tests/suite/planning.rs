@@ -1,9 +1,9 @@
 //! What is asked for, against made-up machines: placement, defaults, and every refusal.
 
-use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
+use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, SpeSite, Topology};
 use cellworks_stats::{
-    Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, characterize,
-    characterize_simulated,
+    Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, Settings,
+    characterize,
 };
 
 /// What a Cell allows: no block above what one DMA command moves.
@@ -42,6 +42,16 @@ fn single(spes: usize) -> Topology {
     )
 }
 
+/// The same machine as a simulation: no caches, no sleep, the same times again.
+fn simulated(machine: Topology) -> Topology {
+    machine.with_capabilities(Capabilities {
+        has_caches: false,
+        sleeps: false,
+        repeats: true,
+        is_steady: true,
+    })
+}
+
 /// Reads the flags of one of the paper's command lines.
 fn request(line: &str) -> Request {
     let mut words = line.split_whitespace();
@@ -55,14 +65,14 @@ fn request(line: &str) -> Request {
             "-N" => request.spes = Count::Private(number(value()) as usize),
             "-i" => request.iterations = Iterations::Exactly(number(value())),
             "-w" => request.warm_up = Some(number(value())),
-            "-b" => request.block_bytes = Some(number(value()) as usize),
-            "-l" => request.list_elements = Some(number(value()) as u32),
-            "-t" => request.stride_bytes = Some(number(value()) as usize),
+            "-b" => request.settings.block_bytes = Some(number(value()) as usize),
+            "-l" => request.settings.list_elements = Some(number(value()) as u32),
+            "-t" => request.settings.stride_bytes = Some(number(value()) as usize),
             "-c" => request.cell = Some(CellId::new(number(value()) as u16)),
             "-m" => request.module = Some(ModuleId::new(number(value()) as u16)),
             "-s" => request.between_spes = true,
-            "-k" => request.chains = Some(number(value()) as u32),
-            "--load" => request.loading_spes = Some(number(value()) as usize),
+            "-k" => request.settings.chains = Some(number(value()) as u32),
+            "--load" => request.settings.loading_spes = Some(number(value()) as usize),
             _ => panic!("{flag}"),
         }
     }
@@ -158,11 +168,12 @@ fn a_plan_says_what_it_decided() {
         module: Some(1),
         between: Between::MemorySpe,
         buffers: Some(Buffers::Private),
-        block_bytes: Some(64),
-        list_elements: Some(16),
-        stride_bytes: Some(1_024),
-        chains: None,
-        loading_spes: None,
+        settings: Settings {
+            block_bytes: Some(64),
+            list_elements: Some(16),
+            stride_bytes: Some(1_024),
+            ..Settings::default()
+        },
     };
     assert_eq!(plan.parameters(), &expected);
     let plan = planned("-f mailbox -n 2 -c 1 -s");
@@ -172,11 +183,7 @@ fn a_plan_says_what_it_decided() {
         module: None,
         between: Between::SpeSpe,
         buffers: None,
-        block_bytes: None,
-        list_elements: None,
-        stride_bytes: None,
-        chains: None,
-        loading_spes: None,
+        settings: Settings::default(),
     };
     assert_eq!(plan.parameters(), &expected);
     let plan = planned("-f chase --load 3 -c 1");
@@ -186,11 +193,12 @@ fn a_plan_says_what_it_decided() {
         module: None,
         between: Between::MemorySpe,
         buffers: None,
-        block_bytes: Some(64 << 20),
-        list_elements: None,
-        stride_bytes: None,
-        chains: Some(1),
-        loading_spes: Some(3),
+        settings: Settings {
+            block_bytes: Some(64 << 20),
+            chains: Some(1),
+            loading_spes: Some(3),
+            ..Settings::default()
+        },
     };
     assert_eq!(plan.parameters(), &expected);
     assert_eq!(plan.active_spes(), [SpeId::new(8)]);
@@ -199,17 +207,24 @@ fn a_plan_says_what_it_decided() {
         spes: 2,
         cell: 0,
         buffers: Some(Buffers::Private),
-        block_bytes: Some(1_024),
-        chains: None,
-        loading_spes: None,
+        settings: Settings {
+            block_bytes: Some(1_024),
+            ..Settings::default()
+        },
         ..expected
     };
     assert_eq!(plan.parameters(), &expected);
     assert_eq!(spes_of("-f wakeup -n 3 -s -c 1"), [8, 9]);
     assert_eq!(spes_of("-f wakeup -n 2 -c 1"), [8, 9]);
-    assert_eq!(planned("-f fetchadd").parameters().block_bytes, Some(4));
     assert_eq!(
-        planned("-f fetchadd -N 2").parameters().stride_bytes,
+        planned("-f fetchadd").parameters().settings.block_bytes,
+        Some(4)
+    );
+    assert_eq!(
+        planned("-f fetchadd -N 2")
+            .parameters()
+            .settings
+            .stride_bytes,
         Some(128)
     );
     assert_eq!(planned("-f dmaget -n 2 -s").parameters().module, None);
@@ -578,12 +593,12 @@ fn characterizing_covers_every_function_near_and_far() {
         &|r| r.function == Function::FetchAdd && r.spes == Count::Private(16)
     ));
     assert!(has(
-        &|r| r.list_elements == Some(1_024) && r.block_bytes == Some(16)
+        &|r| r.settings.list_elements == Some(1_024) && r.settings.block_bytes == Some(16)
     ));
     assert!(
         !has(
             &|r| (Function::DmaGet..=Function::DmaListPut).contains(&r.function)
-                && r.block_bytes > Some(16 << 10)
+                && r.settings.block_bytes > Some(16 << 10)
         ),
         "a Cell has no larger blocks"
     );
@@ -604,7 +619,7 @@ fn characterizing_covers_what_the_paper_does_not_have() {
     ];
     assert_eq!(wake_ups, near_and_far);
     let copies: Vec<_> = of(Function::Copy)
-        .filter_map(|r| Some((r.spes, r.block_bytes? >> 10)))
+        .filter_map(|r| Some((r.spes, r.settings.block_bytes? >> 10)))
         .collect();
     // The blade has 256 MB in all, for 16 SPEs and two blocks each.
     let by_one = [1, 4, 16, 64, 256, 1_024, 4_096, 8_192, 16_384, 65_536];
@@ -612,9 +627,13 @@ fn characterizing_covers_what_the_paper_does_not_have() {
     let by_several = [2, 3, 4, 6, 8, 12, 16].map(|spes| (Count::Private(spes), 8_192));
     assert_eq!(copies[10..], by_several);
     let chases = |wanted: &dyn Fn(u32, usize) -> bool| -> Vec<usize> {
-        let fitting = of(Function::Chase)
-            .filter(|r| wanted(r.chains.unwrap_or(1), r.loading_spes.unwrap_or(0)));
-        fitting.filter_map(|r| r.block_bytes).collect()
+        let fitting = of(Function::Chase).filter(|r| {
+            wanted(
+                r.settings.chains.unwrap_or(1),
+                r.settings.loading_spes.unwrap_or(0),
+            )
+        });
+        fitting.filter_map(|r| r.settings.block_bytes).collect()
     };
     let sizes = chases(&|chains, loading| (chains, loading) == (1, 0));
     assert_eq!(sizes[..4], [4 << 10, 6 << 10, 8 << 10, 12 << 10]);
@@ -663,14 +682,15 @@ fn a_large_machine_is_characterized_by_100_to_300_measurements() {
 
 #[test]
 fn a_simulated_blade_is_characterized_by_the_curves_of_the_paper() {
-    let requests = characterize_simulated(&blade(), &CELL);
+    let requests = characterize(&simulated(blade()), &CELL);
     for (at, request) in requests.iter().enumerate() {
-        assert_eq!(request.iterations, Iterations::Steady);
+        let each = Span::from_nanoseconds(100_000_000);
+        assert_eq!(request.iterations, Iterations::Within(each));
         assert!(!requests[..at].contains(request), "{request:?} twice");
     }
     let has = |line: &str| {
         let wanted = Request {
-            iterations: Iterations::Steady,
+            iterations: requests[0].iterations,
             ..request(line)
         };
         assert!(requests.contains(&wanted), "{line}");
@@ -699,11 +719,11 @@ fn a_simulated_blade_is_characterized_by_the_curves_of_the_paper() {
 
 #[test]
 fn a_simulated_machine_is_characterized_by_all_its_spes_and_what_it_has_room_for() {
-    let of_six = characterize_simulated(&single(6), &CELL);
+    let of_six = characterize(&simulated(single(6)), &CELL);
     let has = |spes| of_six.iter().any(|request| request.spes == spes);
     assert!(has(Count::Private(6)) && has(Count::Shared(4)) && !has(Count::Shared(8)));
 
-    let of_one = characterize_simulated(&single(1), &CELL);
+    let of_one = characterize(&simulated(single(1)), &CELL);
     let alone = |request: &Request| request.spes == Count::Shared(1) && !request.between_spes;
     assert!(of_one.iter().all(alone) && of_one.len() > 30);
 
@@ -712,13 +732,13 @@ fn a_simulated_machine_is_characterized_by_all_its_spes_and_what_it_has_room_for
         staging_bytes_max: Some(2 << 10),
         ..CELL
     };
-    let of_small = characterize_simulated(&blade(), &small);
+    let of_small = characterize(&simulated(blade()), &small);
     let largest = of_small
         .iter()
         .filter(|request| request.function == Function::DmaPut)
-        .filter_map(|request| request.block_bytes);
+        .filter_map(|request| request.settings.block_bytes);
     assert_eq!(largest.max(), Some(4 << 10));
-    let lists = |request: &&Request| request.list_elements.is_some();
+    let lists = |request: &&Request| request.settings.list_elements.is_some();
     assert_eq!(of_small.iter().filter(lists).count(), 0, "16 KB each");
 }
 
@@ -764,7 +784,7 @@ fn copies_by_every_number_of_spes_have_one_size_that_fits() {
         let requests = characterize(&single(spes), &limits);
         let of_size = requests
             .iter()
-            .filter(|r| r.function == Function::Copy && r.block_bytes == Some(bytes));
+            .filter(|r| r.function == Function::Copy && r.settings.block_bytes == Some(bytes));
         let numbers: Vec<usize> = of_size.map(|r| r.spes.number()).collect();
         let curve = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
         let below = curve.into_iter().filter(|number| *number < spes);
