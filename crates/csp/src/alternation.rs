@@ -179,7 +179,8 @@ use sealed::AsGuard as _;
 
 /// A guard with its channel.
 trait Listed {
-    /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, records that it is not.
+    /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, records
+    /// that it is not.
     fn attempt(&self, process: u32, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -366,7 +367,8 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Records whether a guard has what it needs: one that writes an item, one that reads room for one.
+    /// Records whether a guard has what it needs: one that writes an item, one that reads room for
+    /// one.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));

@@ -60,7 +60,8 @@ impl Word {
     }
 }
 
-/// A lock that is held for some tens of instructions, never across a wait. It rests at [`Word::GENERAL`] first.
+/// A lock that is held for some tens of instructions, never across a wait. Its word is
+/// [`Word::GENERAL`] at first.
 pub trait Lock: Default {
     /// Whether it is for several processors.
     const IS_SHARED: bool;

@@ -403,8 +403,8 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
-/// A wait of a process, in the frame of the call that waits: describes it for the machine, and if it
-/// is cancelled, records it for the report of a deadlock. A call that returns forgets it.
+/// A wait of a process, in the frame of the call that waits: describes the wait for the machine, and
+/// if that is cancelled, records it for the report of a deadlock. A call that returns forgets this.
 struct ProcessWaits<'a, W: Why> {
     who: &'a Who<'a>,
     why: W,

@@ -13,7 +13,8 @@ pub(crate) use cellworks_machine::barrier;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-/// Locks a mutex of std's whose contents are whole even if a process panicked while it had the lock.
+/// Locks a mutex of std's, also one that a process had locked when it panicked: what such a mutex
+/// protects here is whole all the same.
 pub(crate) fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()

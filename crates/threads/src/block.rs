@@ -57,8 +57,9 @@ pub(crate) struct Block {
     pub(crate) links: Links,
     /// The thread that waits in `join` for this one.
     pub(crate) joiner: Cell<*const Block>,
-    /// The scope that waits for this thread; null for the main thread. Without its type, as the state of a scope is made of
-    /// blocks: see [`ScopeState::of`](crate::scope_state::ScopeState::of).
+    /// The scope that waits for this thread; null for the main thread. Without its type, as the
+    /// state of a scope is made of blocks: see
+    /// [`ScopeState::of`](crate::scope_state::ScopeState::of).
     pub(crate) scope: Cell<*const ()>,
     /// Where the closure lies until the thread starts and its result when it has ended.
     pub(crate) payload: Cell<*mut ()>,

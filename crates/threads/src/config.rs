@@ -46,7 +46,7 @@ pub enum Verdict {
     /// Look again whether a thread is ready.
     Continue,
     /// Nothing will ever wake a thread of this core: cancel them all, [`run`](crate::run) returns
-    /// [`Blocked`].
+    /// [`Blocked`](crate::Blocked).
     Stuck,
 }
 

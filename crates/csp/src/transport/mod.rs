@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The protocol is the same everywhere, and so are the items: Rust values, which change their owner in ordinary memory
-//! (`protocol`). What is added here where [SPEs are confined to their local stores](cellworks_machine::Spe::is_confined_to_local_store)
+//! (`protocol`). What is added here where
+//! [SPEs are confined to their local stores](cellworks_machine::Spe::is_confined_to_local_store)
 //! are the operations of the machine that would carry them, and that nobody goes on before what carries the news has arrived. On a
 //! simulated machine these operations take time.
 //!

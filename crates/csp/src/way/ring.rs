@@ -438,7 +438,8 @@ impl<T> Drop for Ring<T> {
     }
 }
 
-/// Puts an item into a ring, if there is one and it has room soon; else gives it back.
+/// Puts an item into the ring, if the channel has one with room, or room comes soon. Else gives it
+/// back.
 #[inline(always)]
 pub(super) fn write<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -460,7 +461,7 @@ pub(super) fn write<T, P: Place>(
     }
 }
 
-/// As [`write()`], for several items: puts as many into the ring as there is room for soon.
+/// As [`write()`], for several items: those for which there is no room stay in `items`.
 pub(crate) fn write_many<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
     process: &Process<'_, P>,
@@ -474,7 +475,7 @@ pub(crate) fn write_many<T, P: Place>(
     }
 }
 
-/// Takes an item out of a ring, if there is one and the other there is soon.
+/// Takes an item out of the ring, if the channel has one and an item is there, or comes soon.
 #[inline(always)]
 pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,

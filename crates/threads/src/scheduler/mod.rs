@@ -1,4 +1,4 @@
-//! The scheduler of one core: who runs, who is ready, who waits.
+//! The scheduler of one core: which thread runs, which are ready, which wait.
 //!
 //! ```text
 //!             ready queue: a ring of saved stack pointers
