@@ -293,9 +293,8 @@ impl World {
             let lag = processor.lag.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
             // condition; it asks nothing itself meanwhile, and no condition asks another one.
-            let is_ready = catch_unwind(AssertUnwindSafe(|| {
-                self.threads.ask(unsafe { &mut *ready })
-            }));
+            let ready = unsafe { &mut *ready };
+            let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.ask(ready)));
             match is_ready {
                 Ok(false) => {
                     // The thread waits, and how often it was asked meanwhile takes no time.
