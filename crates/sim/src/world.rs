@@ -16,8 +16,8 @@
 //!
 //! # Order of borrowing
 //!
-//! Whoever holds a `RefCell` of one part may borrow from parts further down in this list, and from no
-//! other:
+//! A function that holds a `RefCell` of one part may borrow from parts further down in this list,
+//! and from no other:
 //!
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,

@@ -59,8 +59,8 @@ impl Display for Digits {
 /// The kinds of interconnects.
 pub(super) const KINDS: [&str; 4] = ["rings", "mesh", "crossbar", "matrix"];
 
-/// The table and the key that a path such as `memory[1].banks` ends with: `memory` and `banks`. A path to
-/// an element of a list, or to the value of a quantity, ends with the key of that.
+/// The table and the key that a path such as `memory[1].banks` ends with: `memory` and `banks`. A
+/// path to an element of a list, or to the value of a quantity, ends with the key of that.
 fn table_and_key(path: &str) -> (&str, &str) {
     let path = path.strip_suffix(".value").unwrap_or(path);
     let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -70,9 +70,9 @@ fn table_and_key(path: &str) -> (&str, &str) {
 
 /// What the number that a path leads to may be.
 ///
-/// The ranges hold every machine that may reasonably be described, and keep 64 bits of femtoseconds from
-/// overflowing: the slowest cycle is 10^9 fs, the longest time 10^15 fs, and a line of 128 bytes takes at
-/// most 1.28 * 10^11 fs, where 1.8 * 10^19 fit.
+/// The ranges hold every machine that may reasonably be described, and keep 64 bits of femtoseconds
+/// from overflowing: the slowest cycle is 10^9 fs, the longest time 10^15 fs, and a line of 128
+/// bytes takes at most 1.28 * 10^11 fs, where 1.8 * 10^19 fit.
 pub(super) fn number(path: &str) -> Whole {
     const LONGEST_PS: u64 = 1_000_000_000_000;
     match table_and_key(path) {
@@ -85,15 +85,16 @@ pub(super) fn number(path: &str) -> Whole {
         (_, "outstanding_requests") => whole(1, 128),
         (_, "banks") => whole(1, 1_024),
         (_, "refresh_interval_ps") => whole(1_000, LONGEST_PS),
-        // What a program can do again and again must take time, or a loop that waits would never end.
+        // What a program can do again and again must take time, or a loop that waits would never
+        // end.
         ("ppe", key) if key.ends_with("_ps") => whole(1, LONGEST_PS),
         (_, key) if key.ends_with("_ps") => whole(0, LONGEST_PS),
         (_, key) if key.ends_with("_cycles") => whole(1, 1_000_000),
         (_, key) if key.ends_with("_hz") => whole(1_000_000, 1_000_000_000_000),
         (_, key) if key.ends_with("bytes_per_s") => whole(1_000_000, 10_000_000_000_000),
         (_, key) if key.ends_with("_lines") => whole(1, 1_024),
-        // The number of an SPE, a Cell, a module, or a tile's column or row. Whether there is such an
-        // element is for `check` to say.
+        // The number of an SPE, a Cell, a module, or a tile's column or row. Whether there is such
+        // an element is for `check` to say.
         _ => whole(0, 65_535),
     }
 }

@@ -4,7 +4,8 @@
 ///
 /// ```
 /// let error = cellworks_sim::Description::from_toml("name = 7", "my.toml").unwrap_err();
-/// assert_eq!(error.to_string(), "my.toml:1: name is 7; allowed: lower-case letters, digits and dashes");
+/// let expected = "my.toml:1: name is 7; allowed: lower-case letters, digits and dashes";
+/// assert_eq!(error.to_string(), expected);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {problem}")]

@@ -44,8 +44,8 @@ impl<'t> File<'t> {
         DescriptionError::new(self.name, line, problem)
     }
 
-    /// An error about what `path` leads to, such as `memory[1].cell`; about the nearest part of the path
-    /// that is written down, if all of it is not.
+    /// An error about what `path` leads to, such as `memory[1].cell`; about the nearest part of the
+    /// path that is written down, if all of it is not.
     pub fn error(&self, path: &str, problem: impl Display) -> DescriptionError {
         let mut here = &self.root;
         for step in path.split(['.', '[']) {

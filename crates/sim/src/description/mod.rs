@@ -6,9 +6,9 @@
 //!
 //! ```text
 //!   name of a machine ──┐
-//!   FILE.toml ──────────┼─► load ─► read: each value as allowed ─► check: all together ─► Description
-//!   FILE.csv ─► matrix ─┘                                                                    │
-//!               FILE.toml ◄──────────────── write ◄──────────────────────────────────────────┘
+//!   FILE.toml ──────────┼─► load ─► read: each value as allowed ─► check: all ─► Description
+//!   FILE.csv ─► matrix ─┘                                                            │
+//!               FILE.toml ◄────────────── write ◄────────────────────────────────────┘
 //! ```
 
 mod allowed;

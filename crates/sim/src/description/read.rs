@@ -318,8 +318,8 @@ impl<'de> Deserializer<'de> for Entry<'_> {
     }
 }
 
-/// Reads an interconnect, whose kind is one of its keys. The derive would read all keys before it looks at
-/// the kind, and could not say where a value stands.
+/// Reads an interconnect, whose kind is one of its keys. The derive would read all keys before it
+/// looks at the kind, and could not say where a value stands.
 pub(super) fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {
     struct Kinds;
 
