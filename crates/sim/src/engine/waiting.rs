@@ -214,7 +214,7 @@ impl World {
 
     /// The calling thread, for others to wake.
     pub fn sleeper(&self, processor: &SimProcessor) -> Sleeper {
-        // Who unwinds after the run was cancelled has no processor, and is not woken.
+        // A thread that unwinds after the run was cancelled has no processor, and is not woken.
         let thread = processor
             .running
             .get()
