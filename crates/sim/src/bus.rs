@@ -56,7 +56,7 @@ impl Bus {
     }
 }
 
-/// Who gets the token of a transaction.
+/// What gets the token of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A thread that waits for it.

@@ -55,9 +55,9 @@ impl Clock {
         self.plan(self.now.get(), event);
     }
 
-    /// Sets the clock to a point in time if no event comes before and the run lasts as long, because no
-    /// other thread can tell the difference. Otherwise plans an event for then. Says whether it set the
-    /// clock.
+    /// Sets the clock to a point in time if no event comes before and the run lasts as long,
+    /// because no other thread can tell the difference. Otherwise plans an event for then. Says
+    /// whether it set the clock.
     #[inline(always)]
     pub fn jump_or_plan(&self, until: Moment, event: impl FnOnce() -> Event) -> bool {
         let mut queue = self.queue.borrow_mut();

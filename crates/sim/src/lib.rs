@@ -25,7 +25,8 @@
 //! ```
 //!
 //! ```text
-//!   Sim ── run ──► engine: events, processors, cooperative threads
+//!   Sim ── run ──► world: the state of a run, in parts
+//!                    ├─ engine     events, processors, cooperative threads
 //!                    │ SimSpe, SimPpe, SimMfc: what programs call, and what it costs
 //!                    ├─ words      mailboxes and signals
 //!                    ├─ mfc        commands, become requests of at most a line

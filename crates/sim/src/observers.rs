@@ -21,7 +21,8 @@ pub(crate) struct Observers {
     pub hazards: RefCell<Hazards>,
     /// What the watchdog of the process looks at.
     pub pulse: Arc<Pulse>,
-    /// When a trace is next told how much rings, modules and links are used; never if there is none.
+    /// When a trace is next told how much rings, modules and links are used; never if there is
+    /// none.
     next_sample: Cell<Moment>,
 }
 

@@ -11,8 +11,8 @@ use crate::index::{PPE, ProcessorIndex, ThreadIndex};
 use crate::time::{Femtoseconds, Moment};
 use crate::words::Words;
 
-/// A processor. An SPE keeps a reference to its own, so that what a message takes finds it without a
-/// search.
+/// A processor. An SPE keeps a reference to its own, so that what a message takes finds it without
+/// a search.
 pub(crate) struct SimProcessor {
     pub index: ProcessorIndex,
     /// What programs call it.
@@ -29,8 +29,8 @@ pub(crate) struct SimProcessor {
     pub threads: RefCell<ProcessorThreads>,
     /// What it has done since it last paid.
     pub lag: Cell<Femtoseconds>,
-    /// Its threads wait, but the last of them has been doing something else until then: nothing is asked
-    /// before.
+    /// Its threads wait, but the last of them has been doing something else until then: nothing is
+    /// asked before.
     pub busy_until: Cell<Moment>,
 }
 

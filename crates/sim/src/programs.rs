@@ -103,8 +103,8 @@ impl Programs {
         SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
     }
 
-    /// Takes out of an MFC what a program has left behind there: what is on the bus comes to its end, the
-    /// rest does not begin.
+    /// Takes out of an MFC what a program has left behind there: what is on the bus comes to its
+    /// end, the rest does not begin.
     fn renew_mfc(&self, id: SpeId) {
         let mfc = &self.world.mfcs.of(id);
         self.world.close_mfc(id);
@@ -133,7 +133,8 @@ impl Programs {
             .pulse
             .program_began(id, name, program.spawned_at());
         let result = program.run(spe);
-        // The run may be cancelled while time passes, which must not lose the panic of this program.
+        // The run may be cancelled while time passes, which must not lose the panic of this
+        // program.
         let passed = catch_unwind(AssertUnwindSafe(|| {
             if !threads::is_cancelled() {
                 world.pass(processor, Femtoseconds::ZERO);

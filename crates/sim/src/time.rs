@@ -1,8 +1,8 @@
 //! Simulated time in 64 bits: points in time and lengths of time, in femtoseconds.
 //!
-//! [`Time`] and [`Span`] are the same in 128 bits, because a host may run for longer than 64 bits can
-//! count. A simulated run ends after five hours at the latest, which 64 bits hold. So the time of an
-//! event and everything else about it fit into 128 bits, and a sum is one instruction.
+//! [`Time`] and [`Span`] are the same in 128 bits, because a host may run for longer than 64 bits
+//! can count. A simulated run ends after five hours at the latest, which 64 bits hold. So the time
+//! of an event and everything else about it fit into 128 bits, and a sum is one instruction.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};

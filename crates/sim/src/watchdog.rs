@@ -72,8 +72,8 @@ impl Pulse {
 
     /// A thread of a processor goes on in the place of another one: number 0 is the program itself.
     #[inline]
-    pub fn turn_of(&self, now: Moment, core: ProcessorIndex, number: u32) {
-        let turn = (core as u64) << 32 | u64::from(number);
+    pub fn turn_of(&self, now: Moment, processor: ProcessorIndex, number: u32) {
+        let turn = (processor as u64) << 32 | u64::from(number);
         self.turn.store(turn, Ordering::Relaxed);
         self.beat(now);
     }
@@ -112,8 +112,8 @@ impl Pulse {
 
     fn warning(&self, (now, turn): (Moment, u64)) -> String {
         let seconds = LOOK_EVERY.as_secs() * u64::from(LOOKS);
-        let (core, number) = ((turn >> 32) as ProcessorIndex, turn as u32);
-        let who = match core.checked_sub(1) {
+        let (processor, number) = ((turn >> 32) as ProcessorIndex, turn as u32);
+        let who = match processor.checked_sub(1) {
             None => "the main program on the PPE".to_owned(),
             Some(spe) => {
                 let thread = match number.checked_sub(1) {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   World ─┬─ topology, costs   what the machine is, which never changes
-//!          ├─ mfcs              commands, and who has which line           MFCs
-//!          ├─ processors        registers, threads that wait, time owed    one part for each
+//!          ├─ mfcs              commands, and the caches of atomic units
+//!          ├─ processors        registers, threads that wait, time owed; one part for each
 //!          ├─ threads           the cooperative threads, whose turn it is
 //!          ├─ observers         hazards, counters, trace, watchdog
 //!          ├─ bus               transactions and words that are under way
@@ -16,8 +16,8 @@
 //!
 //! # Order of borrowing
 //!
-//! Whoever holds a `RefCell` of one part may borrow from parts further down in this list, and from no
-//! other:
+//! A function that holds a `RefCell` of one part may borrow from parts further down in this list,
+//! and from no other:
 //!
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,

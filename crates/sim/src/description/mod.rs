@@ -6,12 +6,15 @@
 //!
 //! ```text
 //!   name of a machine ──┐
-//!   FILE.toml ──────────┼─► load ─► read: each key by its rule ─► check: all together ─► Description
-//!   FILE.csv ─► matrix ─┘                                                                    │
-//!               FILE.toml ◄──────────────── write ◄──────────────────────────────────────────┘
+//!   FILE.toml ──────────┼─► load ─► read: each value as allowed ─► check: all ─► Description
+//!   FILE.csv ─► matrix ─┘                                                            │
+//!               FILE.toml ◄────────────── write ◄────────────────────────────────────┘
 //! ```
 
+mod allowed;
 mod check;
+mod error;
+mod file;
 mod load;
 mod matrix;
 mod nearest;
@@ -20,8 +23,8 @@ mod read;
 mod tests;
 mod write;
 
+pub use error::DescriptionError;
 pub use load::LoadError;
-pub use read::DescriptionError;
 
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +87,7 @@ pub struct Description {
     #[serde(rename = "memory")]
     pub modules: Vec<MemoryModule>,
     /// What carries data between the elements of a Cell.
+    #[serde(deserialize_with = "read::interconnect")]
     pub interconnect: Interconnect,
     /// What carries commands.
     pub command: CommandBus,

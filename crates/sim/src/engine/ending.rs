@@ -14,8 +14,8 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// Before a deadlock is reported: what an MFC found wrong, of which its program was not told yet, may
-    /// be the cause. Says whether a thread goes on because of it, with a panic.
+    /// Before a deadlock is reported: what an MFC found wrong, of which its program was not told
+    /// yet, may be the cause. Says whether a thread goes on because of it, with a panic.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_late_errors(&self) -> bool {

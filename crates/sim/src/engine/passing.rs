@@ -1,7 +1,7 @@
 //! How time passes on a processor.
 //!
-//! It runs ahead of the clock: what a program does adds up to a *lag*, which is paid before the next
-//! interaction with others.
+//! It runs ahead of the clock: what a program does adds up to a *lag*, which is paid before the
+//! next interaction with others.
 
 use cellworks_threads as threads;
 
@@ -13,12 +13,13 @@ use crate::queue::Event;
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// A lag that is paid at once, so that a program that only computes meets the limit of the run, in cycles.
+/// A lag that is paid at once, so that a program that only computes meets the limit of the run, in
+/// cycles.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {
-    /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run is not
-    /// counted, so that times do not overflow.
+    /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run
+    /// is not counted, so that times do not overflow.
     #[inline]
     pub fn add_lag(&self, processor: &SimProcessor, span: Femtoseconds) {
         let beyond_limit = self.clock.limit() - self.clock.now() + Femtoseconds(1);
@@ -36,8 +37,8 @@ impl World {
         }
     }
 
-    /// Lets time pass on a processor, its lag included, while its running thread keeps it. In a condition
-    /// it is only added to the lag.
+    /// Lets time pass on a processor, its lag included, while its running thread keeps it. In a
+    /// condition it is only added to the lag.
     #[inline]
     pub fn pass(&self, processor: &SimProcessor, span: Femtoseconds) {
         if self.threads.is_in_condition() {
@@ -62,7 +63,8 @@ impl World {
         }
     }
 
-    /// Waits until a transaction that begins after `start` is complete. The thread keeps its processor.
+    /// Waits until a transaction that begins after `start` is complete. The thread keeps its
+    /// processor.
     pub fn transact(
         &self,
         processor: &SimProcessor,

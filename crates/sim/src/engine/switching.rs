@@ -39,8 +39,8 @@ impl World {
         }
         let me = processor.running().thread;
         if !processor.has_ready() {
-            // The library saves and restores the registers of a thread that comes back to itself. A program
-            // that started no threads is not linked with the library.
+            // The library saves and restores the registers of a thread that comes back to itself. A
+            // program that started no threads is not linked with the library.
             if self.threads.number_of(me) > 0 {
                 self.pass(processor, self.costs.switch);
             }
@@ -58,8 +58,8 @@ impl World {
         }
     }
 
-    /// Gives an SPE to the next ready thread, of which there is one. The running one goes on after those
-    /// that are ready now.
+    /// Gives an SPE to the next ready thread, of which there is one. The running one goes on after
+    /// those that are ready now.
     fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
         processor.threads.borrow_mut().ready.push_back(me);
         processor.running.set(None);
@@ -96,8 +96,8 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once, and not
-    /// after a switch.
+    /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once,
+    /// and not after a switch.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -108,7 +108,8 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after a switch.
+    /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after
+    /// a switch.
     #[inline(always)]
     pub(super) fn give(
         &self,

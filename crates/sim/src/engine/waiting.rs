@@ -79,11 +79,12 @@ impl World {
         came_true
     }
 
-    /// Waits for what is not there now, and what only an event of its own processor brings: a word, or the
-    /// end of a command. As [`wait_until`](Self::wait_until), but the lag passes while it waits.
-    // Inlined down to the switch of stacks: this is on the way of each message, and a frame costs some
-    // twenty instructions, and a return that the processor predicts wrong because its stack of returns is
-    // another thread's.
+    /// Waits for what is not there now, and what only an event of its own processor brings: a word,
+    /// or the end of a command. As [`wait_until`](Self::wait_until), but the lag passes while it
+    /// waits.
+    // Inlined down to the switch of stacks: this is on the way of each message, and a frame costs
+    // some twenty instructions, and a return that the processor predicts wrong because its stack of
+    // returns is another thread's.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -140,10 +141,10 @@ impl World {
         let ProcessorThread { thread: me, number } = who;
         let since = self.clock.now().saturating_add(processor.lag.take());
         processor.busy_until.set(since);
-        // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone, and only
-        // while this call has neither returned nor unwound: `check` and `tell_late_errors` take the
-        // waiter out before they make the thread ready, and nothing else continues it; if it unwinds,
-        // `Waits` takes it out, which lives in its frame.
+        // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone,
+        // and only while this call has neither returned nor unwound: `check` and `tell_late_errors`
+        // take the waiter out before they make the thread ready, and nothing else continues it; if
+        // it unwinds, `Waits` takes it out, which lives in its frame.
         let (why, asked) = unsafe {
             (
                 std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
@@ -197,7 +198,8 @@ impl World {
         true
     }
 
-    /// A condition must not wait: it may be asked on the stack of any thread, which would wait instead.
+    /// A condition must not wait: it may be asked on the stack of any thread, which would wait
+    /// instead.
     ///
     /// # Panics
     ///
@@ -212,7 +214,7 @@ impl World {
 
     /// The calling thread, for others to wake.
     pub fn sleeper(&self, processor: &SimProcessor) -> Sleeper {
-        // Who unwinds after the run was cancelled has no processor, and is not woken.
+        // A thread that unwinds after the run was cancelled has no processor, and is not woken.
         let thread = processor
             .running
             .get()
@@ -271,8 +273,8 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if one
-    /// does.
+    /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if
+    /// one does.
     #[inline(never)]
     pub fn check(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         self.ask_waiters(processor)
@@ -292,11 +294,10 @@ impl World {
                 break;
             };
             let lag = processor.lag.get();
-            // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows the
-            // condition; it asks nothing itself meanwhile, and no condition asks another one.
-            let is_ready = catch_unwind(AssertUnwindSafe(|| {
-                self.threads.ask(unsafe { &mut *ready })
-            }));
+            // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows
+            // the condition; it asks nothing itself meanwhile, and no condition asks another one.
+            let ready = unsafe { &mut *ready };
+            let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.ask(ready)));
             match is_ready {
                 Ok(false) => {
                     // The thread waits, and how often it was asked meanwhile takes no time.

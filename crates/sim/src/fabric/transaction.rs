@@ -64,7 +64,7 @@ pub(crate) struct Transaction {
     pub token: Token,
 }
 
-/// Names a transaction for who began it.
+/// Names a transaction for what began it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 

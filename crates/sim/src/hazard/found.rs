@@ -6,7 +6,8 @@ use cellworks_machine::{Processor, SpeId};
 use super::transfer::InFlight;
 use crate::issuer::Issuer;
 
-/// A hazard that a program ran into. Printed, it says who, when, with which addresses, and what to do.
+/// A hazard that a program ran into. Printed, it says which processor, when, with which addresses,
+/// and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Hazard(String);

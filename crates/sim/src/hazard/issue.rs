@@ -13,8 +13,8 @@ pub(crate) struct Issue {
     pub number: u64,
     /// Whether it comes after everything before it in its tag group.
     pub comes_after_group: bool,
-    /// The numbers of the last barriers before it: of its tag group and of the whole queue. 0 where there
-    /// is none.
+    /// The numbers of the last barriers before it: of its tag group and of the whole queue. 0 where
+    /// there is none.
     group_barrier: u64,
     queue_barrier: u64,
 }
@@ -76,7 +76,8 @@ impl Issued {
         self.queue_barrier = self.commands;
     }
 
-    /// A command is issued after which all later commands of a tag group come after all earlier ones.
+    /// A command is issued after which all later commands of a tag group come after all earlier
+    /// ones.
     pub fn order_group(&mut self, tag: Tag) {
         self.commands += 1;
         self.group_barriers[tag.number() as usize] = self.commands;

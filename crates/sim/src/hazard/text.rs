@@ -16,7 +16,8 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// What to say of a hazard in a machine whose local stores have these effective addresses, by SPE.
+    /// What to say of a hazard in a machine whose local stores have these effective addresses, by
+    /// SPE.
     pub fn new(found: Found<'a>, local_stores: &'a [Range<u64>]) -> Self {
         Self {
             found,

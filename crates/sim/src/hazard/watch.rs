@@ -16,9 +16,9 @@ use crate::time::Moment;
 /// How many different hazards a run with [`HazardWatch::Warn`] tells of.
 pub const MAX_HAZARDS: usize = 100;
 
-/// What a simulated machine does about hazards: transfers in flight that overlap, one of them writing,
-/// without fence or barrier; local store that is used, given back or handed out while a transfer to or
-/// from it is in flight; a message written to a full mailbox.
+/// What a simulated machine does about hazards: transfers in flight that overlap, one of them
+/// writing, without fence or barrier; local store that is used, given back or handed out while a
+/// transfer to or from it is in flight; a message written to a full mailbox.
 ///
 /// Watching takes no simulated time and changes no result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,22 +72,22 @@ impl Hazards {
         self.issued[spe.index()][issuer as usize].issue(issuer, tag, order)
     }
 
-    /// `barrier` is issued to the MFC of an SPE: all later commands of that queue come after all earlier
-    /// ones.
+    /// `barrier` is issued to the MFC of an SPE: all later commands of that queue come after all
+    /// earlier ones.
     pub fn order_all(&mut self, spe: SpeId, issuer: Issuer) {
         self.issued[spe.index()][issuer as usize].order_all();
     }
 
-    /// `mfcsync`, `mfceieio` or a command of storage control is issued to the MFC of an SPE: all later
-    /// commands of that queue's tag group come after all earlier ones.
+    /// `mfcsync`, `mfceieio` or a command of storage control is issued to the MFC of an SPE: all
+    /// later commands of that queue's tag group come after all earlier ones.
     pub fn order_group(&mut self, spe: SpeId, issuer: Issuer, tag: Tag) {
         self.issued[spe.index()][issuer as usize].order_group(tag);
     }
 
     /// A transfer or an element of a list begins; `id` names it among those of its SPE until
-    /// [`end`](Self::end). To see every order that the architecture allows, and not only the one that this
-    /// machine chose, a transfer begins when its command is issued. A write to a register of an SPE only
-    /// reads local store. Atomic commands are not to be told: they are made to meet.
+    /// [`end`](Self::end). To see every order that the architecture allows, and not only the one
+    /// that this machine chose, a transfer begins when its command is issued. A write to a register
+    /// of an SPE only reads local store. Atomic commands are not to be told: they are made to meet.
     ///
     /// Like all that follow, it returns a hazard only where hazards are errors.
     #[must_use = "a hazard ends the run"]
@@ -182,9 +182,9 @@ impl Hazards {
         self.local(now, Use::Release, spe, lsa, bytes)
     }
 
-    /// A word is written to the inbound mailbox of an SPE, which is full: told once of each put and of each
-    /// element of a list, however often it tries. The hardware lets it replace the newest word there (IBM's
-    /// programming tutorial, "Mailboxes"); `machine` makes the writer wait.
+    /// A word is written to the inbound mailbox of an SPE, which is full: told once of each put and
+    /// of each element of a list, however often it tries. The hardware lets it replace the newest
+    /// word there (IBM's programming tutorial, "Mailboxes"); `machine` makes the writer wait.
     #[must_use = "a hazard ends the run"]
     pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {

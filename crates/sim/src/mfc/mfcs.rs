@@ -52,8 +52,8 @@ impl Mfcs {
         self.finished[spe.index()].replace(false)
     }
 
-    /// Where a typed transfer is taken to be in main memory. Where ordinary memory lies differs from
-    /// run to run, so it is dealt out to the banks in the order in which it is used.
+    /// Where a typed transfer is taken to be in main memory. Where ordinary memory lies differs
+    /// from run to run, so it is dealt out to the banks in the order in which it is used.
     pub fn next_typed_address(&self, bytes: u64) -> u64 {
         let address = self.typed_address.get();
         self.typed_address

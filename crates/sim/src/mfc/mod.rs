@@ -7,8 +7,9 @@
 //!                     └── complete, stall ─────────┴──── bytes move when the line ◄──────┘
 //! ```
 //!
-//! There are two queues: that of the SPU, with 16 entries, and the proxy queue of the PPE, with 8. Each
-//! has tag groups and an order of its own; what may start in either shares the rest, from the work on.
+//! There are two queues: that of the SPU, with 16 entries, and the proxy queue of the PPE, with 8.
+//! Each has tag groups and an order of its own; what may start in either shares the rest, from the
+//! work on.
 //!
 //! A command of 16 KB is one piece of work that has some lines under way, never 128 events. Bytes of the raw
 //! level move when their line arrives, so that races show; typed transfers have moved theirs already, and

@@ -29,7 +29,8 @@ struct Next {
 }
 
 impl World {
-    /// The next request of a piece of work; `None` if it has none now, because it is sent or blocked.
+    /// The next request of a piece of work; `None` if it has none now, because it is sent or
+    /// blocked.
     pub(super) fn next_request(
         &self,
         mfc: &mut MfcState,
@@ -235,8 +236,8 @@ impl World {
         })
     }
 
-    /// Tells the watch for hazards of a word that met a full mailbox: once, although the MFC tries again
-    /// whenever there is room, which another may take first.
+    /// Tells the watch for hazards of a word that met a full mailbox: once, although the MFC tries
+    /// again whenever there is room, which another may take first.
     #[cold]
     fn met_full_mailbox(&self, mfc: &mut MfcState, issuer: Issuer, part: &mut Move, to: SpeId) {
         if mem::replace(&mut part.met_full_mailbox, true) {

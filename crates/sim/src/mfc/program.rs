@@ -37,7 +37,7 @@ impl SimMfc {
         }
     }
 
-    fn core(&self) -> &SimProcessor {
+    fn processor(&self) -> &SimProcessor {
         self.world.spe(self.spe)
     }
 
@@ -50,7 +50,7 @@ impl SimMfc {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty
             && !threads::is_unwinding()
-            && let Some(error) = self.world.take_late_error(self.core())
+            && let Some(error) = self.world.take_late_error(self.processor())
         {
             // Like a panic, but it is the machine that speaks, and at a place that says nothing.
             resume_unwind(error);
@@ -59,7 +59,7 @@ impl SimMfc {
 
     /// Checks an atomic command, at the cost of a cycle: a loop that tries it until it is legal comes to an end.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
-        self.world.compute(self.core(), 1);
+        self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
         let Command::Atomic(atomic) = command else {
             unreachable!("an atomic's opcode makes an atomic");
@@ -73,16 +73,16 @@ impl SimMfc {
     pub(crate) fn fetch_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
-        world.pass(self.core(), world.costs.issue);
+        world.pass(self.processor(), world.costs.issue);
         let is_held = || world.mfcs.caches.borrow().held(spe, line) != Held::No;
         if is_held() || world.is_in_condition() {
-            world.pass(self.core(), world.costs.atomic_hit);
+            world.pass(self.processor(), world.costs.atomic_hit);
         }
         // Also where somebody else has stored to the line meanwhile.
         if !is_held() && !world.is_in_condition() {
             self.fetch_from_others(ea, spe, line);
         }
-        world.add_lag(self.core(), world.costs.channel);
+        world.add_lag(self.processor(), world.costs.channel);
         world.mfcs.caches.borrow_mut().read(spe, line);
     }
 
@@ -108,15 +108,15 @@ impl SimMfc {
     pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
-        world.pass(self.core(), world.costs.issue);
+        world.pass(self.processor(), world.costs.issue);
         let is_own = world.mfcs.caches.borrow().held(spe, line) == Held::Changed;
         if is_own || !self.state().has_reservation() || world.is_in_condition() {
-            world.pass(self.core(), world.costs.atomic_hit);
+            world.pass(self.processor(), world.costs.atomic_hit);
         } else {
             let module = world.module_of(&self.state(), ea);
             self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
         }
-        world.add_lag(self.core(), world.costs.channel);
+        world.add_lag(self.processor(), world.costs.channel);
     }
 
     fn lock_transaction(&self, access: Access, target: Node, place: Place, bytes: u32) {
@@ -125,7 +125,7 @@ impl SimMfc {
             ..request(self.spe, target, place, access, bytes)
         };
         self.world.transact(
-            self.core(),
+            self.processor(),
             Cause::Lock,
             self.world.costs.start,
             transaction,
@@ -138,16 +138,16 @@ impl Wait for SimMfc {
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
         // A loop of waits for what is there already comes to an end.
-        self.world.compute(self.core(), 1);
+        self.world.compute(self.processor(), 1);
         self.world
-            .wait_until(self.core(), Cause::Dma, why, at, ready)
+            .wait_until(self.processor(), Cause::Dma, why, at, ready)
     }
 }
 
 impl Mfc for SimMfc {
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
         let world = &self.world;
-        world.pass(self.core(), world.costs.issue);
+        world.pass(self.processor(), world.costs.issue);
         self.panic_if_faulty();
         let command = command.check(self.local_store.bytes() as u32)?;
         let mut mfc = self.state();
@@ -184,26 +184,26 @@ impl Mfc for SimMfc {
 
     #[track_caller]
     fn free_entries(&self) -> usize {
-        self.world.pass(self.core(), self.world.costs.channel);
+        self.world.pass(self.processor(), self.world.costs.channel);
         self.panic_if_faulty();
         self.state().free_entries()
     }
 
     #[track_caller]
     fn incomplete_tags(&self) -> TagMask {
-        self.world.pass(self.core(), self.world.costs.channel);
+        self.world.pass(self.processor(), self.world.costs.channel);
         self.panic_if_faulty();
         self.state().spu.queue.incomplete_tags()
     }
 
     fn take_stall_notifications(&self) -> TagMask {
-        self.world.pass(self.core(), self.world.costs.channel);
+        self.world.pass(self.processor(), self.world.costs.channel);
         self.state().spu.queue.take_stall_notifications()
     }
 
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
         let world = &self.world;
-        world.pass(self.core(), world.costs.channel);
+        world.pass(self.processor(), world.costs.channel);
         let mut mfc = self.state();
         let resumed: Vec<EntryId> = mfc.spu.queue.acknowledge(tag).collect();
         let mut outcome = Ok(());
@@ -267,7 +267,7 @@ impl Mfc for SimMfc {
     }
 
     fn reservation_lost(&self) -> bool {
-        self.world.pass(self.core(), self.world.costs.channel);
+        self.world.pass(self.processor(), self.world.costs.channel);
         !self.state().has_reservation()
     }
 }

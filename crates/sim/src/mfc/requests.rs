@@ -65,16 +65,16 @@ impl World {
         }
     }
 
-    /// The program of an SPE has ended: what its MFC has still to say is not for the next one. Returns
-    /// what its program would have panicked with, if it had asked.
+    /// The program of an SPE has ended: what its MFC has still to say is not for the next one.
+    /// Returns what its program would have panicked with, if it had asked.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
         mfc.spu.late.take()
     }
 
-    /// Takes what a queue would tell the processor that fills it when it asks next. The PPE fills one of
-    /// each MFC.
+    /// Takes what a queue would tell the processor that fills it when it asks next. The PPE fills
+    /// one of each MFC.
     pub fn take_late_error(&self, processor: &SimProcessor) -> Option<Payload> {
         match processor.id {
             Processor::Ppe => {
@@ -344,8 +344,8 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // After the watch has forgotten the transfer. If it minds, because of another one, it unwinds: not
-        // through the event loop, which may run on the stack of any thread.
+        // After the watch has forgotten the transfer. If it minds, because of another one, it
+        // unwinds: not through the event loop, which may run on the stack of any thread.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }

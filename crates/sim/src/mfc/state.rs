@@ -17,8 +17,8 @@ use crate::time::Moment;
 /// Where local stores appear in main memory: above all regions, below the problem-state areas.
 pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 
-/// From the start of one local store to that of the next: lists cannot cross 4 GiB, and a local store
-/// must not.
+/// From the start of one local store to that of the next: lists cannot cross 4 GiB, and a local
+/// store must not.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
 
 /// Where the watch for hazards takes ordinary memory to be, of which every transfer has its own.
@@ -32,8 +32,9 @@ pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
     /// Commands that have not been started: their ids and what the watch for hazards knows of them.
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// What went wrong after the call that caused it had returned, as the panic of whoever asks next: a
-    /// command that waited turned out to be illegal, or the watch for hazards found something.
+    /// What went wrong after the call that caused it had returned, as the panic of whoever asks
+    /// next: a command that waited turned out to be illegal, or the watch for hazards found
+    /// something.
     pub late: Option<Payload>,
 }
 

@@ -9,8 +9,8 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Records that a command was issued, and begins to watch what it transfers; elements of lists are
-    /// watched from when they are fetched on.
+    /// Records that a command was issued, and begins to watch what it transfers; elements of lists
+    /// are watched from when they are fetched on.
     pub(super) fn watch_command(
         &self,
         mfc: &mut MfcState,

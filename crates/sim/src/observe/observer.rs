@@ -36,8 +36,8 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// An observer of a machine of that name with so many SPEs; a trace is written to `trace` while the
-    /// run goes on, in pieces of tens of kilobytes.
+    /// An observer of a machine of that name with a number of SPEs; a trace is written to `trace`
+    /// while the run goes on, in pieces of tens of kilobytes.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
             spes: (0..spes).map(|_| SpeCount::new()).collect(),
@@ -81,8 +81,8 @@ impl Observer {
         }
     }
 
-    /// All threads of a processor wait, the last one being its thread of this number; 0 is the program itself.
-    /// If others are ready, [`goes_on`](Self::goes_on) follows.
+    /// All threads of a processor wait, the last one being its thread of this number; 0 is the
+    /// program itself. If others are ready, [`goes_on`](Self::goes_on) follows.
     #[inline(always)]
     pub fn waits(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         let detail = thread << 8 | cause as u32;
@@ -167,7 +167,7 @@ impl Observer {
         }
     }
 
-    /// So many entries of an MFC's queue hold commands.
+    /// How many entries of an MFC's queue hold commands.
     #[inline]
     pub fn queue_depth(&mut self, now: Moment, spe: SpeId, issuer: Issuer, entries: usize) {
         let of = Processor::Spe(spe);
@@ -181,16 +181,17 @@ impl Observer {
         }
     }
 
-    /// What resources have done so far, always the same ones in the same order; asked for now and then
-    /// while a trace is written. It does not count for the hash, which is the same without a trace.
+    /// What resources have done so far, always the same ones in the same order; asked for now and
+    /// then while a trace is written. It does not count for the hash, which is the same without a
+    /// trace.
     pub fn resources(&mut self, now: Moment, resources: &[ResourceCounters]) {
         if let Some(tracer) = &mut self.tracer {
             tracer.resources(now, resources);
         }
     }
 
-    /// Ends the observation, no earlier than the last thing that was observed. No hazards are in the
-    /// counters: they are for [`Hazards::finish`](crate::hazard::Hazards::finish) to tell.
+    /// Ends the observation, no earlier than the last thing that was observed. No hazards are in
+    /// the counters: they are for [`Hazards::finish`](crate::hazard::Hazards::finish) to tell.
     ///
     /// # Errors
     ///

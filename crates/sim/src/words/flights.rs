@@ -8,8 +8,8 @@ use crate::index::ProcessorIndex;
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,
-    /// The place of the next word: that of one that has arrived, which has the next in `next_free`, or a
-    /// new one at the end.
+    /// The place of the next word: that of one that has arrived, which has the next in `next_free`,
+    /// or a new one at the end.
     free: u32,
 }
 

@@ -74,8 +74,8 @@ impl World {
         Some(word)
     }
 
-    /// Tells all that wait for room in an inbound mailbox, because the first may want it no more. What
-    /// comes too late waits again, in the same order.
+    /// Tells all that wait for room in an inbound mailbox, because the first may want it no more.
+    /// What comes too late waits again, in the same order.
     #[cold]
     #[inline(never)]
     fn tell_of_room(&self, words: &Words) {

@@ -53,8 +53,8 @@ impl Inbound {
 }
 
 impl Words {
-    /// Keeps a place in the inbound mailbox for a word that is about to be sent, and says whether there was
-    /// one.
+    /// Keeps a place in the inbound mailbox for a word that is about to be sent, and says whether
+    /// there was one.
     #[inline]
     pub fn keep_room(&self) -> bool {
         let coming = self.coming.get();
