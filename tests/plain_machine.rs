@@ -278,6 +278,7 @@ impl Idle for World {
         blocked.sort_by_key(|thread| thread.name == "main");
         let of = |BlockedThread {
                       name,
+                      thread,
                       waits_for,
                       at,
                   }| Waiting {
@@ -290,6 +291,7 @@ impl Idle for World {
                 _ => at,
             },
             what: waits_for,
+            thread,
             since: None,
         };
         *self.deadlock.borrow_mut() = Some(blocked.into_iter().map(of).collect());

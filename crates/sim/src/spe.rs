@@ -15,11 +15,14 @@ use cellworks_machine::{
 };
 use cellworks_threads as threads;
 
-use crate::engine::{Core, OWNER, World};
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
+use crate::processor::SimProcessor;
+use crate::threads::OWNER;
+use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
+use crate::world::World;
 
 /// What `stage_out` puts into a local store, so that a program which reads what it has not written
 /// shows: not a number, as a float.
@@ -32,7 +35,7 @@ const QUADWORD_BYTES: usize = 16;
 pub struct SimSpe {
     id: SpeId,
     world: Rc<World>,
-    core: Rc<Core>,
+    core: Rc<SimProcessor>,
     timebase: Timebase,
     local_store: LocalStore,
     mfc: SimMfc,
@@ -88,11 +91,11 @@ impl SimSpe {
     /// Whether a program left nothing behind that the next one would meet: no reserved local store, no
     /// command, no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
-        let mfc = self.world.mfcs[self.id.index()].borrow();
+        let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
     }
 
-    fn core(&self) -> &Core {
+    fn core(&self) -> &SimProcessor {
         &self.core
     }
 
@@ -154,7 +157,7 @@ impl SimSpe {
     /// channel that is waited for stalls, and is not read again and again.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
-            self.world.pass(self.core(), self.world.costs.channel_fs);
+            self.world.pass(self.core(), self.world.costs.channel);
             return act();
         }
         self.by_channel_in_condition(act, came_true)
@@ -169,7 +172,7 @@ impl SimSpe {
     ) -> R {
         let result = act();
         if came_true(&result) {
-            self.world.add_lag(self.core(), self.world.costs.channel_fs);
+            self.world.add_lag(self.core(), self.world.costs.channel);
         }
         result
     }
@@ -180,14 +183,14 @@ impl SimSpe {
     #[inline]
     fn settle(&self) {
         let (world, core) = (&self.world, self.core());
-        if !world.is_in_condition() && core.lag_fs() > world.costs.channel_fs {
-            world.pass(core, 0);
+        if !world.is_in_condition() && core.lag() > world.costs.channel {
+            world.pass(core, Femtoseconds::ZERO);
         }
     }
 
     /// Writes to an inbound mailbox, if it has room, and says whether it had.
     #[inline(always)]
-    fn write_if_room(&self, to: &Core, word: u32) -> bool {
+    fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
         let has_room = to.words.keep_room();
         if has_room {
@@ -200,8 +203,8 @@ impl SimSpe {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn write_when_room(&self, to: &Core, word: u32) {
-        let why = format_args!("room in the inbound mailbox of {}", to.processor);
+    fn write_when_room(&self, to: &SimProcessor, word: u32) {
+        let why = format_args!("room in the inbound mailbox of {}", to.id);
         let (core, at) = (self.core(), Location::caller());
         self.world
             .wait_until(core, Cause::Mailbox, &why, at, &mut || {
@@ -221,20 +224,20 @@ impl SimSpe {
 
     /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
     #[inline(always)]
-    fn send(&self, to: &Core, register: ProblemStateRegister, word: u32) {
+    fn send(&self, to: &SimProcessor, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
         if to.index == core.index && !world.is_in_condition() {
             return self.send_to_itself(register, word);
         }
-        world.add_lag(core, world.costs.issue_fs);
-        world.launch_word(core, to, register, word, world.costs.start_fs);
+        world.add_lag(core, world.costs.issue);
+        world.launch_word(core, to, register, word, world.costs.start);
     }
 
     #[cold]
     #[inline(never)]
     fn send_to_itself(&self, register: ProblemStateRegister, word: u32) {
         let (world, core) = (&self.world, self.core());
-        world.pass(core, world.costs.issue_fs);
+        world.pass(core, world.costs.issue);
         let resumed = world.deliver(core, register, word);
         world.resume_now(resumed);
     }
@@ -246,7 +249,7 @@ impl SimSpe {
             return;
         }
         let world = &self.world;
-        world.pass(self.core(), world.costs.issue_fs);
+        world.pass(self.core(), world.costs.issue);
         if !world.has_free_entry(self.id) {
             let why = "a free entry in its MFC command queue";
             world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
@@ -308,11 +311,10 @@ impl Wake for SimSpe {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let at = Location::caller();
-        let deadline_fs = deadline.as_femtoseconds();
-        let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
+        let deadline = Moment::from(deadline);
         self.world.compute(self.core(), 1);
         self.world
-            .wait_until_deadline(self.core(), why, at, deadline_fs, ready)
+            .wait_until_deadline(self.core(), why, at, deadline, ready)
     }
 }
 
@@ -357,7 +359,7 @@ impl StartThread for Starter<'_, '_> {
 /// A thread of an SPE ends.
 struct EndOfThread<'a> {
     world: &'a World,
-    core: &'a Core,
+    core: &'a SimProcessor,
     left: &'a Cell<usize>,
 }
 
@@ -365,7 +367,7 @@ impl Drop for EndOfThread<'_> {
     fn drop(&mut self) {
         self.left.set(self.left.get() - 1);
         if !threads::is_cancelled() {
-            self.world.pass(self.core, 0);
+            self.world.pass(self.core, Femtoseconds::ZERO);
             self.world.end_thread(self.core);
         }
     }
@@ -578,7 +580,7 @@ impl CellSpe for SimSpe {
             return Err(self.refuse(AtomicError::NotMapped { ea }));
         }
         self.mfc.fetch_line(line);
-        let mfc = self.world.mfcs[self.id.index()].borrow();
+        let mfc = self.world.mfcs.of(self.id).borrow();
         mfc.translation
             .with(ea, 4, |block, offset, _| block.load_u32(offset))
             .ok_or(AtomicError::NotMapped { ea })

@@ -1,6 +1,7 @@
 //! How runs fail: panics, deadlocks, cancellation.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +10,7 @@ use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::mfc::{ListElement, LsAddr, RawCommand, Tag};
 use cellworks::machine::{
     CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Processor, RunError, SignalRegister, Spe,
-    Wait, Waiting,
+    Wait, Waiting, Wake,
 };
 
 use crate::{Words, on_every_machine, spe};
@@ -22,6 +23,7 @@ on_every_machine![
     a_panicking_destructor_is_carried,
     a_panic_with_the_payload_of_a_cancellation_is_a_panic,
     a_thread_that_waits_is_named,
+    a_thread_that_waits_is_known_by_the_numbers_of_its_sleeper,
     a_program_that_yields_for_ever_is_cancelled_with_the_run;
     with words:
     the_first_panic_wins_over_the_deadlock_that_it_causes,
@@ -433,6 +435,33 @@ fn a_thread_that_waits_is_named<M: Machine>(machine: &M) {
             .any(|(who, what)| who == "the PPE" && what == "the programs that it spawned to end"),
         "{waits:?}"
     );
+}
+
+fn a_thread_that_waits_is_known_by_the_numbers_of_its_sleeper<M: Machine>(machine: &M) {
+    let sleepers = Mutex::new(BTreeSet::new());
+    let result = machine.run(|ppe| {
+        for id in [0, 1] {
+            drop(ppe.spawn(spe(id), |spe: &M::Spe| {
+                spe.threads(2, |_| {
+                    sleepers.lock().unwrap().insert(spe.sleeper().thread());
+                    spe.wait_until(&"what never comes", &mut || false);
+                })
+                .unwrap();
+            }));
+        }
+        sleepers
+            .lock()
+            .unwrap()
+            .insert(ppe.core().sleeper().thread());
+        ppe.wait_until(&"what never comes", &mut || false);
+    });
+    let Err(RunError::Deadlock { mut waits }) = result else {
+        panic!("expected a deadlock, got {:?}", result.err());
+    };
+    waits.retain(|wait| wait.what == "what never comes");
+    let threads = BTreeSet::from_iter(waits.iter().map(|wait| wait.thread));
+    assert_eq!(threads, sleepers.into_inner().unwrap(), "{waits:?}");
+    assert_eq!(threads.len(), 5, "{waits:?}");
 }
 
 fn cancelled_programs_run_their_destructors<M: Machine>(machine: &M, words: &impl Words<M>) {

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The protocol is the same everywhere, and so are the items: Rust values, which change their owner in ordinary memory
-//! (`core`). What is added here where [SPEs are confined to their local stores](cellworks_machine::Spe::is_confined_to_local_store)
+//! (`protocol`). What is added here where [SPEs are confined to their local stores](cellworks_machine::Spe::is_confined_to_local_store)
 //! are the operations of the machine that would carry them, and that nobody goes on before what carries the news has arrived. On a
 //! simulated machine these operations take time.
 //!
@@ -47,11 +47,12 @@ use std::fmt;
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{CellMachine, Machine, OnCell, SpeId, Time};
 
+use crate::link::Link;
 use crate::parcel::Origin;
-use crate::process::{Link, Waiting};
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-pub(crate) use exchange::{Exchange, Key};
+pub(crate) use exchange::Exchange;
 pub use items::NoRoomForItem;
 use ppe::PpeCarrier;
 pub(crate) use spe::EndOfProgram;
@@ -141,8 +142,8 @@ pub(crate) trait Carrier {
     /// Performs the step with which an alternation begins to wait.
     fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken);
 
-    /// An alternation has looked whether a guard is ready, and none was.
-    fn glance(&self, asker: Asker<'_>);
+    /// An alternation has found no guard ready, and does not wait.
+    fn skip(&self, asker: Asker<'_>);
 
     /// Does what this processor has been asked for by others: see [`PpeCarrier`].
     fn serve(&self);
