@@ -12,17 +12,18 @@
 //!
 //! Distances are Euclidean. Points that are equally far are taken in the order of their numbers.
 
+mod data;
 mod home;
 mod points;
 
-use std::fmt;
 use std::iter;
 
-use cellworks_csp::{Any, Channel, Item, Network, Place, Process, ProcessError, Reader, Writer};
+use cellworks_csp::{Any, Channel, Network, Place, Process, ProcessError, Reader, Writer};
 use cellworks_machine::{LocalBuffer, Machine, Spe, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use self::data::{Block, Found, Plan};
 use self::home::Home;
 use self::points::Points;
 use crate::figure::axis;
@@ -191,89 +192,6 @@ impl Program for Knn {
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
         speedup::figures(done, Self::base, TIME, axis)
-    }
-}
-
-/// What a block has beside its points: two numbers of 4 bytes.
-const HEADER_BYTES: usize = 2 * 4;
-
-/// Points that travel together.
-#[derive(Clone)]
-struct Block {
-    number: usize,
-    /// The number of its first point.
-    first: u32,
-    coordinates: Box<[f32]>,
-}
-
-impl Item for Block {
-    fn bytes(&self) -> usize {
-        HEADER_BYTES + self.coordinates.bytes()
-    }
-}
-
-/// A point near another.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-struct Neighbour {
-    /// The square of the distance.
-    squared: f32,
-    point: u32,
-}
-
-impl Item for Neighbour {}
-
-impl fmt::Display for Neighbour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "point {} at the squared distance {}",
-            self.point, self.squared
-        )
-    }
-}
-
-/// The neighbours of the points of a block, nearest first.
-struct Found {
-    first: u32,
-    neighbours: Vec<Vec<Neighbour>>,
-}
-
-impl Item for Found {
-    fn bytes(&self) -> usize {
-        4 + self.neighbours.bytes()
-    }
-}
-
-/// What all processes know.
-#[derive(Clone, Copy)]
-struct Plan {
-    processes: usize,
-    blocks: usize,
-    /// Points of a block, but for the last.
-    block_points: usize,
-    dimensions: usize,
-    neighbours: usize,
-}
-
-impl Plan {
-    /// The block that is a process's `turn`-th home, if there are so many. As blocks come by, counted from 0 over all
-    /// rounds, it comes first at the second number.
-    ///
-    /// A block comes to each process a step later than to the one before. The last process takes the first block home, and the
-    /// first process the last, so all have theirs in the same step: they begin and end each turn together, and nobody waits for
-    /// one that computes while it has nothing to compute itself.
-    fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
-        let place = self.processes - 1 - position;
-        let home = place + turn * self.processes;
-        let at = place + turn * (self.blocks + self.processes);
-        (home < self.blocks).then_some((home, at))
-    }
-
-    /// How many blocks come by until the last home has met all.
-    fn length(&self) -> usize {
-        let last = self.blocks - 1;
-        let (place, turn) = (last % self.processes, last / self.processes);
-        place + turn * (self.blocks + self.processes) + self.blocks
     }
 }
 

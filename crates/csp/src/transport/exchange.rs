@@ -11,9 +11,9 @@ use cellworks_machine::memory::{AllocateError, LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, ModuleId, Processor};
 
+use super::choice::{Traffic, Transport};
 use super::items::Items;
 use super::request::Requests;
-use super::{Traffic, Transport};
 use crate::side::Side;
 use crate::sync::locked;
 use crate::waiting::Waiting;

@@ -7,7 +7,7 @@ use std::panic::Location;
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{NoRoom, Processor, Space, SpeId};
 
-use super::Asker;
+use super::carrier::Asker;
 use crate::link::Link;
 use crate::parcel::Origin;
 

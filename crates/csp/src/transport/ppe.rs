@@ -11,13 +11,14 @@ use cellworks_machine::{
     AtomicOp, CellPpeCore, Processor, SignalMode, SignalRegister, SpeId, Time,
 };
 
+use super::carrier::{Asker, Carrier, MainCarrier, Stepped, step_at_line};
+use super::choice::Transport;
 use super::costs::{
     ANSWER_WORDS, COORDINATOR, HANDLER, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_STEP, THREAD_WAKE,
 };
 use super::exchange::{Exchange, Route};
 use super::items::{Bytes, issue_all, signal_of};
 use super::spe::{Asked, wake_bit};
-use super::{Asker, Carrier, MainCarrier, Stepped, Transport, step_at_line};
 use crate::link::Link;
 use crate::parcel::Origin;
 use crate::sync::locked;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use super::Stepped;
+use super::carrier::Stepped;
 use crate::sync::locked;
 
 type Step = dyn FnMut() -> Stepped;

@@ -11,10 +11,11 @@ use cellworks_machine::{
     AtomicOp, CellSpe, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Time,
 };
 
+use super::carrier::{Asker, Carrier, Stepped, step_at_line};
+use super::choice::Transport;
 use super::costs::{ANSWER_WORDS, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
 use super::exchange::{Exchange, Route};
 use super::items::{Bytes, CommandOf, HOLDER, issue_all, no_room_for_item, room_of, signal_of};
-use super::{Asker, Carrier, Stepped, Transport, step_at_line};
 use crate::link::Link;
 use crate::parcel::Origin;
 use crate::sync::locked;

@@ -2,6 +2,7 @@
 
 mod bounce;
 mod gather;
+mod outcome;
 mod ppe;
 mod program;
 mod ring;
@@ -13,7 +14,7 @@ mod tests;
 use std::iter;
 use std::sync::Arc;
 
-use cellworks_machine::{CellMachine, Machine};
+use cellworks_machine::CellMachine;
 use serde::Deserialize;
 
 pub use bounce::Bounce;
@@ -22,6 +23,7 @@ pub use ring::{Ring, RingStatistic};
 pub use stats::{Gives, Stats};
 pub use stream::Stream;
 
+pub(crate) use outcome::Outcome;
 pub(crate) use ring::RingRun;
 
 /// A program whose result is a number, or a combination of several.
@@ -131,24 +133,6 @@ pub(crate) enum Program {
     Bounce(Bounce),
     PpeCommunication,
     Run(Run),
-}
-
-/// What a run found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Outcome {
-    /// The time of one operation.
-    pub ns: f64,
-    /// What all SPEs moved together, if they moved anything.
-    pub bytes_per_s: Option<f64>,
-}
-
-impl Outcome {
-    fn time(ns: f64) -> Self {
-        Self {
-            ns,
-            bytes_per_s: None,
-        }
-    }
 }
 
 /// Finds the outcome of a simulation; `Err` says why there is none.
@@ -327,21 +311,4 @@ impl Combination {
             Self::Mean => values.iter().sum::<f64>() / values.len() as f64,
         }
     }
-}
-
-/// Why a run of a machine gave no number.
-fn failed(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-/// That the machine has too few SPEs, if so.
-fn check_spes<M: Machine>(machine: &M, needed: usize) -> Result<(), String> {
-    let has = machine.topology().spes().len();
-    if needed <= has {
-        return Ok(());
-    }
-    Err(format!(
-        "it needs {needed} SPEs, and {} has {has}",
-        machine.topology().name()
-    ))
 }

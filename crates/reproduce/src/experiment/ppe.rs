@@ -3,7 +3,7 @@
 use cellworks_csp::{Channel, Ended, Network, Transport};
 use cellworks_machine::{Machine, Span};
 
-use super::{Outcome, failed};
+use super::outcome::{Outcome, failed};
 
 /// Timed communications, and those before them.
 const TIMED: u32 = 100;

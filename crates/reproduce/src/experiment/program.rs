@@ -10,7 +10,8 @@ use cellworks_machine::Machine;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Access, Dimension, Outcome, failed};
+use super::outcome::{Outcome, failed};
+use super::{Access, Dimension};
 
 /// A program of `cellworks run`, with all its parameters, and which of its numbers counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
