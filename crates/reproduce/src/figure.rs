@@ -104,6 +104,11 @@ impl Figure {
                     panel.title
                 ));
             }
+            for line in panel.curves() {
+                line.of.dimension().map_err(|what| {
+                    format!("curve `{}` of panel `{}`: {what}", line.name, panel.title)
+                })?;
+            }
             let at = self.at[0];
             if let Some(line) = panel
                 .curves()
