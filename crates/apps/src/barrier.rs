@@ -14,47 +14,53 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::{CellId, Machine, SignalMode, SignalRegister, Span, Spe, SpeId, Topology};
+use cellworks_machine::{
+    CellId, CellMachine, CellSpe, Machine, OnCell, SignalMode, SignalRegister, Span, SpeId,
+    Topology,
+};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::figure::axis;
 use crate::gang::check_spes;
 use crate::{
-    Conclusion, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value,
+    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats,
     against,
 };
 
-/// A barrier of SPEs by signals: nobody goes on before all have come. It is entered some times before it is timed, and each
-/// time each SPE looks whether all others have come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Measures a barrier of SPEs by signals, with one root or with one in each Cell: CellStats'
+/// section 5.2.
+///
+/// No SPE goes on before all have come. The barrier is entered some times before it is timed, and
+/// each time each SPE looks whether all others have come.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Barrier {
-    /// Who gathers.
-    pub roots: Roots,
-    /// How many SPEs, from SPE 0 on: 2 to 32, because each has a bit of a signal.
+    /// How many SPEs meet, from SPE 0 on: 2 to 32, because each has a bit of a signal.
+    #[arg(long, default_value = "2")]
     pub spes: usize,
+
+    /// Which SPEs gather the signals.
+    #[arg(long, value_enum, default_value = "one,each-cell")]
+    pub roots: Roots,
+
     /// How many barriers are timed.
+    #[arg(long)]
     pub barriers: u64,
 }
 
-/// Who gathers the signals of a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which SPEs gather the signals of a barrier.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum Roots {
-    /// SPE 0: the paper's naive form.
+    /// SPE 0: the naive form
     One,
-    /// The first SPE of each Cell, so that few signals go from Cell to Cell: the paper's form in two levels.
+    /// the first SPE of each Cell: the form in two levels
     EachCell,
 }
 
-impl Roots {
-    /// `one` or `each-cell`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::EachCell => "each-cell",
-        }
-    }
-}
-
-const TIME: &str = "barrier";
+const TIME: Metric = Metric::new("barrier", "ns");
+const GAIN: Metric = Metric::new("gain", "times");
 
 /// Each SPE has a bit of a signal register.
 const SPES_MAX: usize = 32;
@@ -67,6 +73,14 @@ const CHECKED: u32 = 4;
 
 impl Program for Barrier {
     const NAME: &'static str = "barrier";
+    const EXAMPLE: &'static str = "--roots one,each-cell --spes 2";
+    const METRICS: &'static [Metric] = &[TIME];
+    const REPEATS: Option<Repeats> = Some(Repeats {
+        parameter: "barriers",
+        on_this_computer: "10k",
+        // They are all alike.
+        simulated: "32",
+    });
 
     fn title(&self) -> String {
         let roots = match self.roots {
@@ -74,14 +88,6 @@ impl Program for Barrier {
             Roots::EachCell => "a root in each Cell",
         };
         format!("barrier, {roots}, {} SPEs", self.spes)
-    }
-
-    fn parameters(&self) -> Parameters {
-        vec![
-            ("roots", Value::Text(self.roots.name().into())),
-            ("spes", Value::Count(self.spes as u64)),
-            ("barriers", Value::Count(self.barriers)),
-        ]
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
@@ -119,6 +125,46 @@ impl Program for Barrier {
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
+        let no_cell = || ProgramError::NoCell {
+            machine: machine.topology().name().to_owned(),
+            what: "signals",
+        };
+        machine.on_cell(self).ok_or_else(no_cell)?
+    }
+
+    /// How many times as long one root takes as one in each Cell, where both have run.
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        let of_one = |each: &Done<Self>| {
+            let one = Self {
+                roots: Roots::One,
+                ..each.program
+            };
+            let one = done.iter().find(|other| other.program == one)?;
+            Some(one.value(TIME.name)? / each.value(TIME.name)?)
+        };
+        done.iter()
+            .filter(|one| one.program.roots == Roots::EachCell)
+            .filter_map(|each| {
+                Some(Conclusion {
+                    quantity: GAIN.measured(of_one(each)?),
+                    parameters: each.program.parameters(),
+                })
+            })
+            .collect()
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        against(done, "Time of a barrier", TIME, axis)
+    }
+}
+
+impl<M: Machine> OnCell<M> for &Barrier {
+    type Output = Result<Vec<Quantity>, ProgramError>;
+
+    fn run(self, machine: &M) -> Self::Output
+    where
+        M: CellMachine,
+    {
         let spes: Vec<SpeId> = machine.topology().spes().take(self.spes).collect();
         // How many barriers each SPE has come to.
         let come: Vec<AtomicU32> = spes.iter().map(|_| AtomicU32::new(0)).collect();
@@ -149,40 +195,9 @@ impl Program for Barrier {
             }
             Ok(spans[0])
         })??;
-        Ok(vec![Quantity {
-            name: TIME,
-            value: span.as_nanoseconds_f64() / self.barriers as f64,
-            unit: "ns",
-        }])
-    }
-
-    /// How many times as long one root takes as one in each Cell, where both have run.
-    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
-        let of_one = |each: &Done<Self>| {
-            let one = Self {
-                roots: Roots::One,
-                ..each.program
-            };
-            let one = done.iter().find(|other| other.program == one)?;
-            Some(one.value(TIME)? / each.value(TIME)?)
-        };
-        done.iter()
-            .filter(|one| one.program.roots == Roots::EachCell)
-            .filter_map(|each| {
-                Some(Conclusion {
-                    quantity: Quantity {
-                        name: "gain",
-                        value: of_one(each)?,
-                        unit: "times",
-                    },
-                    parameters: each.program.parameters(),
-                })
-            })
-            .collect()
-    }
-
-    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        against(done, "Time of a barrier", TIME, axis)
+        Ok(vec![TIME.measured(
+            span.as_nanoseconds_f64() / self.barriers as f64,
+        )])
     }
 }
 
@@ -248,7 +263,7 @@ impl Role {
     }
 
     /// The time of all timed barriers.
-    fn run<S: Spe>(
+    fn run<S: CellSpe>(
         &self,
         spe: &S,
         barriers: u64,
@@ -271,7 +286,7 @@ impl Role {
         early.map(|()| span)
     }
 
-    fn barrier<S: Spe>(&self, spe: &S, memory: &mut Memory) {
+    fn barrier<S: CellSpe>(&self, spe: &S, memory: &mut Memory) {
         if spe.id() != self.root {
             spe.send_signal(self.root, SignalRegister::One, self.bit);
             spe.read_signal(SignalRegister::One);
@@ -289,7 +304,7 @@ impl Role {
     }
 
     /// The second level: a barrier of the roots.
-    fn meet_peers<S: Spe>(&self, spe: &S, memory: &mut Memory) {
+    fn meet_peers<S: CellSpe>(&self, spe: &S, memory: &mut Memory) {
         let shift = if memory.is_odd { ROOTS_MAX } else { 0 };
         memory.is_odd = !memory.is_odd;
         for peer in &self.peers {

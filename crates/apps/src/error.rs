@@ -122,6 +122,17 @@ pub enum ProgramError {
         /// What says so, such as `by brute force`.
         by: &'static str,
     },
+    /// The program is made of what only a Cell has, and the machine is none.
+    #[error(
+        "{machine} has no {what}, which the program is made of; run it on this computer or on a \
+         simulated Cell"
+    )]
+    NoCell {
+        /// What people call the machine.
+        machine: String,
+        /// What is missing, such as `signals`.
+        what: &'static str,
+    },
     /// A network of processes failed.
     #[error(transparent)]
     Network(NetworkError),

@@ -1,8 +1,11 @@
 //! One program on several SPEs that begin together.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use cellworks_machine::{Machine, RunError, Span, Spe, Time, Topology};
+use cellworks_machine::{
+    CellMachine, CellSpe, Machine, OnCell, Ppe, RunError, Span, SpeId, Time, Topology, Wait, Wake,
+};
 
 use crate::{ParameterError, clock};
 
@@ -29,21 +32,63 @@ impl<R> Gang<R> {
     }
 }
 
-/// Runs `program` on as many SPEs as there are parts, each with a part of its own. Starting programs takes
-/// far longer than they do, so each waits for a word that the PPE sends when all have started.
+/// How an SPE waits until all have started, and how the PPE tells it.
+struct Start<M: Machine> {
+    wait: fn(&M::Spe, &AtomicBool),
+    tell: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),
+}
+
+/// By a word in the SPE's mailbox, as programs of a Cell do.
+struct ByMailbox;
+
+impl<M: Machine> OnCell<M> for ByMailbox {
+    type Output = Start<M>;
+
+    fn run(self, _: &M) -> Start<M>
+    where
+        M: CellMachine,
+    {
+        Start {
+            wait: |spe, _| {
+                spe.read_in_mbox();
+            },
+            tell: |ppe, at, _| ppe.write_in_mbox(at, 0),
+        }
+    }
+}
+
+/// By ordinary memory, where there are no mailboxes.
+fn by_memory<M: Machine>() -> Start<M> {
+    Start {
+        wait: |spe, all_have_started| {
+            spe.wait_until(&"the other SPEs to start", &mut || {
+                all_have_started.load(Ordering::Acquire)
+            });
+        },
+        tell: |ppe, at, all_have_started| {
+            all_have_started.store(true, Ordering::Release);
+            ppe.notify(at);
+        },
+    }
+}
+
+/// Runs `program` on as many SPEs as there are parts, each with a part of its own. Starting programs
+/// takes far longer than they do, so each waits until the PPE tells it that all have started.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
     parts: Vec<P>,
     program: impl Fn(&M::Spe, P) -> R + Sync,
 ) -> Result<Gang<R>, RunError> {
     let ended: Mutex<Vec<(Time, Time, f64, R)>> = Mutex::default();
+    let start = machine.on_cell(ByMailbox).unwrap_or_else(by_memory);
+    let all_have_started = AtomicBool::new(false);
     machine.run(|ppe| {
         let spes = ppe.topology().spes().take(parts.len());
         for (at, part) in spes.clone().zip(parts) {
-            let (program, ended) = (&program, &ended);
+            let (program, ended, all_have_started) = (&program, &ended, &all_have_started);
             drop(ppe.spawn(at, move |spe: &M::Spe| {
                 let clock_hz = clock::rate_hz(spe);
-                spe.read_in_mbox();
+                (start.wait)(spe, all_have_started);
                 let begin = spe.now();
                 let result = program(spe, part);
                 let end = spe.now();
@@ -52,7 +97,7 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
             }));
         }
         for at in spes {
-            ppe.write_in_mbox(at, 0);
+            (start.tell)(ppe, at, &all_have_started);
         }
     })?;
     let ended = ended

@@ -9,6 +9,8 @@
 //! Blocks of points go round, always in the same order. Each process keeps a copy of one of them, its home, compares it with
 //! every block that comes by until it has met all, sends the neighbours to the PPE, and takes the next block that is
 //! nobody's home. So a problem of any size fits: what no process has in its local store waits in the buffered channel.
+//!
+//! Distances are Euclidean. Points that are equally far are taken in the order of their numbers.
 
 mod home;
 mod points;
@@ -18,31 +20,49 @@ use std::iter;
 
 use cellworks_csp::{Any, Channel, Item, Network, Place, Process, ProcessError, Reader, Writer};
 use cellworks_machine::{LocalBuffer, Machine, Spe, Topology};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
 use self::home::Home;
 use self::points::Points;
 use crate::figure::axis;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{
-    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
-    Quantity, Value, speedup,
+    Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError, Quantity,
+    speedup,
 };
 
-/// Finds the nearest neighbours of each point among all others, by the Euclidean distance. Points that are equally far are
-/// taken in the order of their numbers. The result is compared with brute force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
+///
+/// The result is compared with brute force. Speed-ups are over one SPE with one thread, if that
+/// runs too. The paper has 50k points.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Knn {
     /// Where the processes run.
+    #[command(flatten)]
+    #[serde(flatten)]
     pub placement: Placement,
+
     /// How many points.
+    #[arg(long, default_value = "5k")]
     pub points: usize,
-    /// Coordinates of each, at most 256.
+
+    /// Dimensions of the space, at most 256.
+    #[arg(long, default_value = "72")]
     pub dimensions: usize,
-    /// How many neighbours of each point, fewer than there are points.
+
+    /// How many neighbours of each point are looked for, fewer than there are points.
+    #[arg(long, default_value = "10")]
     pub neighbours: usize,
-    /// How many points travel together.
+
+    /// How many points go round together.
+    #[arg(long, default_value = "50")]
     pub block_points: usize,
 }
+
+const TIME: Metric = Metric::new("time", "ns");
+const RATE: Metric = Metric::new("rate", "pairs/s");
 
 /// Coordinates are whole numbers up to 255, and so are the squares of distances: 256 squares of 255 are 16,646,400, and every
 /// whole number up to 16,777,216 is an `f32`. So the order of a sum makes no difference, and whoever computes the same
@@ -63,22 +83,12 @@ impl Knn {
 
 impl Program for Knn {
     const NAME: &'static str = "knn";
+    const EXAMPLE: &'static str = "--points 5k --neighbours 10 --spes 1,2";
+    const METRICS: &'static [Metric] = &[TIME, RATE];
 
     fn title(&self) -> String {
         let placement = self.placement.title();
         format!("knn, {placement}, {} points", self.points)
-    }
-
-    fn parameters(&self) -> Parameters {
-        let count = |name, value| (name, Value::Count(value as u64));
-        let mut parameters = self.placement.parameters();
-        parameters.extend([
-            count("points", self.points),
-            count("dimensions", self.dimensions),
-            count("neighbours", self.neighbours),
-            count("block_points", self.block_points),
-        ]);
-        parameters
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
@@ -170,25 +180,17 @@ impl Program for Knn {
         points.verify(found, self.neighbours)?;
         let pairs = self.points as f64 * (self.points - 1) as f64;
         Ok(vec![
-            Quantity {
-                name: "time",
-                value: span.as_nanoseconds_f64(),
-                unit: "ns",
-            },
-            Quantity {
-                name: "rate",
-                value: pairs / span.as_seconds_f64().max(f64::MIN_POSITIVE),
-                unit: "pairs/s",
-            },
+            TIME.measured(span.as_nanoseconds_f64()),
+            RATE.measured(pairs / span.as_seconds_f64().max(f64::MIN_POSITIVE)),
         ])
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
-        speedup::conclusions(done, Self::base, "time")
+        speedup::conclusions(done, Self::base, TIME)
     }
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        speedup::figures(done, Self::base, "time", axis)
+        speedup::figures(done, Self::base, TIME, axis)
     }
 }
 
@@ -360,8 +362,8 @@ fn go_round<S: Spe>(
 fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
     let what = "a block with its neighbours";
     let room = spe
-        .is_confined_to_local_store()
-        .then(|| spe.local_store().reserve(Home::bytes(plan), 16, what));
+        .confined_to()
+        .map(|local_store| local_store.reserve(Home::bytes(plan), 16, what));
     room.transpose().map_err(|error| ParameterError::Refused {
         parameter: "block_points",
         why: format!("{error}; use smaller blocks or fewer threads"),

@@ -2,7 +2,7 @@
 //! of their own that move data on purpose, by DMA, mailboxes and signals.
 //!
 //! An SPE program is written once against [`machine::Spe`] and runs on every machine: here on
-//! [`host::Host`], this computer at full speed, or on [`sim::Sim`], a simulated Cell.
+//! [`host::Host`], this computer at full speed, or on `sim::Sim`, a simulated Cell.
 //!
 //! ```
 //! use cellworks::prelude::*;
@@ -27,21 +27,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | crate | what it is |
-//! |---|---|
-//! | [`machine`] | the vocabulary: machines, SPEs, staging, the raw level and its rules |
-//! | [`host`] | this computer as a machine |
-//! | [`sim`] | simulated machines: PS3, QS20, QS22 and your own |
-//! | [`threads`] | cooperative threads of one core, for programs that use no machine |
-//! | [`csp`] | channels, alternation, poison, and networks of processes |
-//! | [`stats`] | what a machine's primitives cost |
+//! | crate | what it is | feature |
+//! |---|---|---|
+//! | [`machine`] | the vocabulary: machines, SPEs, staging, the raw level and its rules | |
+//! | [`host`] | this computer as a machine | |
+//! | [`threads`] | cooperative threads of one core, for programs that use no machine | |
+//! | [`csp`] | channels, alternation, poison, and networks of processes | |
+#![cfg_attr(
+    feature = "sim",
+    doc = "| [`sim`] | simulated machines: PS3, QS20, QS22 and your own | `sim` |"
+)]
+#![cfg_attr(
+    feature = "stats",
+    doc = "| [`stats`] | what a machine's primitives cost | `stats` |"
+)]
+//!
+//! A feature that is off is not built: a program for the host alone needs none.
 
 pub use cellworks_csp as csp;
 pub use cellworks_host as host;
 pub use cellworks_host::Host;
 pub use cellworks_machine as machine;
+#[cfg(feature = "sim")]
 pub use cellworks_sim as sim;
+#[cfg(feature = "sim")]
 pub use cellworks_sim::Sim;
+#[cfg(feature = "stats")]
 pub use cellworks_stats as stats;
 pub use cellworks_threads as threads;
 
@@ -54,8 +65,9 @@ pub mod prelude {
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;
     pub use cellworks_machine::{
-        Machine, Mfc, Pending, PendingMut, Ppe, RunError, SignalMode, SignalRegister, Spe, SpeId,
-        StageError, Staged, StagedMut, Stream, ThreadId, Wait,
+        CellMachine, CellSpe, Machine, Mfc, Pending, PendingMut, Ppe, RunError, SignalMode,
+        SignalRegister, Spe, SpeId, StageError, Staged, StagedMut, Stream, ThreadId, Wait, Wake,
     };
+    #[cfg(feature = "sim")]
     pub use cellworks_sim::Sim;
 }

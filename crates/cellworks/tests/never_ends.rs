@@ -35,7 +35,7 @@ fn main() {
 
 /// Begins a run in which every program waits for another, and so is cancelled, and one of them does
 /// not end.
-fn never_end<M: Machine>(machine: &M, case: &str) {
+fn never_end<M: CellMachine>(machine: &M, case: &str) {
     let end = machine.run(|ppe| {
         let first = SpeId::new(0);
         drop(ppe.spawn(first, |spe: &M::Spe| match case {
@@ -60,7 +60,7 @@ fn never_end<M: Machine>(machine: &M, case: &str) {
     panic!("it has ended: {end:?}");
 }
 
-fn wait_for_ever<S: Spe>(spe: &S) {
+fn wait_for_ever<S: CellSpe>(spe: &S) {
     loop {
         let _ = catch_unwind(AssertUnwindSafe(|| spe.read_in_mbox()));
     }

@@ -8,15 +8,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Failure;
+use crate::machine::Kind;
 use crate::output::Printed;
 use crate::output_file::OutputFile;
 use crate::run::RunArgs;
 use crate::session::Shown;
 use cellworks_machine::{CellId, ModuleId, Span};
 use cellworks_reproduce::Paper;
-use cellworks_stats::{Count, Function, Iterations, MatrixRequest, Polling, Primitive, Request};
+use cellworks_stats::{
+    Count, Function, Iterations, MatrixRequest, Polling, Primitive, Request, Setting, Settings,
+};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 /// Programs, measures and maps machines made of cells: cores with small local stores that move data
 /// by DMA, mailboxes and signals.
@@ -41,20 +44,31 @@ pub(crate) enum Command {
 /// The name of this computer.
 pub(crate) const HOST: &str = "host";
 
-/// How often an operation is done on a simulated machine before it is done a given number of times:
-/// until its lines are where they stay.
-const SIMULATED_WARM_UP: u64 = 16;
-
 /// How long everything takes at the most.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
 
 /// How long a matrix takes at the most.
 const MATRIX_BUDGET: Duration = Duration::from_secs(120);
 
-const AFTER_HELP: &str = "\
-Counts (-i, -w, -l, -n, -N, -k, --load) take k for 1,000 and m for 1,000,000; sizes (-b, -t)
-take k for 1,024 and m for 1,048,576.
+/// Which numbers take which multipliers, and examples.
+fn after_help() -> String {
+    let flags = |is_size| {
+        let settings = Setting::ALL.into_iter();
+        let settings = settings.filter(move |setting| setting.is_size == is_size);
+        settings.map(|setting| setting.flag).collect::<Vec<_>>()
+    };
+    let counts = [vec!["-i", "-w", "-n", "-N"], flags(false)]
+        .concat()
+        .join(", ");
+    let sizes = flags(true).join(", ");
+    let multipliers = format!(
+        "Counts ({counts}) take k for 1,000 and m for 1,000,000; sizes ({sizes}) take k for 1,024 and \
+         m for 1,048,576."
+    );
+    multipliers + "\n\n" + EXAMPLES
+}
 
+const EXAMPLES: &str = "\
 Examples:
   cellworks stats --html report.html
       Everything, in under a minute, also as a page for a browser.
@@ -87,67 +101,47 @@ Examples:
 ///
 /// Without -f it measures everything.
 #[derive(Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = after_help(), allow_negative_numbers = true)]
 pub(crate) struct StatsArgs {
     /// What to measure
     #[arg(short = 'f', value_name = "FUNCTION", value_parser = function_parser())]
     pub function: Option<Function>,
 
     /// How many SPEs, all on one buffer [default: 1, or 2 with -s]
-    #[arg(short = 'n', value_name = "SPES", value_parser = count, allow_negative_numbers = true)]
+    #[arg(short = 'n', value_name = "SPES", value_parser = count)]
     pub shared: Option<u64>,
 
     /// How many SPEs, each on a buffer of its own
-    #[arg(short = 'N', value_name = "SPES", value_parser = count, allow_negative_numbers = true)]
+    #[arg(short = 'N', value_name = "SPES", value_parser = count)]
     pub private: Option<u64>,
 
     /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine, until
     /// it is steady]
-    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count, allow_negative_numbers = true)]
+    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
     pub iterations: Option<u64>,
 
     /// How often before that, without measuring [default: until 10 ms have passed; on a simulated machine
     /// 16 times or less]
-    #[arg(short = 'w', value_name = "WARM-UP", value_parser = count, allow_negative_numbers = true)]
+    #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
     pub warm_up: Option<u64>,
 
-    /// Bytes in a block, in an element of a list, in a variable, or in the table of `chase`
-    /// [default: 1k for dmaget, dmaput and copy, 64 for lists, 4 for variables, 64m for chase, 16k for
-    /// --matrix copy]
-    #[arg(short = 'b', value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
-    pub block: Option<u64>,
-
-    /// Elements of a list [default: 16]
-    #[arg(short = 'l', value_name = "ELEMENTS", value_parser = count, allow_negative_numbers = true)]
-    pub list: Option<u64>,
-
-    /// Bytes from the start of one private buffer to the start of the next
-    /// [default: the next multiple of 128 that holds a buffer]
-    #[arg(short = 't', value_name = "STRIDE", value_parser = size, allow_negative_numbers = true)]
-    pub stride: Option<u64>,
+    #[command(flatten)]
+    pub settings: SettingsArgs,
 
     /// The Cell whose SPEs are taken first; on the host, the cores under one last-level cache
     /// [default: the first Cell that has an SPE to take]
-    #[arg(short = 'c', value_name = "CELL", value_parser = index, allow_negative_numbers = true)]
+    #[arg(short = 'c', value_name = "CELL", value_parser = index)]
     pub cell: Option<u16>,
 
     /// The memory module that holds buffers and variables; on the host, the NUMA node. With -s it
     /// holds only what the PPE tells the SPEs [default: the nearest to the Cell]
-    #[arg(short = 'm', value_name = "MODULE", value_parser = index, allow_negative_numbers = true)]
+    #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
     pub module: Option<u16>,
 
     /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store the
     /// place of main memory for DMA
     #[arg(short = 's')]
     pub between_spes: bool,
-
-    /// Chains of pointers that `chase` follows at once [default: 1]
-    #[arg(short = 'k', value_name = "CHAINS", value_parser = count, allow_negative_numbers = true)]
-    pub chains: Option<u64>,
-
-    /// SPEs that copy memory while `chase` runs [default: 0]
-    #[arg(long, value_name = "SPES", value_parser = count, allow_negative_numbers = true)]
-    pub load: Option<u64>,
 
     /// The one-way time from every SPE to every other, in place of a function
     #[arg(long, value_name = "PRIMITIVE", value_parser = primitive_parser())]
@@ -173,6 +167,49 @@ pub(crate) struct StatsArgs {
 
     #[command(flatten)]
     pub common: CommonArgs,
+}
+
+/// The flags of all settings, as their rows say.
+pub(crate) struct SettingsArgs(pub Settings);
+
+impl Args for SettingsArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(Setting::ALL.iter().map(|setting| {
+            let parser: fn(&str) -> Result<u64, String> = match setting.is_size {
+                true => size,
+                false => count,
+            };
+            let arg = clap::Arg::new(setting.name)
+                .value_name(setting.value_name)
+                .value_parser(parser)
+                .help(setting.help);
+            match (setting.flag.strip_prefix("--"), setting.flag.chars().nth(1)) {
+                (Some(long), _) => arg.long(long),
+                (None, short) => arg.short(short),
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SettingsArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Self(Settings::default());
+        given.update_from_arg_matches(matches)?;
+        Ok(given)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for setting in &Setting::ALL {
+            if let Some(number) = matches.get_one::<u64>(setting.name) {
+                (setting.set)(&mut self.0, Some(clamp(*number)));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What is done on a machine has these flags.
@@ -210,7 +247,7 @@ pub(crate) struct SimulationArgs {
     pub limit: Option<Duration>,
 
     /// Permutes what happens at the same instant, to see other schedules [default: 0, the plain order]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
 
     /// What to do about programs that overlap transfers, give buffers back in flight or write to full
@@ -410,7 +447,6 @@ impl StatsArgs {
             ));
         }
         let usual = Request::new(function);
-        let is_simulated = self.is_simulated();
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
                 return Err(format!(
@@ -420,22 +456,13 @@ impl StatsArgs {
             }
             (Some(iterations), None) => Iterations::Exactly(iterations),
             (None, Some(budget)) => Iterations::Within(span(budget)),
-            (None, None) if is_simulated => Iterations::Steady,
             (None, None) => usual.iterations,
-        };
-        let warm_up = match self.iterations {
-            Some(iterations) if is_simulated => Some(SIMULATED_WARM_UP.min(iterations)),
-            _ => None,
         };
         Ok(Wanted::One(Request {
             spes,
             iterations,
-            warm_up: self.warm_up.or(warm_up),
-            block_bytes: self.block.map(clamp),
-            list_elements: self.list.map(clamp_u32),
-            stride_bytes: self.stride.map(clamp),
-            chains: self.chains.map(clamp_u32),
-            loading_spes: self.load.map(clamp),
+            warm_up: self.warm_up,
+            settings: self.settings.0,
             cell: self.cell.map(CellId::new),
             module: self.module.map(ModuleId::new),
             between_spes: self.between_spes,
@@ -468,17 +495,11 @@ impl StatsArgs {
         }
         Ok(MatrixRequest {
             polling: self.polling,
-            block_bytes: self.block.map(clamp),
+            block_bytes: self.settings.0.block_bytes,
             module: self.module.map(ModuleId::new),
-            budget: (!self.full && !self.is_simulated()).then(|| span(self.budget_of_a_matrix())),
-            steady: self.is_simulated(),
+            budget: self.budget_of_a_matrix().map(span),
             ..MatrixRequest::new(primitive)
         })
-    }
-
-    /// Whether the machine is a simulated one.
-    pub fn is_simulated(&self) -> bool {
-        self.common.is_simulated()
     }
 
     /// [`CommonArgs::machine_flag`].
@@ -504,22 +525,23 @@ impl StatsArgs {
             (hazards.is_some(), "--hazards"),
             (*system_calls, "--system-calls"),
         ];
-        if !self.is_simulated() {
-            let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
-            return given.map_or(Ok(()), |flag| {
-                Err(format!(
-                    "{flag} with --machine host: only a simulated machine has it; choose one, such as \
-                     qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget"
-                ))
-            });
-        }
         let machine = self.machine_flag();
-        if self.budget.is_some() {
+        if self.budget.is_some() && self.common.kind().capabilities().repeats {
             return Err(format!(
                 "--budget with{machine}: a simulated machine takes the same time whenever it is \
                  measured, so there is nothing to share out; leave it out, or end long runs with \
                  --limit\n  example: cellworks stats{machine} --limit 1s"
             ));
+        }
+        if self.common.kind() != Kind::Simulated {
+            let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
+            return given.map_or(Ok(()), |flag| {
+                Err(format!(
+                    "{flag} with --machine {}: only a simulated machine has it; choose one, such as \
+                     qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget",
+                    self.common.machine
+                ))
+            });
         }
         match first_given(&of_one_run) {
             Some(flag) if self.function.is_none() => Err(format!(
@@ -540,35 +562,37 @@ impl StatsArgs {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// How long a matrix may take, unless all of it was asked for.
-    pub fn budget_of_a_matrix(&self) -> Duration {
-        self.budget.unwrap_or(MATRIX_BUDGET)
+    /// How long a matrix may take; `None` if all of it was asked for, or if the machine takes the same
+    /// time whenever it is measured.
+    pub fn budget_of_a_matrix(&self) -> Option<Duration> {
+        let is_bounded = !self.full && !self.common.kind().capabilities().repeats;
+        is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
     }
 
     /// The flags that have no meaning when everything is measured, and whether they were given; a
     /// matrix takes `-b` and `-m` of them.
-    fn of_one_function(&self) -> [(bool, &'static str); 12] {
-        [
+    fn of_one_function(&self) -> Vec<(bool, &'static str)> {
+        let settings = Setting::ALL.iter();
+        let is_set = |setting: &Setting| (setting.get)(&self.settings.0).is_some();
+        let settings = settings.map(|setting| (is_set(setting), setting.flag));
+        let mut flags = vec![
             (self.shared.is_some(), "-n"),
             (self.private.is_some(), "-N"),
             (self.iterations.is_some(), "-i"),
             (self.warm_up.is_some(), "-w"),
-            (self.block.is_some(), "-b"),
-            (self.list.is_some(), "-l"),
-            (self.stride.is_some(), "-t"),
             (self.cell.is_some(), "-c"),
             (self.module.is_some(), "-m"),
             (self.between_spes, "-s"),
-            (self.chains.is_some(), "-k"),
-            (self.load.is_some(), "--load"),
-        ]
+        ];
+        flags.extend(settings);
+        flags
     }
 }
 
 impl CommonArgs {
-    /// Whether the machine is a simulated one.
-    pub fn is_simulated(&self) -> bool {
-        self.machine != HOST
+    /// Which kind of machine it is.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.machine)
     }
 
     /// How what is found is shown, with this page.
@@ -584,7 +608,7 @@ impl CommonArgs {
     /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
-        match self.is_simulated() {
+        match machine != HOST {
             false => String::new(),
             true if machine.contains(char::is_whitespace) => format!(" --machine '{machine}'"),
             true => format!(" --machine {machine}"),
@@ -606,10 +630,6 @@ pub(crate) fn span(duration: Duration) -> Span {
 /// could mean.
 fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-fn clamp_u32(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn primitive_parser() -> impl TypedValueParser<Value = Primitive> {

@@ -2,6 +2,7 @@
 
 mod args;
 mod compare;
+mod machine;
 mod machines;
 mod manual;
 mod output;

@@ -5,13 +5,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Machine, Topology};
 use cellworks_report::{Counters, MachineInfo, ResourceCounters, Simulation, SpeCounters};
-use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
+use cellworks_sim::{Description, HazardWatch, Interconnect, PpeAccess, Sim};
+use cellworks_stats::Limits;
 
 use crate::Failure;
 use crate::args::{Hazards, SimulationArgs, span};
 use crate::output::{Printed, both};
 use crate::output_file::OutputFile;
 use crate::session::{End, Session, Shown, Steps};
+use crate::surroundings;
+
+/// What a packet on a ring carries.
+const PACKET_BYTES: u64 = 128;
+
+/// The largest view that is staged, where local stores are large: what one DMA command moves.
+const STAGING_BYTES_MAX: usize = 16 << 10;
+
+/// How many views of the largest size a local store has room for; a copy has four at once, and there
+/// is more in a local store than views.
+const VIEWS: usize = 8;
 
 /// A simulated machine, ready to run.
 pub(crate) struct Simulated {
@@ -28,6 +40,35 @@ pub(crate) struct Simulated {
 /// The description of a machine by its name or file.
 pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
     Description::load(machine).map_err(|error| Failure::Usage(format!("--machine: {error}")))
+}
+
+/// What a simulated machine allows: blocks as large as on this computer, where the local store has room for
+/// the window through which they move.
+pub(crate) fn limits_of(description: &Description) -> Limits {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let local_store_bytes = size(description.local_store.bytes.value);
+    let module_bytes = description.modules.iter().map(|one| one.bytes.value).min();
+    Limits {
+        local_store_bytes,
+        // A sixteenth is for what is there beside buffers.
+        memory_bytes_max: size(module_bytes.unwrap_or(0) / 16 * 15),
+        staging_bytes_max: Some(STAGING_BYTES_MAX.min(local_store_bytes / VIEWS)),
+        bandwidth_bytes_per_s_max: Some(port_bytes_per_s(description)),
+        ..surroundings::LIMITS
+    }
+}
+
+/// What the port of an SPE carries at the most, each way.
+fn port_bytes_per_s(description: &Description) -> u64 {
+    match &description.interconnect {
+        Interconnect::Rings(rings) => {
+            let packet_cycles = rings.packet_bus_cycles.value.max(1);
+            PACKET_BYTES * description.clock.bus_hz.value / packet_cycles
+        }
+        Interconnect::Mesh(mesh) => mesh.link_bytes_per_s.value,
+        Interconnect::Crossbar(crossbar) => crossbar.port_bytes_per_s.value,
+        Interconnect::Matrix(matrix) => matrix.port_bytes_per_s.value,
+    }
 }
 
 impl Simulated {

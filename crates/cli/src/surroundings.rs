@@ -4,9 +4,27 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cellworks_host::{Conditions, CpusError, Host, Watch};
+use cellworks_machine::LOCAL_STORE_BYTES;
 use cellworks_report::{CpuLeftOut, Environment};
+use cellworks_stats::Limits;
 
 use crate::Failure;
+
+/// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in the
+/// caches is seen too, and 4 GB for the buffers of one measurement.
+pub(crate) const LIMITS: Limits = Limits {
+    block_bytes_max: 64 << 20,
+    local_store_bytes: LOCAL_STORE_BYTES,
+    memory_bytes_max: 4 << 30,
+    staging_bytes_max: None,
+    bandwidth_bytes_per_s_max: None,
+};
+
+/// One store a cycle of the widest registers that there are, 512 bits.
+const BYTES_PER_CYCLE_MAX: u64 = 64;
+
+/// The clock rate that no processor reaches, where the system does not say what this one does.
+const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
 /// This computer as a machine. It stays to the end of the process, because Ctrl-C asks about it from a
 /// thread of its own.
@@ -47,14 +65,19 @@ impl Surroundings {
         warnings
     }
 
-    /// A clock rate that the CPUs do not exceed, if the system says so.
-    pub fn clock_bound_hz(&self) -> Option<u64> {
-        self.before.clock_bound_hz
-    }
-
-    /// The memory that is free for use, in bytes, if the system says so.
-    pub fn memory_available_bytes(&self) -> Option<u64> {
-        self.before.memory_available_bytes
+    /// What this computer allows in its present state.
+    pub fn limits(&self) -> Limits {
+        let clock_hz = self.before.clock_bound_hz.unwrap_or(CLOCK_HZ_MAX);
+        // The other half is for what is measured beside, and for all other programs.
+        let memory = self.before.memory_available_bytes.map(|bytes| bytes / 2);
+        let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        Limits {
+            memory_bytes_max: memory.map_or(LIMITS.memory_bytes_max, |bytes| {
+                bytes.min(LIMITS.memory_bytes_max)
+            }),
+            bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE_MAX)),
+            ..LIMITS
+        }
     }
 
     /// Why it makes no sense to go on, if it does not. To be asked between measurements.

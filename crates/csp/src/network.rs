@@ -13,23 +13,25 @@ use std::cell::Cell;
 use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering;
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
-    Machine, Payload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError,
+    Machine, Payload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError, Wake,
 };
 
 use crate::cause::{self, Moment};
 use crate::deadlock::Deadlock;
 use crate::held;
-use crate::named::NamedError;
+use crate::named::error::NamedError;
 use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
 use crate::process_error::ProcessError;
 use crate::shared::{Failure, NetworkState};
 use crate::transport::{
-    Carrier, EndOfProgram, Exchange, NoRoomForItem, PpeCarrier, SpeCarrier, Traffic, Transport,
+    Carrier, CarrierOfSpe, CarriersOfCell, EndOfProgram, Exchange, MainCarrier, NoRoomForItem,
+    Traffic, Transport,
 };
 use crate::waker::Waker;
 
@@ -93,10 +95,15 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 
     /// Runs the processes as cooperative threads, or the only one as the program itself.
-    fn run(self, spe: &S, shared: &NetworkState, end: EndOfProgram<'_>) {
-        let exchange = shared.exchange.get();
-        let carrier = exchange.map(|exchange| SpeCarrier::new(spe, exchange));
-        self.run_by(spe, shared, carrier.as_ref().map(|it| it as &dyn Carrier));
+    fn run(
+        self,
+        spe: &S,
+        shared: &NetworkState,
+        carrier: Option<(CarrierOfSpe<S>, &Exchange)>,
+        end: EndOfProgram<'_>,
+    ) {
+        let carrier = carrier.map(|(carrier_of, exchange)| carrier_of(spe, exchange));
+        self.run_by(spe, shared, carrier.as_deref());
         drop(end);
         if let Some(carrier) = carrier {
             carrier.finish();
@@ -196,7 +203,7 @@ fn run_process<P: Place, R>(
 /// What a program unwinds with when one of its processes has panicked, which is known by then.
 struct ProcessPanicked;
 
-/// Runs the body of a process, and takes down its panic, unless it is that of a run that is cancelled.
+/// Runs the body of a process, and records its panic, unless it is that of a run that is cancelled.
 fn know_panic<R>(
     process: &str,
     at: Processor,
@@ -378,8 +385,12 @@ impl<'env, M: Machine> Network<'env, M> {
         let programs = self.programs();
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
             let core = ppe.core();
+            let mut carriers = None;
             if core.are_spes_confined_to_local_store() {
-                match Exchange::new(machine, transport, programs.len() + 1) {
+                carriers = machine.on_cell(CarriersOfCell);
+            }
+            if let Some(carriers) = &carriers {
+                match (carriers.exchange)(machine, transport, programs.len() + 1) {
                     Ok(exchange) => drop(state.exchange.set(exchange)),
                     Err(error) => {
                         state.fail(Moment::now(), Failure::NoMemory(error));
@@ -388,16 +399,24 @@ impl<'env, M: Machine> Network<'env, M> {
                 }
             }
             let exchange = state.exchange.get();
+            let carriers = carriers.zip(exchange);
             let spes = programs.iter().map(|(at, _)| *at).collect();
-            let carrier = exchange.map(|exchange| PpeCarrier::new(core, exchange, spes));
+            let carrier = carriers
+                .as_ref()
+                .map(|(carriers, exchange)| (carriers.of_main)(core, exchange, spes));
             for (at, bodies) in programs {
                 let end = EndOfProgram(exchange);
+                let carrier = carriers
+                    .as_ref()
+                    .map(|(it, exchange)| (it.of_spe, *exchange));
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
-                    run_program(spe, state, || Group::of(bodies).run(spe, state, end));
+                    run_program(spe, state, || {
+                        Group::of(bodies).run(spe, state, carrier, end)
+                    });
                 }));
             }
             let place = PpePlace(core);
-            let by = carrier.as_ref().map(|carrier| carrier as &dyn Carrier);
+            let by = carrier.as_deref().map(|carrier| carrier as &dyn Carrier);
             let end = EndOfProgram(exchange);
             let result = run_program(&place, state, || {
                 let is_cancelled = || core.is_cancelled();
@@ -406,8 +425,8 @@ impl<'env, M: Machine> Network<'env, M> {
                 })
             });
             drop(end);
-            if let Some(carrier) = carrier {
-                carrier.serve_to_the_end();
+            if let (Some(carrier), Some(exchange)) = (carrier, exchange) {
+                serve_to_the_end(core, &*carrier, exchange);
             }
             Some(result)
         });
@@ -432,6 +451,18 @@ impl<'env, M: Machine> Network<'env, M> {
         }
         programs
     }
+}
+
+/// The main process has ended: serves the others until they have, too. It waits in this file,
+/// because the report of a deadlock leaves out what waits here.
+fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
+    let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
+    while !has_ended() {
+        let why = "the processes on the SPEs to end";
+        core.wait_until(&why, &mut || carrier.collect() || has_ended());
+        carrier.handle_all();
+    }
+    carrier.finish();
 }
 
 /// What reports call the process on the PPE.

@@ -9,9 +9,6 @@ pub trait Place: Wake {
     /// Which it is.
     fn processor(&self) -> Processor;
 
-    /// The time since the start of the run.
-    fn now(&self) -> Time;
-
     /// Lets the other processes of this processor run once.
     fn yield_now(&self);
 
@@ -22,10 +19,6 @@ pub trait Place: Wake {
 impl<S: Spe> Place for S {
     fn processor(&self) -> Processor {
         Processor::Spe(self.id())
-    }
-
-    fn now(&self) -> Time {
-        Spe::now(self)
     }
 
     #[inline]
@@ -50,6 +43,19 @@ impl<C: PpeCore> Wait for PpePlace<'_, C> {
 }
 
 impl<C: PpeCore> Wake for PpePlace<'_, C> {
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    #[track_caller]
+    fn notify(&self, to: Processor) {
+        self.0.notify(to);
+    }
+
     fn sleeper(&self) -> Sleeper {
         self.0.sleeper()
     }
@@ -72,10 +78,6 @@ impl<C: PpeCore> Wake for PpePlace<'_, C> {
 impl<C: PpeCore> Place for PpePlace<'_, C> {
     fn processor(&self) -> Processor {
         Processor::Ppe
-    }
-
-    fn now(&self) -> Time {
-        self.0.now()
     }
 
     fn yield_now(&self) {

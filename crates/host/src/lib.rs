@@ -85,7 +85,8 @@ use std::sync::Arc;
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
-    LOCAL_STORE_BYTES, Machine, ModuleId, Ppe, RunError, SpeId, Topology, barrier,
+    CellMachine, LOCAL_STORE_BYTES, Machine, ModuleId, OnCell, Ppe, RunError, SpeId, Topology,
+    barrier,
 };
 
 pub use conditions::{Clock, Conditions, CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
@@ -452,6 +453,20 @@ unsafe impl Machine for Host {
         &self.layout.topology
     }
 
+    #[track_caller]
+    fn run<'env, R>(
+        &'env self,
+        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
+    ) -> Result<R, RunError> {
+        run::run(self, main)
+    }
+
+    fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output> {
+        Some(work.run(self))
+    }
+}
+
+impl CellMachine for Host {
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
         let Some(node) = self.nodes.get(module.index()) else {
             return Err(AllocateError::NoSuchModule {
@@ -481,14 +496,6 @@ unsafe impl Machine for Host {
         let node = node_of(ea.0 as usize).ok()?;
         let index = self.nodes.iter().position(|&os_index| os_index == node)?;
         Some(ModuleId::new(index as u16))
-    }
-
-    #[track_caller]
-    fn run<'env, R>(
-        &'env self,
-        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
-    ) -> Result<R, RunError> {
-        run::run(self, main)
     }
 }
 

@@ -11,8 +11,9 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, TagMask};
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cancelled, Cycles, LocalStore, PpeCore, Processor, Program, SignalMode,
-    SignalRegister, Sleeper, Span, SpeId, Time, Topology, TryIssueError, Wait, Waiting, Wake,
+    AtomicError, AtomicOp, Cancelled, CellPpeCore, Cycles, LocalStore, PpeCore, Processor, Program,
+    SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Topology, TryIssueError, Wait, Waiting,
+    Wake,
 };
 use cellworks_threads::Patience;
 
@@ -138,6 +139,7 @@ impl HostPpe {
             }
             run.ppe_waits(Some(Waiting {
                 who: Processor::Ppe.to_string(),
+                thread: self.sleeper().thread(),
                 what: why.to_string(),
                 location,
                 since: None,
@@ -215,6 +217,18 @@ impl Wait for HostPpe {
 }
 
 impl Wake for HostPpe {
+    fn now(&self) -> Time {
+        self.run.now()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.run.is_cancelled()
+    }
+
+    fn notify(&self, to: Processor) {
+        self.run.notify(to);
+    }
+
     fn sleeper(&self) -> Sleeper {
         // SAFETY: the PPE is no cooperative thread; it is told apart by its processor alone.
         unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
@@ -242,18 +256,10 @@ impl PpeCore for HostPpe {
         &self.run.topology
     }
 
-    fn now(&self) -> Time {
-        self.run.now()
-    }
-
     fn compute(&self, _: Cycles) {}
 
     fn are_spes_confined_to_local_store(&self) -> bool {
         self.run.strict
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.run.is_cancelled()
     }
 
     fn start(&self, at: SpeId, program: Program<HostSpe>) {
@@ -279,11 +285,9 @@ impl PpeCore for HostPpe {
         }
         self.run.enqueue(at, program);
     }
+}
 
-    fn notify(&self, to: Processor) {
-        self.run.notify(to);
-    }
-
+impl CellPpeCore for HostPpe {
     fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.run.write_in_mbox(to, word)
     }

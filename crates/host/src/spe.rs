@@ -11,9 +11,9 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread, Processor,
-    SignalRegister, Sleeper, Span, Spe, SpeId, StageError, StageRequest, StartThread, Time,
-    Timebase, Topology, Wait, Wake,
+    AtomicError, AtomicOp, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
+    Processor, SignalRegister, Sleeper, Span, Spe, SpeCore, SpeId, StageError, StageRequest,
+    StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -185,7 +185,7 @@ impl HostSpe {
     ///
     /// # Safety
     ///
-    /// As for [`Spe::hold`].
+    /// As for [`SpeCore::hold`].
     #[cold]
     #[inline(never)]
     unsafe fn hold_copy(
@@ -215,11 +215,11 @@ impl HostSpe {
         Ok((local, HostHold(Some(Box::new(buffer)))))
     }
 
-    /// [`Spe::hold_until_arrived`], of a thread that does not take turns.
+    /// [`SpeCore::hold_until_arrived`], of a thread that does not take turns.
     ///
     /// # Safety
     ///
-    /// As for [`Spe::hold`].
+    /// As for [`SpeCore::hold`].
     #[cold]
     #[inline(never)]
     unsafe fn hold_out_of_turn(
@@ -245,7 +245,7 @@ impl HostSpe {
         Ok(held)
     }
 
-    /// [`Spe::arrived`], of a thread that does not take turns.
+    /// [`SpeCore::arrived`], of a thread that does not take turns.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
         // On a Cell the data would still be on its way; here cache lines are.
@@ -298,6 +298,19 @@ impl Wait for HostSpe {
 }
 
 impl Wake for HostSpe {
+    fn now(&self) -> Time {
+        self.run().now()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        threads::is_cancelled()
+    }
+
+    #[track_caller]
+    fn notify(&self, to: Processor) {
+        self.run().notify(to);
+    }
+
     #[inline(always)]
     fn sleeper(&self) -> Sleeper {
         self.worker.sleeper(self.id)
@@ -345,136 +358,17 @@ impl Wake for HostSpe {
 // on a strict host, a part of `views` that the local store has reserved for this hold alone; the
 // pages live as long as the SPE, which views borrow. Both are initialised: memory because the
 // caller says so, `views` by the kernel. The bytes are copied during the calls.
-unsafe impl Spe for HostSpe {
-    type Mfc = HostMfc;
+unsafe impl SpeCore for HostSpe {
     type Hold = HostHold;
 
-    fn id(&self) -> SpeId {
-        self.id
-    }
-
-    fn topology(&self) -> &Topology {
-        &self.run().topology
-    }
-
-    fn now(&self) -> Time {
-        self.run().now()
-    }
-
-    fn timebase(&self) -> Timebase {
-        TIMEBASE
-    }
-
-    fn decrementer(&self) -> u32 {
-        self.decrementer.get().read(self.now(), TIMEBASE)
-    }
-
-    fn set_decrementer(&self, value: u32) {
-        self.decrementer.set(Decrementer::set(value, self.now()));
-    }
-
-    fn compute(&self, _cycles: Cycles) {}
-
-    #[inline]
-    fn yield_now(&self) {
-        self.worker.yield_now();
+    fn confined_to(&self) -> Option<&LocalStore> {
+        self.views.is_some().then_some(&self.local_store)
     }
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         OWNER.scope_at(at, |scope| {
             main(&Starter { spe: self, scope });
         });
-    }
-
-    fn is_confined_to_local_store(&self) -> bool {
-        self.views.is_some()
-    }
-
-    fn is_cancelled(&self) -> bool {
-        threads::is_cancelled()
-    }
-
-    fn free_stack_bytes(&self) -> usize {
-        threads::free_stack_bytes().expect("programs of SPEs have stacks of their own")
-    }
-
-    #[inline]
-    fn mfc(&self) -> &HostMfc {
-        &self.mfc
-    }
-
-    fn local_store(&self) -> &LocalStore {
-        &self.local_store
-    }
-
-    #[inline]
-    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
-        fetch_update(self.mfc.translation(), ea, op)
-    }
-
-    #[inline]
-    fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError> {
-        if !ea.0.is_multiple_of(4) {
-            return Err(AtomicError::Misaligned { ea });
-        }
-        self.mfc
-            .translation()
-            .with(ea, 4, |block, offset, _| block.load_u32(offset))
-            .ok_or(AtomicError::NotMapped { ea })
-    }
-
-    #[track_caller]
-    fn notify(&self, to: Processor) {
-        self.run().notify(to);
-    }
-
-    fn in_mbox_count(&self) -> usize {
-        self.run().words(self.id).in_count()
-    }
-
-    #[inline]
-    fn try_read_in_mbox(&self) -> Option<u32> {
-        let words = self.run().words(self.id);
-        let word = words.read_in();
-        if word.is_some() && words.room_is_wanted() {
-            self.run().parking.notify_all();
-        }
-        word
-    }
-
-    #[inline]
-    fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
-        if self.run().words(self.id).write_out(mailbox, word) {
-            self.run().notify(Processor::Ppe);
-            Ok(())
-        } else {
-            Err(MailboxFull {
-                spe: self.id,
-                mailbox: mailbox.name(),
-                word,
-            })
-        }
-    }
-
-    #[inline]
-    fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
-        self.run().write_in_mbox(to, word)
-    }
-
-    #[track_caller]
-    #[inline]
-    fn write_in_mbox_of(&self, to: SpeId, word: u32) {
-        self.run().wait_to_write_in_mbox(self, to, word);
-    }
-
-    #[inline]
-    fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
-        self.run().words(self.id).read_signal(register)
-    }
-
-    #[inline]
-    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        self.run().send_signal(to, register, bits);
     }
 
     #[inline(always)]
@@ -567,6 +461,117 @@ unsafe impl Spe for HostSpe {
     #[inline]
     fn departed(&self) {
         OWNER.yield_now();
+    }
+}
+
+impl Spe for HostSpe {
+    fn id(&self) -> SpeId {
+        self.id
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.run().topology
+    }
+
+    fn compute(&self, _cycles: Cycles) {}
+
+    #[inline]
+    fn yield_now(&self) {
+        self.worker.yield_now();
+    }
+
+    fn free_stack_bytes(&self) -> usize {
+        threads::free_stack_bytes().expect("programs of SPEs have stacks of their own")
+    }
+}
+
+impl CellSpe for HostSpe {
+    type Mfc = HostMfc;
+
+    fn timebase(&self) -> Timebase {
+        TIMEBASE
+    }
+
+    fn decrementer(&self) -> u32 {
+        self.decrementer.get().read(self.now(), TIMEBASE)
+    }
+
+    fn set_decrementer(&self, value: u32) {
+        self.decrementer.set(Decrementer::set(value, self.now()));
+    }
+
+    #[inline]
+    fn mfc(&self) -> &HostMfc {
+        &self.mfc
+    }
+
+    fn local_store(&self) -> &LocalStore {
+        &self.local_store
+    }
+
+    #[inline]
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
+        fetch_update(self.mfc.translation(), ea, op)
+    }
+
+    #[inline]
+    fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError> {
+        if !ea.0.is_multiple_of(4) {
+            return Err(AtomicError::Misaligned { ea });
+        }
+        self.mfc
+            .translation()
+            .with(ea, 4, |block, offset, _| block.load_u32(offset))
+            .ok_or(AtomicError::NotMapped { ea })
+    }
+
+    fn in_mbox_count(&self) -> usize {
+        self.run().words(self.id).in_count()
+    }
+
+    #[inline]
+    fn try_read_in_mbox(&self) -> Option<u32> {
+        let words = self.run().words(self.id);
+        let word = words.read_in();
+        if word.is_some() && words.room_is_wanted() {
+            self.run().parking.notify_all();
+        }
+        word
+    }
+
+    #[inline]
+    fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
+        if self.run().words(self.id).write_out(mailbox, word) {
+            self.run().notify(Processor::Ppe);
+            Ok(())
+        } else {
+            Err(MailboxFull {
+                spe: self.id,
+                mailbox: mailbox.name(),
+                word,
+            })
+        }
+    }
+
+    #[inline]
+    fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        self.run().write_in_mbox(to, word)
+    }
+
+    #[track_caller]
+    #[inline]
+    fn write_in_mbox_of(&self, to: SpeId, word: u32) {
+        self.run().wait_to_write_in_mbox(self, to, word);
+    }
+
+    #[inline]
+    fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
+        self.run().words(self.id).read_signal(register)
+    }
+
+    #[inline]
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.run().send_signal(to, register, bits);
     }
 }
 

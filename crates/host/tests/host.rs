@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cellworks_host::Host;
-use cellworks_machine::{Machine, Spe, SpeId};
+use cellworks_machine::{CellSpe, Machine, Spe, SpeId};
 use rustix::thread::sched_getaffinity;
 
 fn spe(index: u16) -> SpeId {
@@ -67,7 +67,7 @@ fn a_view_that_is_leaked_costs_room_until_the_run_ends() {
         host.run(|ppe| {
             let program = |spe: &_| {
                 std::mem::forget(Spe::stage(spe, &data).unwrap());
-                assert_eq!(Spe::local_store(spe).free_bytes(), 24 * 1024);
+                assert_eq!(CellSpe::local_store(spe).free_bytes(), 24 * 1024);
                 assert!(Spe::stage(spe, &data).is_err());
             };
             ppe.spawn(spe(0), program).join().unwrap();
@@ -111,9 +111,9 @@ fn a_stream_that_found_no_room_goes_on_where_it_was() {
     let sum = strict(64 * 1024)
         .run(|ppe| {
             let program = |spe: &_| {
-                let all = Spe::local_store(spe).free_bytes();
+                let all = CellSpe::local_store(spe).free_bytes();
                 let mut tiles = Spe::stream(spe, &data, 1_024);
-                let in_the_way = Spe::local_store(spe).reserve(all - 4_096, 16, "in the way");
+                let in_the_way = CellSpe::local_store(spe).reserve(all - 4_096, 16, "in the way");
                 // Room for the first tile, none for the second.
                 assert!(tiles.next().is_err());
                 drop(in_the_way);

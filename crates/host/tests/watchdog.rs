@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cellworks_host::{Host, HostSpe};
-use cellworks_machine::{Machine, Spe, SpeId};
+use cellworks_machine::{CellSpe, Machine, Spe, SpeId};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::thread::futex;
 use skipped::skipped;

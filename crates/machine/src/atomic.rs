@@ -7,8 +7,7 @@
 //! word.
 
 use crate::memory::LINE_BYTES;
-use crate::mfc::{EffectiveAddress, LsAddr, MfcFault};
-use crate::{LocalStore, Mfc};
+use crate::mfc::{EffectiveAddress, MfcFault};
 
 /// What a read-modify-write operation does to a 32-bit word; arithmetic wraps around.
 ///
@@ -90,7 +89,7 @@ pub enum AtomicError {
     /// No region covers the word.
     #[error(
         "an atomic operation at effective address {ea}: no region is mapped there; use an address \
-         in a region that `Machine::allocate` returned"
+         in a region that `CellMachine::allocate` returned"
     )]
     NotMapped {
         /// Where the word was said to be.
@@ -99,56 +98,4 @@ pub enum AtomicError {
     /// The MFC refused a command of the operation.
     #[error(transparent)]
     Mfc(#[from] MfcFault),
-}
-
-/// Applies `op` to each of the `words` 32-bit words from `ea` on, all of them as one indivisible
-/// step, and returns what the first was before. It takes `getllar` and `putllc` until the store
-/// succeeds; a compare-and-swap that finds no word as expected stores nothing.
-///
-/// `scratch` is the local-store address of a line that the operation may use: 128 bytes, at a
-/// multiple of 128.
-///
-/// # Errors
-///
-/// [`AtomicError`] if `ea` is not aligned to 4 bytes, the words are none or leave their 128-byte
-/// line, or no region covers the line.
-///
-/// # Panics
-///
-/// If `scratch` is not a multiple of 128, or leaves the local store.
-pub fn fetch_update_words<M: Mfc>(
-    mfc: &M,
-    local_store: &LocalStore,
-    scratch: LsAddr,
-    ea: EffectiveAddress,
-    words: usize,
-    op: AtomicOp,
-) -> Result<u32, AtomicError> {
-    assert!(
-        scratch.0.is_multiple_of(LINE_BYTES as u32),
-        "a line of local store starts at a multiple of {LINE_BYTES}, not at {scratch}"
-    );
-    let within = ea.0 as usize % LINE_BYTES;
-    if !ea.0.is_multiple_of(4) {
-        return Err(AtomicError::Misaligned { ea });
-    }
-    if words == 0 || words > (LINE_BYTES - within) / 4 {
-        return Err(AtomicError::LeavesLine { ea, words });
-    }
-    let line = EffectiveAddress(ea.0 - within as u64);
-    loop {
-        mfc.getllar(scratch, line)?;
-        let mut before = None;
-        let mut stores = false;
-        for word in 0..words {
-            let at = LsAddr(scratch.0 + (within + 4 * word) as u32);
-            let value = local_store.read_word(at);
-            before.get_or_insert(value);
-            stores |= op.stores(value);
-            local_store.write_word(at, op.apply(value));
-        }
-        if !stores || mfc.putllc(scratch, line)? {
-            return Ok(before.expect("there is at least one word"));
-        }
-    }
 }

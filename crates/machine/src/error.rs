@@ -1,10 +1,14 @@
 //! How a run fails.
 
+use std::any::Any;
 use std::fmt;
 use std::panic::Location;
 
-use crate::ppe::Payload;
-use crate::{Processor, Span, Time};
+use crate::id::Processor;
+use crate::time::{Span, Time};
+
+/// What a panic carries.
+pub type Payload = Box<dyn Any + Send>;
 
 /// What unwinds a program that was cancelled, because the run had failed elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +54,9 @@ pub enum RunError {
 pub struct Waiting {
     /// Who waits: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
     pub who: String,
+    /// The thread that waits, as its [`Sleeper`](crate::Sleeper::thread) names it: no two threads
+    /// of a run have the same numbers.
+    pub thread: (usize, u64),
     /// What it waits for: completes "waits for".
     pub what: String,
     /// The call that waits.
@@ -133,6 +140,7 @@ impl fmt::Display for Waiting {
             what,
             location,
             since,
+            ..
         } = self;
         write!(f, "{who} waits for {what} at {location}")?;
         match since {

@@ -18,7 +18,6 @@
 //! hands out the slice, and whatever threads have to know of each other is looked at once for many inputs. If these are
 //! the last ones, and the iterator says so, not even they are counted.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -28,13 +27,19 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use bytemuck::Pod;
 
-use crate::{Sleeper, Span, Spe, StackError, StageError, Staged, THREAD_STACK_BYTES, Time};
+use crate::error::{self, Payload};
+use crate::local_store::StageError;
+use crate::spe::core::SpeCore;
+use crate::staging::Staged;
+use crate::threads::{self, StackError, THREAD_STACK_BYTES};
+use crate::time::{Span, Time};
+use crate::wake::Sleeper;
 
 mod trial;
 
 use trial::{Trial, WIDTHS, inputs_in, next_width};
 
-/// How many pieces of work are in flight at once: see [`Spe::interleave`].
+/// How many pieces of work are in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
     /// As many as turn out to be the fastest, by measuring with the first inputs: 1 to
@@ -82,12 +87,12 @@ pub enum InterleaveError {
     },
     /// The body panicked. Pieces of work that had begun were finished, and their results handed over; no other
     /// was begun, but for one if what takes the results was waiting then.
-    #[error("the body panicked at input {index}: {}", crate::error::message(.payload))]
+    #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The place of the input among all, from 0 on.
         index: usize,
         /// What the panic carried.
-        payload: Box<dyn Any + Send>,
+        payload: Payload,
     },
 }
 
@@ -97,27 +102,27 @@ impl fmt::Debug for InterleaveError {
     }
 }
 
-/// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`].
+/// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`](crate::Spe::interleave).
 ///
 /// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in flight: if nobody is,
 /// and data need not be moved, there is nothing to wait for, and nothing is left of it when the compiler is done.
-/// Everything else of an [`Spe`] can be called on it, too, and does what it does elsewhere.
-pub struct InterleavedSpe<'a, S: Spe> {
+/// Everything else of an [`Spe`](crate::Spe) can be called on it, too, and does what it does elsewhere.
+pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
     /// There is nobody to wait for, and nothing. A constant in each of the two loops that call the body, so that the one
     /// for work that is alone is what a plain loop is.
     is_in_place: bool,
 }
 
-impl<S: Spe> Clone for InterleavedSpe<'_, S> {
+impl<S: SpeCore> Clone for InterleavedSpe<'_, S> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<S: Spe> Copy for InterleavedSpe<'_, S> {}
+impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
-impl<'a, S: Spe> InterleavedSpe<'a, S> {
+impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none, other threads of the SPE
     /// may have to wait for some tenths of a millisecond, and those that the body begins for longer.
     ///
@@ -139,7 +144,7 @@ impl<'a, S: Spe> InterleavedSpe<'a, S> {
     }
 }
 
-impl<S: Spe> Deref for InterleavedSpe<'_, S> {
+impl<S: SpeCore> Deref for InterleavedSpe<'_, S> {
     type Target = S;
 
     #[inline(always)]
@@ -148,16 +153,16 @@ impl<S: Spe> Deref for InterleavedSpe<'_, S> {
     }
 }
 
-/// Work to be interleaved: see [`Spe::interleave`].
+/// Work to be interleaved: see [`Spe::interleave`](crate::Spe::interleave).
 #[must_use = "nothing is done before it is said what happens to the results"]
-pub struct Interleave<'a, S: Spe, I, F> {
+pub struct Interleave<'a, S: SpeCore, I, F> {
     spe: &'a S,
     in_flight: InFlight,
     inputs: I,
     body: F,
 }
 
-impl<'a, S: Spe, I, R, F> Interleave<'a, S, I, F>
+impl<'a, S: SpeCore, I, R, F> Interleave<'a, S, I, F>
 where
     I: Iterator,
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
@@ -342,7 +347,7 @@ const HOLD_SHARE: u128 = 64;
 /// And for so long, however soon inputs are done.
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
 
-/// Inputs that are worked on before the first look [outside](Spe::look_outside), when it is not known how long they take; how
+/// Inputs that are worked on before the first look [outside](SpeCore::look_outside), when it is not known how long they take; how
 /// many there may be at most where they have to be taken one by one, as they may take longer from now on; and how many times as
 /// many as in the last portion, where they are in place.
 const FIRST_PORTION: usize = 16;
@@ -360,7 +365,7 @@ const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
 where
-    S: Spe,
+    S: SpeCore,
     I: Iterator,
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
@@ -390,12 +395,18 @@ where
         self.looked_when.set(self.spe.now());
         match threads {
             1 => {
-                let (staged, ()) = self.spe.local_store().peak_of(|| self.work_alone(end));
-                self.most_staged.set(self.most_staged.get().max(staged));
+                let work = || self.work_alone(end);
+                match self.spe.confined_to() {
+                    None => work(),
+                    Some(local_store) => {
+                        let (staged, ()) = local_store.peak_of(work);
+                        self.most_staged.set(self.most_staged.get().max(staged));
+                    }
+                }
             }
             _ => {
                 self.spe.look_outside();
-                self.spe.threads(threads, |_| self.work_on_inputs())?;
+                threads::threads(self.spe, threads, &|_| self.work_on_inputs())?;
             }
         }
         Ok(())
@@ -542,8 +553,8 @@ where
     /// pieces of work differ.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
-        !self.spe.is_confined_to_local_store()
-            || threads * bytes <= self.spe.local_store().free_bytes()
+        let local_store = self.spe.confined_to();
+        local_store.is_none_or(|local_store| threads * bytes <= local_store.free_bytes())
     }
 
     /// How many inputs will have been taken when it is time to look outside, or the batch is complete.
@@ -748,7 +759,7 @@ fn work_plainly<S, I, R, F, K>(
     mut next: Failing<'_>,
 ) -> Worked<I, K>
 where
-    S: Spe,
+    S: SpeCore,
     I: Iterator,
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
@@ -796,7 +807,7 @@ struct Worked<I, K> {
 }
 
 /// The right to the inputs and the sink: one thread has it at a time.
-struct Held<'a, 'b, S: Spe, I, R, F, K>
+struct Held<'a, 'b, S: SpeCore, I, R, F, K>
 where
     I: Iterator,
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
@@ -806,7 +817,7 @@ where
     taken: usize,
 }
 
-impl<S: Spe, I, R, F, K> Held<'_, '_, S, I, R, F, K>
+impl<S: SpeCore, I, R, F, K> Held<'_, '_, S, I, R, F, K>
 where
     I: Iterator,
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
@@ -849,7 +860,7 @@ where
     }
 }
 
-impl<S: Spe, I, R, F, K> Drop for Held<'_, '_, S, I, R, F, K>
+impl<S: SpeCore, I, R, F, K> Drop for Held<'_, '_, S, I, R, F, K>
 where
     I: Iterator,
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,

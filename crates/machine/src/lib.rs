@@ -26,6 +26,7 @@
 
 mod atomic;
 pub mod barrier;
+mod capabilities;
 mod error;
 mod id;
 mod interleave;
@@ -35,6 +36,7 @@ pub mod memory;
 pub mod mfc;
 mod ppe;
 mod problem_state;
+mod program;
 mod signal;
 mod spe;
 mod staging;
@@ -44,21 +46,26 @@ mod time;
 mod topology;
 mod wake;
 
-pub use atomic::{AtomicError, AtomicOp, fetch_update_words};
-pub use error::{Cancelled, RunEnd, RunError, Waiting};
+pub use atomic::{AtomicError, AtomicOp};
+pub use capabilities::Capabilities;
+pub use error::{Cancelled, Payload, RunEnd, RunError, Waiting};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
 pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved, InterleavedSpe};
 pub use local_store::space::{Holder, NoRoom, Space};
-pub use local_store::{LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch};
-pub use ppe::{Handle, Machine, Outcome, Payload, Ppe, PpeCore, Program};
-pub use problem_state::ProblemStateRegister;
-pub use signal::{SignalMode, SignalRegister};
-pub use spe::{Mfc, Spe, TryIssueError, Wait};
-pub use staging::{Pending, PendingMut, StageError, StageRequest, Staged, StagedMut, Stream};
-pub use threads::{
-    NewThread, StackError, StartThread, THREAD_STACK_BYTES, ThreadBuilder, ThreadHandle,
-    ThreadScope,
+pub use local_store::{
+    LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch, StageError,
 };
+pub use ppe::core::{CellPpeCore, PpeCore};
+pub use ppe::{CellMachine, Handle, Machine, OnCell, Ppe};
+pub use problem_state::ProblemStateRegister;
+pub use program::{Outcome, Program};
+pub use signal::{SignalMode, SignalRegister};
+pub use spe::Spe;
+pub use spe::cell::CellSpe;
+pub use spe::core::{NewThread, SpeCore, StageRequest, StartThread};
+pub use spe::mfc::{Mfc, TryIssueError, fetch_update_words};
+pub use staging::{Pending, PendingMut, Staged, StagedMut, Stream};
+pub use threads::{StackError, THREAD_STACK_BYTES, ThreadBuilder, ThreadHandle, ThreadScope};
 pub use time::{Cycles, Decrementer, Span, Time, Timebase};
 pub use topology::{Distance, SpeSite, Topology};
-pub use wake::{Sleeper, Wake};
+pub use wake::{Sleeper, Wait, Wake};

@@ -26,86 +26,19 @@ use std::ptr::NonNull;
 
 use bytemuck::Pod;
 
-use crate::local_store::space::NoRoom;
-use crate::{Spe, SpeId};
-
-/// A slice did not fit into the local store.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the local store of {spe} is full: {no_room}")]
-pub struct StageError {
-    spe: SpeId,
-    no_room: Box<NoRoom>,
-}
-
-impl StageError {
-    pub(crate) fn new(spe: SpeId, no_room: NoRoom) -> Self {
-        Self {
-            spe,
-            no_room: Box::new(no_room),
-        }
-    }
-
-    /// Whose local store it is.
-    pub fn spe(&self) -> SpeId {
-        self.spe
-    }
-
-    /// What was needed, what is free, and who holds the rest.
-    pub fn no_room(&self) -> &NoRoom {
-        &self.no_room
-    }
-}
-
-/// What a machine is asked to hold in the local store for a view.
-#[derive(Clone, Copy, Debug)]
-pub struct StageRequest {
-    /// The first byte in main memory.
-    pub memory: NonNull<u8>,
-    /// How many bytes.
-    pub bytes: usize,
-    /// What the elements' type asks for, in bytes: at most 128.
-    pub align: usize,
-    /// Whether the bytes are wanted, or only room for new ones.
-    pub fetch: bool,
-    /// The elements' type.
-    pub what: &'static str,
-    /// Who asked.
-    pub at: &'static Location<'static>,
-}
-
-/// What an element that is staged may be aligned to at most, in bytes: a line of a local store.
-const ALIGN_MAX: usize = crate::memory::LINE_BYTES;
-
-impl StageRequest {
-    #[inline(always)]
-    fn new<T>(memory: NonNull<T>, len: usize, fetch: bool, at: &'static Location<'static>) -> Self {
-        const {
-            assert!(
-                align_of::<T>() <= ALIGN_MAX,
-                "a type that is staged is aligned to at most 128 bytes"
-            );
-        }
-        Self {
-            memory: memory.cast(),
-            bytes: len * size_of::<T>(),
-            align: align_of::<T>(),
-            fetch,
-            what: std::any::type_name::<[T]>(),
-            at,
-        }
-    }
-}
+use crate::local_store::StageError;
+use crate::spe::core::{SpeCore, StageRequest};
 
 /// A get that is under way.
 #[must_use = "the data can be used once `wait` has handed it over"]
-pub struct Pending<'a, T, S: Spe> {
+pub struct Pending<'a, T, S: SpeCore> {
     staged: Staged<'a, T, S>,
     spe: &'a S,
 }
 
 // These are inlined for the sake of who waits: after a switch of threads the processor predicts none of the returns
 // right that lie between the switch and the program.
-impl<'a, T: Pod, S: Spe> Pending<'a, T, S> {
+impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
     pub(crate) fn new(
         spe: &'a S,
@@ -134,7 +67,7 @@ impl<'a, T: Pod, S: Spe> Pending<'a, T, S> {
 /// Until it is waited for, the target is borrowed and nobody has a view of it. It may be dropped
 /// without: then nothing is put back, and the room in the local store is free once the get has ended.
 #[must_use = "the data can be changed once `wait` has handed it over"]
-pub struct PendingMut<'a, T, S: Spe> {
+pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     hold: S::Hold,
     memory: NonNull<T>,
@@ -142,7 +75,7 @@ pub struct PendingMut<'a, T, S: Spe> {
     _target: PhantomData<&'a mut [T]>,
 }
 
-impl<'a, T: Pod, S: Spe> PendingMut<'a, T, S> {
+impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
     /// Makes room for a slice, and begins to get it if `fetch`.
     pub(crate) fn new(
         spe: &'a S,
@@ -185,13 +118,13 @@ impl<'a, T: Pod, S: Spe> PendingMut<'a, T, S> {
 ///
 /// It has no destructor of its own, so it is covariant and may be kept in a variable that was
 /// declared before the slice that it shows.
-pub struct Staged<'a, T, S: Spe> {
+pub struct Staged<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     _hold: S::Hold,
     _source: PhantomData<&'a [T]>,
 }
 
-impl<'a, T: Pod, S: Spe> Staged<'a, T, S> {
+impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
     /// What a machine holds for `source`.
     #[inline(always)]
     fn new(source: &'a [T], (local, hold): (NonNull<u8>, S::Hold)) -> Self {
@@ -220,7 +153,7 @@ impl<'a, T: Pod, S: Spe> Staged<'a, T, S> {
     ///
     /// # Safety
     ///
-    /// [`Spe::stages_in_place_for`] has named a time.
+    /// [`SpeCore::stages_in_place_for`] has named a time.
     #[inline(always)]
     pub(crate) unsafe fn get_in_place(
         spe: &S,
@@ -236,11 +169,11 @@ impl<'a, T: Pod, S: Spe> Staged<'a, T, S> {
     }
 }
 
-impl<T: Pod, S: Spe> Deref for Staged<'_, T, S> {
+impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `Spe::hold` gave a pointer that is valid for reads of so many initialised bytes,
+        // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of so many initialised bytes,
         // aligned for T, and written by nobody, as long as the hold lives and the source is
         // borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
         unsafe { self.view.as_ref() }
@@ -252,7 +185,7 @@ impl<T: Pod, S: Spe> Deref for Staged<'_, T, S> {
 /// [`commit`](Self::commit) waits for the put. A drop does not wait, so that it can happen during
 /// unwinding.
 #[must_use = "a view that is dropped at once puts back what it got"]
-pub struct StagedMut<'a, T: Pod, S: Spe> {
+pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     view: NonNull<[T]>,
     hold: S::Hold,
     memory: NonNull<T>,
@@ -262,7 +195,7 @@ pub struct StagedMut<'a, T: Pod, S: Spe> {
     _target: PhantomData<&'a mut [T]>,
 }
 
-impl<T: Pod, S: Spe> StagedMut<'_, T, S> {
+impl<T: Pod, S: SpeCore> StagedMut<'_, T, S> {
     /// Puts the data back and waits until it has left; other threads of the SPE run meanwhile.
     pub fn commit(self) {
         let spe = self.spe;
@@ -271,7 +204,7 @@ impl<T: Pod, S: Spe> StagedMut<'_, T, S> {
     }
 }
 
-impl<T: Pod, S: Spe> Deref for StagedMut<'_, T, S> {
+impl<T: Pod, S: SpeCore> Deref for StagedMut<'_, T, S> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -280,7 +213,7 @@ impl<T: Pod, S: Spe> Deref for StagedMut<'_, T, S> {
     }
 }
 
-impl<T: Pod, S: Spe> DerefMut for StagedMut<'_, T, S> {
+impl<T: Pod, S: SpeCore> DerefMut for StagedMut<'_, T, S> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `Staged`; the target is borrowed exclusively for 'a, a local buffer belongs
         // to the hold alone, and `&mut self` keeps others from this view.
@@ -288,7 +221,7 @@ impl<T: Pod, S: Spe> DerefMut for StagedMut<'_, T, S> {
     }
 }
 
-impl<T: Pod, S: Spe> Drop for StagedMut<'_, T, S> {
+impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
     fn drop(&mut self) {
         let bytes = self.view.len() * size_of::<T>();
         // SAFETY: `view` and `memory` are the two ends of what `hold` holds, the view is not used
@@ -304,7 +237,7 @@ impl<T: Pod, S: Spe> Drop for StagedMut<'_, T, S> {
 /// use.
 ///
 /// It lends each tile until the next call, so that two tiles of room are always enough.
-pub struct Stream<'a, T, S: Spe> {
+pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,
     ahead: Option<Pending<'a, T, S>>,
@@ -312,7 +245,7 @@ pub struct Stream<'a, T, S: Spe> {
     at: &'static Location<'static>,
 }
 
-impl<'a, T: Pod, S: Spe> Stream<'a, T, S> {
+impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
     pub(crate) fn new(
         spe: &'a S,
         source: &'a [T],
@@ -370,13 +303,13 @@ impl<'a, T: Pod, S: Spe> Stream<'a, T, S> {
     }
 }
 
-impl<T: fmt::Debug + Pod, S: Spe> fmt::Debug for Staged<'_, T, S> {
+impl<T: fmt::Debug + Pod, S: SpeCore> fmt::Debug for Staged<'_, T, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl<T: fmt::Debug + Pod, S: Spe> fmt::Debug for StagedMut<'_, T, S> {
+impl<T: fmt::Debug + Pod, S: SpeCore> fmt::Debug for StagedMut<'_, T, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }

@@ -17,8 +17,10 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use crate::ppe::Payload;
-use crate::{Cancelled, LocalBuffer, Spe, SpeId, StageError, ThreadId};
+use crate::error::{Cancelled, Payload};
+use crate::id::{SpeId, ThreadId};
+use crate::local_store::{LocalBuffer, StageError};
+use crate::spe::core::{NewThread, SpeCore, StartThread};
 
 /// Bytes of local store that the stack of a cooperative thread takes, unless its size is chosen: as many as in
 /// CellMT's own test (listing 11).
@@ -65,26 +67,8 @@ impl StackError {
     }
 }
 
-/// A cooperative thread that a machine is to start: see [`Spe::run_threads`].
-pub struct NewThread {
-    /// Its id among those of its scope.
-    pub id: ThreadId,
-    /// Bytes of its stack, if they were chosen.
-    pub stack_bytes: Option<usize>,
-    /// What it runs.
-    pub body: Box<dyn FnOnce()>,
-}
-
-/// Starts cooperative threads on an SPE: see [`Spe::run_threads`].
-pub trait StartThread {
-    /// Starts a thread. It gets its first turn when the caller waits or yields.
-    ///
-    /// If its body panics, the panic is resumed where its scope ends.
-    fn start(&self, thread: NewThread);
-}
-
-/// Starts cooperative threads that end with it: see [`Spe::thread_scope`].
-pub struct ThreadScope<'scope, 'env: 'scope, S: Spe> {
+/// Starts cooperative threads that end with it: see [`Spe::thread_scope`](crate::Spe::thread_scope).
+pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     spe: &'env S,
     starter: &'scope dyn StartThread,
     started: Cell<usize>,
@@ -98,13 +82,13 @@ type Panics = RefCell<Vec<(ThreadId, Payload)>>;
 
 /// Settings of a cooperative thread before it is spawned: see [`ThreadScope::builder`].
 #[must_use = "a thread starts with `spawn`"]
-pub struct ThreadBuilder<'a, 'scope, 'env: 'scope, S: Spe> {
+pub struct ThreadBuilder<'a, 'scope, 'env: 'scope, S: SpeCore> {
     scope: &'a ThreadScope<'scope, 'env, S>,
     stack_bytes: Option<usize>,
 }
 
 /// Owns the right to the result of a cooperative thread, which goes on if this is dropped.
-pub struct ThreadHandle<'scope, R, S: Spe> {
+pub struct ThreadHandle<'scope, R, S: SpeCore> {
     spe: &'scope S,
     id: ThreadId,
     result: Rc<Outcome<R>>,
@@ -118,14 +102,14 @@ struct Outcome<R> {
 
 /// Runs `f`, and all the threads that it starts, on `spe`.
 #[track_caller]
-pub(crate) fn scope<'env, S: Spe, R>(
+pub(crate) fn scope<'env, S: SpeCore, R>(
     spe: &'env S,
     f: impl for<'scope> FnOnce(&ThreadScope<'scope, 'env, S>) -> R,
 ) -> R {
     scope_at(Location::caller(), spe, f)
 }
 
-fn scope_at<'env, S: Spe, R>(
+fn scope_at<'env, S: SpeCore, R>(
     at: &'static Location<'static>,
     spe: &'env S,
     f: impl for<'scope> FnOnce(&ThreadScope<'scope, 'env, S>) -> R,
@@ -159,7 +143,7 @@ fn scope_at<'env, S: Spe, R>(
 
 /// Runs `body` in `count` threads.
 #[track_caller]
-pub(crate) fn threads<S: Spe>(
+pub(crate) fn threads<S: SpeCore>(
     spe: &S,
     count: usize,
     body: &impl Fn(ThreadId),
@@ -177,20 +161,18 @@ pub(crate) fn threads<S: Spe>(
 }
 
 /// Takes the room of a stack from the local store, where stacks take any.
-fn stack_room<S: Spe>(
+fn stack_room<S: SpeCore>(
     spe: &S,
     stack_bytes: Option<usize>,
     at: &'static Location<'static>,
 ) -> Result<Option<LocalBuffer>, StageError> {
-    if !spe.is_confined_to_local_store() {
+    let Some(local_store) = spe.confined_to() else {
         return Ok(None);
-    }
+    };
     let bytes = stack_bytes.unwrap_or(THREAD_STACK_BYTES);
     let bytes = bytes.next_multiple_of(QUADWORD_BYTES);
     let what = "the stack of a cooperative thread";
-    let room = spe
-        .local_store()
-        .reserve_at(bytes, QUADWORD_BYTES as u32, what, at)?;
+    let room = local_store.reserve_at(bytes, QUADWORD_BYTES as u32, what, at)?;
     Ok(Some(room))
 }
 
@@ -216,7 +198,7 @@ fn collect_stacks(
     Ok(room)
 }
 
-impl<'scope, 'env, S: Spe> ThreadScope<'scope, 'env, S> {
+impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
     /// Starts a thread that runs `f`, which is handed the thread's id. It gets its first turn when the caller
     /// waits, yields or leaves the scope.
     ///
@@ -270,7 +252,7 @@ impl<'scope, 'env, S: Spe> ThreadScope<'scope, 'env, S> {
             outcome.has_ended.set(true);
         });
         // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, which lasts until `run_threads`
-        // returns, and an implementation of the unsafe trait `Spe` has run or dropped every body by then.
+        // returns, and an implementation of the unsafe trait `SpeCore` has run or dropped every body by then.
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
         };
@@ -288,7 +270,7 @@ impl<'scope, 'env, S: Spe> ThreadScope<'scope, 'env, S> {
     }
 }
 
-impl<'scope, S: Spe> ThreadBuilder<'_, 'scope, '_, S> {
+impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
     /// How many bytes the thread's stack has. Where programs compute on a simulated SPE, they are taken from its
     /// local store, rounded up to whole quadwords, in place of [`THREAD_STACK_BYTES`]; on a real computer they are
     /// the size of the real stack, at least 16 KiB, in place of what the machine was built with.
@@ -321,7 +303,7 @@ impl<'scope, S: Spe> ThreadBuilder<'_, 'scope, '_, S> {
     }
 }
 
-impl<R, S: Spe> ThreadHandle<'_, R, S> {
+impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
     /// Which thread of its scope it is.
     pub fn id(&self) -> ThreadId {
         self.id

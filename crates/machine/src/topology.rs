@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::{CellId, ModuleId, SpeId};
+use crate::capabilities::Capabilities;
+use crate::id::{CellId, ModuleId, SpeId};
 
 /// The parts of a machine and where they sit.
 ///
@@ -26,6 +27,7 @@ pub struct Topology {
     cells: Vec<ModuleId>,
     spes: Vec<SpeSite>,
     modules: u16,
+    capabilities: Capabilities,
 }
 
 /// Where one SPE sits.
@@ -98,6 +100,7 @@ impl Topology {
             cells,
             spes,
             modules,
+            capabilities: Capabilities::default(),
         }
     }
 
@@ -107,6 +110,19 @@ impl Topology {
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
         self
+    }
+
+    /// The same machine with these capabilities, for one that is no computer with an operating system.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    /// What the machine does that decides how it is measured: as for a computer, unless it was said
+    /// otherwise by [`with_capabilities`](Self::with_capabilities).
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 
     /// What people call this machine.

@@ -1,11 +1,57 @@
-//! Waking one thread by name, and waiting until a time: what channels are made of.
+//! Waiting, waking, and waiting until a time: what an SPE and the PPE have in common.
+//!
+//! | to | a thread calls |
+//! |---|---|
+//! | wait until something is so | [`Wait::wait_until`], [`Wake::wait_until_deadline`] |
+//! | tell all threads of a processor to look again | [`Wake::notify`] |
+//! | tell one thread | [`Wake::sleeper`] there, [`Wake::wake`] here |
+//! | know the time, and whether the run was cancelled | [`Wake::now`], [`Wake::is_cancelled`] |
 
 use std::fmt;
 
-use crate::{Processor, SpeId, Time, Wait};
+use crate::id::{Processor, SpeId};
+use crate::time::Time;
 
-/// Waiting for others who know whom they wake.
+/// Waiting, as everything that blocks on a machine does it.
+pub trait Wait {
+    /// Waits until `ready` says true; other cooperative threads run meanwhile.
+    ///
+    /// `ready` is asked again and again while this thread waits, at least once after every
+    /// [`notify`](Wake::notify) of this processor, always on the thread's own core, and never again
+    /// once it has said true; it must not block or panic. `why` completes "waits for", for the
+    /// report that a deadlock gets.
+    ///
+    /// A condition that comes true without a `notify`, such as a time on a clock or what a plain OS
+    /// thread does, must not be waited for here: when all others wait, the run is ended as a
+    /// deadlock. For a time there is [`wait_until_deadline`](Wake::wait_until_deadline); for the
+    /// rest, ask in a loop with [`yield_now`](crate::Spe::yield_now).
+    ///
+    /// Returns true, with one exception. When the run is cancelled, because every program waits for
+    /// another one or the main program panicked, the waiting thread is unwound. A call that is
+    /// made *during* that unwinding, from a destructor, returns false instead if it would have to
+    /// wait.
+    #[track_caller]
+    fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool;
+}
+
+/// Waiting for others that know which thread they wake.
 pub trait Wake: Wait {
+    /// The time since the start of the run.
+    fn now(&self) -> Time;
+
+    /// Whether the run has been cancelled, so that what waits is unwound.
+    fn is_cancelled(&self) -> bool;
+
+    /// Has the threads of `to` ask again what they wait for. A program that changes ordinary memory
+    /// for which another processor [waits](Wait::wait_until) calls it afterwards; mailboxes,
+    /// signals and the MFC of a Cell do so themselves.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such SPE.
+    #[track_caller]
+    fn notify(&self, to: Processor);
+
     /// The calling thread, for others to [`wake`](Self::wake).
     fn sleeper(&self) -> Sleeper;
 
@@ -20,7 +66,7 @@ pub trait Wake: Wait {
     /// A thread of the caller's own core is told directly, which takes a few nanoseconds on a host however many others
     /// wait there; of another core, all who wait are. Nothing happens if the thread does not wait, or has ended.
     ///
-    /// On a simulated machine it takes no time, as [`notify`](crate::Spe::notify): what carries the news between
+    /// On a simulated machine it takes no time, as [`notify`](Self::notify): what carries the news between
     /// processors is for the caller to simulate.
     #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
@@ -57,6 +103,26 @@ pub trait Wake: Wait {
         deadline: Time,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool;
+}
+
+/// Asks `attempt` until it gives something; the type's default if the run was cancelled while the
+/// caller already unwinds.
+#[track_caller]
+#[inline]
+pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
+    waiter: &W,
+    why: &dyn fmt::Display,
+    mut attempt: impl FnMut() -> Option<R>,
+) -> R {
+    if let Some(result) = attempt() {
+        return result;
+    }
+    let mut result = None;
+    waiter.wait_until(why, &mut || {
+        result = attempt();
+        result.is_some()
+    });
+    result.unwrap_or_default()
 }
 
 /// A thread that may wait: what to [wake](Wake::wake).

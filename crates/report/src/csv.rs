@@ -1,14 +1,21 @@
 //! CSV: a header, and a line for each measurement or for each measured pair of a matrix. docs/csv.md
 //! describes the columns.
 
-use cellworks_stats::{Matrix, Measurement, Polling};
+use cellworks_stats::{Matrix, Measurement, Polling, Setting};
 
 use crate::text::{between, buffers};
 use crate::{MachineInfo, Report};
 
-const HEADER: &str = "function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,\
-chains,loading_spes,iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,p50_low_ns,p50_high_ns,\
-bandwidth_bytes_per_s\n";
+/// The columns of measurements, but for the settings between these.
+const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
+const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
+p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n";
+
+/// The header of measurements.
+fn header() -> String {
+    let settings = Setting::ALL.map(|setting| setting.name).join(",");
+    [BEFORE_SETTINGS, &settings, AFTER_SETTINGS].join(",")
+}
 
 const MATRIX_HEADER: &str =
     "primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n";
@@ -22,11 +29,11 @@ pub fn render(report: &Report) -> String {
             let machine = &report.envelope.machine;
             let matrices = report.matrices.iter();
             let lines = matrices.flat_map(|matrix| pairs(matrix, machine));
-            (MATRIX_HEADER, lines.collect())
+            (MATRIX_HEADER.to_owned(), lines.collect())
         } else {
-            (HEADER, report.measurements.iter().map(line).collect())
+            (header(), report.measurements.iter().map(line).collect())
         };
-    header.to_owned() + &lines.concat()
+    header + &lines.concat()
 }
 
 /// A field that is quoted where it must be.
@@ -63,18 +70,16 @@ fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String>
 fn line(measurement: &Measurement) -> String {
     let p = &measurement.parameters;
     let l = measurement.latency_ns;
-    let fields = [
+    let before = [
         measurement.function.to_string(),
         p.spes.to_string(),
         p.cell.to_string(),
         or_empty(p.module),
         between(p.between).to_owned(),
         or_empty(p.buffers.map(buffers)),
-        or_empty(p.block_bytes),
-        or_empty(p.list_elements),
-        or_empty(p.stride_bytes),
-        or_empty(p.chains),
-        or_empty(p.loading_spes),
+    ];
+    let settings = Setting::ALL.map(|setting| or_empty((setting.get)(&p.settings)));
+    let after = [
         measurement.iterations.to_string(),
         measurement.rounds.to_string(),
         measurement.samples.to_string(),
@@ -88,7 +93,7 @@ fn line(measurement: &Measurement) -> String {
         or_empty(measurement.median_interval_ns.map(|interval| interval.high)),
         or_empty(measurement.bandwidth_bytes_per_s),
     ];
-    fields.join(",") + "\n"
+    [&before[..], &settings, &after].concat().join(",") + "\n"
 }
 
 fn or_empty(value: Option<impl ToString>) -> String {
@@ -138,7 +143,7 @@ mod tests {
     fn headers_are_as_described() {
         let described = include_str!("../../../docs/csv.md");
         for header in [
-            HEADER,
+            &header(),
             MATRIX_HEADER,
             crate::compare::CSV_HEADER,
             crate::reproduction::CSV_HEADER,
@@ -151,6 +156,6 @@ mod tests {
     fn without_anything_measured_there_is_the_header() {
         let mut report = made_up::bare();
         report.measurements.clear();
-        assert_eq!(render(&report), HEADER);
+        assert_eq!(render(&report), header());
     }
 }

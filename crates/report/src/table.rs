@@ -4,17 +4,14 @@ use cellworks_stats::Measurement;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::text::{
-    self, WIDTH, bandwidth, between, bold, buffers, figures, finding_name, finding_parameters,
-    finding_value, interval_percent, parts_of, size, time, whole,
+    self, Column, FixedColumn, WIDTH, bandwidth, between, bold, buffers, columns_of, figures,
+    finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
 };
 use crate::{Conditions, NotMeasured, Report, counters, heat_map};
 
-/// A column: its heading, and what a measurement has there.
-type Column = (&'static str, fn(&Measurement) -> Option<String>);
-
-/// In the order of the table. A column in which no measurement of a function has something is left
+/// In the order of the table, before the columns of settings. A column in which no measurement of a function has something is left
 /// out. The slowest sample is in JSON and CSV only: with it lines would pass 100 columns.
-const COLUMNS: [Column; 16] = [
+const BEFORE_SETTINGS: [FixedColumn; 7] = [
     ("between", |m| {
         Some(between(m.parameters.between).to_owned())
     }),
@@ -28,16 +25,15 @@ const COLUMNS: [Column; 16] = [
     }),
     ("list", |m| {
         m.parameters
+            .settings
             .list_elements
             .map(|elements| elements.to_string())
     }),
-    ("block", |m| m.parameters.block_bytes.map(size)),
-    ("chains", |m| {
-        m.parameters.chains.map(|chains| chains.to_string())
-    }),
-    ("loading", |m| {
-        m.parameters.loading_spes.map(|spes| spes.to_string())
-    }),
+    ("block", |m| m.parameters.settings.block_bytes.map(size)),
+];
+
+/// The columns after those of settings.
+const AFTER_SETTINGS: [FixedColumn; 7] = [
     ("mean", |m| Some(time(m.latency_ns.mean))),
     ("min", |m| Some(time(m.latency_ns.min))),
     ("median", |m| Some(time(m.latency_ns.p50))),
@@ -168,10 +164,12 @@ pub(crate) fn section(heading: &str, points: impl IntoIterator<Item = String>) -
 /// The measurements of one function, in lines of at most 100 columns as long as there is something
 /// to spare.
 fn grouped(group: &[Measurement]) -> String {
-    let mut shown: Vec<Column> = COLUMNS
-        .into_iter()
-        .filter(|(_, value)| group.iter().any(|m| value(m).is_some()))
-        .collect();
+    let mut shown = columns_of(
+        group,
+        &BEFORE_SETTINGS,
+        |shown| shown.heading,
+        &AFTER_SETTINGS,
+    );
     let mut below = String::new();
     for next in SPARE {
         if fits(&columns(group, &shown)) {

@@ -4,7 +4,7 @@ use anstyle::Style;
 pub use cellworks_stats::figures::{bandwidth, size, time};
 use cellworks_stats::{
     Between, Buffers, Finding, Function, Interval, Matrix, Measurement, Parameters, Polling,
-    Primitive,
+    Primitive, Setting, Shown,
 };
 
 use serde_json::Value;
@@ -38,19 +38,19 @@ pub(crate) fn trimmed(text: &str) -> String {
 pub fn title(function: Function, parameters: &Parameters) -> String {
     let Parameters {
         spes,
-        block_bytes,
         cell,
         module,
         between,
         buffers,
-        chains,
-        loading_spes,
-        ..
+        settings,
     } = parameters;
-    let block = block_bytes.map(|bytes| format!(" {}", size(bytes)));
-    let chains = chains.map(|chains| format!(", {}", count(chains as usize, "chain")));
-    let loading = loading_spes.filter(|loading| *loading > 0);
-    let loading = loading.map(|loading| format!(", {} loading", count(loading, "SPE")));
+    let block = settings
+        .block_bytes
+        .map(|bytes| format!(" {}", size(bytes)));
+    let others = Setting::shown().map(|(setting, shown)| {
+        let text = (setting.get)(settings).and_then(shown.in_title);
+        text.map(|text| format!(", {text}"))
+    });
     // What is usual is not said.
     let private = buffers.filter(|buffers| *spes > 1 && *buffers == Buffers::Private);
     let private = private.map(|_| ", private".to_owned());
@@ -65,13 +65,40 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
         between,
         cell,
         module,
-        chains,
-        loading,
     ];
     parts
         .into_iter()
+        .chain(others)
         .flatten()
         .fold(function.to_string(), |title, part| title + &part)
+}
+
+/// A column of a table: its heading, and what a measurement has there.
+pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
+
+/// A column that every table has in one place.
+pub(crate) type FixedColumn = (&'static str, fn(&Measurement) -> Option<String>);
+
+/// The columns of a group of measurements, with those of settings after `before`. One in which no
+/// measurement has something is left out.
+pub(crate) fn columns_of(
+    group: &[Measurement],
+    before: &[FixedColumn],
+    heading: fn(&Shown) -> &'static str,
+    after: &[FixedColumn],
+) -> Vec<Column> {
+    let fixed = |(heading, value): &FixedColumn| -> Column { (heading, Box::new(*value)) };
+    let settings = Setting::shown().map(|(setting, shown)| -> Column {
+        let value = |m: &Measurement| (setting.get)(&m.parameters.settings);
+        (
+            heading(shown),
+            Box::new(move |m| value(m).map(|number| number.to_string())),
+        )
+    });
+    let all = before.iter().map(fixed).chain(settings);
+    all.chain(after.iter().map(fixed))
+        .filter(|(_, value)| group.iter().any(|m| value(m).is_some()))
+        .collect()
 }
 
 /// The names of enum values, as JSON has them.
@@ -325,6 +352,7 @@ fn thousands(number: &str) -> String {
 mod tests {
     use super::*;
     use crate::made_up;
+    use cellworks_stats::Settings;
 
     #[test]
     fn titles_say_what_tells_measurements_apart() {
@@ -342,7 +370,10 @@ mod tests {
             ]
         );
         let parameters = Parameters {
-            loading_spes: Some(0),
+            settings: Settings {
+                loading_spes: Some(0),
+                ..all[2].parameters.settings
+            },
             ..all[2].parameters.clone()
         };
         assert_eq!(

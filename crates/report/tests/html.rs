@@ -3,7 +3,7 @@
 mod made_up;
 
 use cellworks_report::{Report, html};
-use cellworks_stats::{Between, Buffers, Function, Parameters};
+use cellworks_stats::{Between, Buffers, Function, Parameters, Settings};
 use made_up::{
     alone, captured_64_cores, doubtful, empty, matrix, measurement, on_memory, times, two_cores,
 };
@@ -103,7 +103,10 @@ fn curves_are_drawn_against_what_was_varied() {
     let mut report = empty(8, 8);
     for (chains, ns) in [(1, 90.0), (2, 46.0), (4, 24.0)] {
         let parameters = Parameters {
-            chains: Some(chains),
+            settings: Settings {
+                chains: Some(chains),
+                ..alone(Between::MemorySpe).settings
+            },
             ..alone(Between::MemorySpe)
         };
         report
@@ -113,7 +116,10 @@ fn curves_are_drawn_against_what_was_varied() {
     assert_eq!(charts(&report), ["Time against chains followed at once"]);
     for (loading, ns) in [(None, 90.0), (Some(3), 120.0), (Some(7), 180.0)] {
         let parameters = Parameters {
-            loading_spes: loading,
+            settings: Settings {
+                loading_spes: loading,
+                ..alone(Between::MemorySpe).settings
+            },
             ..alone(Between::MemorySpe)
         };
         report
@@ -183,7 +189,10 @@ fn lines_are_named_by_what_they_differ_in() {
     for loading_spes in [None, Some(7)] {
         for bytes in [1 << 10, 1 << 20, 1 << 26] {
             let parameters = Parameters {
-                loading_spes,
+                settings: Settings {
+                    loading_spes,
+                    ..on_memory(bytes).settings
+                },
                 ..on_memory(bytes)
             };
             let measured = measurement(Function::DmaGet, 90.0, parameters);
@@ -204,7 +213,10 @@ fn many_curves() -> Report {
     let mut add = |parameters: &Parameters| {
         for bytes in [128, 1 << 10, 16 << 10] {
             let parameters = Parameters {
-                block_bytes: Some(bytes),
+                settings: Settings {
+                    block_bytes: Some(bytes),
+                    ..parameters.settings
+                },
                 ..parameters.clone()
             };
             // No two have the same time, so that it tells them apart.

@@ -3,7 +3,7 @@
 mod made_up;
 
 use cellworks_report::{heat_map, table};
-use cellworks_stats::{Between, Function, Parameters};
+use cellworks_stats::{Between, Function, Parameters, Settings};
 use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
 
 /// The text as it is where there are no colours.
@@ -94,8 +94,11 @@ fn cells_are_coloured_and_near_pairs_differ_from_far_ones() {
 fn chains_and_load_have_columns_where_there_are_some() {
     let mut report = empty(2, 2);
     let parameters = Parameters {
-        chains: Some(4),
-        loading_spes: Some(1),
+        settings: Settings {
+            chains: Some(4),
+            loading_spes: Some(1),
+            ..alone(Between::MemorySpe).settings
+        },
         ..alone(Between::MemorySpe)
     };
     let measured = measurement(Function::DmaGet, 90.0, parameters);

@@ -27,8 +27,8 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cycles, PpeCore, ProblemStateRegister, Processor, Program, SignalMode,
-    SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
+    AtomicError, AtomicOp, CellPpeCore, Cycles, PpeCore, ProblemStateRegister, Processor, Program,
+    SignalMode, SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
 use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
@@ -268,6 +268,23 @@ impl Wait for SimPpe {
 }
 
 impl Wake for SimPpe {
+    fn now(&self) -> Time {
+        // A loop that only looks at the clock, or at whether programs have ended, comes to an end, and others run
+        // meanwhile.
+        self.world().pass(self.core(), self.world().costs.cycle);
+        self.world().now_of(self.core())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        cellworks_threads::is_cancelled()
+    }
+
+    #[track_caller]
+    fn notify(&self, to: Processor) {
+        self.world().compute(self.core(), 1);
+        self.world().notify(self.world().named(to));
+    }
+
     fn sleeper(&self) -> Sleeper {
         self.world().sleeper(self.core())
     }
@@ -302,13 +319,6 @@ impl PpeCore for SimPpe {
         &self.world().topology
     }
 
-    fn now(&self) -> Time {
-        // A loop that only looks at the clock, or at whether programs have ended, comes to an end, and others run
-        // meanwhile.
-        self.world().pass(self.core(), self.world().costs.cycle);
-        self.world().now_of(self.core())
-    }
-
     fn compute(&self, cycles: Cycles) {
         // A loop of nothing comes to an end too.
         self.world().compute(self.core(), cycles.0.max(1));
@@ -318,22 +328,14 @@ impl PpeCore for SimPpe {
         true
     }
 
-    fn is_cancelled(&self) -> bool {
-        cellworks_threads::is_cancelled()
-    }
-
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
         self.world()
             .pass(self.core(), self.world().costs.start_program);
         self.programs.enqueue(at, program);
     }
+}
 
-    #[track_caller]
-    fn notify(&self, to: Processor) {
-        self.world().compute(self.core(), 1);
-        self.world().notify(self.world().named(to));
-    }
-
+impl CellPpeCore for SimPpe {
     #[track_caller]
     fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         let world = self.world();

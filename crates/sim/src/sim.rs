@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellId, Machine, ModuleId, Ppe, RunError, Span, SpeSite, Topology};
+use cellworks_machine::{
+    Capabilities, CellId, CellMachine, Machine, ModuleId, OnCell, Ppe, RunError, Span, SpeSite,
+    Topology,
+};
 use cellworks_threads as threads;
 
 use crate::description::Description;
@@ -161,9 +164,19 @@ fn topology_of(description: &Description) -> Topology {
     let sites = cells.flat_map(|(index, cell)| cell.spes.iter().map(move |spe| site(index, *spe)));
     Topology::new(description.name.clone(), nearest, sites.collect())
         .with_modules(description.modules.len() as u16)
+        .with_capabilities(Sim::CAPABILITIES)
 }
 
 impl Sim {
+    /// What every simulated machine does: its SPEs reach main memory by DMA alone and wait in hardware,
+    /// and its time is counted, so that the same program takes the same time in every run.
+    pub const CAPABILITIES: Capabilities = Capabilities {
+        has_caches: false,
+        sleeps: false,
+        repeats: true,
+        is_steady: true,
+    };
+
     /// A machine as it is described.
     ///
     /// # Panics
@@ -250,6 +263,24 @@ unsafe impl Machine for Sim {
         &self.setup.topology
     }
 
+    /// # Panics
+    ///
+    /// If this machine runs a program already, or a program of another simulated machine or of a host's core
+    /// calls this on its own OS thread.
+    #[track_caller]
+    fn run<'env, R>(
+        &'env self,
+        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
+    ) -> Result<R, RunError> {
+        self.run_alone(main)
+    }
+
+    fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output> {
+        Some(work.run(self))
+    }
+}
+
+impl CellMachine for Sim {
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
         let modules = &self.setup.description.modules;
         let (Some(description), Some(used)) =
@@ -289,17 +320,5 @@ unsafe impl Machine for Sim {
         let translation =
             cellworks_machine::memory::Translation::new(Arc::clone(&self.setup.space));
         translation.with(ea, 1, |block, _, _| block.home())
-    }
-
-    /// # Panics
-    ///
-    /// If this machine runs a program already, or a program of another simulated machine or of a host's core
-    /// calls this on its own OS thread.
-    #[track_caller]
-    fn run<'env, R>(
-        &'env self,
-        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
-    ) -> Result<R, RunError> {
-        self.run_alone(main)
     }
 }

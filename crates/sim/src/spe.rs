@@ -9,9 +9,9 @@ use std::rc::Rc;
 use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr};
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
-    ProblemStateRegister, Processor, SignalRegister, Sleeper, Spe, SpeId, StageError, StageRequest,
-    StartThread, Time, Timebase, Topology, Wait, Wake,
+    AtomicError, AtomicOp, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
+    ProblemStateRegister, Processor, SignalRegister, Sleeper, Spe, SpeCore, SpeId, StageError,
+    StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -279,6 +279,22 @@ impl Wait for SimSpe {
 }
 
 impl Wake for SimSpe {
+    fn now(&self) -> Time {
+        // A loop that only looks at the clock comes to an end.
+        self.world.compute(self.core(), 1);
+        self.world.now_of(self.core())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        threads::is_cancelled()
+    }
+
+    #[track_caller]
+    fn notify(&self, to: Processor) {
+        self.world.compute(self.core(), 1);
+        self.world.notify(self.world.named(to));
+    }
+
     fn sleeper(&self) -> Sleeper {
         self.world.sleeper(self.core())
     }
@@ -360,51 +376,11 @@ impl Drop for EndOfThread<'_> {
 // SAFETY: `hold` returns a part of `views` that the local store has reserved for this hold alone; the bytes
 // live as long as the SPE, which views borrow, and are initialised, as `Zeroed` is. They are copied
 // during the calls.
-unsafe impl Spe for SimSpe {
-    type Mfc = SimMfc;
+unsafe impl SpeCore for SimSpe {
     type Hold = SimHold;
 
-    fn id(&self) -> SpeId {
-        self.id
-    }
-
-    fn topology(&self) -> &Topology {
-        &self.world.topology
-    }
-
-    fn now(&self) -> Time {
-        // A loop that only looks at the clock comes to an end.
-        self.world.compute(self.core(), 1);
-        self.world.now_of(self.core())
-    }
-
-    fn timebase(&self) -> Timebase {
-        self.timebase
-    }
-
-    fn decrementer(&self) -> u32 {
-        self.by_channel(|| (), |()| true);
-        let now = self.world.now_of(self.core());
-        self.decrementer.get().read(now, self.timebase)
-    }
-
-    fn set_decrementer(&self, value: u32) {
-        self.by_channel(|| (), |()| true);
-        let now = self.world.now_of(self.core());
-        self.decrementer.set(Decrementer::set(value, now));
-    }
-
-    fn compute(&self, cycles: Cycles) {
-        // A loop of nothing comes to an end too.
-        self.world.compute(self.core(), cycles.0.max(1));
-    }
-
-    fn yield_now(&self) {
-        self.world.yield_now(self.core());
-    }
-
-    fn yield_ready(&self) {
-        self.world.yield_ready(self.core());
+    fn confined_to(&self) -> Option<&LocalStore> {
+        Some(&self.local_store)
     }
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
@@ -429,138 +405,6 @@ unsafe impl Spe for SimSpe {
                 resume_unwind(panic);
             }
         });
-    }
-
-    fn is_confined_to_local_store(&self) -> bool {
-        true
-    }
-
-    fn is_cancelled(&self) -> bool {
-        threads::is_cancelled()
-    }
-
-    fn free_stack_bytes(&self) -> usize {
-        threads::free_stack_bytes().expect("programs of SPEs have stacks of their own")
-    }
-
-    fn mfc(&self) -> &SimMfc {
-        &self.mfc
-    }
-
-    fn local_store(&self) -> &LocalStore {
-        &self.local_store
-    }
-
-    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
-        let line = self.line_of(ea)?;
-        let within = (ea.0 - line.0) as usize;
-        loop {
-            if !self.world.is_line_mapped(self.id, line) {
-                return Err(self.refuse(AtomicError::NotMapped { ea }));
-            }
-            self.mfc.fetch_line(line);
-            let bytes = self.world.reserve_line(self.id, line);
-            let mut bytes = bytes.ok_or(AtomicError::NotMapped { ea })?;
-            let word = &mut bytes[within..within + 4];
-            let before = u32::from_ne_bytes(word.try_into().expect("a word has 4 bytes"));
-            if !op.stores(before) {
-                return Ok(before);
-            }
-            word.copy_from_slice(&op.apply(before).to_ne_bytes());
-            self.mfc.claim_line(line);
-            if self.world.store_reserved_line(self.id, line, &bytes) == Some(true) {
-                return Ok(before);
-            }
-        }
-    }
-
-    fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError> {
-        let line = self.line_of(ea)?;
-        if !self.world.is_line_mapped(self.id, line) {
-            return Err(self.refuse(AtomicError::NotMapped { ea }));
-        }
-        self.mfc.fetch_line(line);
-        let mfc = self.world.mfcs.of(self.id).borrow();
-        mfc.translation
-            .with(ea, 4, |block, offset, _| block.load_u32(offset))
-            .ok_or(AtomicError::NotMapped { ea })
-    }
-
-    #[track_caller]
-    fn notify(&self, to: Processor) {
-        self.world.compute(self.core(), 1);
-        self.world.notify(self.world.named(to));
-    }
-
-    fn in_mbox_count(&self) -> usize {
-        self.by_channel(|| self.core.words.inbound_count(), |_| false)
-    }
-
-    fn try_read_in_mbox(&self) -> Option<u32> {
-        self.by_channel(|| self.world.take_inbound(&self.core), Option::is_some)
-    }
-
-    fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
-        let put = || match self.world.put_outbound(self.core(), mailbox, word) {
-            true => Ok(()),
-            false => Err(MailboxFull {
-                spe: self.id,
-                mailbox: mailbox.name(),
-                word,
-            }),
-        };
-        self.by_channel(put, Result::is_ok)
-    }
-
-    #[track_caller]
-    fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
-        if self.write_if_room(self.world.spe(to), word) {
-            return Ok(());
-        }
-        Err(self.refuse(inbound_full(to, word)))
-    }
-
-    #[track_caller]
-    fn write_in_mbox_of(&self, to: SpeId, word: u32) {
-        let to = self.world.spe(to);
-        if !self.write_if_room(to, word) {
-            self.write_when_room(to, word);
-        }
-    }
-
-    fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
-        self.by_channel(|| self.core.words.take_signal(register), Option::is_some)
-    }
-
-    #[track_caller]
-    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        let to = self.world.spe(to);
-        self.settle();
-        self.send(to, signal(register), bits);
-    }
-
-    #[track_caller]
-    fn read_in_mbox(&self) -> u32 {
-        let is_there = self.core.words.inbound_count() > 0;
-        let why = "a word in its inbound mailbox";
-        let take = |spe: &Self| spe.world.take_inbound(spe.core());
-        self.receive(Cause::Mailbox, &why, is_there, take)
-    }
-
-    #[track_caller]
-    fn write_out_mbox(&self, mailbox: Outbound, word: u32) {
-        let why = format_args!("the PPE to empty its {}", mailbox.name());
-        self.wait_for(Cause::Mailbox, &why, || {
-            self.try_write_out_mbox(mailbox, word).ok()
-        });
-    }
-
-    #[track_caller]
-    fn read_signal(&self, register: SignalRegister) -> u32 {
-        let why = format_args!("a signal in its {register}");
-        let is_there = self.core.words.has_signal(register);
-        let take = |spe: &Self| spe.core.words.take_signal(register);
-        self.receive(Cause::Signal, &why, is_there, take)
     }
 
     unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, SimHold), StageError> {
@@ -650,6 +494,167 @@ unsafe impl Spe for SimSpe {
         world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
             world.typed_puts_are_complete(self.id)
         });
+    }
+}
+
+impl Spe for SimSpe {
+    fn id(&self) -> SpeId {
+        self.id
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.world.topology
+    }
+
+    fn compute(&self, cycles: Cycles) {
+        // A loop of nothing comes to an end too.
+        self.world.compute(self.core(), cycles.0.max(1));
+    }
+
+    fn yield_now(&self) {
+        self.world.yield_now(self.core());
+    }
+
+    fn yield_ready(&self) {
+        self.world.yield_ready(self.core());
+    }
+
+    fn free_stack_bytes(&self) -> usize {
+        threads::free_stack_bytes().expect("programs of SPEs have stacks of their own")
+    }
+}
+
+impl CellSpe for SimSpe {
+    type Mfc = SimMfc;
+
+    fn timebase(&self) -> Timebase {
+        self.timebase
+    }
+
+    fn decrementer(&self) -> u32 {
+        self.by_channel(|| (), |()| true);
+        let now = self.world.now_of(self.core());
+        self.decrementer.get().read(now, self.timebase)
+    }
+
+    fn set_decrementer(&self, value: u32) {
+        self.by_channel(|| (), |()| true);
+        let now = self.world.now_of(self.core());
+        self.decrementer.set(Decrementer::set(value, now));
+    }
+
+    fn mfc(&self) -> &SimMfc {
+        &self.mfc
+    }
+
+    fn local_store(&self) -> &LocalStore {
+        &self.local_store
+    }
+
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
+        let line = self.line_of(ea)?;
+        let within = (ea.0 - line.0) as usize;
+        loop {
+            if !self.world.is_line_mapped(self.id, line) {
+                return Err(self.refuse(AtomicError::NotMapped { ea }));
+            }
+            self.mfc.fetch_line(line);
+            let bytes = self.world.reserve_line(self.id, line);
+            let mut bytes = bytes.ok_or(AtomicError::NotMapped { ea })?;
+            let word = &mut bytes[within..within + 4];
+            let before = u32::from_ne_bytes(word.try_into().expect("a word has 4 bytes"));
+            if !op.stores(before) {
+                return Ok(before);
+            }
+            word.copy_from_slice(&op.apply(before).to_ne_bytes());
+            self.mfc.claim_line(line);
+            if self.world.store_reserved_line(self.id, line, &bytes) == Some(true) {
+                return Ok(before);
+            }
+        }
+    }
+
+    fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError> {
+        let line = self.line_of(ea)?;
+        if !self.world.is_line_mapped(self.id, line) {
+            return Err(self.refuse(AtomicError::NotMapped { ea }));
+        }
+        self.mfc.fetch_line(line);
+        let mfc = self.world.mfcs.of(self.id).borrow();
+        mfc.translation
+            .with(ea, 4, |block, offset, _| block.load_u32(offset))
+            .ok_or(AtomicError::NotMapped { ea })
+    }
+
+    fn in_mbox_count(&self) -> usize {
+        self.by_channel(|| self.core.words.inbound_count(), |_| false)
+    }
+
+    fn try_read_in_mbox(&self) -> Option<u32> {
+        self.by_channel(|| self.world.take_inbound(&self.core), Option::is_some)
+    }
+
+    fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
+        let put = || match self.world.put_outbound(self.core(), mailbox, word) {
+            true => Ok(()),
+            false => Err(MailboxFull {
+                spe: self.id,
+                mailbox: mailbox.name(),
+                word,
+            }),
+        };
+        self.by_channel(put, Result::is_ok)
+    }
+
+    #[track_caller]
+    fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        if self.write_if_room(self.world.spe(to), word) {
+            return Ok(());
+        }
+        Err(self.refuse(inbound_full(to, word)))
+    }
+
+    #[track_caller]
+    fn write_in_mbox_of(&self, to: SpeId, word: u32) {
+        let to = self.world.spe(to);
+        if !self.write_if_room(to, word) {
+            self.write_when_room(to, word);
+        }
+    }
+
+    fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
+        self.by_channel(|| self.core.words.take_signal(register), Option::is_some)
+    }
+
+    #[track_caller]
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        let to = self.world.spe(to);
+        self.settle();
+        self.send(to, signal(register), bits);
+    }
+
+    #[track_caller]
+    fn read_in_mbox(&self) -> u32 {
+        let is_there = self.core.words.inbound_count() > 0;
+        let why = "a word in its inbound mailbox";
+        let take = |spe: &Self| spe.world.take_inbound(spe.core());
+        self.receive(Cause::Mailbox, &why, is_there, take)
+    }
+
+    #[track_caller]
+    fn write_out_mbox(&self, mailbox: Outbound, word: u32) {
+        let why = format_args!("the PPE to empty its {}", mailbox.name());
+        self.wait_for(Cause::Mailbox, &why, || {
+            self.try_write_out_mbox(mailbox, word).ok()
+        });
+    }
+
+    #[track_caller]
+    fn read_signal(&self, register: SignalRegister) -> u32 {
+        let why = format_args!("a signal in its {register}");
+        let is_there = self.core.words.has_signal(register);
+        let take = |spe: &Self| spe.core.words.take_signal(register);
+        self.receive(Cause::Signal, &why, is_there, take)
     }
 }
 

@@ -296,7 +296,7 @@ impl Run<'_> {
                     let spes = number(copy, "spes")?;
                     let measured = self
                         .all(Function::Copy, |p| {
-                            (p.spes, p.block_bytes) == (spes, Some(block))
+                            (p.spes, p.settings.block_bytes) == (spes, Some(block))
                         })
                         .find_map(Value::bandwidth);
                     Some((spes, like(measured, copy.value)?))
@@ -375,7 +375,7 @@ impl Run<'_> {
                 .filter_map(|shared| {
                     let mut private = self.all(function, |q| {
                         q.buffers == Some(Buffers::Private)
-                            && q.block_bytes == shared.parameters.block_bytes
+                            && q.settings.block_bytes == shared.parameters.settings.block_bytes
                             && place(q) == place(p)
                     });
                     Pair::of(shared, private.next()?)
@@ -405,7 +405,12 @@ impl Run<'_> {
             let like_first = |p: &Parameters| place(p) == place(&first.parameters);
             let lists = by_size(
                 self.all(list, |p| like_first(p) && total(p) == Some(bytes))
-                    .filter_map(|m| Some((m.parameters.list_elements? as usize, Value::time(m)?))),
+                    .filter_map(|m| {
+                        Some((
+                            m.parameters.settings.list_elements? as usize,
+                            Value::time(m)?,
+                        ))
+                    }),
             );
             overhead.extend(elements_worth_having(&lists, bytes, what));
             // By size of the element, from small to large.
@@ -416,7 +421,7 @@ impl Run<'_> {
                 .filter_map(|(elements, in_list)| {
                     let element_bytes = bytes / elements;
                     let each = self.median(single, |p| {
-                        like_first(p) && p.block_bytes == Some(element_bytes)
+                        like_first(p) && p.settings.block_bytes == Some(element_bytes)
                     })?;
                     Some(Gathered {
                         elements,
@@ -450,7 +455,7 @@ impl Run<'_> {
             };
             let modules = by_size(
                 self.all(function, |p| {
-                    one(p) && p.cell == cell && p.block_bytes == Some(bytes)
+                    one(p) && p.cell == cell && p.settings.block_bytes == Some(bytes)
                 })
                 .filter_map(|m| Some((m.parameters.module?, Value::time(m)?))),
             );
@@ -557,7 +562,9 @@ impl Run<'_> {
         let table = number(finding, "table_bytes");
         let chase = |chains| {
             self.median(Function::Chase, |p| {
-                p.block_bytes == table && p.chains == Some(chains) && p.loading_spes == Some(0)
+                p.settings.block_bytes == table
+                    && p.settings.chains == Some(chains)
+                    && p.settings.loading_spes == Some(0)
             })
         };
         let one = chase(1).or_else(|| Some(self.memory_latency()?.0))?;
@@ -594,8 +601,10 @@ impl Run<'_> {
         let (function, p) = (most_spes.function, &most_spes.parameters);
         let (Some(shared), Some((one, alone))) = (
             Value::time(most_spes),
-            self.all(function, |q| q.spes == 1 && q.block_bytes == p.block_bytes)
-                .find_map(|one| Some((one, Value::time(one)?))),
+            self.all(function, |q| {
+                q.spes == 1 && q.settings.block_bytes == p.settings.block_bytes
+            })
+            .find_map(|one| Some((one, Value::time(one)?))),
         ) else {
             return Vec::new();
         };
@@ -628,8 +637,8 @@ impl Run<'_> {
         )];
         let private = self.median(function, |q| {
             q.buffers == Some(Buffers::Private)
-                && (q.spes, q.block_bytes, q.cell, q.module)
-                    == (p.spes, p.block_bytes, p.cell, p.module)
+                && (q.spes, q.settings.block_bytes, q.cell, q.module)
+                    == (p.spes, p.settings.block_bytes, p.cell, p.module)
         });
         let compared = private.map(|private| (private, shared.beside(private)));
         texts.extend(match compared {
@@ -757,8 +766,11 @@ impl Run<'_> {
                     let loading_spes = number(finding, "loading_spes")?;
                     let table = number(finding, "table_bytes");
                     let measured = self.median(Function::Chase, |p| {
-                        (p.block_bytes, p.chains, p.loading_spes)
-                            == (table, Some(1), Some(loading_spes))
+                        (
+                            p.settings.block_bytes,
+                            p.settings.chains,
+                            p.settings.loading_spes,
+                        ) == (table, Some(1), Some(loading_spes))
                     });
                     Some((loading_spes, like(measured, finding.value)?))
                 }),
@@ -830,7 +842,7 @@ fn rate(bytes_per_s: Value) -> String {
 }
 
 fn block(measurement: &Measurement) -> Option<usize> {
-    measurement.parameters.block_bytes
+    measurement.parameters.settings.block_bytes
 }
 
 /// Whether parameters are these, except for the size of a block.
@@ -842,8 +854,11 @@ fn with_other_block(these: &Parameters) -> impl Fn(&Parameters) -> bool + use<> 
 
 /// The bytes that a list moves.
 fn total(list: &Parameters) -> Option<usize> {
-    let elements = list.list_elements.filter(|elements| *elements > 0)?;
-    list.block_bytes?.checked_mul(elements as usize)
+    let elements = list
+        .settings
+        .list_elements
+        .filter(|elements| *elements > 0)?;
+    list.settings.block_bytes?.checked_mul(elements as usize)
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! What to measure to know a machine.
 
-mod simulated;
+mod without_caches;
 
-pub use simulated::characterize_simulated;
+use std::collections::HashSet;
 
 use cellworks_machine::{CellId, Span, Topology};
 
-use crate::{Count, Function, Iterations, Limits, Request};
+use crate::function::Function;
+use crate::request::{Count, Iterations, Limits, Request};
+use crate::settings::Settings;
 
 /// How long the rounds of a measurement may take together.
 const EACH: Span = Span::from_nanoseconds(100_000_000);
@@ -69,14 +71,19 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///
 /// - starting a program on one SPE, and on all;
 /// - mailboxes and signals between one SPE of each Cell and the PPE, and between it and SPE 0;
+/// - DMA blocks and lists, as below;
+/// - atomic operations by one SPE, by all on one variable, and by all on private variables;
+///   `fetchadd` on one variable also by numbers of SPEs between one and all, as a curve;
+/// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;
+/// - copies and chases, as below.
+///
+/// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), what shows them:
+///
 /// - DMA blocks of 16 bytes to 64 MB, as far as `limits` allow, by one SPE of Cell 0, by all on one
 ///   buffer, and by all on private buffers of up to 1 GB together; blocks of 128 bytes and 16 KB also
 ///   by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and an SPE
 ///   of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - atomic operations by one SPE, by all on one variable, and by all on private variables;
-///   `fetchadd` on one variable also by numbers of SPEs between one and all, as a curve;
-/// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;
 /// - copies of 1 KB to 64 MB by one SPE, as far as there is memory; and of blocks of one size by the
 ///   same numbers of SPEs, as a curve: the largest power of two up to 64 MB of which all SPEs
 ///   together have room for two each;
@@ -84,74 +91,117 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///   through a table of 128 MB, which shows how many misses are under way at once; and through the
 ///   same table while all other SPEs load the memory.
 ///
-/// The rounds of each may take 0.1 s, and end before that when they agree; a warm-up and preparing the
-/// memory come on top. It is 100 to 300 measurements, so who has less time gives the plans another
-/// one ([`Plan::set_span`](crate::Plan::set_span)).
+/// On a machine without, the curves of the paper, and what else an SPE with a local store has to show:
+///
+/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private buffers, with
+///   each memory module of a Cell (figures 4 to 7 of the paper); and with the local store of SPE 0, by
+///   SPEs of each Cell (figures 8 and 9);
+/// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all (figures 10 and 11);
+/// - copies of 1 KB to 64 KB by one SPE, and of the largest by several;
+/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and while all other SPEs load the
+///   memory.
+///
+/// What the machine has no room for, such as blocks of 16 KB in local stores of 16 KB, is left out. It
+/// is 100 to 300 measurements. The rounds of each may take 0.1 s, and end before that when they agree;
+/// a warm-up and preparing the memory come on top. So who has less time gives the plans another one
+/// ([`Plan::set_span`](crate::Plan::set_span)). On a simulated Cell blade they take some tens of
+/// millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
+    let has_caches = topology.capabilities().has_caches;
     let request = |function| Request {
         iterations: Iterations::Within(EACH),
         ..Request::new(function)
     };
-    let counts = one_and_all(all);
-    let mut requests = Vec::new();
-
-    requests.push(request(Function::MkThread));
-    if all > 1 {
-        requests.push(Request {
-            spes: Count::Shared(all),
-            ..request(Function::MkThread)
-        });
-    }
+    let mut requests = vec![request(Function::MkThread)];
+    requests.extend((all > 1).then(|| Request {
+        spes: Count::Shared(all),
+        ..request(Function::MkThread)
+    }));
     requests.extend(exchanges(topology, request));
     for function in [Function::DmaGet, Function::DmaPut] {
-        for bytes in BLOCK_BYTES {
-            for spes in counts.iter().copied() {
-                if spes == Count::Private(all) && bytes * all > PRIVATE_BYTES_MAX {
-                    continue;
-                }
-                requests.push(Request {
-                    spes,
-                    block_bytes: Some(bytes),
-                    ..request(function)
-                });
-            }
-        }
-        let near = topology.nearest_module(CellId::new(0));
-        for module in topology.modules().filter(|module| *module != near) {
-            for bytes in [128, 16 << 10] {
-                let (module, block_bytes) = (Some(module), Some(bytes));
-                requests.push(Request {
-                    module,
-                    block_bytes,
-                    ..request(function)
-                });
-            }
-        }
-        // A near Cell and a far one stand for all, or large machines would take minutes.
-        let (first, last) = (topology.cells().next(), topology.cells().last());
-        for cell in first.into_iter().chain(last.filter(|_| first != last)) {
-            for bytes in LOCAL_BLOCK_BYTES {
-                requests.push(Request {
-                    spes: Count::Shared(2),
-                    between_spes: true,
-                    cell: Some(cell),
-                    block_bytes: Some(bytes),
-                    ..request(function)
-                });
-            }
-        }
+        requests.extend(match has_caches {
+            true => blocks(topology, &request(function)),
+            false => without_caches::blocks(topology, &request(function)),
+        });
     }
     for function in [Function::DmaListGet, Function::DmaListPut] {
         requests.extend(lists(&request(function)));
+        if !has_caches {
+            requests.extend(lists(&Request {
+                spes: Count::Shared(all),
+                ..request(function)
+            }));
+        }
     }
     requests.extend(atomics(all, request));
     requests.extend(wake_ups(topology, &request(Function::WakeUp)));
-    requests.extend(copies(all, limits, &request(Function::Copy)));
-    requests.extend(chases(all, &request(Function::Chase)));
-    // What the machine does not have: larger blocks, Cells without SPEs, a second SPE.
-    requests.retain(|request| request.plan(topology, limits).is_ok());
+    let (copy, chase) = (request(Function::Copy), request(Function::Chase));
+    if has_caches {
+        requests.extend(copies(all, limits, &copy));
+        requests.extend(chases(all, &chase));
+    } else {
+        requests.extend(without_caches::copies(all, &copy));
+        requests.extend(without_caches::chases(all, &chase));
+    }
+    let mut seen = HashSet::new();
+    requests.retain(|request| {
+        // A machine with one SPE has some requests twice. Others are for what the machine does not
+        // have: larger blocks, Cells without SPEs, a second SPE.
+        seen.insert(request.clone()) && request.plan(topology, limits).is_ok()
+    });
     requests
+}
+
+/// Every size by one SPE and by all; some also with other memory modules, and between SPEs.
+fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
+    let all = topology.spes().len();
+    let mut requests = Vec::new();
+    for bytes in BLOCK_BYTES {
+        for spes in one_and_all(all) {
+            if spes == Count::Private(all) && bytes * all > PRIVATE_BYTES_MAX {
+                continue;
+            }
+            requests.push(Request {
+                spes,
+                settings: Settings {
+                    block_bytes: Some(bytes),
+                    ..request.settings
+                },
+                ..request.clone()
+            });
+        }
+    }
+    let near = topology.nearest_module(CellId::new(0));
+    for module in topology.modules().filter(|module| *module != near) {
+        requests.extend([128, 16 << 10].map(|bytes| Request {
+            module: Some(module),
+            settings: Settings {
+                block_bytes: Some(bytes),
+                ..request.settings
+            },
+            ..request.clone()
+        }));
+    }
+    for cell in first_and_last(topology) {
+        requests.extend(LOCAL_BLOCK_BYTES.map(|bytes| Request {
+            spes: Count::Shared(2),
+            between_spes: true,
+            cell: Some(cell),
+            settings: Settings {
+                block_bytes: Some(bytes),
+                ..request.settings
+            },
+            ..request.clone()
+        }));
+    }
+    requests
+}
+
+/// A near Cell and a far one, which stand for all: with each Cell large machines would take minutes.
+fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
+    let (first, last) = (topology.cells().next(), topology.cells().last());
+    first.into_iter().chain(last.filter(move |_| first != last))
 }
 
 /// One SPE; all on one buffer; each of all on its own.
@@ -182,8 +232,11 @@ fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<
 /// Lists of few long elements to many short ones.
 fn lists(request: &Request) -> impl Iterator<Item = Request> {
     LIST_ELEMENTS.into_iter().map(|elements| Request {
-        list_elements: Some(elements),
-        block_bytes: Some(LIST_TOTAL_BYTES / elements as usize),
+        settings: Settings {
+            list_elements: Some(elements),
+            block_bytes: Some(LIST_TOTAL_BYTES / elements as usize),
+            ..request.settings
+        },
         ..request.clone()
     })
 }
@@ -210,8 +263,6 @@ fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
 
 /// The PPE wakes an SPE of the first and of the last Cell, and so does SPE 0.
 fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
-    let (first, last) = (topology.cells().next(), topology.cells().last());
-    let cells = first.into_iter().chain(last.filter(|_| first != last));
     let of_cell = |cell| {
         [(1, false), (2, true)].map(|(spes, between_spes)| Request {
             spes: Count::Shared(spes),
@@ -220,7 +271,7 @@ fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
             ..request.clone()
         })
     };
-    cells.flat_map(of_cell).collect()
+    first_and_last(topology).flat_map(of_cell).collect()
 }
 
 /// Numbers of SPEs between one and all.
@@ -232,7 +283,10 @@ fn some_of(all: usize) -> impl Iterator<Item = usize> {
 fn copies(all: usize, limits: &Limits, request: &Request) -> Vec<Request> {
     let copy = |spes, bytes| Request {
         spes,
-        block_bytes: Some(bytes),
+        settings: Settings {
+            block_bytes: Some(bytes),
+            ..request.settings
+        },
         ..request.clone()
     };
     // Each SPE has a source and a target.
@@ -252,9 +306,12 @@ fn copies(all: usize, limits: &Limits, request: &Request) -> Vec<Request> {
 
 fn chases(all: usize, request: &Request) -> Vec<Request> {
     let chase = |bytes, chains, loading_spes| Request {
-        block_bytes: Some(bytes),
-        chains: Some(chains),
-        loading_spes: Some(loading_spes),
+        settings: Settings {
+            block_bytes: Some(bytes),
+            chains: Some(chains),
+            loading_spes: Some(loading_spes),
+            ..request.settings
+        },
         ..request.clone()
     };
     let sizes = std::iter::successors(Some(TABLE_BYTES_MIN), |bytes| Some(bytes * 2));

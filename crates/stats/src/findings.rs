@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use cellworks_machine::Capabilities;
+
 use crate::report::{Finding, Measurement};
 use crate::{Between, Function};
 
@@ -24,7 +26,10 @@ const MISSED_MAX: f64 = 0.55;
 const SAME_RATIO_MAX: f64 = 1.05;
 
 /// Quantities that follow from several measurements, such as those of
-/// [`characterize`](crate::characterize). What cannot be said from these measurements is left out.
+/// [`characterize`](crate::characterize), on a machine with these capabilities. What cannot be said
+/// from these measurements is left out.
+///
+/// On a machine that has caches and sleeps:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
@@ -35,6 +40,17 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy`, for each number of SPEs that copied blocks of one size: the size of which there are most numbers, and of such sizes the largest |
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | each `wakeup` |
 ///
+/// Without caches any table is memory, and an access to it is a DMA command. `memory_latency_ns` is
+/// as above, of the largest table, and instead of the other findings on caches and misses there are:
+///
+/// | name | unit | parameters | from |
+/// |---|---|---|---|
+/// | `commands_in_flight` | commands | `table_bytes`, `chains` | as `misses_in_flight`, with the latency of a get |
+/// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE: by Little's law the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth; for each memory module |
+///
+/// Where no thread sleeps, none is woken, and `wake_up_ns` is called `word_one_way_ns`: from writing a
+/// word until the SPE that waits for it has it.
+///
 /// All times are medians. Cache sizes are those that a program sees: what others keep in a shared
 /// cache, or a hypervisor withholds, is missing, and so is a cache that is less than 1.6 times as slow
 /// as the one before. A cache shows if at least two tables fit into it that do not fit into the one
@@ -42,12 +58,31 @@ const SAME_RATIO_MAX: f64 = 1.05;
 ///
 /// A table is beyond the caches if caches show, and its time is that of the tables which none of them
 /// holds any part of. A cache that holds more than the largest table looks like memory.
-pub fn findings(measurements: &[Measurement]) -> Vec<Finding> {
-    let mut chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
+pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
+    let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
+    let mut findings = match capabilities.has_caches {
+        true => caches_and_memory(chases),
+        false => {
+            let mut findings = memory_latency(&chases);
+            findings.extend(in_flight(&chases, "commands"));
+            findings.extend(lines_in_flight(measurements));
+            findings
+        }
+    };
+    findings.extend(copy_bandwidth(measurements));
+    let word = match capabilities.sleeps {
+        true => "wake_up_ns",
+        false => "word_one_way_ns",
+    };
+    findings.extend(words_to_waiting_spes(word, measurements));
+    findings
+}
+
+/// The caches that show, and the memory beyond them if any do.
+fn caches_and_memory(mut chases: Vec<Chase>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let curve = by_size(&chases);
-    let caches = caches(&curve);
-    for (cache, level) in caches.iter().zip(1_usize..) {
+    for (cache, level) in caches(&curve).iter().zip(1_usize..) {
         let level = [("level", level.into())];
         findings.push(finding(
             "cache_bytes",
@@ -62,34 +97,6 @@ pub fn findings(measurements: &[Measurement]) -> Vec<Finding> {
         findings.extend(memory_latency(&chases));
         findings.extend(in_flight(&chases, "misses"));
     }
-    findings.extend(copy_bandwidth(measurements));
-    findings.extend(words_to_waiting_spes("wake_up_ns", measurements));
-    findings
-}
-
-/// Quantities that follow from several measurements on a machine whose SPEs reach main memory by DMA
-/// alone and wait in hardware, as the simulated ones do; such as those of
-/// [`characterize_simulated`](crate::characterize_simulated). What cannot be said from these measurements is
-/// left out.
-///
-/// There are no caches to look for, so any table is memory, and nobody sleeps, so nobody is woken:
-///
-/// | name | unit | parameters | from |
-/// |---|---|---|---|
-/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` by one chain, idle and for each number of loading SPEs, through the largest table for which there is a load, or the largest of all if there is none |
-/// | `commands_in_flight` | commands | `table_bytes`, `chains` | `chase` by one chain and by several through the largest such table: the latency of a get divided by the shortest time for one, rounded to a tenth, and the fewest chains that come within 5 % of that |
-/// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE: by Little's law the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth; for each memory module |
-/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | as in [`findings`] |
-/// | `word_one_way_ns` | ns | `between`, `cell`, `spes` | each `wakeup`: from writing a word until the SPE that waits for it has it |
-///
-/// All times are medians.
-pub fn findings_simulated(measurements: &[Measurement]) -> Vec<Finding> {
-    let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
-    let mut findings = memory_latency(&chases);
-    findings.extend(in_flight(&chases, "commands"));
-    findings.extend(lines_in_flight(measurements));
-    findings.extend(copy_bandwidth(measurements));
-    findings.extend(words_to_waiting_spes("word_one_way_ns", measurements));
     findings
 }
 
@@ -121,11 +128,11 @@ struct Chase {
 
 impl Chase {
     fn of(measurement: &Measurement) -> Option<Self> {
-        let parameters = &measurement.parameters;
+        let settings = measurement.parameters.settings;
         (measurement.function == Function::Chase).then_some(Self {
-            table_bytes: parameters.block_bytes?,
-            chains: parameters.chains?,
-            loading_spes: parameters.loading_spes?,
+            table_bytes: settings.block_bytes?,
+            chains: settings.chains?,
+            loading_spes: settings.loading_spes?,
             ns: measurement.latency_ns.p50,
         })
     }
@@ -291,7 +298,7 @@ fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
     let mut by_place: BTreeMap<(usize, usize), BTreeMap<usize, &Measurement>> = BTreeMap::new();
     for measurement in by_one {
         let p = &measurement.parameters;
-        if let (Some(module), Some(bytes)) = (p.module, p.block_bytes) {
+        if let (Some(module), Some(bytes)) = (p.module, p.settings.block_bytes) {
             let of_place = by_place.entry((p.cell, module)).or_default();
             of_place.insert(bytes, measurement);
         }
@@ -318,9 +325,10 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     let mut by_size: BTreeMap<usize, BTreeMap<usize, u64>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|m| m.function == Function::Copy) {
         let parameters = &measurement.parameters;
-        if let (Some(bytes), Some(bandwidth)) =
-            (parameters.block_bytes, measurement.bandwidth_bytes_per_s)
-        {
+        if let (Some(bytes), Some(bandwidth)) = (
+            parameters.settings.block_bytes,
+            measurement.bandwidth_bytes_per_s,
+        ) {
             let of_size = by_size.entry(bytes).or_default();
             let known = of_size.entry(parameters.spes).or_default();
             *known = bandwidth.max(*known);
@@ -366,7 +374,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Latency, Parameters};
+    use crate::{Latency, Parameters, Settings};
 
     fn measurement(function: Function, ns: f64) -> Measurement {
         Measurement {
@@ -377,11 +385,7 @@ mod tests {
                 module: None,
                 between: Between::MemorySpe,
                 buffers: None,
-                block_bytes: None,
-                list_elements: None,
-                stride_bytes: None,
-                chains: None,
-                loading_spes: None,
+                settings: Settings::default(),
             },
             iterations: 100,
             rounds: 1,
@@ -402,11 +406,19 @@ mod tests {
 
     fn chase(bytes: usize, chains: u32, loading_spes: usize, ns: f64) -> Measurement {
         let mut chase = measurement(Function::Chase, ns);
-        chase.parameters.block_bytes = Some(bytes);
-        chase.parameters.chains = Some(chains);
-        chase.parameters.loading_spes = Some(loading_spes);
+        chase.parameters.settings.block_bytes = Some(bytes);
+        chase.parameters.settings.chains = Some(chains);
+        chase.parameters.settings.loading_spes = Some(loading_spes);
         chase
     }
+
+    /// What a Cell does: no caches, no sleep, the same times again.
+    const CELL: Capabilities = Capabilities {
+        has_caches: false,
+        sleeps: false,
+        repeats: true,
+        is_steady: true,
+    };
 
     const KB: usize = 1 << 10;
     const MB: usize = 1 << 20;
@@ -550,7 +562,7 @@ mod tests {
             [],
             "the last may have been disturbed"
         );
-        assert_eq!(findings(&[]), []);
+        assert_eq!(findings(&[], Capabilities::default()), []);
     }
 
     fn found(name: &str, value: f64, unit: &str, parameters: serde_json::Value) -> Finding {
@@ -584,7 +596,7 @@ mod tests {
                 json!({ "table_bytes": 131_072, "loading_spes": 0 }),
             ),
         ];
-        assert_eq!(findings(&measurements), expected);
+        assert_eq!(findings(&measurements, Capabilities::default()), expected);
     }
 
     #[test]
@@ -606,7 +618,7 @@ mod tests {
             "misses",
             json!({ "table_bytes": 128 * MB, "chains": 10 }),
         );
-        assert!(findings(&measurements).contains(&expected));
+        assert!(findings(&measurements, Capabilities::default()).contains(&expected));
     }
 
     /// A cache of 32 MB, and memory.
@@ -618,7 +630,7 @@ mod tests {
     #[test]
     fn nothing_is_said_about_memory_by_tables_that_caches_hold() {
         let of_memory = |measurements: &[Measurement]| {
-            let mut found = findings(measurements);
+            let mut found = findings(measurements, Capabilities::default());
             found.retain(|finding| {
                 ["memory_latency_ns", "misses_in_flight"].contains(&&*finding.name)
             });
@@ -646,7 +658,7 @@ mod tests {
             (256, 85.0),
         ];
         for tables in [in_cache, in_part] {
-            let found = findings(&measured(&tables));
+            let found = findings(&measured(&tables), Capabilities::default());
             let latency = json!({ "table_bytes": 256 * MB, "loading_spes": 0 });
             assert!(found.contains(&found_memory(85.0, latency)), "{found:?}");
             assert_eq!(of_memory(&measured(&tables)), 1);
@@ -679,12 +691,12 @@ mod tests {
             chase(256 * MB, 1, 0, 100.0),
             chase(256 * MB, 8, 0, 12.0),
         ]);
-        let idle = &findings(&measurements)[2];
+        let idle = &findings(&measurements, Capabilities::default())[2];
         assert_eq!(*idle, latency(100.0, 256 * MB, 0));
         measurements.extend([chase(128 * MB, 1, 3, 200.0), chase(128 * MB, 1, 7, 300.0)]);
         let expected = [(90.0, 0), (200.0, 3), (300.0, 7)];
         assert_eq!(
-            findings(&measurements)[2..5],
+            findings(&measurements, Capabilities::default())[2..5],
             expected.map(|(ns, loading)| latency(ns, 128 * MB, loading))
         );
     }
@@ -694,7 +706,7 @@ mod tests {
         let copy = |spes, bytes, bandwidth| {
             let mut copy = measurement(Function::Copy, 1.0);
             copy.parameters.spes = spes;
-            copy.parameters.block_bytes = Some(bytes);
+            copy.parameters.settings.block_bytes = Some(bytes);
             copy.bandwidth_bytes_per_s = Some(bandwidth);
             copy
         };
@@ -721,7 +733,37 @@ mod tests {
             bandwidth(2, 16e9),
             found("wake_up_ns", 6_300.0, "ns", parameters),
         ];
-        assert_eq!(findings(&measurements), expected);
+        assert_eq!(findings(&measurements, Capabilities::default()), expected);
+    }
+
+    #[test]
+    fn whether_threads_sleep_decides_what_a_wake_up_is_called_whatever_else_the_machine_does() {
+        let names = |has_caches, sleeps| {
+            let capabilities = Capabilities {
+                has_caches,
+                sleeps,
+                ..CELL
+            };
+            let found = findings(
+                &[
+                    chase(256 * KB, 1, 0, 290.0),
+                    measurement(Function::WakeUp, 310.0),
+                ],
+                capabilities,
+            );
+            found.into_iter().map(|found| found.name).collect()
+        };
+        let [memory, woken, word] = ["memory_latency_ns", "wake_up_ns", "word_one_way_ns"];
+        // One table shows no cache, and what is beyond caches is not known then.
+        for (has_caches, sleeps, expected) in [
+            (true, true, vec![woken]),
+            (true, false, vec![word]),
+            (false, true, vec![memory, woken]),
+            (false, false, vec![memory, word]),
+        ] {
+            let names: Vec<String> = names(has_caches, sleeps);
+            assert_eq!(names, expected, "{has_caches} {sleeps}");
+        }
     }
 
     #[test]
@@ -729,7 +771,7 @@ mod tests {
         let get = |module, bytes: usize, ns| {
             let mut get = measurement(Function::DmaGet, ns);
             get.parameters.module = Some(module);
-            get.parameters.block_bytes = Some(bytes);
+            get.parameters.settings.block_bytes = Some(bytes);
             get.bandwidth_bytes_per_s = Some((bytes as f64 / ns * 1e9) as u64);
             get
         };
@@ -767,7 +809,7 @@ mod tests {
             found("lines_in_flight", 16.0, "lines", lines),
             found("word_one_way_ns", 310.0, "ns", one_way),
         ];
-        assert_eq!(findings_simulated(&measurements), expected);
-        assert_eq!(findings_simulated(&[]), []);
+        assert_eq!(findings(&measurements, CELL), expected);
+        assert_eq!(findings(&[], CELL), []);
     }
 }

@@ -7,7 +7,7 @@
 //!   the paper's flags   checked                      latency, bandwidth, circumstances
 //!      ▲
 //!   characterize(topology): the requests that describe a whole machine
-//!                                        findings(measurements): what follows from all of them
+//!                          findings(measurements, capabilities): what follows from all of them
 //! ```
 //!
 //! Every measurement verifies what its operations left behind. Where that is wrong there is an
@@ -23,21 +23,25 @@ mod findings;
 mod function;
 mod matrix;
 mod measure;
+mod plan;
 mod program;
 mod report;
 mod request;
 mod sample;
+mod settings;
 mod shuffle;
 
 pub use advice::advise;
-pub use characterize::{characterize, characterize_simulated};
-pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted, Unused};
-pub use findings::{findings, findings_simulated};
+pub use characterize::characterize;
+pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted};
+pub use findings::findings;
 pub use function::Function;
 pub use matrix::{MatrixPlan, MatrixRequest, MatrixRequestError, measure_matrix};
 pub use measure::{Visits, measure};
+pub use plan::Plan;
 pub use report::{
     Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measurement,
     Parameters, Polling, Primitive,
 };
-pub use request::{Count, Iterations, Limits, Plan, Request};
+pub use request::{Count, Iterations, Limits, Request};
+pub use settings::{Setting, Settings, Shown};

@@ -1,7 +1,7 @@
 //! Programs of SPEs as the PPE sees them, in all measurements alike: whether they failed, how they are
 //! joined, and whether one replied what it should have.
 
-use cellworks_machine::{Handle, Machine, SpeId};
+use cellworks_machine::{CellMachine, Handle, SpeId};
 
 use crate::error::{MeasureError, SpeError, Untrusted};
 
@@ -13,7 +13,7 @@ pub(crate) const FAILED: u32 = u32::MAX;
 pub(crate) struct Stopped;
 
 /// Waits for a program; its panic goes on here.
-pub(crate) fn join<T, M: Machine>(
+pub(crate) fn join<T, M: CellMachine>(
     handle: Handle<'_, Result<T, SpeError>, M>,
 ) -> Result<T, MeasureError> {
     let spe = handle.spe();

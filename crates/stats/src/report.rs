@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Function;
+use crate::function::Function;
+use crate::settings::Settings;
 
 /// One measured operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,16 +69,9 @@ pub struct Parameters {
     pub between: Between,
     /// Whether the SPEs work on one buffer or variable, or on one each.
     pub buffers: Option<Buffers>,
-    /// The size of a block, of an element of a list, or of a variable.
-    pub block_bytes: Option<usize>,
-    /// How many elements the list has.
-    pub list_elements: Option<u32>,
-    /// The distance from the start of one private buffer to the start of the next.
-    pub stride_bytes: Option<usize>,
-    /// How many chains of pointers are followed at once.
-    pub chains: Option<u32>,
-    /// How many other SPEs copy memory meanwhile.
-    pub loading_spes: Option<usize>,
+    /// What the function was measured with.
+    #[serde(flatten)]
+    pub settings: Settings,
 }
 
 /// The two ends of a communication.

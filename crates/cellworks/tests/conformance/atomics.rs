@@ -2,11 +2,13 @@
 
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
-use cellworks::machine::{AtomicError, AtomicOp, Machine, Mfc, ModuleId, Spe, fetch_update_words};
+use cellworks::machine::{
+    AtomicError, AtomicOp, CellMachine, CellSpe, Mfc, ModuleId, Spe, fetch_update_words,
+};
 
-use crate::{SPES, on_every_machine, spe};
+use crate::{SPES, on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     additions_of_all_processors_add_up,
     reservation_loops_of_all_spes_add_up,
     words_and_lines_can_be_mixed,
@@ -26,7 +28,7 @@ on_every_machine![
 
 const ROUNDS: u32 = 1_000;
 
-fn additions_of_all_processors_add_up<M: Machine>(machine: &M) {
+fn additions_of_all_processors_add_up<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     machine
         .run(|ppe| {
@@ -46,7 +48,7 @@ fn additions_of_all_processors_add_up<M: Machine>(machine: &M) {
     assert_eq!(region.load_u32(4), (3 * SPES as u32 - 1) * ROUNDS);
 }
 
-fn reservation_loops_of_all_spes_add_up<M: Machine>(machine: &M) {
+fn reservation_loops_of_all_spes_add_up<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 256).unwrap();
     machine
         .run(|ppe| {
@@ -70,7 +72,7 @@ fn reservation_loops_of_all_spes_add_up<M: Machine>(machine: &M) {
     assert_eq!(region.load_u32(124), 0);
 }
 
-fn words_and_lines_can_be_mixed<M: Machine>(machine: &M) {
+fn words_and_lines_can_be_mixed<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     machine
         .run(|ppe| {
@@ -96,7 +98,7 @@ fn words_and_lines_can_be_mixed<M: Machine>(machine: &M) {
     assert_eq!(region.load_u32(4), SPES as u32 * ROUNDS / 2);
 }
 
-fn each_operation_returns_what_was_there<M: Machine>(machine: &M) {
+fn each_operation_returns_what_was_there<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     machine
         .run(|ppe| {
@@ -116,7 +118,7 @@ fn each_operation_returns_what_was_there<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn swaps_of_all_spes_take_turns<M: Machine>(machine: &M) {
+fn swaps_of_all_spes_take_turns<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     let word = region.at(8);
     machine
@@ -150,7 +152,7 @@ fn swaps_of_all_spes_take_turns<M: Machine>(machine: &M) {
     assert_eq!(region.load_u32(8), ROUNDS / 10 * SPES as u32);
 }
 
-fn a_swap_that_finds_something_else_stores_nothing<M: Machine>(machine: &M) {
+fn a_swap_that_finds_something_else_stores_nothing<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     let word = region.at(0);
     let swap = |expected| AtomicOp::CompareAndSwap { expected, new: 7 };
@@ -184,7 +186,7 @@ fn a_swap_that_finds_something_else_stores_nothing<M: Machine>(machine: &M) {
     assert_eq!((region.load_u32(0), region.load_u32(4)), (7, 7));
 }
 
-fn what_one_spe_stores_another_polls<M: Machine>(machine: &M) {
+fn what_one_spe_stores_another_polls<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 256).unwrap();
     let (flag, data) = (region.at(4), region.at(128));
     machine
@@ -206,7 +208,7 @@ fn what_one_spe_stores_another_polls<M: Machine>(machine: &M) {
 
 const LINE: LsAddr = LsAddr(0x1000);
 
-fn a_conditional_store_needs_a_reservation<M: Machine>(machine: &M) {
+fn a_conditional_store_needs_a_reservation<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 256).unwrap();
     machine
         .run(|ppe| {
@@ -225,7 +227,7 @@ fn a_conditional_store_needs_a_reservation<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn any_store_to_the_line_ends_the_reservation<M: Machine>(machine: &M) {
+fn any_store_to_the_line_ends_the_reservation<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 256).unwrap();
     let tag = Tag::of::<0>();
     machine
@@ -260,7 +262,7 @@ fn any_store_to_the_line_ends_the_reservation<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_conditional_store_succeeds_once<M: Machine>(machine: &M) {
+fn a_conditional_store_succeeds_once<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     machine
         .run(|ppe| {
@@ -277,7 +279,7 @@ fn a_conditional_store_succeeds_once<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn an_unconditional_store_always_succeeds<M: Machine>(machine: &M) {
+fn an_unconditional_store_always_succeeds<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     machine
         .run(|ppe| {
@@ -296,7 +298,7 @@ fn an_unconditional_store_always_succeeds<M: Machine>(machine: &M) {
     assert_eq!(line, [6; 128]);
 }
 
-fn lines_are_reserved_one_at_a_time<M: Machine>(machine: &M) {
+fn lines_are_reserved_one_at_a_time<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 256).unwrap();
     machine
         .run(|ppe| {
@@ -311,7 +313,7 @@ fn lines_are_reserved_one_at_a_time<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_reservation_ends_with_its_region<M: Machine>(machine: &M) {
+fn a_reservation_ends_with_its_region<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             // A region that takes the place of another may get its addresses.
@@ -335,7 +337,7 @@ fn a_reservation_ends_with_its_region<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_line_is_never_seen_half_written<M: Machine>(machine: &M) {
+fn a_line_is_never_seen_half_written<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     let line = region.at(0);
     machine
@@ -362,7 +364,7 @@ fn a_line_is_never_seen_half_written<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn what_is_no_word_of_a_region_is_refused<M: Machine>(machine: &M) {
+fn what_is_no_word_of_a_region_is_refused<M: CellMachine>(machine: &M) {
     let region = machine.allocate(ModuleId::new(0), 128).unwrap();
     machine
         .run(|ppe| {
@@ -381,7 +383,7 @@ fn what_is_no_word_of_a_region_is_refused<M: Machine>(machine: &M) {
                 assert_eq!(
                     add(nowhere).to_string(),
                     "an atomic operation at effective address 0x4000: no region is mapped there; \
-                     use an address in a region that `Machine::allocate` returned"
+                     use an address in a region that `CellMachine::allocate` returned"
                 );
                 for ea in [odd, nowhere] {
                     assert_eq!(spe.load_word(ea).unwrap_err(), add(ea));

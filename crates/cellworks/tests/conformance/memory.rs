@@ -1,17 +1,17 @@
 //! Where main memory is.
 
 use cellworks::machine::mfc::EffectiveAddress;
-use cellworks::machine::{Machine, Spe};
+use cellworks::machine::{CellMachine, Spe};
 
 use crate::skipped::skipped;
-use crate::{on_every_machine, spe};
+use crate::{on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     what_was_written_is_at_home_where_it_was_allocated,
     what_is_no_memory_is_nowhere,
 ];
 
-fn what_was_written_is_at_home_where_it_was_allocated<M: Machine>(machine: &M) {
+fn what_was_written_is_at_home_where_it_was_allocated<M: CellMachine>(machine: &M) {
     for module in machine.topology().modules() {
         let region = machine.allocate(module, 8192).unwrap();
         machine
@@ -30,6 +30,6 @@ fn what_was_written_is_at_home_where_it_was_allocated<M: Machine>(machine: &M) {
     }
 }
 
-fn what_is_no_memory_is_nowhere<M: Machine>(machine: &M) {
+fn what_is_no_memory_is_nowhere<M: CellMachine>(machine: &M) {
     assert_eq!(machine.home_of(EffectiveAddress(0x1000)), None);
 }

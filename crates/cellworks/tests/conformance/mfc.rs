@@ -5,12 +5,12 @@ use cellworks::machine::mfc::{
     EffectiveAddress, ListElement, LsAddr, MfcFault, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks::machine::{
-    Machine, Mfc, ModuleId, ProblemStateRegister, SignalRegister, Spe, TryIssueError,
+    CellMachine, CellSpe, Mfc, ModuleId, ProblemStateRegister, SignalRegister, TryIssueError,
 };
 
-use crate::{on_every_machine, spe};
+use crate::{on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     every_legal_size_is_moved_both_ways,
     what_the_architecture_forbids_is_refused,
     an_address_that_no_region_covers_is_a_fault,
@@ -34,7 +34,7 @@ on_every_machine![
 const TAG: Tag = Tag::of::<5>();
 
 /// Runs a program that uses the raw level on SPE 0.
-fn on_spe<M: Machine>(machine: &M, program: impl FnOnce(&M::Spe) + Send) {
+fn on_spe<M: CellMachine>(machine: &M, program: impl FnOnce(&M::Spe) + Send) {
     let result = machine.run(|ppe| {
         ppe.spawn(spe(0), program)
             .join()
@@ -47,7 +47,7 @@ fn module() -> ModuleId {
     ModuleId::new(0)
 }
 
-fn every_legal_size_is_moved_both_ways<M: Machine>(machine: &M) {
+fn every_legal_size_is_moved_both_ways<M: CellMachine>(machine: &M) {
     let from = machine.allocate(module(), 1 << 14).unwrap();
     let to = machine.allocate(module(), 1 << 14).unwrap();
     let pattern: Vec<u8> = (0..1 << 14).map(|i| (i * 7 + i / 256) as u8).collect();
@@ -78,7 +78,7 @@ fn every_legal_size_is_moved_both_ways<M: Machine>(machine: &M) {
     });
 }
 
-fn what_the_architecture_forbids_is_refused<M: Machine>(machine: &M) {
+fn what_the_architecture_forbids_is_refused<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 1 << 15).unwrap();
     on_spe(machine, |spe| {
         let refused = |command: RawCommand| spe.mfc().issue(command).unwrap_err().to_string();
@@ -98,7 +98,7 @@ fn what_the_architecture_forbids_is_refused<M: Machine>(machine: &M) {
     });
 }
 
-fn an_address_that_no_region_covers_is_a_fault<M: Machine>(machine: &M) {
+fn an_address_that_no_region_covers_is_a_fault<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 4_096).unwrap();
     on_spe(machine, |spe| {
         let nowhere = EffectiveAddress(0x1000);
@@ -117,7 +117,7 @@ fn an_address_that_no_region_covers_is_a_fault<M: Machine>(machine: &M) {
     });
 }
 
-fn a_region_that_is_gone_is_a_fault<M: Machine>(machine: &M) {
+fn a_region_that_is_gone_is_a_fault<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 4_096).unwrap();
     on_spe(machine, move |spe| {
         let command = RawCommand::get(LsAddr(0), region.at(0), 16, TAG);
@@ -129,7 +129,7 @@ fn a_region_that_is_gone_is_a_fault<M: Machine>(machine: &M) {
 }
 
 /// Writes a list of elements to the local store.
-fn write_list<S: Spe>(spe: &S, at: LsAddr, elements: &[ListElement]) {
+fn write_list<S: CellSpe>(spe: &S, at: LsAddr, elements: &[ListElement]) {
     for (i, element) in elements.iter().enumerate() {
         let [first, second] = element.to_words();
         let at = at.0 + 8 * i as u32;
@@ -146,7 +146,7 @@ fn element(ea: EffectiveAddress, bytes: u32, stall_and_notify: bool) -> ListElem
     }
 }
 
-fn a_list_gathers_and_scatters<M: Machine>(machine: &M) {
+fn a_list_gathers_and_scatters<M: CellMachine>(machine: &M) {
     let from = machine.allocate(module(), 1 << 14).unwrap();
     let to = machine.allocate(module(), 1 << 14).unwrap();
     let pattern: Vec<u8> = (0..1 << 14).map(|i| (i / 64) as u8).collect();
@@ -183,7 +183,7 @@ fn a_list_gathers_and_scatters<M: Machine>(machine: &M) {
     }
 }
 
-fn a_list_with_stall_and_notify_waits_for_its_acknowledgement<M: Machine>(machine: &M) {
+fn a_list_with_stall_and_notify_waits_for_its_acknowledgement<M: CellMachine>(machine: &M) {
     let from = machine.allocate(module(), 4_096).unwrap();
     from.write(0, &[1; 4_096]);
     on_spe(machine, |spe| {
@@ -212,7 +212,7 @@ fn a_list_with_stall_and_notify_waits_for_its_acknowledgement<M: Machine>(machin
     });
 }
 
-fn a_fenced_command_waits_for_a_stalled_list<M: Machine>(machine: &M) {
+fn a_fenced_command_waits_for_a_stalled_list<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 4_096).unwrap();
     on_spe(machine, |spe| {
         let (list, data) = (LsAddr(0x100), LsAddr(0x1000));
@@ -251,7 +251,7 @@ fn a_fenced_command_waits_for_a_stalled_list<M: Machine>(machine: &M) {
     });
 }
 
-fn a_full_queue_says_so<M: Machine>(machine: &M) {
+fn a_full_queue_says_so<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 4_096).unwrap();
     on_spe(machine, |spe| {
         let list = LsAddr(0x100);
@@ -292,7 +292,7 @@ fn a_full_queue_says_so<M: Machine>(machine: &M) {
     });
 }
 
-fn tag_groups_are_waited_for_one_by_one<M: Machine>(machine: &M) {
+fn tag_groups_are_waited_for_one_by_one<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 1 << 14).unwrap();
     on_spe(machine, |spe| {
         let mfc = spe.mfc();
@@ -317,7 +317,7 @@ fn tag_groups_are_waited_for_one_by_one<M: Machine>(machine: &M) {
     });
 }
 
-fn local_stores_are_reached_by_dma<M: Machine>(machine: &M) {
+fn local_stores_are_reached_by_dma<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             // SPE 1 lends a buffer and tells its effective address in two words.
@@ -354,7 +354,7 @@ fn local_stores_are_reached_by_dma<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn mailboxes_and_signals_are_reached_by_dma<M: Machine>(machine: &M) {
+fn mailboxes_and_signals_are_reached_by_dma<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             let receiver = ppe.spawn(spe(1), |this: &M::Spe| {
@@ -382,7 +382,7 @@ fn mailboxes_and_signals_are_reached_by_dma<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_put_to_a_full_mailbox_waits_in_the_queue<M: Machine>(machine: &M) {
+fn a_put_to_a_full_mailbox_waits_in_the_queue<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             for word in 0..4 {
@@ -409,7 +409,7 @@ fn a_put_to_a_full_mailbox_waits_in_the_queue<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_put_to_a_full_mailbox_goes_on_while_its_program_waits_for_something_else<M: Machine>(
+fn a_put_to_a_full_mailbox_goes_on_while_its_program_waits_for_something_else<M: CellMachine>(
     machine: &M,
 ) {
     machine
@@ -436,7 +436,7 @@ fn a_put_to_a_full_mailbox_goes_on_while_its_program_waits_for_something_else<M:
         .unwrap();
 }
 
-fn storage_control_zeroes_whole_lines<M: Machine>(machine: &M) {
+fn storage_control_zeroes_whole_lines<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 512).unwrap();
     region.write(0, &[1; 512]);
     on_spe(machine, |spe| {
@@ -455,7 +455,7 @@ fn storage_control_zeroes_whole_lines<M: Machine>(machine: &M) {
     assert_eq!(bytes[..], [[1; 128], [0; 128], [0; 128], [1; 128]].concat());
 }
 
-fn a_list_to_a_full_mailbox_loses_no_word<M: Machine>(machine: &M) {
+fn a_list_to_a_full_mailbox_loses_no_word<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 128).unwrap();
     machine
         .run(|ppe| {
@@ -484,7 +484,7 @@ fn a_list_to_a_full_mailbox_loses_no_word<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn the_next_program_meets_nothing_of_the_last<M: Machine>(machine: &M) {
+fn the_next_program_meets_nothing_of_the_last<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 128).unwrap();
     machine
         .run(|ppe| {
@@ -511,7 +511,7 @@ fn the_next_program_meets_nothing_of_the_last<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn regions_are_allocated_where_they_should_be<M: Machine>(machine: &M) {
+fn regions_are_allocated_where_they_should_be<M: CellMachine>(machine: &M) {
     for module in machine.topology().modules() {
         let region = machine.allocate(module, 100).unwrap();
         assert_eq!(region.home(), module);
@@ -533,7 +533,7 @@ fn regions_are_allocated_where_they_should_be<M: Machine>(machine: &M) {
     );
 }
 
-fn the_local_store_is_handed_out_and_taken_back<M: Machine>(machine: &M) {
+fn the_local_store_is_handed_out_and_taken_back<M: CellMachine>(machine: &M) {
     on_spe(machine, |spe| {
         let store = spe.local_store();
         let all = store.free_bytes();

@@ -5,12 +5,12 @@ use cellworks::machine::mfc::{
     EffectiveAddress, ListElement, LsAddr, Opcode, RawCommand, Tag, TagMask,
 };
 use cellworks::machine::{
-    Handle, Machine, Mfc, ModuleId, Ppe, ProblemStateRegister, RunError, Spe, TryIssueError,
+    CellMachine, CellSpe, Handle, Mfc, ModuleId, Ppe, ProblemStateRegister, RunError, TryIssueError,
 };
 
-use crate::{on_every_machine, spe};
+use crate::{on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     bytes_go_both_ways_without_a_program,
     a_program_finds_what_the_ppe_has_brought,
     a_fenced_command_waits_for_its_tag_group,
@@ -29,13 +29,13 @@ const OTHER: Tag = Tag::of::<6>();
 const DATA: LsAddr = LsAddr(0x1000);
 const WORD: LsAddr = LsAddr(0x100c);
 
-fn region<M: Machine>(machine: &M, bytes: usize) -> Region {
+fn region<M: CellMachine>(machine: &M, bytes: usize) -> Region {
     machine.allocate(ModuleId::new(0), bytes).unwrap()
 }
 
 /// Leaves a put in the proxy queue of SPE 0 that cannot be performed: the mailbox of SPE 1 is full, with the words 0
 /// to 3. The put is of the word 4, in tag group 5.
-fn block<M: Machine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
+fn block<M: CellMachine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
     for word in 0..4 {
         ppe.write_in_mbox(spe(1), word);
     }
@@ -50,14 +50,16 @@ fn block<M: Machine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
 }
 
 /// Starts a program that reads the words which [`block`] has sent, and so lets the put complete.
-fn read_all<'scope, M: Machine>(ppe: &'scope Ppe<'scope, '_, M>) -> Handle<'scope, [u32; 5], M> {
+fn read_all<'scope, M: CellMachine>(
+    ppe: &'scope Ppe<'scope, '_, M>,
+) -> Handle<'scope, [u32; 5], M> {
     ppe.spawn(spe(1), |this: &M::Spe| {
         [(); 5].map(|()| this.read_in_mbox())
     })
 }
 
 /// Reads them, and waits for the put.
-fn unblock<'scope, M: Machine>(ppe: &'scope Ppe<'scope, '_, M>) {
+fn unblock<'scope, M: CellMachine>(ppe: &'scope Ppe<'scope, '_, M>) {
     let reader = read_all(ppe);
     ppe.wait_all_proxy(spe(0), TagMask::ALL);
     assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
@@ -65,7 +67,7 @@ fn unblock<'scope, M: Machine>(ppe: &'scope Ppe<'scope, '_, M>) {
 }
 
 /// What the PPE does while its put is in the proxy queue: see [`block`].
-fn while_blocked<M: Machine>(
+fn while_blocked<M: CellMachine>(
     machine: &M,
     main: impl for<'scope, 'env> FnOnce(&'scope Ppe<'scope, 'env, M>, &'env Region),
 ) {
@@ -77,7 +79,7 @@ fn while_blocked<M: Machine>(
     run.unwrap();
 }
 
-fn bytes_go_both_ways_without_a_program<M: Machine>(machine: &M) {
+fn bytes_go_both_ways_without_a_program<M: CellMachine>(machine: &M) {
     let (from, to) = (region(machine, 1 << 14), region(machine, 1 << 14));
     let pattern: Vec<u8> = (0..1 << 14).map(|i| (i * 7 + i / 256) as u8).collect();
     from.write(0, &pattern);
@@ -99,7 +101,7 @@ fn bytes_go_both_ways_without_a_program<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_program_finds_what_the_ppe_has_brought<M: Machine>(machine: &M) {
+fn a_program_finds_what_the_ppe_has_brought<M: CellMachine>(machine: &M) {
     let region = region(machine, 256);
     region.write(0, &[3; 128]);
     machine
@@ -124,7 +126,7 @@ fn a_program_finds_what_the_ppe_has_brought<M: Machine>(machine: &M) {
     assert_eq!(put, [4; 128]);
 }
 
-fn a_fenced_command_waits_for_its_tag_group<M: Machine>(machine: &M) {
+fn a_fenced_command_waits_for_its_tag_group<M: CellMachine>(machine: &M) {
     while_blocked(machine, |ppe, region| {
         let put = |opcode, offset, tag| {
             let put = RawCommand::new(opcode, DATA, region.at(offset), 16, tag);
@@ -144,7 +146,7 @@ fn a_fenced_command_waits_for_its_tag_group<M: Machine>(machine: &M) {
     });
 }
 
-fn a_ninth_command_waits<M: Machine>(machine: &M) {
+fn a_ninth_command_waits<M: CellMachine>(machine: &M) {
     while_blocked(machine, |ppe, region| {
         let behind = |offset| RawCommand::putb(DATA, region.at(offset), 16, TAG);
         for _ in 1..8 {
@@ -167,7 +169,7 @@ fn a_ninth_command_waits<M: Machine>(machine: &M) {
     });
 }
 
-fn a_put_to_a_full_mailbox_needs_no_question_to_go_on<M: Machine>(machine: &M) {
+fn a_put_to_a_full_mailbox_needs_no_question_to_go_on<M: CellMachine>(machine: &M) {
     while_blocked(machine, |ppe, region| {
         ppe.issue_proxy(spe(0), RawCommand::putf(DATA, region.at(128), 16, TAG))
             .unwrap();
@@ -179,7 +181,7 @@ fn a_put_to_a_full_mailbox_needs_no_question_to_go_on<M: Machine>(machine: &M) {
     });
 }
 
-fn tag_groups_of_the_spu_are_others<M: Machine>(machine: &M) {
+fn tag_groups_of_the_spu_are_others<M: CellMachine>(machine: &M) {
     while_blocked(machine, |ppe, region| {
         let program = ppe.spawn(spe(0), |this: &M::Spe| {
             let mfc = this.mfc();
@@ -198,7 +200,7 @@ fn tag_groups_of_the_spu_are_others<M: Machine>(machine: &M) {
     });
 }
 
-fn the_end_of_a_program_leaves_the_queue_alone<M: Machine>(machine: &M) {
+fn the_end_of_a_program_leaves_the_queue_alone<M: CellMachine>(machine: &M) {
     while_blocked(machine, |ppe, region| {
         ppe.issue_proxy(spe(0), RawCommand::putf(DATA, region.at(128), 16, TAG))
             .unwrap();
@@ -231,7 +233,7 @@ fn the_end_of_a_program_leaves_the_queue_alone<M: Machine>(machine: &M) {
     });
 }
 
-fn what_the_proxy_queue_does_not_take_is_refused<M: Machine>(machine: &M) {
+fn what_the_proxy_queue_does_not_take_is_refused<M: CellMachine>(machine: &M) {
     let region = region(machine, 1 << 15);
     machine
         .run(|ppe| {
@@ -260,7 +262,7 @@ fn what_the_proxy_queue_does_not_take_is_refused<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn what_the_ppe_waits_for_is_named<M: Machine>(machine: &M) {
+fn what_the_ppe_waits_for_is_named<M: CellMachine>(machine: &M) {
     let region = region(machine, 512);
     let waits_of = |what: &dyn Fn(&Ppe<'_, '_, M>)| {
         let end = machine.run(|ppe| {
@@ -299,7 +301,7 @@ fn what_the_ppe_waits_for_is_named<M: Machine>(machine: &M) {
     );
 }
 
-fn an_spe_that_is_not_there_is_named<M: Machine>(machine: &M) {
+fn an_spe_that_is_not_there_is_named<M: CellMachine>(machine: &M) {
     let put = RawCommand::put(DATA, EffectiveAddress(0), 16, TAG);
     let error_of = |ask: &dyn Fn(&Ppe<'_, '_, M>)| {
         let error = machine.run(|ppe| ask(ppe)).unwrap_err();

@@ -1,11 +1,11 @@
 //! Mailboxes, signals, time.
 
 use cellworks::machine::mailbox::Outbound;
-use cellworks::machine::{Machine, SignalMode, SignalRegister, Spe};
+use cellworks::machine::{CellMachine, CellSpe, SignalMode, SignalRegister, Spe, Wake};
 
-use crate::{on_every_machine, spe};
+use crate::{on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     the_inbound_mailbox_holds_four_words_in_order,
     a_fifth_word_waits_for_room,
     each_outbound_mailbox_holds_one_word,
@@ -22,7 +22,7 @@ on_every_machine![
     a_machine_tells_what_it_has,
 ];
 
-fn the_inbound_mailbox_holds_four_words_in_order<M: Machine>(machine: &M) {
+fn the_inbound_mailbox_holds_four_words_in_order<M: CellMachine>(machine: &M) {
     let read = machine
         .run(|ppe| {
             for word in 10..14 {
@@ -42,7 +42,7 @@ fn the_inbound_mailbox_holds_four_words_in_order<M: Machine>(machine: &M) {
     assert_eq!(read, [10, 11, 12, 13]);
 }
 
-fn a_fifth_word_waits_for_room<M: Machine>(machine: &M) {
+fn a_fifth_word_waits_for_room<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             let reader = ppe.spawn(spe(1), |spe: &M::Spe| {
@@ -56,7 +56,7 @@ fn a_fifth_word_waits_for_room<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn each_outbound_mailbox_holds_one_word<M: Machine>(machine: &M) {
+fn each_outbound_mailbox_holds_one_word<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             let fills_both = |spe: &M::Spe| {
@@ -77,7 +77,7 @@ fn each_outbound_mailbox_holds_one_word<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn spes_write_to_each_others_mailboxes<M: Machine>(machine: &M) {
+fn spes_write_to_each_others_mailboxes<M: CellMachine>(machine: &M) {
     // A token goes round the ring of SPEs and each adds one.
     let token = machine
         .run(|ppe| {
@@ -104,7 +104,7 @@ fn spes_write_to_each_others_mailboxes<M: Machine>(machine: &M) {
     assert_eq!(token, 200);
 }
 
-fn many_writers_lose_no_word<M: Machine>(machine: &M) {
+fn many_writers_lose_no_word<M: CellMachine>(machine: &M) {
     const WORDS: u32 = 500;
     let sum = machine
         .run(|ppe| {
@@ -129,7 +129,7 @@ fn many_writers_lose_no_word<M: Machine>(machine: &M) {
     assert_eq!(sum, 4 * u64::from(WORDS) * u64::from(WORDS + 1) / 2);
 }
 
-fn a_signal_is_read_once<M: Machine>(machine: &M) {
+fn a_signal_is_read_once<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             ppe.send_signal(spe(0), SignalRegister::Two, 5);
@@ -146,7 +146,7 @@ fn a_signal_is_read_once<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn overwrite_mode_keeps_the_last_signal<M: Machine>(machine: &M) {
+fn overwrite_mode_keeps_the_last_signal<M: CellMachine>(machine: &M) {
     let read = machine
         .run(|ppe| {
             ppe.send_signal(spe(0), SignalRegister::One, 1);
@@ -158,7 +158,7 @@ fn overwrite_mode_keeps_the_last_signal<M: Machine>(machine: &M) {
     assert_eq!(read, 2);
 }
 
-fn or_mode_gathers_the_bits<M: Machine>(machine: &M) {
+fn or_mode_gathers_the_bits<M: CellMachine>(machine: &M) {
     let read = machine
         .run(|ppe| {
             ppe.set_signal_mode(spe(0), SignalRegister::One, SignalMode::Or);
@@ -171,7 +171,7 @@ fn or_mode_gathers_the_bits<M: Machine>(machine: &M) {
     assert_eq!(read, 7);
 }
 
-fn signals_of_many_senders_are_ored<M: Machine>(machine: &M) {
+fn signals_of_many_senders_are_ored<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             ppe.set_signal_mode(spe(0), SignalRegister::One, SignalMode::Or);
@@ -191,7 +191,7 @@ fn signals_of_many_senders_are_ored<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn mailbox_ping_pong_of_two_spes<M: Machine>(machine: &M) {
+fn mailbox_ping_pong_of_two_spes<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             drop(ppe.spawn(spe(1), |this: &M::Spe| {
@@ -211,7 +211,7 @@ fn mailbox_ping_pong_of_two_spes<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn the_decrementer_counts_down<M: Machine>(machine: &M) {
+fn the_decrementer_counts_down<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             let program = |spe: &M::Spe| {
@@ -230,7 +230,7 @@ fn the_decrementer_counts_down<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn time_goes_on<M: Machine>(machine: &M) {
+fn time_goes_on<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             let start = ppe.now();
@@ -241,7 +241,7 @@ fn time_goes_on<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_machine_tells_what_it_has<M: Machine>(machine: &M) {
+fn a_machine_tells_what_it_has<M: CellMachine>(machine: &M) {
     let topology = machine.topology();
     assert_eq!(topology.spes().len(), crate::SPES);
     let of_cells: usize = topology
@@ -264,7 +264,7 @@ fn a_machine_tells_what_it_has<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_condition_may_send_and_wait_for_the_answer<M: Machine>(machine: &M) {
+fn a_condition_may_send_and_wait_for_the_answer<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
             let program = ppe.spawn(spe(0), |this: &M::Spe| {

@@ -4,9 +4,8 @@ mod args;
 mod dma_latency;
 mod found;
 mod list;
-mod networks;
 
-use cellworks_apps::{ParameterError, Program, ProgramError};
+use cellworks_apps::{ParameterError, Program, ProgramError, Visitor};
 use cellworks_machine::{Machine, Topology};
 use cellworks_report::MachineInfo;
 use cellworks_sim::HazardWatch;
@@ -15,37 +14,41 @@ pub(crate) use args::RunArgs;
 
 use crate::Failure;
 use crate::args::{CommonArgs, first_given};
+use crate::machine::Kind;
 use crate::output_file::OutputFile;
 use crate::session::{End, Session};
 use crate::simulated::{Simulated, load};
 use crate::surroundings::{Surroundings, this_computer};
-use args::{Asked, Asking, Kind, ProgramArgs, flag_of};
+use args::{ProgramArgs, about_parameter, programs, visit};
 use found::Found;
 
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
-    match &arguments.program {
-        ProgramArgs::Aes(asked) => run_asked(asked),
-        ProgramArgs::Barrier(asked) => run_asked(asked),
-        ProgramArgs::CommsTime(asked) => run_asked(asked),
-        ProgramArgs::DmaLatency(asked) => run_asked(asked),
-        ProgramArgs::Knn(asked) => run_asked(asked),
-        ProgramArgs::Overlap(asked) => run_asked(asked),
-        ProgramArgs::Prototein(asked) => run_asked(asked),
-        ProgramArgs::Ratio(asked) => run_asked(asked),
-        ProgramArgs::Switch(asked) => run_asked(asked),
+    visit(&arguments.program.name, Start(&arguments.program))
+}
+
+/// Runs what was asked for.
+struct Start<'a>(&'a ProgramArgs);
+
+impl Visitor for Start<'_> {
+    type Output = Result<(), Failure>;
+
+    fn visit<P: Program>(self) -> Result<(), Failure> {
+        run_program::<P>(self.0)
     }
 }
 
-fn run_asked<A: Asked>(asked: &Asking<A>) -> Result<(), Failure> {
+fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     let common = &asked.common;
-    let kind = match common.is_simulated() {
-        true => Kind::Simulated,
-        false => Kind::ThisComputer,
+    let kind = common.kind();
+    let example = || {
+        let machine = common.machine_flag();
+        format!(
+            "\n  example: cellworks run {} {}{machine}",
+            P::NAME,
+            P::EXAMPLE
+        )
     };
-    let example = || format!("\n  example: cellworks run {}", example::<A>(common));
-    let programs = asked
-        .program
-        .programs(kind)
+    let programs = programs::<P>(&asked.flags, kind.capabilities())
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example()))?;
     let page = common.output.page()?;
@@ -53,29 +56,24 @@ fn run_asked<A: Asked>(asked: &Asking<A>) -> Result<(), Failure> {
         let mut wrong = programs.iter().map(|program| program.check(topology));
         let wrong = wrong.find_map(Result::err);
         wrong.map_or(Ok(()), |error| {
-            Err(Failure::Usage(explain(&error) + &example()))
+            Err(Failure::Usage(explain::<P>(&error) + &example()))
         })
     };
-    if common.is_simulated() {
-        on_simulated(common, &programs, page, &check)
-    } else {
-        on_host(common, &programs, page, &check)
+    match kind {
+        Kind::ThisComputer => on_host(common, &programs, page, &check),
+        Kind::Simulated => on_simulated(common, &programs, page, &check),
     }
 }
 
-fn example<A: Asked>(common: &CommonArgs) -> String {
-    A::EXAMPLE.to_owned() + &common.machine_flag()
-}
-
 /// The error with the flag in front.
-fn explain(error: &ParameterError) -> String {
-    format!("{}: {error}", flag_of(error.parameter()))
+fn explain<P: Program>(error: &ParameterError) -> String {
+    about_parameter::<P>(error.parameter(), &error.to_string())
 }
 
 /// Whether a machine can run what was asked for.
 type Check<'a> = &'a dyn Fn(&Topology) -> Result<(), Failure>;
 
-fn on_host<P: Program + Clone + Send + 'static>(
+fn on_host<P: Program>(
     common: &CommonArgs,
     programs: &[P],
     page: Option<OutputFile>,
@@ -90,7 +88,7 @@ fn on_host<P: Program + Clone + Send + 'static>(
     session.conclude(run_all(host, programs, &session, &mut |_| {}))
 }
 
-fn on_simulated<P: Program + Clone + Send + 'static>(
+fn on_simulated<P: Program>(
     common: &CommonArgs,
     programs: &[P],
     page: Option<OutputFile>,
@@ -108,7 +106,7 @@ fn on_simulated<P: Program + Clone + Send + 'static>(
 }
 
 /// Runs each program; `after` is told of each what has run.
-fn run_all<M: Machine, P: Program + Clone + Send + 'static>(
+fn run_all<M: Machine, P: Program>(
     machine: &M,
     programs: &[P],
     session: &Session<Found<P>>,
@@ -123,9 +121,10 @@ fn run_all<M: Machine, P: Program + Clone + Send + 'static>(
         session.progress().about(title.clone());
         match program.run(machine) {
             Ok(quantities) => session.update(|found| found.ran(program.clone(), quantities)),
-            Err(ProgramError::Parameter(error)) => return End::Refused(explain(&error)),
+            Err(ProgramError::Parameter(error)) => return End::Refused(explain::<P>(&error)),
             Err(error @ ProgramError::LocalStore(_)) => {
-                return End::Refused(format!("--block: {title}: {error}"));
+                let message = format!("{title}: {error}");
+                return End::Refused(about_parameter::<P>("block_bytes", &message));
             }
             Err(error) => return End::Failed(format!("{title}: {error}")),
         }
@@ -147,7 +146,7 @@ fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
         (simulation.hazards.is_some(), "--hazards"),
         (simulation.system_calls, "--system-calls"),
     ];
-    if !common.is_simulated() {
+    if common.kind() != Kind::Simulated {
         let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
         return given.map_or(Ok(()), |flag| {
             Err(format!(

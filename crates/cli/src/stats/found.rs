@@ -4,7 +4,7 @@ use cellworks_machine::Topology;
 use cellworks_report::{
     Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
 };
-use cellworks_stats::{Matrix, Measurement, advise, findings, findings_simulated};
+use cellworks_stats::{Matrix, Measurement, advise, findings};
 
 use super::work::Work;
 use crate::output::Views;
@@ -134,9 +134,10 @@ impl Steps for Found {
         }
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
-        // An interrupted run has fewer visits than an interval takes, and what is simulated comes out
+        // An interrupted run has fewer visits than an interval takes, and what repeats itself comes out
         // the same next time.
-        if !matches!(end, End::Interrupted) && machine.simulation.is_none() {
+        let capabilities = self.topology.capabilities();
+        if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {
                 kind: ReasonKind::Uncertain,
                 text,
@@ -147,10 +148,7 @@ impl Steps for Found {
             kind: ReasonKind::Disturbed,
             text,
         }));
-        let results = match &machine.simulation {
-            None => findings(&measurements),
-            Some(_) => findings_simulated(&measurements),
-        };
+        let results = findings(&measurements, capabilities);
         let advice = advise(&self.topology, &measurements, &results, &self.matrices);
         Report {
             envelope: Envelope::new("stats", machine, environment, reasons, is_complete),

@@ -2,39 +2,21 @@
 
 mod explain;
 mod found;
-mod simulated;
 mod work;
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
-use cellworks_report::MachineInfo;
+use cellworks_machine::{CellMachine, Topology};
+use cellworks_sim::HazardWatch;
 use cellworks_stats::{Limits, MeasureError, Visits, measure_matrix};
 
 use crate::Failure;
 use crate::args::{StatsArgs, Wanted, span};
-use crate::output_file::OutputFile;
+use crate::machine::{Job, on_machine};
 use crate::session::{End, Session};
-use crate::surroundings::{Surroundings, this_computer};
 use found::Found;
 use work::{MatrixWork, Work, title_of};
-
-/// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in the
-/// caches is seen too, and 4 GB for the buffers of one measurement.
-const HOST_LIMITS: Limits = Limits {
-    block_bytes_max: 64 << 20,
-    local_store_bytes: LOCAL_STORE_BYTES,
-    memory_bytes_max: 4 << 30,
-    staging_bytes_max: None,
-    bandwidth_bytes_per_s_max: None,
-};
-
-/// One store a cycle of the widest registers that there are, 512 bits.
-const BYTES_PER_CYCLE_MAX: u64 = 64;
-
-/// The clock rate that no processor reaches, where the system does not say what this one does.
-const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
 /// How long one measurement may take when everything is measured, if there is time for it.
 const EACH: Duration = Duration::from_millis(100);
@@ -42,47 +24,42 @@ const EACH: Duration = Duration::from_millis(100);
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
     let page = arguments.common.output.page()?;
-    if arguments.is_simulated() {
-        simulated::run(arguments, &wanted, page)
-    } else {
-        run_on_host(arguments, &wanted, page)
+    on_machine(&arguments.common, page, &Stats { arguments, wanted })
+}
+
+/// What is wanted of a machine.
+struct Stats<'a> {
+    arguments: &'a StatsArgs,
+    wanted: Wanted,
+}
+
+impl Job for Stats<'_> {
+    type Plan = Work;
+    type Steps = Found;
+
+    fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Work, Failure> {
+        Work::of(&self.wanted, topology, limits, self.arguments)
     }
-}
 
-fn run_on_host(
-    arguments: &StatsArgs,
-    wanted: &Wanted,
-    page: Option<OutputFile>,
-) -> Result<(), Failure> {
-    let host = this_computer()?;
-    // What cannot be done is said before anybody waits.
-    Work::of(wanted, host.topology(), &HOST_LIMITS, arguments)?;
-    let surroundings = Surroundings::of(host)?;
-    let limits = limits_of(&surroundings);
-    let work = Work::of(wanted, host.topology(), &limits, arguments)?;
-    let machine = MachineInfo::of(host.topology(), None);
-    let found = Found::nothing_of(&work, host.topology());
-    let session = Session::begin(
-        machine,
-        Some(surroundings),
-        found,
-        arguments.common.shown(page),
-    );
-    session.conclude(measure_all(host, work, &session, &mut |_| {}))
-}
+    fn steps(&self, work: &Work, topology: &Topology) -> Found {
+        Found::nothing_of(work, topology)
+    }
 
-/// What this computer allows in its present state.
-fn limits_of(surroundings: &Surroundings) -> Limits {
-    let clock_hz = surroundings.clock_bound_hz().unwrap_or(CLOCK_HZ_MAX);
-    // The other half is for what is measured beside, and for everybody else.
-    let memory = surroundings.memory_available_bytes().map(|bytes| bytes / 2);
-    let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-    Limits {
-        memory_bytes_max: memory.map_or(HOST_LIMITS.memory_bytes_max, |bytes| {
-            bytes.min(HOST_LIMITS.memory_bytes_max)
-        }),
-        bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE_MAX)),
-        ..HOST_LIMITS
+    fn hazards(&self) -> HazardWatch {
+        match self.wanted {
+            // Everything has puts to shared buffers, and they are meant.
+            Wanted::Everything => HazardWatch::Off,
+            Wanted::One(_) | Wanted::Matrix(_) => HazardWatch::Warn,
+        }
+    }
+
+    fn run<M: CellMachine>(
+        work: Work,
+        machine: &M,
+        session: &Session<Found>,
+        after: &mut dyn FnMut(&str),
+    ) -> End {
+        measure_all(machine, work, session, after)
     }
 }
 
@@ -90,7 +67,7 @@ fn limits_of(surroundings: &Surroundings) -> Limits {
 /// at several times, and its interval says whether the computer was the same then.
 ///
 /// `after` is told of each run what was measured in it.
-fn measure_all<M: Machine>(
+fn measure_all<M: CellMachine>(
     machine: &M,
     work: Work,
     session: &Session<Found>,
@@ -165,7 +142,7 @@ fn out_of_time(session: &Session<Found>) -> End {
     end
 }
 
-fn measure_pairs<M: Machine>(
+fn measure_pairs<M: CellMachine>(
     machine: &M,
     step: usize,
     work: &MatrixWork,

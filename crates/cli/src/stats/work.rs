@@ -6,7 +6,7 @@ use cellworks_machine::Topology;
 use cellworks_report::{NotMeasured, title};
 use cellworks_stats::{
     Function, Iterations, Limits, MatrixPlan, MatrixRequest, MatrixRequestError, Plan, Primitive,
-    Request, RequestError, characterize, characterize_simulated,
+    Request, RequestError, Settings, characterize,
 };
 
 use super::explain::{explain, explain_matrix};
@@ -20,8 +20,8 @@ const VISITS: u32 = 3;
 /// How long each matrix may take when everything is measured.
 const EACH_MATRIX: Duration = Duration::from_secs(2);
 
-/// The same in simulated time. It is enough for all pairs of 64 SPEs, and it takes some seconds.
-const EACH_SIMULATED_MATRIX: Duration = Duration::from_millis(21);
+/// The same where the clock counts what the program does, in time of that clock. It is enough for all pairs of 64 SPEs, and it takes some seconds.
+const EACH_REPEATING_MATRIX: Duration = Duration::from_millis(21);
 
 /// The part of the time for everything that each matrix may take at the most.
 const MATRIX_PER_BUDGET: u32 = 20;
@@ -75,8 +75,7 @@ impl Work {
                         title: matrix_title(name),
                         plan,
                         // How long a simulation takes must not decide what it measures.
-                        budget: (!arguments.full && !arguments.is_simulated())
-                            .then(|| arguments.budget_of_a_matrix()),
+                        budget: arguments.budget_of_a_matrix(),
                     }],
                     plans: Vec::new(),
                     visits: 1,
@@ -84,9 +83,6 @@ impl Work {
                     no_time: Vec::new(),
                     not_measured: Vec::new(),
                 })
-            }
-            Wanted::Everything if arguments.is_simulated() => {
-                Ok(Self::everything_simulated(topology, limits, arguments))
             }
             Wanted::Everything => Ok(Self::everything(topology, limits, arguments)),
         }
@@ -108,8 +104,8 @@ impl Work {
             plans: vec![plan],
             // So many iterations were asked for, not three times as many.
             visits: match request.iterations {
-                Iterations::Exactly(_) | Iterations::Steady => 1,
-                Iterations::Within(_) => VISITS,
+                Iterations::Within(_) if !topology.capabilities().repeats => VISITS,
+                _ => 1,
             },
             budget: None,
             no_time: Vec::new(),
@@ -118,20 +114,22 @@ impl Work {
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        let budget = arguments.budget_of_everything();
+        // What repeats itself takes as long as it takes whenever it is measured, and is measured once.
+        let repeats = topology.capabilities().repeats;
+        let budget = (!repeats).then(|| arguments.budget_of_everything());
+        let each_matrix = budget.map(|all| EACH_MATRIX.min(all / MATRIX_PER_BUDGET));
         let (mut matrices, mut no_time) = (Vec::new(), Vec::new());
         for &primitive in primitives_of(arguments) {
             let title = matrix_title(primitive.name());
-            let budget = EACH_MATRIX.min(budget / MATRIX_PER_BUDGET);
             let request = MatrixRequest {
-                budget: Some(span(budget)),
+                budget: Some(span(each_matrix.unwrap_or(EACH_REPEATING_MATRIX))),
                 ..MatrixRequest::new(primitive)
             };
             match request.plan(topology, limits) {
                 Ok(plan) => matrices.push(MatrixWork {
                     title,
                     plan,
-                    budget: Some(budget),
+                    budget: each_matrix,
                 }),
                 Err(MatrixRequestError::Budget { .. }) => no_time.push(title),
                 // It is among what is impossible.
@@ -139,41 +137,14 @@ impl Work {
                 Err(error) => unreachable!("what leaves everything open can be planned: {error}"),
             }
         }
-        Self {
-            matrices,
-            plans: plans_of(characterize(topology, limits), topology, limits, arguments),
-            visits: VISITS,
-            budget: Some(budget),
-            no_time,
-            not_measured: impossible(topology),
-        }
-    }
-
-    /// The same for a simulated machine, where each plan is visited once and takes as long as it takes.
-    fn everything_simulated(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        let matrix = |&primitive: &Primitive| {
-            let request = MatrixRequest {
-                steady: true,
-                budget: Some(span(EACH_SIMULATED_MATRIX)),
-                ..MatrixRequest::new(primitive)
-            };
-            // A machine with one SPE has none, which is among what is impossible.
-            let plan = request.plan(topology, limits).ok()?;
-            Some(MatrixWork {
-                title: matrix_title(primitive.name()),
-                plan,
-                budget: None,
-            })
-        };
-        let requests = characterize_simulated(topology, limits);
         let mut not_measured = impossible(topology);
         not_measured.extend(too_large(topology, limits));
         Self {
-            matrices: primitives_of(arguments).iter().filter_map(matrix).collect(),
-            plans: plans_of(requests, topology, limits, arguments),
-            visits: 1,
-            budget: None,
-            no_time: Vec::new(),
+            matrices,
+            plans: plans_of(characterize(topology, limits), topology, limits, arguments),
+            visits: if repeats { 1 } else { VISITS },
+            budget,
+            no_time,
             not_measured,
         }
     }
@@ -217,11 +188,17 @@ fn plans_of(
 /// What everything would include if local stores were larger.
 fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
     let block = Request {
-        block_bytes: Some(16 << 10),
+        settings: Settings {
+            block_bytes: Some(16 << 10),
+            ..Settings::default()
+        },
         ..Request::new(Function::DmaGet)
     };
     let list = Request {
-        block_bytes: Some(1 << 10),
+        settings: Settings {
+            block_bytes: Some(1 << 10),
+            ..Settings::default()
+        },
         ..Request::new(Function::DmaListGet)
     };
     [("blocks of 16 KB", block), ("lists of 16 KB", list)]

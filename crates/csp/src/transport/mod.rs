@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The protocol is the same everywhere, and so are the items: Rust values, which change their owner in ordinary memory
-//! (`core`). What is added here where [SPEs are confined to their local stores](cellworks_machine::Spe::is_confined_to_local_store)
+//! (`protocol`). What is added here where
+//! [SPEs are confined to their local stores](cellworks_machine::Spe::is_confined_to_local_store)
 //! are the operations of the machine that would carry them, and that nobody goes on before what carries the news has arrived. On a
 //! simulated machine these operations take time.
 //!
@@ -44,16 +45,19 @@ mod spe;
 
 use std::fmt;
 
-use cellworks_machine::Time;
+use cellworks_machine::memory::AllocateError;
+use cellworks_machine::{CellMachine, Machine, OnCell, SpeId, Time};
 
+use crate::link::Link;
 use crate::parcel::Origin;
-use crate::process::{Link, Waiting};
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-pub(crate) use exchange::{Exchange, Key};
+pub(crate) use exchange::Exchange;
 pub use items::NoRoomForItem;
-pub(crate) use ppe::PpeCarrier;
-pub(crate) use spe::{EndOfProgram, SpeCarrier};
+use ppe::PpeCarrier;
+pub(crate) use spe::EndOfProgram;
+use spe::SpeCarrier;
 
 /// How processes of a network reach each other where SPEs are confined to their local stores: on a simulated Cell, and on a strict
 /// host, where it takes no simulated time. On any other host they share memory, and it makes no difference.
@@ -61,14 +65,24 @@ pub(crate) use spe::{EndOfProgram, SpeCarrier};
 /// There the signal registers, the mailboxes and the tag groups from 16 on of its SPEs are the network's: its processes must not use
 /// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "parameters",
+    derive(clap::ValueEnum, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Transport {
     /// SPE to SPE, by signals and DMA, with the decisions made by the SPEs: what the paper proposes for the future
     /// (section 4).
     #[default]
+    #[cfg_attr(feature = "parameters", value(help = "SPE to SPE, by signals and DMA"))]
     Direct,
     /// The paper's own: every request goes through the SPE handler to the request coordinator, both on the PPE
     /// (section 2.1). Two short cuts (section 2.2.8): between two processes that never change, of a channel made by
     /// [`one_to_one`](crate::Channel::one_to_one), the SPE handler decides alone, and if they are on one SPE nothing leaves it.
+    #[cfg_attr(
+        feature = "parameters",
+        value(help = "by requests to the PPE's request coordinator, as in the paper")
+    )]
     Coordinator,
 }
 
@@ -139,8 +153,8 @@ pub(crate) trait Carrier {
     /// Performs the step with which an alternation begins to wait.
     fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken);
 
-    /// An alternation has looked whether a guard is ready, and none was.
-    fn glance(&self, asker: Asker<'_>);
+    /// An alternation has found no guard ready, and does not wait.
+    fn skip(&self, asker: Asker<'_>);
 
     /// Does what this processor has been asked for by others: see [`PpeCarrier`].
     fn serve(&self);
@@ -166,4 +180,52 @@ pub(crate) trait Carrier {
 
     /// An item was read.
     fn count_communication(&self);
+
+    /// The processes of an SPE have ended, or all processes of the network if this is the carrier
+    /// of the main one.
+    fn finish(&self);
+}
+
+/// What carries news and items for the main process, and serves the SPEs.
+pub(crate) trait MainCarrier: Carrier {
+    /// Takes the words that are in outbound mailboxes; asked in conditions. Says whether there was
+    /// one.
+    fn collect(&self) -> bool;
+
+    /// Does what the words that have come ask for.
+    fn handle_all(&self);
+}
+
+/// How the carriers of a network are made, on a machine that has what they use.
+pub(crate) struct Carriers<M: Machine> {
+    /// What they have in common; the last argument is how many programs there are.
+    pub exchange: fn(&M, Transport, usize) -> Result<Exchange, AllocateError>,
+    /// The carrier of the processes of an SPE.
+    pub of_spe: CarrierOfSpe<M::Spe>,
+    /// The carrier of the main process, before programs start on the SPEs.
+    pub of_main: CarrierOfMain<M::Core>,
+}
+
+/// Makes the carrier of the processes of an SPE.
+pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Carrier + 'a>;
+
+/// Makes the carrier of the main process.
+type CarrierOfMain<C> = for<'a> fn(&'a C, &'a Exchange, Vec<SpeId>) -> Box<dyn MainCarrier + 'a>;
+
+/// Says how carriers are made: they use the mailboxes, signals and MFCs of a Cell.
+pub(crate) struct CarriersOfCell;
+
+impl<M: Machine> OnCell<M> for CarriersOfCell {
+    type Output = Carriers<M>;
+
+    fn run(self, _: &M) -> Carriers<M>
+    where
+        M: CellMachine,
+    {
+        Carriers {
+            exchange: Exchange::new,
+            of_spe: |spe, exchange| Box::new(SpeCarrier::new(spe, exchange)),
+            of_main: |core, exchange, spes| Box::new(PpeCarrier::new(core, exchange, spes)),
+        }
+    }
 }

@@ -4,21 +4,24 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::atomic::Ordering;
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
-use cellworks_machine::{AtomicOp, PpeCore, Processor, SignalMode, SignalRegister, SpeId, Time};
+use cellworks_machine::{
+    AtomicOp, CellPpeCore, Processor, SignalMode, SignalRegister, SpeId, Time,
+};
 
 use super::costs::{
     ANSWER_WORDS, COORDINATOR, HANDLER, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_STEP, THREAD_WAKE,
 };
-use super::exchange::{Exchange, Route, lock};
+use super::exchange::{Exchange, Route};
 use super::items::{Bytes, issue_all, signal_of};
 use super::spe::{Asked, wake_bit};
-use super::{Asker, Carrier, Stepped, Transport, step_at_line};
+use super::{Asker, Carrier, MainCarrier, Stepped, Transport, step_at_line};
+use crate::link::Link;
 use crate::parcel::Origin;
-use crate::process::{Link, Waiting};
+use crate::sync::locked;
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
 /// See the module.
@@ -33,7 +36,7 @@ pub(crate) struct PpeCarrier<'a, C> {
     requests: RefCell<BTreeMap<SpeId, Vec<u32>>>,
 }
 
-impl<'a, C: PpeCore> PpeCarrier<'a, C> {
+impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
     /// Before programs start on `spes`.
     pub fn new(core: &'a C, exchange: &'a Exchange, spes: Vec<SpeId>) -> Self {
         let this = Self {
@@ -51,57 +54,6 @@ impl<'a, C: PpeCore> PpeCarrier<'a, C> {
         for spe in &self.spes {
             for register in [SignalRegister::One, SignalRegister::Two] {
                 self.core.set_signal_mode(*spe, register, mode);
-            }
-        }
-    }
-
-    /// The main process has ended: serves the others until they have, too.
-    #[track_caller]
-    pub fn serve_to_the_end(&self) {
-        let has_ended = || self.exchange.programs.load(Ordering::Acquire) == 0;
-        while !has_ended() {
-            let why = "the processes on the SPEs to end";
-            self.core
-                .wait_until(&why, &mut || self.collect() || has_ended());
-            self.handle_all();
-        }
-        for spe in &self.spes {
-            // It may keep items for others.
-            self.core.notify(Processor::Spe(*spe));
-        }
-        self.set_signal_modes(SignalMode::Overwrite);
-    }
-
-    /// Takes the words that are in outbound mailboxes; asked in conditions. Says whether there was one.
-    fn collect(&self) -> bool {
-        let mut words = self.words.borrow_mut();
-        let before = words.len();
-        for spe in &self.spes {
-            if let Some(word) = self.core.try_read_out_mbox(*spe, Outbound::Plain) {
-                words.push_back((*spe, word));
-            }
-        }
-        words.len() > before
-    }
-
-    /// Does what the words that have come ask for.
-    fn handle_all(&self) {
-        loop {
-            let Some((spe, word)) = self.words.borrow_mut().pop_front() else {
-                return;
-            };
-            match self.exchange.transport {
-                Transport::Direct => self.exchange.arrive(word),
-                Transport::Coordinator => {
-                    let mut requests = self.requests.borrow_mut();
-                    let request = requests.entry(spe).or_default();
-                    request.push(word);
-                    if request.len() == REQUEST_WORDS {
-                        let request = std::mem::take(request);
-                        drop(requests);
-                        self.handle(spe, &request);
-                    }
-                }
             }
         }
     }
@@ -168,7 +120,7 @@ impl<'a, C: PpeCore> PpeCarrier<'a, C> {
     }
 }
 
-impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
+impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
     fn begin(&self, process: u32) {
         self.exchange.begin(process, Processor::Ppe);
     }
@@ -218,7 +170,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
         self.wake(step());
     }
 
-    fn glance(&self, asker: Asker<'_>) {
+    fn skip(&self, asker: Asker<'_>) {
         self.serve();
         if self.exchange.transport == Transport::Direct {
             self.look(self.exchange.line_of_process(asker.number));
@@ -302,7 +254,7 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
         if bytes == 0 {
             return Origin::default();
         }
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         let start = items.reserve_main(asker, link, bytes);
         items.pack(Bytes::Main { start })
     }
@@ -311,11 +263,11 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
         if origin == Origin::default() {
             return;
         }
-        let Some(from) = lock(&self.exchange.items).begin_fetch(origin) else {
+        let Some(from) = locked(&self.exchange.items).begin_fetch(origin) else {
             return;
         };
         if let Bytes::Local { spe, lsa, .. } = from {
-            let mut items = lock(&self.exchange.items);
+            let mut items = locked(&self.exchange.items);
             let start = items.reserve_main(asker, link, bytes);
             let ea = items.main_address(start);
             drop(items);
@@ -327,18 +279,60 @@ impl<C: PpeCore> Carrier for PpeCarrier<'_, C> {
                 (self.core.incomplete_proxy_tags(spe) & tag.into()).is_empty()
             });
             self.exchange.count_moved(bytes);
-            let mut items = lock(&self.exchange.items);
+            let mut items = locked(&self.exchange.items);
             items.end_fetch(origin);
             items.release_main(start);
             drop(items);
             self.core
                 .send_signal(spe, SignalRegister::Two, signal_of(origin));
         } else {
-            lock(&self.exchange.items).end_fetch(origin);
+            locked(&self.exchange.items).end_fetch(origin);
         }
     }
 
     fn count_communication(&self) {
         self.exchange.count_communication();
+    }
+
+    fn finish(&self) {
+        for spe in &self.spes {
+            // It may keep items for others.
+            self.core.notify(Processor::Spe(*spe));
+        }
+        self.set_signal_modes(SignalMode::Overwrite);
+    }
+}
+
+impl<C: CellPpeCore> MainCarrier for PpeCarrier<'_, C> {
+    fn collect(&self) -> bool {
+        let mut words = self.words.borrow_mut();
+        let before = words.len();
+        for spe in &self.spes {
+            if let Some(word) = self.core.try_read_out_mbox(*spe, Outbound::Plain) {
+                words.push_back((*spe, word));
+            }
+        }
+        words.len() > before
+    }
+
+    fn handle_all(&self) {
+        loop {
+            let Some((spe, word)) = self.words.borrow_mut().pop_front() else {
+                return;
+            };
+            match self.exchange.transport {
+                Transport::Direct => self.exchange.arrive(word),
+                Transport::Coordinator => {
+                    let mut requests = self.requests.borrow_mut();
+                    let request = requests.entry(spe).or_default();
+                    request.push(word);
+                    if request.len() == REQUEST_WORDS {
+                        let request = std::mem::take(request);
+                        drop(requests);
+                        self.handle(spe, &request);
+                    }
+                }
+            }
+        }
     }
 }

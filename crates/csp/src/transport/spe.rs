@@ -8,15 +8,17 @@ use std::sync::atomic::Ordering;
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
 use cellworks_machine::{
-    AtomicOp, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Spe, Time,
+    AtomicOp, CellSpe, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Time,
 };
 
 use super::costs::{ANSWER_WORDS, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
-use super::exchange::{Exchange, Route, lock};
+use super::exchange::{Exchange, Route};
 use super::items::{Bytes, CommandOf, HOLDER, issue_all, no_room_for_item, room_of, signal_of};
 use super::{Asker, Carrier, Stepped, Transport, step_at_line};
+use crate::link::Link;
 use crate::parcel::Origin;
-use crate::process::{Link, Waiting};
+use crate::sync::locked;
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
 /// Signals of who may go on; see [`wake_bit`].
@@ -64,7 +66,7 @@ impl Asked {
 }
 
 /// See the module.
-pub(crate) struct SpeCarrier<'a, S: Spe> {
+pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
     /// The room of items that wait here, by their numbers: the oldest first.
@@ -81,7 +83,7 @@ pub(crate) struct SpeCarrier<'a, S: Spe> {
     answer: Cell<usize>,
 }
 
-impl<'a, S: Spe> SpeCarrier<'a, S> {
+impl<'a, S: CellSpe> SpeCarrier<'a, S> {
     pub fn new(spe: &'a S, exchange: &'a Exchange) -> Self {
         Self {
             spe,
@@ -97,25 +99,6 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
 
     fn processor(&self) -> Processor {
         Processor::Spe(self.spe.id())
-    }
-
-    /// The processes of this SPE have ended: keeps what they have written until it has been fetched, or nobody is left who
-    /// could. What comes too late for them is for nobody.
-    pub fn finish(&self) {
-        let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
-        if !is_left() {
-            self.spe.notify(Processor::Ppe);
-        }
-        let why = "others to fetch the items that its processes have written";
-        self.spe.wait_until(&why, &mut || {
-            self.free_fetched();
-            self.collect();
-            self.rooms.borrow().is_empty() || !is_left()
-        });
-        while self.spe.try_read_in_mbox().is_some() {}
-        for register in [WAKE, FETCHED] {
-            self.spe.try_read_signal(register);
-        }
     }
 
     /// Takes what has come for the processes here; asked in conditions, by whichever process is asked first, for all of them.
@@ -247,7 +230,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
         let Some(signal) = self.spe.try_read_signal(FETCHED) else {
             return false;
         };
-        let fetched = lock(&self.exchange.items).take_fetched(self.spe.id(), signal);
+        let fetched = locked(&self.exchange.items).take_fetched(self.spe.id(), signal);
         let mut rooms = self.rooms.borrow_mut();
         for origin in &fetched {
             rooms.remove(&origin.number());
@@ -282,7 +265,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
     /// Puts the item that waits here longest to main memory. False if none does.
     fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
         let mut rooms = self.rooms.borrow_mut();
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         let mut ids = rooms.keys().copied();
         let Some(origin) = ids
             .find(|id| items.is_waiting(Origin::new(*id)))
@@ -297,7 +280,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
         let ea = items.main_address(start);
         drop(items);
         self.transfer(asker, RawCommand::put, &buffer, ea, bytes);
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         if items.flushed(origin, start) {
             self.exchange.count_flushed();
         } else {
@@ -333,7 +316,7 @@ impl<'a, S: Spe> SpeCarrier<'a, S> {
     }
 }
 
-impl<S: Spe> Carrier for SpeCarrier<'_, S> {
+impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     fn begin(&self, process: u32) {
         self.exchange.begin(process, self.processor());
     }
@@ -382,7 +365,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
         self.wake(step());
     }
 
-    fn glance(&self, asker: Asker<'_>) {
+    fn skip(&self, asker: Asker<'_>) {
         self.look(self.exchange.line_of_process(asker.number));
         self.spe.compute(PAUSE_OF_SKIP);
     }
@@ -436,7 +419,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
         }
         let buffer = self.make_room(asker, link, bytes);
         let lsa = buffer.address();
-        let origin = lock(&self.exchange.items).pack(Bytes::Local {
+        let origin = locked(&self.exchange.items).pack(Bytes::Local {
             spe: self.spe.id(),
             lsa,
             ea: self.spe.local_store().effective(lsa),
@@ -449,7 +432,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
         if origin == Origin::default() {
             return;
         }
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         let bytes_of = items.bytes_of(origin);
         if matches!(bytes_of, Some(Bytes::Local { spe, .. }) if spe == self.spe.id()) {
             items.remove(origin);
@@ -460,7 +443,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
         }
         drop(items);
         let buffer = self.make_room(asker, link, bytes);
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         let Some(from) = items.begin_fetch(origin) else {
             return;
         };
@@ -470,7 +453,7 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
         };
         drop(items);
         self.transfer(asker, RawCommand::get, &buffer, ea, bytes);
-        lock(&self.exchange.items).end_fetch(origin);
+        locked(&self.exchange.items).end_fetch(origin);
         if let Bytes::Local { spe, .. } = from {
             self.spe.send_signal(spe, FETCHED, signal_of(origin));
         }
@@ -480,6 +463,25 @@ impl<S: Spe> Carrier for SpeCarrier<'_, S> {
 
     fn count_communication(&self) {
         self.exchange.count_communication();
+    }
+
+    /// Keeps what the processes have written until it has been fetched, or no process is left that
+    /// could. News that comes too late for them is dropped.
+    fn finish(&self) {
+        let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
+        if !is_left() {
+            self.spe.notify(Processor::Ppe);
+        }
+        let why = "others to fetch the items that its processes have written";
+        self.spe.wait_until(&why, &mut || {
+            self.free_fetched();
+            self.collect();
+            self.rooms.borrow().is_empty() || !is_left()
+        });
+        while self.spe.try_read_in_mbox().is_some() {}
+        for register in [WAKE, FETCHED] {
+            self.spe.try_read_signal(register);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellworks_csp::{Alternation, Channel, Ended, Network, Process, Reader, Unsent, Writer};
 use cellworks_host::Host;
-use cellworks_machine::{Machine, Processor, Spe, Wait};
+use cellworks_machine::{Machine, Processor, Wait, Wake};
 
 use crate::{network, on_every_machine, spe};
 

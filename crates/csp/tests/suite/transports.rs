@@ -3,7 +3,7 @@
 use cellworks_csp::{
     Alternation, Any, Channel, Network, NetworkError, Place, Process, Reader, Traffic, Transport,
 };
-use cellworks_machine::{Cycles, Machine, Span, Spe};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Machine, Span, Spe};
 use cellworks_sim::{Description, HazardWatch, Sim};
 
 use crate::ring::ring;
@@ -102,7 +102,7 @@ fn an_item_that_does_not_fit_for_its_writer_is_an_error<M: Machine>(machine: &M)
     assert!(text.contains("write smaller items"), "{text}");
 }
 
-fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: Machine>(machine: &M) {
+fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: CellMachine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().named("blocks").one_to_one();
     let mut network = network(machine);
     network.process("sink", spe(2), move |process| {

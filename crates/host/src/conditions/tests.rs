@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cellworks_machine::{Machine, ModuleId, Span, SpeId};
+use cellworks_machine::{CellMachine, Machine, ModuleId, Span, SpeId};
 
 use super::usage::{Look, Periods, Spent, read_periods, read_stat};
 use super::*;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::InFlight;
-use crate::{Span, Time};
+use crate::time::{Span, Time};
 
 /// The numbers of threads that are tried.
 pub(super) const WIDTHS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, InFlight::AUTOMATIC_MAX];

@@ -12,10 +12,10 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
+use crate::id::SpeId;
 use crate::memory::Region;
 use crate::mfc::{EffectiveAddress, LsAddr};
-use crate::{SpeId, StageError};
-use space::Space;
+use space::{NoRoom, Space};
 
 /// Bytes of a Cell's local stores.
 pub const LOCAL_STORE_BYTES: usize = 256 * 1024;
@@ -51,6 +51,33 @@ pub struct LocalBuffer {
     bytes: usize,
     space: Rc<RefCell<Space>>,
     watch: Option<LocalStoreWatch>,
+}
+
+/// A slice did not fit into the local store.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the local store of {spe} is full: {no_room}")]
+pub struct StageError {
+    spe: SpeId,
+    no_room: Box<NoRoom>,
+}
+
+impl StageError {
+    fn new(spe: SpeId, no_room: NoRoom) -> Self {
+        Self {
+            spe,
+            no_room: Box::new(no_room),
+        }
+    }
+
+    /// Whose local store it is.
+    pub fn spe(&self) -> SpeId {
+        self.spe
+    }
+
+    /// What was needed, what is free, and what holds the rest.
+    pub fn no_room(&self) -> &NoRoom {
+        &self.no_room
+    }
 }
 
 impl LocalStore {

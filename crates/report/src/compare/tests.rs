@@ -423,7 +423,7 @@ fn the_table_is_for_people() {
     b.envelope.complete = false;
     b.measurements.remove(2);
     let mut far = b.measurements[1].clone();
-    far.parameters.block_bytes = Some(16 << 10);
+    far.parameters.settings.block_bytes = Some(16 << 10);
     let (mut a, mut far_a) = (a, far.clone());
     far_a.latency_ns.p50 = 1_000.0;
     far_a.median_interval_ns = None;
@@ -561,7 +561,7 @@ fn one_far_off() -> [Report; 2] {
                     100.0
                 };
                 let mut measurement = made_up::within(Function::DmaGet, ns, 1.0);
-                measurement.parameters.block_bytes = Some(size << 10);
+                measurement.parameters.settings.block_bytes = Some(size << 10);
                 measurement
             })
             .collect();
@@ -590,10 +590,10 @@ fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
             parameters.spes = 2 + at % 2;
             parameters.cell = at % 3;
             parameters.module = Some(at % 5);
-            parameters.list_elements = Some(1_000 + at as u32);
-            parameters.chains = Some(at as u32);
-            parameters.loading_spes = Some(100 + at);
-            parameters.stride_bytes = Some(1_000_000 + at);
+            parameters.settings.list_elements = Some(1_000 + at as u32);
+            parameters.settings.chains = Some(at as u32);
+            parameters.settings.loading_spes = Some(100 + at);
+            parameters.settings.stride_bytes = Some(1_000_000 + at);
         }
     }
     let name = format!("{}tue.json", "a long name/".repeat(12));

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use cellworks_stats::{Between, Buffers, Function, Measurement, Parameters};
+use cellworks_stats::{Between, Buffers, Function, Measurement, Parameters, Setting, Shown};
 use maud::{Markup, html};
 
 use super::chart::{Axis, Chart, Point, STYLES, Series, Spacing};
@@ -29,14 +29,13 @@ const POINTS_MIN: usize = 3;
 const WIDE_RATIO: f64 = 10.0;
 
 /// What a curve is drawn against.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Against {
     Block,
     /// The block of a chase is the table that it goes through.
     Table,
     Spes,
-    Chains,
-    Loading,
+    Setting(&'static Setting, &'static Shown),
 }
 
 /// The curves of one function.
@@ -122,7 +121,8 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
             charts.extend(latencies(Against::Spes, &counts));
         }
     }
-    for against in [Against::Chains, Against::Loading] {
+    for (setting, shown) in Setting::shown() {
+        let against = Against::Setting(setting, shown);
         let lines = lines(measured, against, POINTS_MIN);
         if !lines.is_empty() {
             charts.extend(latencies(against, &lines));
@@ -147,7 +147,7 @@ fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) 
             }),
         }
     }
-    if against == Against::Spes {
+    if matches!(against, Against::Spes) {
         share_single_spes(&mut lines);
     }
     for line in &mut lines {
@@ -182,29 +182,28 @@ fn share_single_spes(lines: &mut [Line<'_>]) {
 impl Against {
     fn of(self, parameters: &Parameters) -> Option<usize> {
         match self {
-            Self::Block | Self::Table => parameters.block_bytes,
+            Self::Block | Self::Table => parameters.settings.block_bytes,
             Self::Spes => Some(parameters.spes),
-            Self::Chains => parameters.chains.map(|chains| chains as usize),
-            // Nobody copies meanwhile unless it is said.
-            Self::Loading => Some(parameters.loading_spes.unwrap_or(0)),
+            Self::Setting(setting, shown) => {
+                (setting.get)(&parameters.settings).or(shown.otherwise)
+            }
         }
     }
 
     fn common(self, parameters: &Parameters) -> Common {
         let mut rest = parameters.clone();
         // The distance of private buffers follows from their size or number.
-        rest.stride_bytes = None;
+        rest.settings.stride_bytes = None;
         let mut list_bytes = None;
         match self {
             Self::Block | Self::Table => {
-                let bytes = rest.block_bytes.take();
+                let bytes = rest.settings.block_bytes.take();
                 list_bytes = bytes
-                    .zip(rest.list_elements.take())
+                    .zip(rest.settings.list_elements.take())
                     .map(|(bytes, n)| bytes * n as usize);
             }
             Self::Spes => rest.spes = 0,
-            Self::Chains => rest.chains = None,
-            Self::Loading => rest.loading_spes = None,
+            Self::Setting(setting, _) => (setting.set)(&mut rest.settings, None),
         }
         Common {
             parameters: rest,
@@ -217,8 +216,7 @@ impl Against {
             Self::Block => "block size",
             Self::Table => "table size",
             Self::Spes => "number of SPEs",
-            Self::Chains => "chains followed at once",
-            Self::Loading => "other SPEs that copy meanwhile",
+            Self::Setting(_, shown) => shown.axis,
         }
     }
 
@@ -226,8 +224,7 @@ impl Against {
         match self {
             Self::Block | Self::Table => size(number),
             Self::Spes => count(number, "SPE"),
-            Self::Chains => count(number, "chain"),
-            Self::Loading => format!("{number} loading"),
+            Self::Setting(_, shown) => (shown.in_words)(number),
         }
     }
 
@@ -235,8 +232,8 @@ impl Against {
         let number: fn(f64) -> String = |number| format!("{number:.0}");
         let (spacing, tick): (_, fn(f64) -> String) = match self {
             Self::Block | Self::Table => (Spacing::Log2, |bytes| size(bytes as usize)),
-            Self::Spes | Self::Loading => (Spacing::Whole, number),
-            Self::Chains => (Spacing::Log2, number),
+            Self::Setting(_, shown) if shown.doubles => (Spacing::Log2, number),
+            Self::Spes | Self::Setting(..) => (Spacing::Whole, number),
         };
         Axis {
             label: self.name().to_owned(),
@@ -371,7 +368,7 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     }
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
     // How the number of SPEs matters is what a chart is to show.
-    let aspects = (0..ASPECTS).filter(|at| *at != SPES);
+    let aspects = (0..all[0].len()).filter(|at| *at != SPES);
     let Some((at, values)) = aspects
         .map(|at| (at, values(&all, at)))
         .find(|(_, values)| values.len() > 1)
@@ -397,7 +394,7 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
 }
 
 /// What an aspect is where it has a meaning, in the order of the lines.
-fn values(all: &[[String; ASPECTS]], at: usize) -> Vec<&str> {
+fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
     let mut values: Vec<&str> = Vec::new();
     for aspects in all {
         if !aspects[at].is_empty() && !values.contains(&aspects[at].as_str()) {
@@ -409,9 +406,9 @@ fn values(all: &[[String; ASPECTS]], at: usize) -> Vec<&str> {
 
 impl Group<'_> {
     /// What these lines have in common, of that in which `all` lines differ; empty if these are all.
-    fn common(&self, all: &[[String; ASPECTS]]) -> String {
+    fn common(&self, all: &[Vec<String>]) -> String {
         let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
-        let common = (0..ASPECTS).filter_map(|at| match values(&these, at)[..] {
+        let common = (0..these[0].len()).filter_map(|at| match values(&these, at)[..] {
             [value] if values(all, at).len() > 1 => Some(value.to_owned()),
             _ => None,
         });
@@ -449,28 +446,29 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
 }
 
 /// Of each line the aspects of whose values `matter` says that they do; all if these are empty.
-fn said(all: &[[String; ASPECTS]], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
+fn said(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
-    let said: Vec<usize> = (0..ASPECTS).filter(matters).collect();
-    let every: Vec<usize> = (0..ASPECTS).collect();
-    let joined = |aspects: &[String; ASPECTS], at: &[usize]| {
+    let every: Vec<usize> = (0..all[0].len()).collect();
+    let said: Vec<usize> = every.iter().copied().filter(matters).collect();
+    let joined = |aspects: &[String], at: &[usize]| {
         let parts = at.iter().map(|at| aspects[*at].as_str());
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         parts.join(", ")
     };
-    let name = |aspects| match joined(aspects, &said) {
+    let name = |aspects: &Vec<String>| match joined(aspects, &said) {
         nothing if nothing.is_empty() => joined(aspects, &every),
         name => name,
     };
     all.iter().map(name).collect()
 }
 
-const ASPECTS: usize = 8;
 /// The number of SPEs among the aspects.
 const SPES: usize = 1;
+/// How many aspects there are before those of settings.
+const BEFORE_SETTINGS: usize = 4;
 
 /// The circumstances in words; what has no meaning is empty.
-fn aspects(common: &Common) -> [String; ASPECTS] {
+fn aspects(common: &Common) -> Vec<String> {
     let p = &common.parameters;
     let spes = match (p.spes, p.between) {
         (0, _) => String::new(),
@@ -479,9 +477,8 @@ fn aspects(common: &Common) -> [String; ASPECTS] {
     };
     // An SPE alone shares with nobody.
     let spread = p.buffers.filter(|_| p.spes != 1);
-    let chains = p.chains.map(|chains| count(chains as usize, "chain"));
     let text = |part: Option<String>| part.unwrap_or_default();
-    [
+    let mut aspects = vec![
         between(p.between).to_owned(),
         spes,
         text(spread.map(|spread| buffers(spread).to_owned())),
@@ -490,11 +487,15 @@ fn aspects(common: &Common) -> [String; ASPECTS] {
                 .list_bytes
                 .map(|bytes| format!("{} in all", size(bytes))),
         ),
-        text(chains),
-        text(p.loading_spes.map(|spes| format!("{spes} loading"))),
         format!("Cell {}", p.cell),
         text(p.module.map(|module| format!("module {module}"))),
-    ]
+    ];
+    let settings = Setting::shown().map(|(setting, shown)| {
+        let number = (setting.get)(&p.settings);
+        text(number.map(shown.in_words))
+    });
+    aspects.splice(BEFORE_SETTINGS..BEFORE_SETTINGS, settings);
+    aspects
 }
 
 /// A number, with its unit if it has one, without zeros behind the point.

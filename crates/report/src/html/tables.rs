@@ -5,17 +5,14 @@ use maud::{Markup, html};
 
 use crate::counters::{about, tables as rows_of};
 use crate::text::{
-    between, buffers, figures, finding_name, finding_parameters, finding_value, interval_percent,
-    size, whole,
+    FixedColumn, between, buffers, columns_of, figures, finding_name, finding_parameters,
+    finding_value, interval_percent, size, whole,
 };
 use crate::{Counters, Report};
 
-/// A column: its heading with the unit of its numbers, and what a measurement has there.
-type Column = (&'static str, fn(&Measurement) -> Option<String>);
-
-/// In the order of the table. A column in which no measurement of a function has something is left
+/// In the order of the table, before the columns of settings. A column in which no measurement of a function has something is left
 /// out.
-const COLUMNS: [Column; 18] = [
+const BEFORE_SETTINGS: [FixedColumn; 7] = [
     ("between", |m| {
         Some(between(m.parameters.between).to_owned())
     }),
@@ -25,10 +22,14 @@ const COLUMNS: [Column; 18] = [
     ("buffers", |m| {
         m.parameters.buffers.map(|b| buffers(b).to_owned())
     }),
-    ("list elements", |m| text(m.parameters.list_elements)),
-    ("block", |m| m.parameters.block_bytes.map(size)),
-    ("chains", |m| text(m.parameters.chains)),
-    ("loading SPEs", |m| text(m.parameters.loading_spes)),
+    ("list elements", |m| {
+        text(m.parameters.settings.list_elements)
+    }),
+    ("block", |m| m.parameters.settings.block_bytes.map(size)),
+];
+
+/// The columns after those of settings.
+const AFTER_SETTINGS: [FixedColumn; 9] = [
     ("mean (ns)", |m| Some(figures(m.latency_ns.mean))),
     ("min (ns)", |m| Some(figures(m.latency_ns.min))),
     ("median (ns)", |m| Some(figures(m.latency_ns.p50))),
@@ -82,10 +83,12 @@ pub(super) fn measurements(report: &Report) -> Option<Markup> {
 }
 
 fn grouped(group: &[Measurement]) -> Markup {
-    let shown: Vec<Column> = COLUMNS
-        .into_iter()
-        .filter(|(_, value)| group.iter().any(|m| value(m).is_some()))
-        .collect();
+    let shown = columns_of(
+        group,
+        &BEFORE_SETTINGS,
+        |shown| shown.long_heading,
+        &AFTER_SETTINGS,
+    );
     let left = |heading| LEFT.contains(heading).then_some("left");
     html! {
         div.wide {

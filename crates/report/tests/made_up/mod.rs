@@ -15,7 +15,7 @@ use cellworks_report::{
 };
 use cellworks_stats::{
     Advice, Between, Buffers, Finding, Function, Interval, Latency, Measurement, Parameters,
-    Primitive,
+    Primitive, Settings,
 };
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub fn report() -> Report {
     let mailbox = Measurement {
         parameters: Parameters {
             between: Between::SpeSpe,
-            block_bytes: None,
+            settings: Settings::default(),
             buffers: None,
             module: None,
             spes: 2,
@@ -39,10 +39,13 @@ pub fn report() -> Report {
     };
     let list = Measurement {
         parameters: Parameters {
-            list_elements: Some(16),
-            chains: Some(4),
-            loading_spes: Some(1),
-            stride_bytes: Some(2_048),
+            settings: Settings {
+                list_elements: Some(16),
+                chains: Some(4),
+                loading_spes: Some(1),
+                stride_bytes: Some(2_048),
+                ..on_memory(1_024).settings
+            },
             buffers: Some(Buffers::Private),
             spes: 2,
             ..on_memory(1_024)
@@ -141,7 +144,10 @@ pub fn two_cores() -> Report {
     all.extend(copies(Function::DmaPut, 2));
     for elements in [1, 4, 16, 64, 256, 1_024] {
         let parameters = Parameters {
-            list_elements: Some(elements),
+            settings: Settings {
+                list_elements: Some(elements),
+                ..on_memory((16 << 10) / elements as usize).settings
+            },
             ..on_memory((16 << 10) / elements as usize)
         };
         let ns = 230.0 + 2.1 * f64::from(elements);
@@ -298,10 +304,12 @@ fn conditions() -> Conditions {
 /// A measurement with times around a median.
 pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> Measurement {
     let moved = parameters
+        .settings
         .block_bytes
         .filter(|_| function < Function::FetchAdd);
-    let bytes =
-        moved.map(|bytes| bytes * parameters.spes * parameters.list_elements.unwrap_or(1) as usize);
+    let bytes = moved.map(|bytes| {
+        bytes * parameters.spes * parameters.settings.list_elements.unwrap_or(1) as usize
+    });
     Measurement {
         function,
         iterations: 100_000,
@@ -344,11 +352,7 @@ pub fn alone(between: Between) -> Parameters {
         module: None,
         between,
         buffers: None,
-        block_bytes: None,
-        list_elements: None,
-        stride_bytes: None,
-        chains: None,
-        loading_spes: None,
+        settings: Settings::default(),
     }
 }
 
@@ -357,7 +361,10 @@ pub fn on_memory(block_bytes: usize) -> Parameters {
     Parameters {
         module: Some(0),
         buffers: Some(Buffers::Shared),
-        block_bytes: Some(block_bytes),
+        settings: Settings {
+            block_bytes: Some(block_bytes),
+            ..alone(Between::MemorySpe).settings
+        },
         ..alone(Between::MemorySpe)
     }
 }

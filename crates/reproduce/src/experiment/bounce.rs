@@ -1,7 +1,7 @@
 //! A line of memory that two SPEs take away from each other (cellmark section 3.5).
 
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Machine, Mfc, ModuleId, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId, SpeId};
 use serde::Deserialize;
 
 use super::gather::{gather, join, report};
@@ -21,7 +21,7 @@ const WARM_UP: u32 = 8;
 const TIMED: u32 = 64;
 
 impl Bounce {
-    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
         let spes = self.between.map(SpeId::new);
         check_spes(
             machine,
@@ -44,7 +44,7 @@ impl Bounce {
 
 /// Adds 1 whenever the number in the line is this SPE's turn, even or odd. Returns the time from one
 /// change, by either SPE, to the next, in nanoseconds.
-fn change<S: Spe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
+fn change<S: CellSpe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
     let buffer = spe.local_store().reserve(128, 128, "the line");
     report(spe, EffectiveAddress(0));
     spe.read_in_mbox();

@@ -12,7 +12,7 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Handle, Machine, Ppe, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, SpeId};
 
 use super::failed;
 
@@ -20,20 +20,20 @@ use super::failed;
 const NOWHERE: EffectiveAddress = EffectiveAddress(u64::MAX);
 
 /// The SPE's side: says that it is ready, and where others find what they need of it.
-pub(super) fn report<S: Spe>(spe: &S, address: EffectiveAddress) {
+pub(super) fn report<S: CellSpe>(spe: &S, address: EffectiveAddress) {
     spe.write_out_mbox(Outbound::Plain, address.eah());
     spe.write_out_mbox(Outbound::Plain, address.eal());
 }
 
 /// The SPE's side: waits for an address.
-pub(super) fn address<S: Spe>(spe: &S) -> EffectiveAddress {
+pub(super) fn address<S: CellSpe>(spe: &S) -> EffectiveAddress {
     let eah = spe.read_in_mbox();
     EffectiveAddress::from_halves(eah, spe.read_in_mbox())
 }
 
 /// The SPE's side, for a program that has to prepare first: reports where what it prepared is, or that
 /// there is nothing.
-pub(super) fn prepare<S: Spe, T, E: std::fmt::Display>(
+pub(super) fn prepare<S: CellSpe, T, E: std::fmt::Display>(
     spe: &S,
     prepared: Result<T, E>,
     address_of: impl FnOnce(&T) -> EffectiveAddress,
@@ -43,7 +43,10 @@ pub(super) fn prepare<S: Spe, T, E: std::fmt::Display>(
 }
 
 /// The PPE's side: what each SPE reported, in the order of `spes`.
-pub(super) fn gather<M: Machine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<EffectiveAddress> {
+pub(super) fn gather<M: CellMachine>(
+    ppe: &Ppe<'_, '_, M>,
+    spes: &[SpeId],
+) -> Vec<EffectiveAddress> {
     let report = |spe: &SpeId| {
         let eah = ppe.read_out_mbox(*spe, Outbound::Plain);
         EffectiveAddress::from_halves(eah, ppe.read_out_mbox(*spe, Outbound::Plain))
@@ -52,13 +55,13 @@ pub(super) fn gather<M: Machine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<Ef
 }
 
 /// The PPE's side: tells an SPE an address.
-pub(super) fn tell<M: Machine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
+pub(super) fn tell<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
     ppe.write_in_mbox(spe, address.eah());
     ppe.write_in_mbox(spe, address.eal());
 }
 
 /// The PPE's side: the results of all programs, or why one failed.
-pub(super) fn join<R, M: Machine>(
+pub(super) fn join<R, M: CellMachine>(
     programs: Vec<Handle<'_, Result<R, String>, M>>,
 ) -> Result<Vec<R>, String> {
     programs

@@ -15,7 +15,7 @@
 use std::iter;
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
-use cellworks_machine::{Cycles, LocalBuffer, Machine, Mfc, ModuleId, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId, SpeId};
 use serde::Deserialize;
 
 use super::gather::{address, gather, join, prepare, tell};
@@ -210,7 +210,7 @@ const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
 
 impl RingRun {
     /// The time of a round, in which each task gets a packet from each neighbour.
-    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
         let number = self.tasks.len();
         check_spes(machine, number)?;
         let rows = machine
@@ -250,7 +250,7 @@ impl RingRun {
     }
 
     /// The program of an SPE: the time of a round, in nanoseconds.
-    fn task<S: Spe>(&self, spe: &S, task: u8, rows: EffectiveAddress) -> Result<f64, String> {
+    fn task<S: CellSpe>(&self, spe: &S, task: u8, rows: EffectiveAddress) -> Result<f64, String> {
         let size = 2 * DIRECTIONS as u32 * self.packet_bytes + Buffers::WORDS_BYTES;
         let room = spe
             .local_store()
@@ -343,7 +343,7 @@ struct Task<'a, S> {
     directions: usize,
 }
 
-impl<S: Spe> Task<'_, S> {
+impl<S: CellSpe> Task<'_, S> {
     fn run(&mut self) -> Result<f64, String> {
         let mut begin = self.spe.now();
         let mut end = begin;

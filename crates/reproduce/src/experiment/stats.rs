@@ -1,7 +1,7 @@
 //! Measurements of `cellworks stats`, with as many iterations as a simulated machine needs.
 
-use cellworks_machine::{CellId, LOCAL_STORE_BYTES, Machine, ModuleId};
-use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, measure};
+use cellworks_machine::{CellId, CellMachine, LOCAL_STORE_BYTES, ModuleId};
+use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings, measure};
 use serde::Deserialize;
 
 use super::{Access, Dimension, Outcome, failed};
@@ -119,9 +119,12 @@ impl Stats {
             },
             iterations: Iterations::Exactly(iterations),
             warm_up: Some(iterations / 4),
-            block_bytes: self.block_bytes,
-            list_elements: self.list_elements,
-            stride_bytes: self.stride_bytes,
+            settings: Settings {
+                block_bytes: self.block_bytes,
+                list_elements: self.list_elements,
+                stride_bytes: self.stride_bytes,
+                ..Settings::default()
+            },
             cell: self.cell.map(CellId::new),
             module: self.module.map(ModuleId::new),
             between_spes: self.between_spes,
@@ -129,7 +132,7 @@ impl Stats {
         }
     }
 
-    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
         let plan = self
             .request()
             .plan(machine.topology(), &LIMITS)

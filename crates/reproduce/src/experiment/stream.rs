@@ -1,7 +1,7 @@
 //! SPEs that keep several blocks under way, as cellmark's bandwidth tests do.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
-use cellworks_machine::{LocalBuffer, Machine, Mfc, ModuleId, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, Mfc, ModuleId, SpeId};
 use serde::Deserialize;
 
 use super::gather::{address, gather, join, prepare, tell};
@@ -61,7 +61,7 @@ impl Stream {
         Ok(())
     }
 
-    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
         let mut all: Vec<u16> = self.spes.iter().chain(&self.lenders).copied().collect();
         all.sort_unstable();
         all.dedup();
@@ -102,7 +102,7 @@ impl Stream {
     }
 
     /// Lends a window, and moves blocks if it is one of those that do; what it moved, in bytes a second.
-    fn program<S: Spe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
+    fn program<S: CellSpe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
         let own = self.block_bytes * self.in_flight;
         let room = spe.local_store().reserve(
             (WINDOW_BYTES + own) as usize,
@@ -120,7 +120,7 @@ impl Stream {
         self.move_blocks(spe, blocks, far_end).map(Some)
     }
 
-    fn move_blocks<S: Spe>(
+    fn move_blocks<S: CellSpe>(
         &self,
         spe: &S,
         blocks: LsAddr,

@@ -245,6 +245,7 @@ impl World {
                         0 => processor.id.to_string(),
                         number => format!("{}, thread {}", processor.id, number - 1),
                     },
+                    thread: (waiter.who.thread as usize, 0),
                     what: what
                         .unwrap_or_else(|_| "something whose description panicked".to_owned()),
                     location: waiter.location,

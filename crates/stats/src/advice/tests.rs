@@ -4,6 +4,7 @@ use cellworks_machine::{CellId, Distance, ModuleId, SpeSite};
 use serde_json::json;
 
 use super::*;
+use crate::settings::Settings;
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
 /// A machine with a Cell of so many SPEs, and a memory module, for each number.
@@ -27,18 +28,14 @@ fn parameters(spes: usize, between: Between) -> Parameters {
         module: None,
         between,
         buffers: None,
-        block_bytes: None,
-        list_elements: None,
-        stride_bytes: None,
-        chains: None,
-        loading_spes: None,
+        settings: Settings::default(),
     }
 }
 
 fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
-    let moved = match (parameters.between, parameters.block_bytes) {
+    let moved = match (parameters.between, parameters.settings.block_bytes) {
         (Between::MemorySpe, Some(bytes)) => {
-            bytes * parameters.spes * parameters.list_elements.unwrap_or(1) as usize
+            bytes * parameters.spes * parameters.settings.list_elements.unwrap_or(1) as usize
         }
         _ => 0,
     };
@@ -89,7 +86,10 @@ fn transfer(
     let parameters = Parameters {
         module: Some(0),
         buffers: Some(buffers),
-        block_bytes: Some(bytes),
+        settings: Settings {
+            block_bytes: Some(bytes),
+            ..parameters(spes, Between::MemorySpe).settings
+        },
         ..parameters(spes, Between::MemorySpe)
     };
     took(function, parameters, ns)
@@ -103,7 +103,7 @@ fn list(elements: u32, ns: f64) -> Measurement {
         (16 << 10) / elements as usize,
         ns,
     );
-    list.parameters.list_elements = Some(elements);
+    list.parameters.settings.list_elements = Some(elements);
     list
 }
 
@@ -193,7 +193,10 @@ fn blade() -> Vec<Measurement> {
         let parameters = Parameters {
             module: Some(0),
             buffers: Some(buffers),
-            block_bytes: Some(4),
+            settings: Settings {
+                block_bytes: Some(4),
+                ..parameters(spes, MemorySpe).settings
+            },
             ..parameters(spes, MemorySpe)
         };
         took(FetchAdd, parameters, ns)
@@ -713,9 +716,12 @@ fn what_memory_answers_says_what_to_ask_for_and_when() {
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
     // Nor of one whose interval is wider than the difference.
     let loaded = Parameters {
-        block_bytes: Some(1 << 28),
-        chains: Some(1),
-        loading_spes: Some(1),
+        settings: Settings {
+            block_bytes: Some(1 << 28),
+            chains: Some(1),
+            loading_spes: Some(1),
+            ..parameters(1, Between::MemorySpe).settings
+        },
         ..parameters(1, Between::MemorySpe)
     };
     let loaded = within(took(Function::Chase, loaded, 253.0), 230.0, 397.0);
@@ -827,9 +833,12 @@ fn where_spes_wait_in_hardware_nobody_is_woken() {
 fn commands_in_flight_are_advised_like_misses() {
     let chains = |chains: u32, ns| {
         let parameters = Parameters {
-            block_bytes: Some(256 << 10),
-            chains: Some(chains),
-            loading_spes: Some(0),
+            settings: Settings {
+                block_bytes: Some(256 << 10),
+                chains: Some(chains),
+                loading_spes: Some(0),
+                ..parameters(1, Between::MemorySpe).settings
+            },
             ..parameters(1, Between::MemorySpe)
         };
         took(Function::Chase, parameters, ns)

@@ -89,8 +89,8 @@ impl Value {
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;
-        let elements = f64::from(p.list_elements.unwrap_or(1));
-        let bytes = p.block_bytes? as f64 * elements * p.spes as f64;
+        let elements = f64::from(p.settings.list_elements.unwrap_or(1));
+        let bytes = p.settings.block_bytes? as f64 * elements * p.spes as f64;
         Some(match measurement.median_interval_ns {
             Some(interval) => Self {
                 low: bytes * 1e9 / interval.high,

@@ -2,7 +2,7 @@
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{LocalBuffer, Mfc, Spe, SpeId};
+use cellworks_machine::{CellSpe, LocalBuffer, Mfc, SpeId};
 
 use super::command::Command;
 use super::rounds::Rounds;
@@ -25,7 +25,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub fn reserve<S: Spe>(spe: &S, bytes: u32) -> Result<Self, SpeError> {
+    pub fn reserve<S: CellSpe>(spe: &S, bytes: u32) -> Result<Self, SpeError> {
         let bytes = bytes as usize;
         let reserve = |what| {
             let align = LINE_BYTES as u32;
@@ -45,14 +45,14 @@ impl Blocks {
         (0..self.bytes).map(byte).collect()
     }
 
-    fn get<S: Spe>(&self, spe: &S, from: EffectiveAddress) -> Result<(), SpeError> {
+    fn get<S: CellSpe>(&self, spe: &S, from: EffectiveAddress) -> Result<(), SpeError> {
         let command = RawCommand::get(self.received.address(), from, self.bytes as u32, TAG);
         spe.mfc().issue(command)?;
         spe.mfc().wait_all(TAG.mask());
         Ok(())
     }
 
-    fn receive_all<S: Spe>(
+    fn receive_all<S: CellSpe>(
         &self,
         spe: &S,
         command: &Command,
@@ -81,7 +81,7 @@ impl Blocks {
     }
 }
 
-impl<S: Spe> Sides<S> for Blocks {
+impl<S: CellSpe> Sides<S> for Blocks {
     /// The side that receives: it alone knows when the block has arrived.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let outcome = self.receive_all(spe, command, rounds);

@@ -1,7 +1,7 @@
 //! What the PPE tells an SPE to do, as words of its inbound mailbox.
 
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Span, Spe, SpeId};
+use cellworks_machine::{CellSpe, Span, SpeId};
 
 /// Which side of a pair an SPE is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Command {
     }
 
     /// Waits for the next command; `None` if there are no more.
-    pub fn receive<S: Spe>(spe: &S) -> Option<Self> {
+    pub fn receive<S: CellSpe>(spe: &S) -> Option<Self> {
         let first = spe.read_in_mbox();
         if first == Self::END {
             return None;

@@ -2,7 +2,7 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Handle, Machine, Ppe, Span, SpeId, Time};
+use cellworks_machine::{CellMachine, Handle, Ppe, Span, SpeId, Time};
 
 use super::command::{Command, Role};
 use super::request::{Carrier, MatrixPlan};
@@ -11,18 +11,18 @@ use crate::error::{MeasureError, SpeError};
 use crate::program::{FAILED, Stopped, join};
 
 /// The SPEs of a plan, each with a program that waits for commands.
-pub(super) struct Crew<'scope, 'env, M: Machine> {
+pub(super) struct Crew<'scope, 'env, M: CellMachine> {
     ppe: &'scope Ppe<'scope, 'env, M>,
     carrier: Carrier,
     members: Vec<Member<'scope, M>>,
 }
 
-struct Member<'scope, M: Machine> {
+struct Member<'scope, M: CellMachine> {
     handle: Handle<'scope, Result<Served, SpeError>, M>,
     failed: bool,
 }
 
-impl<'scope, 'env, M: Machine> Crew<'scope, 'env, M> {
+impl<'scope, 'env, M: CellMachine> Crew<'scope, 'env, M> {
     /// Starts the programs, and waits until each is ready or has failed.
     pub fn gather(ppe: &'scope Ppe<'scope, 'env, M>, plan: &MatrixPlan) -> Self {
         let mut taken = vec![false; plan.spes];

@@ -37,7 +37,7 @@ use std::ops::ControlFlow;
 
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Distance, Machine, ModuleId, SpeId, Topology};
+use cellworks_machine::{CellMachine, Distance, ModuleId, SpeId, Topology};
 
 use crate::error::MeasureError;
 use crate::program::Stopped;
@@ -67,7 +67,7 @@ const LINES: usize = 8;
 /// # Panics
 ///
 /// If the plan was made for another topology.
-pub fn measure_matrix<M: Machine>(
+pub fn measure_matrix<M: CellMachine>(
     machine: &M,
     plan: &MatrixPlan,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
@@ -90,7 +90,7 @@ pub fn measure_matrix<M: Machine>(
 }
 
 /// Has the crew measure one pair after the other, at a pace that ends when the plan says.
-fn conduct<M: Machine>(
+fn conduct<M: CellMachine>(
     crew: &mut Crew<'_, '_, M>,
     plan: &MatrixPlan,
     topology: &Topology,
@@ -128,7 +128,7 @@ fn conduct<M: Machine>(
 struct Variables(BTreeMap<ModuleId, Region>);
 
 impl Variables {
-    fn allocate<M: Machine>(machine: &M, plan: &MatrixPlan) -> Result<Self, MeasureError> {
+    fn allocate<M: CellMachine>(machine: &M, plan: &MatrixPlan) -> Result<Self, MeasureError> {
         let topology = machine.topology();
         let spes = plan.pairs().iter().flat_map(|&(a, b)| [a, b]);
         let homes: BTreeSet<_> = spes.filter_map(|spe| plan.home(topology, spe)).collect();
@@ -148,7 +148,7 @@ impl Variables {
 }
 
 /// Lays out what was measured.
-fn matrix<M: Machine>(
+fn matrix<M: CellMachine>(
     machine: &M,
     plan: &MatrixPlan,
     variables: &Variables,
@@ -205,7 +205,7 @@ fn matrix<M: Machine>(
 }
 
 /// Where variables or blocks were placed, and whether the machine finds them there.
-fn home<M: Machine>(
+fn home<M: CellMachine>(
     machine: &M,
     plan: &MatrixPlan,
     variables: &Variables,

@@ -66,11 +66,10 @@ pub struct MatrixRequest {
     pub block_bytes: Option<usize>,
     /// The memory module that holds the variable: the one nearest to the SPE that sends if `None`.
     pub module: Option<ModuleId>,
-    /// How long all of it may take: as long as every pair needs if `None`. If `steady`, it is
-    /// simulated time, and decides how many pairs there are.
+    /// How long all of it may take: as long as every pair needs if `None`. On a machine that
+    /// [is steady](cellworks_machine::Capabilities::is_steady) each pair is measured for 10 us, and the
+    /// budget decides how many pairs there are; on a simulated one it is simulated time.
     pub budget: Option<Span>,
-    /// Whether each pair is measured for 10 us only: for a simulated machine, where the same always takes the same time, and nobody has to be woken.
-    pub steady: bool,
 }
 
 /// A matrix that a machine can measure; holding one is the proof.
@@ -107,7 +106,6 @@ impl MatrixRequest {
             block_bytes: None,
             module: None,
             budget: None,
-            steady: false,
         }
     }
 
@@ -141,9 +139,10 @@ impl MatrixRequest {
             classes,
         } = ordered(topology);
         let unhurried = divided(ALL_PAIRS_SPAN, pairs.len()).clamp(PAIR_SPAN, PAIR_SPAN_LONG);
+        let steady = topology.capabilities().is_steady;
         let pair_span = match self.budget {
-            None if self.steady => STEADY_PAIR_SPAN,
-            Some(budget) if self.steady => {
+            None if steady => STEADY_PAIR_SPAN,
+            Some(budget) if steady => {
                 let fitting = budget.as_femtoseconds() / STEADY_PAIR_SPAN.as_femtoseconds();
                 let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
                 pairs.truncate(fitting.max(first));
@@ -172,7 +171,7 @@ impl MatrixRequest {
             spes,
             pairs,
             module: self.module,
-            steady: self.steady,
+            steady,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Span, Spe, SpeId};
+use cellworks_machine::{CellSpe, Span, SpeId};
 
 use super::blocks::Blocks;
 use super::command::{Command, Role};
@@ -23,7 +23,7 @@ const DONE: u32 = 1;
 pub(super) const STOP: u32 = u32::MAX;
 
 /// The two sides of a pair.
-pub(super) trait Sides<S: Spe> {
+pub(super) trait Sides<S: CellSpe> {
     /// The side that asks and takes the time. However it ends, its partner has been told to stop.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError>;
 
@@ -46,7 +46,7 @@ pub(super) struct Served {
 }
 
 /// The program of every SPE.
-pub(super) fn serve<S: Spe>(spe: &S, carrier: Carrier) -> Result<Served, SpeError> {
+pub(super) fn serve<S: CellSpe>(spe: &S, carrier: Carrier) -> Result<Served, SpeError> {
     match carrier {
         Carrier::Mailbox => obey(spe, Ok(Words(Mailbox))),
         Carrier::Signal => obey(spe, Ok(Words(Signal))),
@@ -56,7 +56,7 @@ pub(super) fn serve<S: Spe>(spe: &S, carrier: Carrier) -> Result<Served, SpeErro
     }
 }
 
-fn obey<S: Spe>(spe: &S, sides: Result<impl Sides<S>, SpeError>) -> Result<Served, SpeError> {
+fn obey<S: CellSpe>(spe: &S, sides: Result<impl Sides<S>, SpeError>) -> Result<Served, SpeError> {
     // Whoever fails says so, or the PPE would wait for its report for ever.
     let or_report = |failure| {
         spe.write_out_mbox(Outbound::Plain, FAILED);

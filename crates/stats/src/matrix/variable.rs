@@ -17,7 +17,7 @@
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{AtomicOp, Span, Spe, SpeId};
+use cellworks_machine::{AtomicOp, CellSpe, Span, SpeId};
 
 use super::LINES;
 use super::command::Command;
@@ -41,7 +41,7 @@ pub(super) struct Swaps;
 const LOOKS_PER_YIELD: u32 = 16;
 
 /// The two sides on one line, which holds 0 at the start.
-trait Line<S: Spe> {
+trait Line<S: CellSpe> {
     /// Counts the variable up, in turns with `partner`.
     fn time(
         &self,
@@ -57,7 +57,7 @@ trait Line<S: Spe> {
     fn answer(&self, spe: &S, line: EffectiveAddress) -> Result<(), SpeError>;
 }
 
-impl<S: Spe, L: Line<S>> Sides<S> for Variable<L> {
+impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let end = spe.now() + command.span;
         let mut outcome = Ok(());
@@ -90,7 +90,7 @@ fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
 
 /// The word at `ea` once it is another than `known`.
 #[inline]
-fn read_change<S: Spe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<u32, SpeError> {
+fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<u32, SpeError> {
     loop {
         for _ in 0..LOOKS_PER_YIELD {
             let word = spe.load_word(ea)?;
@@ -106,7 +106,7 @@ fn read_change<S: Spe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<u32,
     }
 }
 
-impl<S: Spe> Line<S> for Reads {
+impl<S: CellSpe> Line<S> for Reads {
     fn time(
         &self,
         spe: &S,
@@ -146,7 +146,7 @@ impl<S: Spe> Line<S> for Reads {
 /// Replaces `expected` at `ea` by the number after it as soon as it is there, and returns it; or what
 /// else is there, unless that is the number before it, which this SPE left.
 #[inline]
-fn swap<S: Spe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
+fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
     loop {
         for _ in 0..LOOKS_PER_YIELD {
@@ -159,7 +159,7 @@ fn swap<S: Spe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, Spe
     }
 }
 
-impl<S: Spe> Line<S> for Swaps {
+impl<S: CellSpe> Line<S> for Swaps {
     fn time(
         &self,
         spe: &S,

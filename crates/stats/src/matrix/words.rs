@@ -1,6 +1,6 @@
 //! Mailboxes and signals: a word there, the same word back.
 
-use cellworks_machine::{SignalRegister, Spe, SpeId};
+use cellworks_machine::{CellSpe, SignalRegister, SpeId};
 
 use super::command::Command;
 use super::rounds::Rounds;
@@ -20,12 +20,12 @@ pub(super) struct Signal;
 const REGISTER: SignalRegister = SignalRegister::One;
 
 /// How a word gets from SPE to SPE.
-trait Way<S: Spe> {
+trait Way<S: CellSpe> {
     fn send(&self, spe: &S, to: SpeId, word: u32);
     fn receive(&self, spe: &S) -> u32;
 }
 
-impl<S: Spe> Way<S> for Mailbox {
+impl<S: CellSpe> Way<S> for Mailbox {
     #[inline]
     fn send(&self, spe: &S, to: SpeId, word: u32) {
         spe.write_in_mbox_of(to, word);
@@ -37,7 +37,7 @@ impl<S: Spe> Way<S> for Mailbox {
     }
 }
 
-impl<S: Spe> Way<S> for Signal {
+impl<S: CellSpe> Way<S> for Signal {
     #[inline]
     fn send(&self, spe: &S, to: SpeId, word: u32) {
         spe.send_signal(to, REGISTER, word);
@@ -49,7 +49,7 @@ impl<S: Spe> Way<S> for Signal {
     }
 }
 
-impl<S: Spe, W: Way<S>> Sides<S> for Words<W> {
+impl<S: CellSpe, W: Way<S>> Sides<S> for Words<W> {
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let partner = command.partner;
         let mut word = 0;

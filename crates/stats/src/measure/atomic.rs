@@ -6,18 +6,19 @@
 
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{AtomicOp, LocalBuffer, Machine, Spe, fetch_update_words};
+use cellworks_machine::{AtomicOp, CellMachine, CellSpe, LocalBuffer, fetch_update_words};
 
 use super::crew::{Crew, Work, conduct, work};
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
 use crate::Function;
 use crate::error::{MeasureError, SpeError, Untrusted};
-use crate::request::{AtomicTask, Plan};
+use crate::plan::Plan;
+use crate::plan::atomic::AtomicTask;
 
 /// What `fetchadd` adds and `fetchsub` subtracts; not 1, which is for `fetchinc` and `fetchdec`.
 const OPERAND: u32 = 5;
 
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     task: &AtomicTask,
@@ -98,7 +99,7 @@ struct Updater {
 }
 
 impl Updater {
-    fn new<S: Spe>(spe: &S, block: ControlBlock, function: Function) -> Result<Self, SpeError> {
+    fn new<S: CellSpe>(spe: &S, block: ControlBlock, function: Function) -> Result<Self, SpeError> {
         let line = LINE_BYTES as u32;
         Ok(Self {
             function,
@@ -126,7 +127,7 @@ impl Updater {
     }
 }
 
-impl<S: Spe> Work<S> for Updater {
+impl<S: CellSpe> Work<S> for Updater {
     type Left = u32;
 
     fn operate(&mut self, spe: &S) -> Result<(), SpeError> {

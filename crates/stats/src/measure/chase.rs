@@ -35,14 +35,16 @@ use std::ops::ControlFlow;
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Machine, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, SpeId};
 
 use super::copy::Copier;
 use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
 use super::{ControlBlock, Outcome, control_blocks};
 use crate::error::{MeasureError, SpeError, Untrusted};
+use crate::plan::Plan;
+use crate::plan::chase::{ChaseTask, NODE_BYTES};
+use crate::plan::copy::CopyTask;
 use crate::program::join;
-use crate::request::{ChaseTask, CopyTask, NODE_BYTES, Plan};
 use crate::shuffle::shuffle;
 
 /// How many nodes of each chain an iteration visits: enough that beginning and ending it cost
@@ -52,7 +54,7 @@ const STEPS: usize = 1_024;
 /// In the inbound mailbox of an SPE that loads the memory: it is enough.
 const ENOUGH: u32 = 1;
 
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     task: &ChaseTask,
@@ -88,7 +90,7 @@ pub(super) fn measure<M: Machine>(
 
 /// The program of an SPE that loads the memory: copies until it is told that it is enough, from a shared source
 /// if there is one.
-fn load<S: Spe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), SpeError> {
+fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), SpeError> {
     let go_on = || match spe.try_read_in_mbox() {
         Some(_) => ControlFlow::Break(()),
         None => {
@@ -112,7 +114,7 @@ fn load<S: Spe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), 
 }
 
 /// Copies all of `source`, tile by tile, to one place, and asks after each whether to go on.
-fn copy_to_tile<S: Spe>(
+fn copy_to_tile<S: CellSpe>(
     spe: &S,
     source: &[u64],
     tile: &mut [u64],
@@ -131,7 +133,7 @@ fn copy_to_tile<S: Spe>(
 }
 
 /// The program of the SPE that follows pointers. It makes the table itself, so that it is near.
-fn chase<S: Spe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
+fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
     let order = random_order(task.table_bytes / NODE_BYTES);
     let chains = Chains::new(order.len(), task.chains);
     if task.in_one_view {
@@ -249,7 +251,7 @@ impl Linked<'_> {
     }
 }
 
-impl<S: Spe> Work<S> for Linked<'_> {
+impl<S: CellSpe> Work<S> for Linked<'_> {
     type Left = ();
 
     fn operate(&mut self, _: &S) -> Result<(), SpeError> {
@@ -297,7 +299,7 @@ impl Staging {
     }
 }
 
-impl<S: Spe> Work<S> for Staging {
+impl<S: CellSpe> Work<S> for Staging {
     type Left = ();
 
     fn operate(&mut self, spe: &S) -> Result<(), SpeError> {

@@ -14,14 +14,15 @@
 
 use std::ops::ControlFlow;
 
-use cellworks_machine::{Machine, Spe};
+use cellworks_machine::{CellMachine, CellSpe};
 
 use super::crew::{Crew, Work, conduct, work};
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
 use crate::error::{MeasureError, SpeError, Untrusted};
-use crate::request::{CopyTask, Plan};
+use crate::plan::Plan;
+use crate::plan::copy::CopyTask;
 
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     task: &CopyTask,
@@ -94,7 +95,7 @@ impl Copier {
     }
 
     /// Copies the block, and asks after each tile whether to go on.
-    pub fn copy<S: Spe>(
+    pub fn copy<S: CellSpe>(
         &mut self,
         spe: &S,
         mut go_on: impl FnMut() -> ControlFlow<()>,
@@ -115,7 +116,7 @@ impl Copier {
     }
 }
 
-impl<S: Spe> Work<S> for Copier {
+impl<S: CellSpe> Work<S> for Copier {
     type Left = ();
 
     fn operate(&mut self, spe: &S) -> Result<(), SpeError> {

@@ -2,12 +2,12 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Handle, Machine, Ppe, Span, Spe, Time};
+use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, Span, Time};
 
 use super::{ControlBlock, pass, receive, wait_until};
 use crate::error::{MeasureError, SpeError};
+use crate::plan::{Pace, Timed};
 use crate::program::{FAILED, Stopped, join};
-use crate::request::{Pace, Timed};
 use crate::sample::{
     ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
 };
@@ -55,7 +55,7 @@ const STEADY_PER_MEDIAN: u128 = 1_000;
 const STEADY_ROUNDS_MAX: u32 = 8;
 
 /// The operation that an SPE repeats.
-pub(super) trait Work<S: Spe> {
+pub(super) trait Work<S: CellSpe> {
     /// What is left when all loops are done, for the PPE to verify.
     type Left: Send;
 
@@ -70,7 +70,7 @@ pub(super) trait Work<S: Spe> {
 pub(super) type WorkResult<L> = Result<(Vec<TimedLoop>, L), SpeError>;
 
 /// The program of an SPE that works: timed loops, as the PPE asks for them.
-pub(super) fn work<S: Spe, W: Work<S>>(
+pub(super) fn work<S: CellSpe, W: Work<S>>(
     spe: &S,
     control_block: EffectiveAddress,
     set_up: impl FnOnce(&S, ControlBlock) -> Result<W, SpeError>,
@@ -88,7 +88,7 @@ pub(super) fn work<S: Spe, W: Work<S>>(
 }
 
 /// Does the rounds that the PPE asks for, until there are no more.
-pub(super) fn obey<S: Spe>(
+pub(super) fn obey<S: CellSpe>(
     spe: &S,
     mut do_round: impl FnMut(Round) -> Result<RoundTimes, SpeError>,
 ) -> Result<(), SpeError> {
@@ -110,7 +110,7 @@ pub(super) fn obey<S: Spe>(
     }
 }
 
-fn report_failure<S: Spe>(spe: &S) {
+fn report_failure<S: CellSpe>(spe: &S) {
     spe.write_out_mbox(Outbound::Plain, FAILED);
 }
 
@@ -136,19 +136,19 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
 }
 
 /// The SPEs that work, seen from the PPE.
-pub(super) struct Crew<'scope, 'env, M: Machine, L> {
+pub(super) struct Crew<'scope, 'env, M: CellMachine, L> {
     ppe: &'scope Ppe<'scope, 'env, M>,
     members: Vec<Member<'scope, M, L>>,
     /// How long it took at the most to tell all of them about a round.
     telling: Span,
 }
 
-struct Member<'scope, M: Machine, L> {
+struct Member<'scope, M: CellMachine, L> {
     handle: Handle<'scope, WorkResult<L>, M>,
     failed: bool,
 }
 
-impl<'scope, 'env, M: Machine, L> Crew<'scope, 'env, M, L> {
+impl<'scope, 'env, M: CellMachine, L> Crew<'scope, 'env, M, L> {
     /// Waits until every program has its control block, or has failed.
     pub fn gather(
         ppe: &'scope Ppe<'scope, 'env, M>,
@@ -361,7 +361,7 @@ mod tests {
     use std::convert::Infallible;
 
     use cellworks_host::Host;
-    use cellworks_machine::ModuleId;
+    use cellworks_machine::{Machine, ModuleId};
 
     use super::super::control_blocks;
     use super::*;
@@ -534,7 +534,7 @@ mod tests {
     /// Counts its operations.
     struct Counter(u32);
 
-    impl<S: Spe> Work<S> for Counter {
+    impl<S: CellSpe> Work<S> for Counter {
         type Left = u32;
 
         fn operate(&mut self, _: &S) -> Result<(), SpeError> {

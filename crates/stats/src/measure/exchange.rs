@@ -9,14 +9,14 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{Handle, Machine, Ppe, SignalRegister, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, SignalRegister, SpeId};
 
 use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks, receive};
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::function::Channel;
+use crate::plan::Plan;
 use crate::program::{FAILED, check, join};
-use crate::request::Plan;
 use crate::sample::{Stopwatch, TimedLoop};
 
 const REGISTER: SignalRegister = SignalRegister::One;
@@ -25,7 +25,7 @@ pub(super) const STOP: u32 = 1 << 31;
 
 /// The initiator, SPE 0 or the PPE, and partners that answer it one after the other: an iteration
 /// is an exchange with each.
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     channel: Channel,
@@ -80,7 +80,7 @@ pub(super) fn measure<M: Machine>(
     })
 }
 
-fn by_ppe<M: Machine>(
+fn by_ppe<M: CellMachine>(
     ppe: &Ppe<'_, '_, M>,
     plan: &Plan,
     channel: Channel,
@@ -105,7 +105,7 @@ fn by_ppe<M: Machine>(
     Ok(stopwatch.into_rounds())
 }
 
-fn by_spe<'scope, M: Machine>(
+fn by_spe<'scope, M: CellMachine>(
     ppe: &'scope Ppe<'scope, '_, M>,
     plan: &Plan,
     program: Handle<'scope, WorkResult<()>, M>,
@@ -124,7 +124,7 @@ struct Initiator<'a> {
     word: u32,
 }
 
-impl<S: Spe> Work<S> for Initiator<'_> {
+impl<S: CellSpe> Work<S> for Initiator<'_> {
     type Left = ();
 
     fn operate(&mut self, spe: &S) -> Result<(), SpeError> {
@@ -151,7 +151,7 @@ impl<S: Spe> Work<S> for Initiator<'_> {
 }
 
 /// The program of a partner: sends every word back to the initiator, the PPE if there is none.
-fn answer<S: Spe>(
+fn answer<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,
     channel: Channel,

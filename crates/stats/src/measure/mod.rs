@@ -40,11 +40,11 @@ mod wake_up;
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{Cycles, Machine, Mfc, ModuleId, Span, Spe, Time};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Mfc, ModuleId, Span, Time};
 
 use crate::error::{Impossible, MeasureError, SpeError};
+use crate::plan::{Plan, Task, Timed};
 use crate::report::Measurement;
-use crate::request::{Plan, Task, Timed};
 use crate::sample::{Samples, TimedLoop, round_medians};
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
@@ -57,7 +57,7 @@ use crate::sample::{Samples, TimedLoop, round_medians};
 /// # Panics
 ///
 /// If the plan was made for another topology and names an SPE that the machine does not have.
-pub fn measure<M: Machine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
+pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
     visits.visit(machine, false)
 }
@@ -127,7 +127,7 @@ impl Visits {
     /// # Panics
     ///
     /// As [`measure`].
-    pub fn visit<M: Machine>(
+    pub fn visit<M: CellMachine>(
         &mut self,
         machine: &M,
         more: bool,
@@ -145,7 +145,7 @@ impl Visits {
 }
 
 /// One visit.
-fn run<M: Machine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
+fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
     match &plan.task {
         Task::Threads { spes } => threads::measure(machine, plan, spes),
         Task::Exchange {
@@ -295,7 +295,7 @@ fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
 
 /// Lets others run, and on a simulated machine a part of `left`, which nobody has to simulate in
 /// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
-fn pass<S: Spe>(spe: &S, left: Span) {
+fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
     let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
     spe.compute(Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)));
@@ -306,7 +306,7 @@ fn pass<S: Spe>(spe: &S, left: Span) {
 const TAG: Tag = Tag::of::<0>();
 
 /// The PPE's side of the control blocks: a region that holds one for each SPE.
-fn control_blocks<M: Machine>(
+fn control_blocks<M: CellMachine>(
     machine: &M,
     module: ModuleId,
     blocks: impl ExactSizeIterator<Item = ControlBlock>,
@@ -322,7 +322,7 @@ fn control_blocks<M: Machine>(
 }
 
 /// The SPE's side: gets its control block by DMA.
-fn receive<S: Spe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeError> {
+fn receive<S: CellSpe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeError> {
     let bytes = size_of::<ControlBlock>();
     let buffer = spe
         .local_store()
@@ -338,10 +338,10 @@ fn receive<S: Spe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeE
 
 #[cfg(test)]
 mod tests {
-    use cellworks_machine::{CellId, SpeSite, Topology};
+    use cellworks_machine::{Capabilities, CellId, SpeSite, Topology};
 
     use super::*;
-    use crate::{Count, Function, Limits, Request};
+    use crate::{Count, Function, Iterations, Limits, Request};
 
     /// A plan for two SPEs that move 1,024 bytes an operation, at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
@@ -364,6 +364,56 @@ mod tests {
             ..Request::new(function)
         };
         request.plan(&topology, &limits).unwrap()
+    }
+
+    #[test]
+    fn how_often_and_how_long_is_decided_by_what_the_machine_does() {
+        let site = SpeSite {
+            cell: CellId::new(0),
+            core: None,
+            place: String::new(),
+        };
+        let plan = |iterations, is_steady, sleeps| {
+            let topology = Topology::new("a machine", vec![ModuleId::new(0)], vec![site.clone()])
+                .with_capabilities(Capabilities {
+                    is_steady,
+                    sleeps,
+                    ..Capabilities::default()
+                });
+            let limits = Limits {
+                block_bytes_max: 16 << 10,
+                local_store_bytes: 256 << 10,
+                memory_bytes_max: 1 << 28,
+                staging_bytes_max: None,
+                bandwidth_bytes_per_s_max: None,
+            };
+            let request = Request {
+                iterations,
+                ..Request::new(Function::WakeUp)
+            };
+            request.plan(&topology, &limits).unwrap()
+        };
+        let span = Span::from_nanoseconds(7_000);
+        for (iterations, is_steady, warm_up, steady) in [
+            (Iterations::Within(span), false, None, None),
+            (Iterations::Within(span), true, None, Some(16)),
+            (Iterations::Exactly(5), false, None, None),
+            (Iterations::Exactly(5), true, Some(5), None),
+            (Iterations::Exactly(100), true, Some(16), None),
+        ] {
+            let pace = plan(iterations, is_steady, true).pace;
+            assert_eq!(pace.warm_up, warm_up, "{iterations:?} {is_steady}");
+            let rounds_of = match pace.timed {
+                Timed::Steady(iterations) => Some(iterations),
+                Timed::Exactly(_) | Timed::Within(_) => None,
+            };
+            assert_eq!(rounds_of, steady, "{iterations:?} {is_steady}");
+        }
+        let alone = |sleeps| match plan(Iterations::Exactly(5), false, sleeps).task {
+            Task::WakeUp { alone, .. } => alone,
+            other => panic!("{other:?}"),
+        };
+        assert!(alone(true) > alone(false));
     }
 
     /// What two SPEs timed, in rounds of these samples.

@@ -4,7 +4,7 @@
 //! whichever part of it was moved last, the window then holds the same bytes.
 
 use crate::error::Untrusted;
-use crate::request::WINDOW_BYTES;
+use crate::plan::layout::WINDOW_BYTES;
 
 /// The content of a buffer; every buffer has another one.
 pub(super) struct Pattern(Vec<u8>);

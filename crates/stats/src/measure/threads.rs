@@ -2,16 +2,16 @@
 
 use std::convert::Infallible;
 
-use cellworks_machine::{Machine, SpeId};
+use cellworks_machine::{CellMachine, SpeId};
 
 use super::Outcome;
 use super::crew::conduct;
 use crate::error::MeasureError;
-use crate::request::Plan;
+use crate::plan::Plan;
 use crate::sample::Stopwatch;
 
 /// An iteration starts a program on each SPE and then joins all.
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     spes: &[SpeId],

@@ -15,17 +15,19 @@ use cellworks_machine::mfc::{
     Direction, EffectiveAddress, LIST_ELEMENT_BYTES, ListElement, LsAddr, MAX_TRANSFER_BYTES,
     RawCommand,
 };
-use cellworks_machine::{LocalBuffer, LocalStore, Machine, Mfc, Ppe, Spe, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, LocalStore, Mfc, Ppe, SpeId};
 
 use super::crew::{Crew, Work, conduct, work};
 use super::pattern::Pattern;
 use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, TAG, control_blocks};
 use crate::error::{MeasureError, SpeError};
+use crate::plan::Plan;
+use crate::plan::layout::{Layout, Shape, WINDOW_BYTES};
+use crate::plan::transfer::TransferTask;
 use crate::program::join;
-use crate::request::{Layout, Plan, Shape, TransferTask, WINDOW_BYTES};
 use crate::sample::TimedLoop;
 
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     task: &TransferTask,
@@ -49,7 +51,7 @@ pub(super) fn measure<M: Machine>(
 }
 
 /// Has every SPE move its buffer, the first of which starts at `buffers`.
-fn run<'scope, M: Machine>(
+fn run<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
     plan: &Plan,
@@ -91,7 +93,7 @@ fn run<'scope, M: Machine>(
 }
 
 /// As [`run`], with the buffers in the local store of `lender`, which only lends it.
-fn between_spes<'scope, M: Machine>(
+fn between_spes<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
     plan: &Plan,
@@ -122,7 +124,7 @@ const NOTHING_LENT: u32 = 0;
 const GIVE_BACK: u32 = 1;
 
 /// The program of the SPE that lends its local store.
-fn lend<S: Spe>(spe: &S, direction: Direction, layout: Layout) -> Result<(), SpeError> {
+fn lend<S: CellSpe>(spe: &S, direction: Direction, layout: Layout) -> Result<(), SpeError> {
     let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
     let store = spe.local_store();
     let lent = store.reserve(
@@ -161,7 +163,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn in_main_memory<M: Machine>(
+    fn in_main_memory<M: CellMachine>(
         machine: &M,
         plan: &Plan,
         layout: Layout,
@@ -214,7 +216,11 @@ struct Mover {
 }
 
 impl Mover {
-    fn new<S: Spe>(spe: &S, block: ControlBlock, direction: Direction) -> Result<Self, SpeError> {
+    fn new<S: CellSpe>(
+        spe: &S,
+        block: ControlBlock,
+        direction: Direction,
+    ) -> Result<Self, SpeError> {
         let shape = match block.list_elements {
             0 => Shape::Block {
                 bytes: block.size as usize,
@@ -310,7 +316,7 @@ fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape
     }
 }
 
-impl<S: Spe> Work<S> for Mover {
+impl<S: CellSpe> Work<S> for Mover {
     type Left = ();
 
     #[inline]

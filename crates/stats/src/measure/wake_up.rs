@@ -12,25 +12,25 @@
 //!   woken - sent     ◄─── woken, two words ──────
 //! ```
 //!
-//! Where SPEs have local stores of their own they wait in hardware, and 2 us are enough.
+//! On a machine on which no thread sleeps SPEs wait in hardware, and 2 us are enough.
 //!
 //! A sample is woken - sent, both on the clock that a run has in common. The rest of an iteration is
 //! not part of it. An SPE that shares its CPU with the sender is not woken by the word, but by the
 //! sender's going to sleep: what is measured then is the scheduler.
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::{Machine, Span, Spe, SpeId, Time};
+use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
 
 use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
 use super::exchange::{STOP, next};
 use super::{Outcome, pass, wait_until};
 use crate::error::{MeasureError, Untrusted};
+use crate::plan::Plan;
 use crate::program::{check, join};
-use crate::request::Plan;
 use crate::sample::{Round, RoundTimes, TimedLoop};
 
 /// The sender wakes partners one after the other: an iteration wakes each once.
-pub(super) fn measure<M: Machine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
     between_spes: bool,
@@ -171,7 +171,7 @@ fn one_way(partner: SpeId, sent: Time, woken: Time) -> Result<Span, Untrusted> {
 }
 
 /// The program of a partner: replies to each word with that word and the time when it had it.
-fn sleep<S: Spe>(spe: &S, sender: Option<SpeId>) {
+fn sleep<S: CellSpe>(spe: &S, sender: Option<SpeId>) {
     spe.write_out_mbox(Outbound::Plain, READY);
     loop {
         let word = spe.read_in_mbox();

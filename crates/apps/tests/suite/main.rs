@@ -1,0 +1,6 @@
+//! The programs of papers, on machines.
+//!
+//! One program for all of it: each program of tests is linked on its own.
+
+mod networks;
+mod programs;

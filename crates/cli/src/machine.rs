@@ -1,0 +1,110 @@
+//! The kinds of machines that `--machine` names. Each is made here and nowhere else: what a command
+//! does on a machine is a [`Job`], which runs on all of them.
+
+use cellworks_machine::{Capabilities, CellMachine, Machine, Topology};
+use cellworks_report::MachineInfo;
+use cellworks_sim::{HazardWatch, Sim};
+use cellworks_stats::Limits;
+
+use crate::Failure;
+use crate::args::{CommonArgs, HOST};
+use crate::output_file::OutputFile;
+use crate::session::{End, Session, Steps};
+use crate::simulated::{self, Simulated, load};
+use crate::surroundings::{self, Surroundings, this_computer};
+
+/// A kind of machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    ThisComputer,
+    Simulated,
+}
+
+impl Kind {
+    /// The kind of the machine of this name.
+    pub fn of(machine: &str) -> Self {
+        match machine {
+            HOST => Self::ThisComputer,
+            _ => Self::Simulated,
+        }
+    }
+
+    /// What machines of this kind do, known before one is made.
+    pub fn capabilities(self) -> Capabilities {
+        match self {
+            Self::ThisComputer => Capabilities::default(),
+            Self::Simulated => Sim::CAPABILITIES,
+        }
+    }
+}
+
+/// What a command does on a machine, whichever it is.
+pub(crate) trait Job {
+    /// What is to be done on one machine.
+    type Plan;
+    /// What it finds.
+    type Steps: Steps;
+
+    /// Plans the job. It is asked before a file is written or the user waits, and again if it turns
+    /// out that the machine allows less in its present state.
+    fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
+
+    /// Nothing yet of this plan.
+    fn steps(&self, plan: &Self::Plan, topology: &Topology) -> Self::Steps;
+
+    /// What is done about hazards, unless the flags say so.
+    fn hazards(&self) -> HazardWatch;
+
+    /// Does what was planned. `after` is told of each run what was done in it.
+    fn run<M: CellMachine>(
+        plan: Self::Plan,
+        machine: &M,
+        session: &Session<Self::Steps>,
+        after: &mut dyn FnMut(&str),
+    ) -> End;
+}
+
+/// Makes the machine that the flags name, and does the job on it.
+pub(crate) fn on_machine<J: Job>(
+    common: &CommonArgs,
+    page: Option<OutputFile>,
+    job: &J,
+) -> Result<(), Failure> {
+    match Kind::of(&common.machine) {
+        Kind::ThisComputer => on_this_computer(common, page, job),
+        Kind::Simulated => on_simulated(common, page, job),
+    }
+}
+
+fn on_this_computer<J: Job>(
+    common: &CommonArgs,
+    page: Option<OutputFile>,
+    job: &J,
+) -> Result<(), Failure> {
+    let host = this_computer()?;
+    job.plan(host.topology(), &surroundings::LIMITS)?;
+    let surroundings = Surroundings::of(host)?;
+    let plan = job.plan(host.topology(), &surroundings.limits())?;
+    let machine = MachineInfo::of(host.topology(), None);
+    let steps = job.steps(&plan, host.topology());
+    let session = Session::begin(machine, Some(surroundings), steps, common.shown(page));
+    session.conclude(J::run(plan, host, &session, &mut |_| {}))
+}
+
+fn on_simulated<J: Job>(
+    common: &CommonArgs,
+    page: Option<OutputFile>,
+    job: &J,
+) -> Result<(), Failure> {
+    let description = load(&common.machine)?;
+    let limits = simulated::limits_of(&description);
+    let (flags, hazards) = (&common.simulation, job.hazards());
+    let check = |topology: &Topology| job.plan(topology, &limits).map(drop);
+    let machine = Simulated::build(description, flags, hazards, page.as_ref(), check)?;
+    let plan = job.plan(machine.sim.topology(), &limits)?;
+    let steps = job.steps(&plan, machine.sim.topology());
+    let session = machine.session(steps, common.shown(page));
+    machine.run(&session, |after| {
+        J::run(plan, &machine.sim, &session, after)
+    })
+}

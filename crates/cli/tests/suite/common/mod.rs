@@ -1,0 +1,187 @@
+//! What the tests of the command share.
+//!
+//! Tests run side by side, and beside whatever else this computer does, so the command may rightly
+//! find that its measurement was disturbed, or its numbers are uncertain. [`Run::measured`] and
+//! [`Run::json`] take that as an answer, if it is said as it should be; so tests whose subject is
+//! not trust hold on a busy computer, too. A number that cannot be true ends the command with
+//! another exit code and message, and so fails them.
+
+pub mod program;
+#[path = "../../../../../tests/skipped.rs"]
+mod skipped;
+#[cfg(target_os = "linux")]
+pub mod terminal;
+pub mod tree;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+pub use skipped::skipped;
+use tree::Tree;
+
+/// What stands before the reasons why numbers cannot be trusted.
+const DOUBT: &str = "error: measured, but not trustworthy:\n";
+
+/// The command, with no wish about colours in its environment.
+pub fn cellworks() -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
+    command
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .env_remove("CELLWORKS_FSROOT");
+    command
+}
+
+/// `cellworks stats` with these arguments, to be run.
+pub fn stats_command(arguments: &str) -> Command {
+    let mut command = cellworks();
+    command.arg("stats").args(arguments.split_whitespace());
+    command
+}
+
+/// Runs `cellworks stats` with these arguments on this computer.
+pub fn stats(arguments: &str) -> Run {
+    Run::of(&mut stats_command(arguments))
+}
+
+/// Runs `cellworks stats` with these arguments on the computer that `tree` describes.
+pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
+    Run::of(stats_command(arguments).env("CELLWORKS_FSROOT", tree.root()))
+}
+
+/// The user `nobody` on most systems, who may do nothing special.
+const NOBODY: u32 = 65_534;
+
+/// Has the command run as a user whom the modes of files bind, which root is not: the folder and
+/// its files become that user's. False where that is not possible; then it has said so, as
+/// [`skipped`] does.
+#[track_caller]
+pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
+    let closed = tempfile::tempdir().unwrap();
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o000)).unwrap();
+    let is_bound = fs::read_dir(closed.path()).is_err();
+    if is_bound {
+        return true;
+    }
+    let mut version = Command::new(command.get_program());
+    version.arg("--version");
+    for command in [command, &mut version] {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut paths = entries.chain([folder.to_owned()]);
+    let is_possible = paths.all(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_ok())
+        && version.output().is_ok_and(|output| output.status.success());
+    if !is_possible {
+        skipped("root may read and write everything, and no other user may run the command here");
+    }
+    is_possible
+}
+
+/// What a run of the command left behind.
+#[derive(Debug)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Run {
+    pub fn of(command: &mut Command) -> Self {
+        Self::from(command.output().unwrap())
+    }
+
+    /// Why the numbers cannot be trusted, if that is what the command ended with.
+    fn doubts(&self) -> Option<Vec<&str>> {
+        let (_, reasons) = self.err.split_once(DOUBT)?;
+        Some(
+            reasons
+                .lines()
+                .map(|line| line.strip_prefix("  ").expect("a reason is indented"))
+                .collect(),
+        )
+    }
+
+    /// Asserts that it measured what it could: exit code 0, or 3 if it says that and why the numbers
+    /// cannot be trusted. Returns what else it said.
+    #[track_caller]
+    pub fn measured(&self) -> &str {
+        let doubts = self.doubts();
+        let expected = if doubts.is_some() { 3 } else { 0 };
+        assert_eq!(self.code, Some(expected), "{}", self.err);
+        assert!(doubts.is_none_or(|doubts| !doubts.is_empty()), "no reason");
+        self.err.split(DOUBT).next().unwrap()
+    }
+
+    /// Asserts that it measured, and that its JSON says the same about trust as its exit code.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        self.measured();
+        let report = self.report();
+        let doubts = self.doubts();
+        assert_eq!(report["trust"]["trustworthy"], doubts.is_none());
+        assert_eq!(
+            report["trust"]["reasons"],
+            serde_json::json!(doubts.clone().unwrap_or_default())
+        );
+        let kinds = list(&report["trust"], "kinds");
+        assert_eq!(kinds.len(), doubts.unwrap_or_default().len());
+        let is_of_a_busy_computer = |kind: &Value| *kind == "disturbed" || *kind == "uncertain";
+        assert!(kinds.iter().all(is_of_a_busy_computer), "{kinds:?}");
+        report
+    }
+
+    /// The JSON that it printed, however it ended. All JSON has to agree with the published schema, and
+    /// to have no field that is not in it.
+    #[track_caller]
+    pub fn report(&self) -> Value {
+        static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
+            let schema = cellworks_report::schema::closed();
+            jsonschema::validator_for(&schema).expect("the schema is one")
+        });
+        let report: Value = serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.out, self.err));
+        let complaints: Vec<_> = SCHEMA
+            .iter_errors(&report)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(complaints.is_empty(), "{complaints:?}");
+        report
+    }
+
+    /// Asserts that it was refused before anything was measured.
+    #[track_caller]
+    pub fn refused(&self, message: &str) {
+        assert_eq!(
+            (self.code, self.out.as_str(), self.err.as_str()),
+            (Some(2), "", message)
+        );
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+}
+
+/// The elements of an array.
+#[track_caller]
+pub fn list<'v>(object: &'v Value, name: &str) -> &'v [Value] {
+    object[name].as_array().expect("an array")
+}

@@ -1,0 +1,182 @@
+//! `cellworks machines` as a process.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{Run, cellworks, list};
+use serde_json::json;
+
+const NAMES: [&str; 4] = ["ps3", "qs20", "qs22", "scc"];
+
+fn machines(arguments: &[&str]) -> Run {
+    Run::of(cellworks().arg("machines").args(arguments))
+}
+
+/// What it prints if nothing is wrong.
+#[track_caller]
+fn printed(arguments: &[&str]) -> String {
+    let run = machines(arguments);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{arguments:?}");
+    run.out
+}
+
+/// The first words of each line.
+fn words(line: &str) -> Vec<&str> {
+    line.split("  ")
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+#[test]
+fn the_list_as_a_table() {
+    let table = printed(&[]);
+    let mut lines = table.lines();
+    let headings = ["name", "SPEs", "Cells", "memory", "interconnect", "title"];
+    assert_eq!(words(lines.next().unwrap()), headings);
+    let row = |name: &str| {
+        let line = table.lines().find(|line| line.starts_with(name)).unwrap();
+        words(line)[1..5].join(", ")
+    };
+    assert_eq!(row("ps3 "), "6, 1, 256 MB, rings");
+    assert_eq!(row("qs20 "), "16, 2, 2 x 512 MB, rings");
+    assert_eq!(row("qs22 "), "16, 2, 2 x 4 GB, rings");
+    assert_eq!(row("scc "), "24, 1, 4 x 16 GB, mesh");
+    assert!(table.contains("PlayStation 3"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn the_list_as_json() {
+    let run = machines(&["--format", "json"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let printed = run.report();
+    assert_eq!(printed["schema_version"], 1);
+    assert_eq!(printed["command"], "machines");
+    let machines = list(&printed, "machines");
+    let names: Vec<_> = machines.iter().map(|machine| &machine["name"]).collect();
+    assert_eq!(names, NAMES);
+    let mut ps3 = machines[0].clone();
+    ps3.as_object_mut().unwrap().remove("title");
+    assert_eq!(
+        ps3,
+        json!({
+            "name": "ps3",
+            "spes": 6,
+            "cells": 1,
+            "memory_modules": 1,
+            "memory_bytes_per_module": 268_435_456,
+            "interconnect": "rings",
+        })
+    );
+}
+
+#[test]
+fn the_list_as_csv() {
+    let csv = printed(&["--format", "csv"]);
+    let mut lines = csv.lines();
+    assert_eq!(
+        lines.next(),
+        Some("name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect")
+    );
+    let names: Vec<_> = lines.map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(names, NAMES);
+}
+
+#[test]
+fn a_machine_that_is_built_in_is_shown_as_it_was_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines");
+    for name in NAMES {
+        let written = fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+        assert_eq!(printed(&[name]), written);
+    }
+}
+
+#[test]
+fn a_description_that_was_saved_and_edited_is_a_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.toml");
+    let ps3 = printed(&["ps3"]);
+    let usable = "[1, 3, 5, 6, 4, 2]";
+    assert!(ps3.contains(usable));
+    fs::write(&path, ps3.replace(usable, "[1, 3, 5]")).unwrap();
+    let shown = printed(&[path.to_str().unwrap()]);
+    assert!(shown.contains("\nspes = [1, 3, 5]\n"), "{shown}");
+    // What was shown is a description, too.
+    fs::write(&path, &shown).unwrap();
+    assert_eq!(printed(&[path.to_str().unwrap()]), shown);
+}
+
+#[test]
+fn a_measured_matrix_is_shown_as_a_description() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("three cores.csv");
+    fs::write(&path, ",,\n17.75,,\n19.1,17.5,\n").unwrap();
+    let shown = printed(&[path.to_str().unwrap()]);
+    for line in [
+        "title = \"3 cores, measured: three cores\"",
+        "spes = [0, 1, 2]",
+        "kind = \"matrix\"",
+        "  [0, 17750, 19100],",
+        "  [19100, 17500, 0],",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+}
+
+#[test]
+fn a_machine_that_nobody_knows() {
+    machines(&["qs21"]).refused(
+        "error: no machine is called `qs21`; did you mean `qs20`? built in: ps3, qs20, qs22, scc; or name a \
+         file that ends in .toml or .csv\n",
+    );
+    machines(&["mainframe"]).refused(
+        "error: no machine is called `mainframe`; built in: ps3, qs20, qs22, scc; or name a file that ends \
+         in .toml or .csv\n",
+    );
+    machines(&[""]).refused(
+        "error: no machine is called ``; built in: ps3, qs20, qs22, scc; or name a file that ends in .toml or \
+         .csv\n",
+    );
+}
+
+#[test]
+fn files_that_describe_no_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.toml");
+    let path = path.to_str().unwrap();
+    machines(&[path]).refused(&format!(
+        "error: {path} could not be read: No such file or directory (os error 2); name a file with a \
+         machine's description\n"
+    ));
+    let ps3 = printed(&["ps3"]);
+    let ring = ps3.replace("\"SPE1\", ", "");
+    let line = 1 + ring
+        .lines()
+        .take_while(|line| !line.starts_with("elements "))
+        .count();
+    fs::write(path, &ring).unwrap();
+    machines(&[path]).refused(&format!(
+        "error: {path}:{line}: interconnect.elements misses \"SPE1\"; allowed: with it, because cell[0].spes \
+         has 1\n"
+    ));
+    let matrix = folder.path().join("m.csv");
+    fs::write(&matrix, "0,1\n-1,0\n").unwrap();
+    let matrix = matrix.to_str().unwrap();
+    machines(&[matrix]).refused(&format!(
+        "error: {matrix}:2: column 1 is \"-1\"; allowed: a time in nanoseconds, 0 to 1000000000, or nothing\n"
+    ));
+}
+
+#[test]
+fn a_description_has_one_format() {
+    let run = machines(&["ps3", "--format", "json"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(
+        run.err.starts_with(
+            "error: the argument '[MACHINE]' cannot be used with '--format <FORMAT>'\n"
+        ),
+        "{}",
+        run.err
+    );
+}

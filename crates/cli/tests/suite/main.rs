@@ -1,0 +1,19 @@
+//! What the command does, as its users meet it.
+//!
+//! One program for all of it: each program of tests is linked on its own.
+
+mod common;
+mod compare;
+mod everything;
+mod machines;
+mod manual;
+mod networks;
+mod other_computers;
+mod output_files;
+mod page;
+mod reproduce;
+mod run;
+mod simulated;
+mod stats;
+mod terminal;
+mod trust;

@@ -1,0 +1,162 @@
+//! `cellworks completions` and `cellworks man`.
+
+use crate::common::{Run, cellworks};
+
+const SUBCOMMANDS: [&str; 7] = [
+    "stats",
+    "run",
+    "compare",
+    "reproduce",
+    "machines",
+    "completions",
+    "man",
+];
+
+/// The long flags of `stats`.
+const FLAGS: [&str; 16] = [
+    "load",
+    "matrix",
+    "polling",
+    "full",
+    "budget",
+    "samples",
+    "machine",
+    "trace",
+    "limit",
+    "seed",
+    "hazards",
+    "counters",
+    "system-calls",
+    "format",
+    "html",
+    "quiet",
+];
+
+/// What a command prints that says nothing on standard error.
+#[track_caller]
+fn printed(arguments: &[&str]) -> String {
+    let run = Run::of(cellworks().args(arguments));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{arguments:?}");
+    run.out
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], message: &str) {
+    Run::of(cellworks().args(arguments)).refused(message);
+}
+
+#[test]
+fn completions_have_the_subcommands_and_flags() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = printed(&["completions", shell]);
+        for name in SUBCOMMANDS {
+            assert!(script.contains(name), "{shell}: {name}");
+        }
+        // Fish writes `-l html` for `--html`.
+        let dashes = if shell == "fish" { "-l " } else { "--" };
+        for flag in FLAGS {
+            assert!(
+                script.contains(&format!("{dashes}{flag}")),
+                "{shell}: {flag}"
+            );
+        }
+        for value in ["dmalistput", "compare-and-swap", "csv"] {
+            assert!(script.contains(value), "{shell}: {value}");
+        }
+    }
+}
+
+#[test]
+fn the_completions_of_a_shell_that_is_none() {
+    refused(
+        &["completions", "cmd"],
+        "error: invalid value 'cmd' for '<SHELL>'\n  [possible values: bash, elvish, fish, powershell, \
+         zsh]\n\nFor more information, try '--help'.\n",
+    );
+}
+
+#[test]
+fn manual_pages_have_the_subcommands_and_flags() {
+    let page = printed(&["man"]);
+    assert!(page.contains(".TH cellworks 1"), "{page}");
+    for name in SUBCOMMANDS {
+        assert!(page.contains(name), "{name}: {page}");
+    }
+    let page = printed(&["man", "stats"]);
+    for flag in FLAGS {
+        let flag = flag.replace('-', "\\-");
+        assert!(page.contains(&format!("\\-\\-{flag}")), "{flag}: {page}");
+    }
+    for text in [
+        "dmalistput",
+        "1 the run failed or a result cannot be true,",
+        "3 measured, but disturbed or uncertain,",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    // What stands for the value of a flag is in the synopsis, too.
+    assert!(page.contains("cellworks stats\\fR [OPTIONS]"), "{page}");
+    let page = printed(&["man", "compare"]);
+    assert!(page.contains("A.json") && page.contains("B.json"), "{page}");
+}
+
+/// The programs of `run`, as its page lists them.
+fn programs() -> Vec<String> {
+    let page = printed(&["man", "run"]);
+    let listed = page.lines().filter_map(|line| {
+        let name = line
+            .strip_prefix("cellworks\\-run\\-")?
+            .strip_suffix("(1)")?;
+        Some(name.replace("\\-", "-"))
+    });
+    listed.filter(|name| name != "help").collect()
+}
+
+#[test]
+fn every_program_has_a_page_and_completions() {
+    let programs = programs();
+    assert!(programs.contains(&"dma-latency".to_owned()), "{programs:?}");
+    let scripts = ["bash", "zsh", "fish"].map(|shell| printed(&["completions", shell]));
+    for program in &programs {
+        let page = printed(&["man", "run", program]);
+        let name = program.replace('-', "\\-");
+        for text in [
+            format!(".TH cellworks-run-{program} 1"),
+            format!("cellworks run {name}\\fR [OPTIONS]"),
+            format!("cellworks\\-run\\-{name} \\- "),
+            "\\-\\-machine".to_owned(),
+        ] {
+            assert!(page.contains(&text), "{text}: {page}");
+        }
+        for script in &scripts {
+            assert!(script.contains(program.as_str()), "{program}: {script}");
+        }
+    }
+    let page = printed(&["man", "run", "aes"]);
+    for flag in ["buffering", "threads", "cycles\\-per\\-byte"] {
+        assert!(page.contains(&format!("\\-\\-{flag}")), "{flag}: {page}");
+    }
+}
+
+#[test]
+fn a_manual_page_of_an_unknown_command() {
+    refused(
+        &["man", "run", "swich"],
+        &format!(
+            "error: swich: there is no such command; use one of {}, help\n",
+            programs().join(", ")
+        ),
+    );
+    refused(
+        &["man", "stats", "dmaget"],
+        "error: dmaget: `cellworks stats` has no commands; leave it out\n",
+    );
+    refused(
+        &["man", "run", "dma-latency", "8"],
+        "error: 8: `cellworks run dma-latency` has no commands; leave it out\n",
+    );
+    refused(
+        &["man", "statistics"],
+        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, machines, completions, man, help\n",
+    );
+}

@@ -1,0 +1,259 @@
+//! `cellworks stats` on the topology of other computers, on whatever CPUs are here.
+
+use crate::common::tree::{Shape, Tree};
+use crate::common::{Run, list, stats_command, stats_on};
+use serde_json::Value;
+
+/// Two sockets with a memory node each: 576 CPUs in 24 Cells.
+const LARGE: Shape = Shape {
+    sockets: 2,
+    cells: 12,
+    cores: 12,
+    threads: 2,
+};
+
+const PAIR: Shape = Shape {
+    sockets: 1,
+    cells: 1,
+    cores: 2,
+    threads: 1,
+};
+
+/// What the JSON says about the machine.
+fn machine(tree: &Tree) -> Value {
+    let run = stats_on(tree, "-f mailbox -n 1 -i 1 -w 0 --quiet --format json");
+    run.json()["machine"].clone()
+}
+
+/// The SPEs of a Cell.
+fn spes_of(machine: &Value, cell: usize) -> Vec<u64> {
+    let spes = machine["cells"][cell]["spes"].as_array().unwrap();
+    spes.iter().map(|spe| spe.as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_computer_of_576_cpus_has_as_many_spes_in_24_cells() {
+    let machine = machine(&Tree::new(LARGE, "A large processor"));
+    assert_eq!(machine["name"], "A large processor");
+    assert_eq!(machine["spes"], 576);
+    assert_eq!(machine["memory_modules"], 2);
+    let cells = list(&machine, "cells");
+    assert_eq!(cells.len(), 24);
+    // The second hardware threads come after the first ones of all cores.
+    let expected = (12..24).chain(300..312).collect::<Vec<_>>();
+    assert_eq!(spes_of(&machine, 1), expected);
+    assert_eq!(cells[11]["nearest_memory_module"], 0);
+    assert_eq!(cells[12]["nearest_memory_module"], 1);
+    assert_eq!(machine["spe_places"][575], "CPU 575");
+}
+
+#[test]
+fn cpus_that_the_other_computer_switched_off_are_left_out() {
+    let shape = Shape {
+        sockets: 1,
+        cells: 2,
+        cores: 2,
+        threads: 1,
+    };
+    let tree = Tree::new(shape, "A small processor");
+    tree.write("sys/devices/system/cpu/online", "0,2-3");
+    let machine = machine(&tree);
+    assert_eq!(machine["spes"], 3);
+    assert_eq!(
+        (spes_of(&machine, 0), spes_of(&machine, 1)),
+        (vec![0], vec![1, 2])
+    );
+}
+
+#[test]
+fn that_the_computer_is_another_is_said() {
+    let shape = Shape {
+        sockets: 1,
+        cells: 1,
+        cores: 1,
+        threads: 1,
+    };
+    let tree = Tree::new(shape, "The smallest processor");
+    let run = stats_on(&tree, "-f mailbox -i 1 -w 0");
+    let err = run.measured();
+    let expected = format!(
+        "warning: CELLWORKS_FSROOT is set: the CPUs and memory modules are those described in {}, \
+         but the times are those of this computer\n",
+        tree.root().display()
+    );
+    assert!(err.contains(&expected), "{err}");
+}
+
+#[test]
+fn a_folder_without_a_computer_ends_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().display();
+    let run = Run::of(stats_command("-f mailbox").env("CELLWORKS_FSROOT", folder.path()));
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+    assert_eq!(
+        run.err,
+        format!(
+            "error: CELLWORKS_FSROOT names {root}, which has no file \
+             `sys/devices/system/cpu/online`, or an empty one; have it name a folder with the `sys` \
+             and `proc` of a computer, or unset it to use this computer\n"
+        )
+    );
+}
+
+/// That it takes less than five minutes with the budget that it has by default is for the test
+/// `a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes` of cellworks-stats.
+#[test]
+fn a_matrix_of_576_spes_is_sampled_at_each_distance() {
+    let tree = Tree::new(LARGE, "A large processor");
+    let run = stats_on(&tree, "--matrix mailbox --budget 2s --quiet --format json");
+    let report = run.json();
+    let matrix = &report["matrices"][0];
+    let number = |object: &Value, name: &str| object[name].as_u64().unwrap();
+    assert_eq!(matrix["pairs"], 576 * 575 / 2);
+    let measured = number(matrix, "pairs_measured");
+    assert!((24..=1000).contains(&measured), "{measured}");
+    let classes = list(matrix, "classes");
+    let names: Vec<_> = classes.iter().map(|class| &class["name"]).collect();
+    assert_eq!(
+        names,
+        [
+            "same core",
+            "same Cell",
+            "across Cells",
+            "across memory modules"
+        ]
+    );
+    for class in classes {
+        assert!(number(class, "pairs_measured") > 0, "{class}");
+        assert!(class["p50_ns"].as_f64().unwrap() > 0.0, "{class}");
+    }
+    let in_classes: u64 = classes
+        .iter()
+        .map(|class| number(class, "pairs_measured"))
+        .sum();
+    assert_eq!(in_classes, measured);
+}
+
+#[test]
+fn the_json_of_every_matrix_agrees_with_the_schema() {
+    let tree = Tree::new(PAIR, "A pair");
+    for (flags, primitive, polling, block_bytes) in [
+        ("mailbox", "mailbox", Value::Null, Value::Null),
+        ("signal", "signal", Value::Null, Value::Null),
+        ("atomic", "atomic", "reads".into(), Value::Null),
+        (
+            "atomic --polling compare-and-swap",
+            "atomic",
+            "compare-and-swap".into(),
+            Value::Null,
+        ),
+        ("copy -b 128", "copy", Value::Null, 128.into()),
+    ] {
+        let run = stats_on(
+            &tree,
+            &format!("--matrix {flags} --budget 5ms --quiet --format json"),
+        );
+        let report = run.json();
+        let matrix = &report["matrices"][0];
+        assert_eq!(matrix["primitive"], primitive);
+        assert_eq!(matrix["polling"], polling);
+        assert_eq!(matrix["block_bytes"], block_bytes);
+        assert_eq!(matrix["pairs_measured"], 1);
+        assert!(matrix["one_way_ns"][0][1].as_f64().unwrap() > 0.0);
+        assert!(matrix["one_way_ns"][1][0].as_f64().unwrap() > 0.0);
+        assert!(matrix["one_way_ns"][0][0].is_null());
+        assert_eq!(report["complete"], true);
+    }
+}
+
+#[test]
+fn matrices_that_cannot_be() {
+    let tree = Tree::new(LARGE, "A large processor");
+    let refused = |flags: &str, message: &str| stats_on(&tree, flags).refused(message);
+    refused(
+        "--matrix mailbox --budget 1ms",
+        "error: --budget: a budget of 1.00 ms: measuring some pairs at each distance takes 21.60 ms; use \
+         that or more\n  example: cellworks stats --matrix mailbox\n",
+    );
+    refused(
+        "--matrix atomic -m 2",
+        "error: -m: memory module 2: A large processor has memory modules 0 to 1; use one of these\n  \
+         example: cellworks stats --matrix atomic -m 0\n",
+    );
+    refused(
+        "--matrix copy -b 17",
+        "error: -b: a block of 17 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
+         16384; use 16\n  example: cellworks stats --matrix copy -b 1k\n",
+    );
+    refused(
+        "--matrix signal --polling reads --full",
+        "error: --polling: a signal matrix has no way of polling: only atomic has; leave it out\n  \
+         example: cellworks stats --matrix signal --full\n",
+    );
+    refused(
+        "--matrix mailbox -b 4",
+        "error: -b: a mailbox matrix has no block size: it carries one word; leave it out\n  \
+         example: cellworks stats --matrix mailbox\n",
+    );
+    refused(
+        "--matrix copy -m 0",
+        "error: -m: a copy matrix has no memory module: the block lies in the local store of the SPE that \
+         sends; leave it out\n  example: cellworks stats --matrix copy\n",
+    );
+    let single = Shape { cores: 1, ..PAIR };
+    let message = "error: --matrix: a matrix needs two SPEs, and A single has 1; use a machine that has \
+                   more, or allow the process more CPUs\n  example: cellworks stats --matrix atomic\n";
+    stats_on(&Tree::new(single, "A single"), "--matrix atomic").refused(message);
+}
+
+/// The CPUs are those of another computer, so they can go away when the test says.
+#[cfg(target_os = "linux")]
+#[test]
+fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
+    use crate::common::terminal::{read_all, read_until, terminal};
+
+    let four = Shape { cores: 4, ..PAIR };
+    let tree = Tree::new(four, "A small processor");
+    let folder = tempfile::tempdir().unwrap();
+    let (json, html) = (folder.path().join("out.json"), folder.path().join("p.html"));
+    let (mut person, program) = terminal();
+    let mut command = stats_command("--format json --html");
+    command
+        .arg(&html)
+        .env("CELLWORKS_FSROOT", tree.root())
+        .env("TERM", "xterm")
+        .stdout(std::fs::File::create(&json).unwrap())
+        .stderr(program);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    // The second function that is measured, or a later one.
+    let mut shown = read_until(&mut person, &["mailbox, ", "signal, ", "dmaget "]);
+    tree.write("sys/devices/system/cpu/online", "0-1,3");
+    shown += &read_all(person);
+    let (_, said) = shown.rsplit_once("\x1b[2K").unwrap();
+    let run = Run {
+        code: child.wait().unwrap().code(),
+        out: std::fs::read_to_string(&json).unwrap(),
+        err: anstream::adapter::strip_str(said)
+            .to_string()
+            .replace('\r', ""),
+    };
+    let gone = "CPU 2 went offline, while the host still has SPEs there; give them back, or start again \
+                to do with those that are left";
+    assert_eq!(run.code, Some(3));
+    let report = run.json();
+    assert_eq!(report["trust"]["reasons"][0], gone);
+    assert_eq!(report["trust"]["kinds"][0], "disturbed");
+    assert_eq!(report["complete"], false);
+    assert_eq!(report["measurements"][0]["function"], "mkthread");
+    let left = list(&report, "not_measured");
+    assert!(left.len() > 20, "{left:?}");
+    assert!(
+        left.iter()
+            .all(|left| left["why"] == "the run ended before")
+    );
+    let page = std::fs::read_to_string(&html).unwrap();
+    for text in ["Not trustworthy", "CPU 2 went offline", "Not complete"] {
+        assert!(page.contains(text), "{text}");
+    }
+}

@@ -1,0 +1,452 @@
+//! The files that `--html` and `--trace` name: what becomes of a file that is there, and what is
+//! written directly.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, Permissions};
+use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use crate::common::{Run, cellworks, run_as_ordinary_user, stats_command};
+use tempfile::TempDir;
+
+/// The flags that name a file.
+const FLAGS: [&str; 2] = ["--html", "--trace"];
+
+const WHERE: &str = "; name a file in a folder where you may write\n";
+const ROOM: &str = "; write it to a disk that has room\n";
+
+/// What is in a file before a run.
+const OLD: &str = "from before";
+
+/// A short run of a simulated machine with a file.
+fn short(flag: &str, path: &Path) -> Command {
+    let mut command = stats_command("--machine qs20 -f dmaget -i 3 -w 0 --quiet");
+    command.arg(flag).arg(path);
+    command
+}
+
+/// The same by a shell that does something before.
+fn short_after(shell: &str, flag: &str, path: &Path) -> Command {
+    let short = short(flag, path);
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{shell}; exec \"$0\" \"$@\"")])
+        .arg(short.get_program())
+        .args(short.get_args());
+    command
+}
+
+/// A run of a simulated machine that does not come to its end by itself.
+fn long(flag: &str, path: &Path) -> Command {
+    let mut command = stats_command("--machine qs20 -f dmaget -n 16 -i 100m --quiet");
+    command.arg(flag).arg(path);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Asserts that the file is what the flag is for, all of it.
+#[track_caller]
+fn is_whole(flag: &str, bytes: &[u8]) {
+    match flag {
+        "--html" => {
+            assert!(bytes.starts_with(b"<!DOCTYPE html>"));
+            assert!(bytes.trim_ascii_end().ends_with(b"</html>"));
+        }
+        _ => assert_eq!(bytes, a_trace()),
+    }
+}
+
+/// The trace of the short run, which is the same each time.
+fn a_trace() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    well(short("--trace", &path));
+    let trace = fs::read(&path).unwrap();
+    // The first field of a trace is a packet: number 1, with its length.
+    assert_eq!(trace.first(), Some(&0x0A));
+    trace
+}
+
+/// Runs what ends well and says nothing.
+#[track_caller]
+fn well(mut command: Command) {
+    let run = Run::of(&mut command);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
+    assert!(run.out.contains("\ndmaget: "), "{}", run.out);
+}
+
+/// A folder with nothing but a file from before.
+fn folder_with_a_file() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, OLD).unwrap();
+    (folder, path)
+}
+
+/// Asserts that the file is the one from before, and that nothing else is in its folder.
+#[track_caller]
+fn is_as_before(folder: &TempDir) {
+    assert_eq!(names_in(folder), ["file"]);
+    assert_eq!(fs::read_to_string(folder.path().join("file")).unwrap(), OLD);
+}
+
+fn names_in(folder: &TempDir) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn mode_of(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_its_mode() {
+    for flag in FLAGS {
+        let (folder, path) = folder_with_a_file();
+        fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
+        well(short(flag, &path));
+        is_whole(flag, &fs::read(&path).unwrap());
+        assert_eq!(mode_of(&path), 0o604);
+        assert_eq!(names_in(&folder), ["file"]);
+    }
+}
+
+#[test]
+fn a_new_file_has_the_mode_of_new_files() {
+    for (umask, mode) in [("022", 0o644), ("007", 0o660)] {
+        for flag in FLAGS {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("file");
+            well(short_after(&format!("umask {umask}"), flag, &path));
+            is_whole(flag, &fs::read(&path).unwrap());
+            assert_eq!(mode_of(&path), mode, "{flag} with umask {umask}");
+            assert_eq!(names_in(&folder), ["file"]);
+        }
+    }
+}
+
+#[test]
+fn a_link_stays_and_its_target_is_replaced() {
+    for flag in FLAGS {
+        let (folder, path) = folder_with_a_file();
+        fs::create_dir(folder.path().join("links")).unwrap();
+        let (first, second) = (
+            folder.path().join("links/first"),
+            folder.path().join("links/second"),
+        );
+        symlink("second", &first).unwrap();
+        symlink("../file", &second).unwrap();
+        well(short(flag, &first));
+        assert!(first.is_symlink() && second.is_symlink() && !path.is_symlink());
+        is_whole(flag, &fs::read(&path).unwrap());
+        // Now it leads nowhere.
+        fs::remove_file(&path).unwrap();
+        well(short(flag, &first));
+        assert!(first.is_symlink() && second.is_symlink() && !path.is_symlink());
+        is_whole(flag, &fs::read(&path).unwrap());
+        assert_eq!(names_in(&folder), ["file", "links"]);
+    }
+}
+
+#[test]
+fn links_in_a_circle() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    symlink(&one, &other).unwrap();
+    symlink(&other, &one).unwrap();
+    for flag in FLAGS {
+        Run::of(&mut short(flag, &one)).refused(&format!(
+            "error: {flag}: {} cannot be written: Too many levels of symbolic links (os error 40){WHERE}",
+            one.display()
+        ));
+    }
+}
+
+#[test]
+fn a_folder_is_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let with_a_slash = PathBuf::from(format!("{}/new/", folder.path().display()));
+    for flag in FLAGS {
+        for path in [folder.path(), Path::new(".."), &with_a_slash] {
+            Run::of(&mut short(flag, path)).refused(&format!(
+                "error: {flag}: {} cannot be written: it is a folder{WHERE}",
+                path.display()
+            ));
+        }
+    }
+    assert_eq!(names_in(&folder), [""; 0]);
+}
+
+#[test]
+fn a_folder_that_does_not_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("missing/file");
+    for flag in FLAGS {
+        Run::of(&mut short(flag, &path)).refused(&format!(
+            "error: {flag}: {} cannot be written: No such file or directory (os error 2){WHERE}",
+            path.display()
+        ));
+    }
+    assert_eq!(names_in(&folder), [""; 0]);
+}
+
+/// A file is refused if its mode forbids writing, or if the mode of its folder does: it stays as it
+/// is.
+#[test]
+fn what_a_user_may_not_write() {
+    let (folder, path) = folder_with_a_file();
+    let modes = [
+        ("folder", 0o555, 0o644),
+        ("file", 0o755, 0o444),
+        ("new file", 0o555, 0o644),
+    ];
+    for (what, of_folder, of_file) in modes {
+        for flag in FLAGS {
+            let path = match what {
+                "new file" => folder.path().join("new"),
+                _ => path.clone(),
+            };
+            let mut command = short(flag, &path);
+            if !run_as_ordinary_user(&mut command, folder.path()) {
+                return;
+            }
+            fs::set_permissions(folder.path().join("file"), Permissions::from_mode(of_file))
+                .unwrap();
+            fs::set_permissions(folder.path(), Permissions::from_mode(of_folder)).unwrap();
+            Run::of(&mut command).refused(&format!(
+                "error: {flag}: {} cannot be written: Permission denied (os error 13){WHERE}",
+                path.display()
+            ));
+            is_as_before(&folder);
+            fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_file_of_another_flag() {
+    let (folder, path) = folder_with_a_file();
+    let link = folder.path().join("link");
+    symlink("file", &link).unwrap();
+    for page in [&path, &link] {
+        for exists in [true, false] {
+            if !exists {
+                fs::remove_file(&path).unwrap();
+            }
+            Run::of(short("--trace", &path).arg("--html").arg(page)).refused(&format!(
+                "error: --trace: {} cannot be written: --html is written there{WHERE}",
+                path.display()
+            ));
+            assert_eq!(path.exists(), exists);
+            fs::write(&path, OLD).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_run_that_fails_keeps_the_last_trace() {
+    let (folder, path) = folder_with_a_file();
+    let limited = "--machine qs20 -f dmaget -n 2 -i 1m --limit 4ms";
+    let mut command = stats_command(limited);
+    let run = Run::of(command.arg("--trace").arg(&path));
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    let warning = format!(
+        "warning: --trace: {} was not written, because the run did not end well; --trace - writes to standard \
+         output while the run goes on, and shows how far it came\nerror: dmaget 1 KB, ",
+        path.display()
+    );
+    assert!(run.err.starts_with(&warning), "{}", run.err);
+    is_as_before(&folder);
+    // That is so.
+    let output = stats_command(limited)
+        .args(["--trace", "-"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.len() > 10_000, "{}", output.stdout.len());
+    assert_eq!(output.stdout[0], 0x0A);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(!err.contains("--trace"), "{err}");
+}
+
+#[test]
+fn ctrl_c_keeps_the_last_trace() {
+    let (folder, path) = folder_with_a_file();
+    let child = long("--trace", &path).spawn().unwrap();
+    crate::common::terminal::wait_for_handler(&child);
+    crate::common::terminal::interrupt(&child);
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!(run.code, Some(130), "{}", run.err);
+    is_as_before(&folder);
+}
+
+/// The command can do nothing when it is killed. So the same holds where it panics or aborts.
+#[test]
+fn a_command_that_is_killed_leaves_nothing_behind() {
+    for flag in FLAGS {
+        let (folder, path) = folder_with_a_file();
+        let mut child = long(flag, &path).spawn().unwrap();
+        crate::common::terminal::wait_for_handler(&child);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        is_as_before(&folder);
+    }
+}
+
+/// A limit of the size of files is met as a full disk is: writing fails.
+#[test]
+fn a_disk_without_room_keeps_the_last_file() {
+    for flag in FLAGS {
+        let (folder, path) = folder_with_a_file();
+        let run = Run::of(&mut short_after("trap '' XFSZ; ulimit -f 1", flag, &path));
+        assert_eq!(run.code, Some(1), "{}", run.err);
+        assert_eq!(
+            run.err,
+            format!(
+                "error: {flag}: {} could not be written: File too large (os error 27){ROOM}",
+                path.display()
+            )
+        );
+        assert!(run.out.contains("\ndmaget: "), "{}", run.out);
+        is_as_before(&folder);
+    }
+}
+
+#[test]
+fn a_device_is_written_directly() {
+    for flag in FLAGS {
+        let run = Run::of(&mut short(flag, Path::new("/dev/full")));
+        assert_eq!(run.code, Some(1), "{}", run.err);
+        assert_eq!(
+            run.err,
+            format!(
+                "error: {flag}: /dev/full could not be written: No space left on device (os error 28){ROOM}"
+            )
+        );
+        assert!(run.out.contains("\ndmaget: "), "{}", run.out);
+        well(short(flag, Path::new("/dev/null")));
+    }
+    // Where standard output is the same device, the result is printed there all the same.
+    let null = || Stdio::from(fs::File::options().write(true).open("/dev/null").unwrap());
+    let output = short("--trace", Path::new("/dev/null"))
+        .stdout(null())
+        .output()
+        .unwrap();
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), b"".as_slice())
+    );
+}
+
+#[test]
+fn a_fifo_is_written_directly() {
+    for flag in FLAGS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fifo");
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let reader = thread::spawn({
+            let path = path.clone();
+            move || {
+                let mut bytes = Vec::new();
+                fs::File::open(path)
+                    .unwrap()
+                    .read_to_end(&mut bytes)
+                    .unwrap();
+                bytes
+            }
+        });
+        well(short(flag, &path));
+        is_whole(flag, &reader.join().unwrap());
+        assert_eq!(names_in(&folder), ["fifo"]);
+    }
+}
+
+/// A file that the shell has opened by `3> file`.
+#[test]
+fn what_is_open_is_written_directly() {
+    for flag in FLAGS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let open = format!("exec 3> '{}'", path.display());
+        well(short_after(&open, flag, Path::new("/dev/fd/3")));
+        is_whole(flag, &fs::read(&path).unwrap());
+    }
+}
+
+/// Only the trace is there. The result goes to standard error.
+#[test]
+fn a_trace_on_standard_output_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    for named in ["-", "/dev/stdout", "/dev/fd/1", path.to_str().unwrap()] {
+        let command = || short("--trace", Path::new(named));
+        let to_a_file = command()
+            .stdout(fs::File::create(&path).unwrap())
+            .output()
+            .unwrap();
+        let mut outputs = vec![(to_a_file, fs::read(&path).unwrap())];
+        if named != path.to_str().unwrap() {
+            let to_a_pipe = command().output().unwrap();
+            let out = to_a_pipe.stdout.clone();
+            outputs.push((to_a_pipe, out));
+        }
+        for (output, trace) in outputs {
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(0), "{err}");
+            assert!(err.contains("\ndmaget: "), "{err}");
+            assert!(trace == a_trace(), "{named}");
+        }
+    }
+    assert!(!Path::new("-").exists());
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_of_a_trace_is_no_error() {
+    let mut child = short("--trace", Path::new("-"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+}
+
+/// The result is printed there, in its own format.
+#[test]
+fn a_page_on_standard_output_is_refused() {
+    for named in ["-", "/dev/stdout"] {
+        Run::of(&mut short("--html", Path::new(named))).refused(&format!(
+            "error: --html: {named} cannot be written: the result is printed there{WHERE}"
+        ));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("both");
+    for named in [Path::new("/dev/stdout"), &path] {
+        let both = fs::File::create(&path).unwrap();
+        let run = Run::from(short("--html", named).stdout(both).output().unwrap());
+        run.refused(&format!(
+            "error: --html: {} cannot be written: the result is printed there{WHERE}",
+            named.display()
+        ));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+    }
+    let mut compare = cellworks();
+    compare.args(["compare", "a.json", "b.json", "--html", "-"]);
+    Run::of(&mut compare).refused(&format!(
+        "error: --html: - cannot be written: the result is printed there{WHERE}"
+    ));
+}

@@ -1,0 +1,97 @@
+//! `cellworks reproduce` as a process, with papers of which little or nothing is simulated: the library's
+//! tests simulate.
+
+use std::fs;
+
+use crate::common::{Run, cellworks, list};
+use serde_json::{Value, json};
+
+fn reproduce(arguments: &[&str]) -> Run {
+    Run::of(cellworks().arg("reproduce").args(arguments))
+}
+
+/// What it prints that ends well and says nothing else.
+#[track_caller]
+fn printed(arguments: &[&str]) -> String {
+    let run = reproduce(arguments);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{arguments:?}");
+    run.out
+}
+
+#[test]
+fn a_table_of_what_is_not_simulated_yet() {
+    let table = printed(&["jack-rabbit"]);
+    assert!(!table.contains('\u{1b}'), "styles in a pipe");
+    assert!(table.contains("Not simulated\n"), "{table}");
+    assert!(table.contains("248 s"), "{table}");
+    assert!(table.contains("kept back"), "{table}");
+}
+
+#[test]
+fn json_agrees_with_the_schema_and_says_what_is_kept_back() {
+    let run = reproduce(&["cellmt", "--format", "json"]);
+    let report = run.json();
+    assert_eq!(report["command"], "reproduce");
+    assert_eq!(report["machine"]["kind"], "simulated");
+    let results = list(&report, "results");
+    let kept: Vec<&Value> = results.iter().filter(|r| r["kept_back"] == true).collect();
+    assert_eq!(kept.len(), 1);
+    for result in kept {
+        assert_eq!(result["published"], json!(null), "{result}");
+    }
+    assert_eq!(report["summary"]["predictions"], 1);
+}
+
+#[test]
+fn csv_has_a_line_for_each_number() {
+    let csv = printed(&["jack-rabbit", "--format", "csv", "--quiet"]);
+    let json = reproduce(&["jack-rabbit", "--format", "json"]).json();
+    assert_eq!(csv.lines().count(), 1 + list(&json, "results").len());
+}
+
+#[test]
+fn numbers_are_simulated_and_predicted() {
+    let report = reproduce(&["cellmt", "--format", "json"]).json();
+    let number = |name: &str| {
+        let mut results = list(&report, "results").iter();
+        results.find(|result| result["name"] == name).unwrap()
+    };
+    assert!(number("switch")["error_percent"].as_f64().unwrap().abs() < 5.0);
+    let predicted = number("get-16-spes");
+    assert_eq!(
+        (&predicted["kept_back"], &predicted["published"]),
+        (&json!(true), &json!(null))
+    );
+    assert!(predicted["value"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_page_is_one_file_that_loads_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    printed(&["jack-rabbit", "--html", path.to_str().unwrap()]);
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.contains("Jack Rabbit, simulated"));
+    assert!(!page.contains("http") && !page.contains("src="));
+}
+
+#[test]
+fn a_paper_that_nobody_knows() {
+    reproduce(&["cellstat"]).refused(
+        "error: invalid value 'cellstat' for '[PAPER]'\n  [possible values: cellstats, task-mapping, \
+         cellmt, cell-csp, jack-rabbit, others]\n\n  tip: a similar value exists: 'cellstats'\n\nFor more \
+         information, try '--help'.\n",
+    );
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_refused_before_anything_is_simulated() {
+    let run = reproduce(&["--html", "/nowhere/page.html"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(
+        run.err
+            .starts_with("error: --html: /nowhere/page.html cannot be written"),
+        "{}",
+        run.err
+    );
+}

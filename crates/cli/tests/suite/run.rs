@@ -1,0 +1,222 @@
+//! `cellworks run` as a process.
+
+use std::fs;
+
+use crate::common::list;
+use crate::common::program::{json, measured_here, printed, run};
+use serde_json::Value;
+
+fn value(result: &Value) -> f64 {
+    result["value"].as_f64().unwrap()
+}
+
+fn named<'v>(report: &'v Value, name: &str) -> Vec<&'v Value> {
+    let results = list(report, "results").iter();
+    results.filter(|result| result["name"] == name).collect()
+}
+
+const SMALL: &str = "--machine qs20 --bytes 64k --block 1k";
+
+#[test]
+fn aes_runs_each_way_and_threads_are_near_double_buffering() {
+    let report = json(&format!("aes {SMALL} --threads 2,4"));
+    assert_eq!(report["command"], "run");
+    assert_eq!(report["program"], "aes");
+    assert_eq!(report["complete"], true);
+    assert_eq!(report["machine"]["simulation"]["description"], "qs20");
+    let bandwidths = named(&report, "bandwidth");
+    let ways: Vec<_> = bandwidths
+        .iter()
+        .map(|one| (one["parameters"]["buffering"].as_str().unwrap(), value(one)))
+        .collect();
+    let [
+        ("single", single),
+        ("double", double),
+        ("threads", two),
+        ("threads", four),
+    ] = ways[..]
+    else {
+        panic!("{ways:?}");
+    };
+    assert!(double > single, "{ways:?}");
+    for threads in [two, four] {
+        assert!(threads > single && threads > 0.95 * double, "{ways:?}");
+    }
+    assert_eq!(bandwidths[3]["parameters"]["threads"], 4);
+    assert_eq!(bandwidths[3]["parameters"]["block_bytes"], 1_024);
+}
+
+#[test]
+fn every_program_runs_on_this_computer() {
+    for arguments in [
+        "aes --bytes 64k --threads 2",
+        "switch --threads 1,2 --yields 1k",
+        "overlap --bytes 64k --cycles-per-byte 1 --threads 2",
+        "dma-latency --sizes 64",
+    ] {
+        let table = measured_here(arguments);
+        assert!(table.lines().count() > 2, "{table}");
+    }
+}
+
+#[test]
+fn switches_cost_the_same_from_1_thread_to_16() {
+    let report = json("switch --machine qs20 --threads 1,2,15-16 --yields 4k");
+    let cycles = named(&report, "switch_cycles");
+    assert_eq!(cycles.len(), 4);
+    for one in cycles {
+        assert!((180.0..184.0).contains(&value(one)), "{one}");
+    }
+    assert_eq!(list(&report, "figures").len(), 2);
+}
+
+#[test]
+fn overlap_has_the_model_beside_and_the_crossover_below() {
+    let report = json(&format!(
+        "overlap {SMALL} --threads 2 --cycles-per-byte 0.5-5"
+    ));
+    assert_eq!(named(&report, "crossover").len(), 2);
+    // Transfers alone, 0.5, 1, 2 and 5, each in 3 ways.
+    assert_eq!(named(&report, "taken").len(), 15);
+    assert_eq!(named(&report, "model").len(), 15);
+    let figures = list(&report, "figures");
+    let curves = list(&figures[1], "curves").iter();
+    let names: Vec<_> = curves
+        .map(|curve| curve["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "double",
+            "2 threads",
+            "crossover, double buffering",
+            "crossover, 2 threads"
+        ]
+    );
+    let table = printed(&format!("overlap {SMALL} --threads 2 --cycles-per-byte 1"));
+    assert!(table.contains("crossover"), "{table}");
+    // The first lines name the machine.
+    let widest = table.lines().skip(3).map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{table}");
+}
+
+#[test]
+fn latencies_of_gets_grow_with_size_and_company() {
+    let report = json("dma-latency --machine qs20 --sizes 128,16k --spes 1,16");
+    let cycles: Vec<f64> = named(&report, "latency_cycles")
+        .into_iter()
+        .map(value)
+        .collect();
+    let [small, large, small_of_16, large_of_16] = cycles[..] else {
+        panic!("{cycles:?}");
+    };
+    assert!(
+        small < large && small < small_of_16 && large < large_of_16,
+        "{cycles:?}"
+    );
+}
+
+#[test]
+fn a_page_has_curves_and_a_trace_is_of_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("aes.html");
+    printed(&format!("aes {SMALL} --spes 1,2 --html {}", page.display()));
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("Encrypted by all SPEs together"));
+    assert!(html.contains("double") && html.contains("threads"));
+
+    let trace = folder.path().join("aes.pftrace");
+    let one = format!(
+        "aes {SMALL} --buffering double --counters --trace {}",
+        trace.display()
+    );
+    assert!(printed(&one).contains("Counters"));
+    assert!(fs::metadata(trace).unwrap().len() > 1_000);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers() {
+    let once = printed(&format!("aes {SMALL} --seed 5 --format csv"));
+    assert_eq!(once, printed(&format!("aes {SMALL} --seed 5 --format csv")));
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do() {
+    const EXAMPLE: &str = "aes --buffering threads --threads 4 --block 4k --machine qs20";
+    for (arguments, message) in [
+        (
+            "--threads 0",
+            "--threads: 0 threads do nothing; use at least 1",
+        ),
+        (
+            "--block 100",
+            "--block: 100 bytes are not a multiple of 16, a block of AES; use 112",
+        ),
+        ("--block 0", "--block: 0 bytes do nothing; use at least 1"),
+        (
+            "--spes 17",
+            "--spes: qs20 has 16 SPEs, not 17; use at most 16",
+        ),
+        (
+            "--buffering single --threads 2",
+            "--threads: single buffering has no threads; leave them out, or choose the buffering `threads`",
+        ),
+        (
+            "--trace never-written",
+            "--trace with 3 runs: it is of one run; give each flag one value",
+        ),
+    ] {
+        let run = run(&format!("aes --machine qs20 {arguments}"));
+        let expected = format!("error: {message}\n  example: cellworks run {EXAMPLE}\n");
+        assert_eq!((run.code, run.err), (Some(2), expected));
+    }
+    let host = run("aes --seed 1");
+    assert!(
+        host.err
+            .starts_with("error: --seed with --machine host: only a simulated machine has it;"),
+        "{}",
+        host.err
+    );
+    let large = run("aes --machine qs20 --buffering single --block 300k");
+    assert_eq!(large.code, Some(2));
+    assert!(
+        large
+            .err
+            .contains("--block: aes, single buffering, 1 SPE: the local store of SPE 0 is full"),
+        "{}",
+        large.err
+    );
+    let unknown = run("swich");
+    assert_eq!(unknown.code, Some(2));
+    assert!(
+        unknown.err.contains("'swich'") && unknown.err.contains("'switch'"),
+        "{}",
+        unknown.err
+    );
+    let range = run("switch --threads 8-4");
+    assert!(
+        range
+            .err
+            .contains("8-4 is a range from more to less; use 4-8"),
+        "{}",
+        range.err
+    );
+}
+
+#[test]
+fn a_run_past_its_limit_fails_and_says_who_was_running() {
+    let run = run(&format!("aes {SMALL} --buffering single --limit 1us"));
+    assert_eq!(run.code, Some(1));
+    for text in [
+        "\nNot complete\n",
+        "\nNot measured\n- aes, single buffering, 1 SPE: the run ended before\n",
+    ] {
+        assert!(run.out.contains(text), "{}", run.out);
+    }
+    assert!(
+        run.err
+            .contains("aes, single buffering, 1 SPE: the run was ended after"),
+        "{}",
+        run.err
+    );
+}

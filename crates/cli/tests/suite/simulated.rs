@@ -1,0 +1,485 @@
+//! `cellworks stats --machine`: simulated machines as a process.
+//!
+//! Numbers of iterations are small, because tests are built without optimization. Nothing here
+//! says how long something should take on a Cell.
+
+use std::fs;
+
+use crate::common::{Run, cellworks, list, stats, stats_command};
+use serde_json::Value;
+
+/// Runs `cellworks stats --machine qs20` with these arguments.
+fn qs20(arguments: &str) -> Run {
+    stats(&format!("--machine qs20 {arguments}"))
+}
+
+/// What a run says that measured without any doubt or complaint.
+#[track_caller]
+fn measured(run: &Run) -> &str {
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
+    &run.out
+}
+
+/// Its JSON.
+#[track_caller]
+fn json(arguments: &str) -> Value {
+    let run = qs20(&format!("{arguments} --format json"));
+    measured(&run);
+    run.report()
+}
+
+#[track_caller]
+fn only_measurement(report: &Value) -> &Value {
+    let [measurement] = list(report, "measurements") else {
+        panic!("{report}");
+    };
+    measurement
+}
+
+/// One of the paper's example command lines (section 3.1), with as few iterations as `-i` says.
+#[track_caller]
+fn example(line: &str) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let value = |flag: &str| {
+        let at = words.iter().position(|word| *word == flag)?;
+        Some(words[at + 1].parse::<u64>().unwrap())
+    };
+    // Several SPEs put to one buffer in some of them.
+    let report = json(&format!("{line} --hazards off"));
+    let measurement = only_measurement(&report);
+    assert_eq!(
+        measurement["function"],
+        words[1].replace("dmaout", "dmaput")
+    );
+    assert_eq!(measurement["iterations"].as_u64(), value("-i"), "{line}");
+    assert_eq!(measurement["rounds"], 1);
+    let parameters = &measurement["parameters"];
+    assert_eq!(parameters["spes"].as_u64(), value("-n").or(value("-N")));
+    assert_eq!(parameters["cell"].as_u64(), Some(value("-c").unwrap_or(0)));
+    if !words.contains(&"-s") {
+        assert_eq!(parameters["module"].as_u64(), value("-m"), "{line}");
+    }
+    assert!(measurement["latency_ns"]["mean"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_papers_examples_of_threads_mailboxes_and_signals() {
+    example("-f mkthread -n 1 -i 5");
+    for function in ["mailbox", "signal"] {
+        example(&format!("-f {function} -n 1 -i 20 -c 0"));
+        example(&format!("-f {function} -n 1 -i 20 -c 1"));
+        example(&format!("-f {function} -n 2 -i 20 -c 0 -s"));
+        example(&format!("-f {function} -n 2 -i 20 -c 1 -s"));
+    }
+}
+
+#[test]
+fn the_papers_examples_of_dma_and_atomic_operations() {
+    example("-f dmaget -n 3 -i 20 -b 1k -c 0 -m 0");
+    example("-f dmaout -n 6 -i 20 -b 1k -c 0 -m 1");
+    example("-f dmaget -N 3 -b 1k -i 20 -t 2k -c 1 -m 0");
+    example("-f dmaout -N 6 -b 1k -i 20 -t 2k -c 1 -m 1");
+    example("-f dmaget -N 6 -b 32 -t 128 -i 20 -c 1 -m 1 -s");
+    example("-f dmalistget -n 6 -l 16 -b 64 -i 20 -c 1 -m 1");
+    example("-f fetchadd -n 3 -i 20 -c 0 -m 0");
+    example("-f fetchsub -n 6 -i 20 -c 0 -m 1");
+    example("-f fetchinc -N 3 -t 2k -i 20 -c 1 -m 0 -b 128");
+    example("-f fetchset -N 6 -t 2k -i 20 -c 1 -m 1 -b 128");
+}
+
+#[test]
+fn every_function_becomes_steady() {
+    for function in [
+        "mkthread",
+        "mailbox",
+        "signal",
+        "dmaget",
+        "dmaput",
+        "dmalistget",
+        "dmalistput",
+        "fetchadd",
+        "fetchsub",
+        "fetchinc",
+        "fetchdec",
+        "fetchset",
+        "wakeup",
+        "copy",
+    ] {
+        let report = json(&format!("-f {function} --hazards off"));
+        let measurement = only_measurement(&report);
+        let rounds = measurement["rounds"].as_u64().unwrap();
+        assert!((2..=8).contains(&rounds), "{function}: {rounds} rounds");
+        assert!(measurement["iterations"].as_u64().unwrap() <= 8 * 128);
+        let interval = &measurement["median_interval_ns"];
+        assert!(interval["low"].as_f64() <= interval["high"].as_f64());
+    }
+    let report = json("-f chase -b 16k -k 2 --hazards off");
+    assert_eq!(only_measurement(&report)["parameters"]["chains"], 2);
+}
+
+#[test]
+fn results_name_nothing_that_the_machine_does_not_have() {
+    let results = |arguments: &str| {
+        let report = json(arguments);
+        let results = list(&report, "results").iter();
+        let names = results.map(|result| result["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    // No SPE sleeps, so none is woken; and any table is memory, as there are no caches.
+    assert_eq!(results("-f wakeup"), ["word_one_way_ns"]);
+    assert_eq!(
+        results("-f chase -b 16k --hazards off"),
+        ["memory_latency_ns"]
+    );
+    let run = qs20("-f wakeup");
+    let table = measured(&run);
+    let title = "\nwakeup: a word to an SPE that has waited, one way\n";
+    assert!(table.contains(title), "{table}");
+    assert!(!table.contains("sleeps"), "{table}");
+}
+
+#[test]
+fn a_report_says_what_was_simulated() {
+    let report = json("-f mailbox");
+    let machine = &report["machine"];
+    assert_eq!(machine["kind"], "simulated");
+    let name = machine["name"].as_str().unwrap();
+    assert!(name.starts_with("IBM BladeCenter QS20"), "{name}");
+    assert_eq!(
+        machine["simulation"],
+        serde_json::json!({"description": "qs20", "seed": 0, "system_calls": false})
+    );
+    assert_eq!(
+        (&machine["spes"], &machine["memory_modules"]),
+        (&16.into(), &2.into())
+    );
+    assert_eq!(report["environment"]["host"], Value::Null);
+    assert_eq!(list(&report["environment"], "warnings"), [Value::Null; 0]);
+    assert_eq!(report["trust"]["trustworthy"], true);
+    assert_eq!(report["complete"], true);
+    assert_eq!(report["counters"], Value::Null);
+
+    let table = qs20("-f mailbox --seed 3 --system-calls");
+    let line = "simulated by the description qs20, seed 3, the PPE reaches SPEs by system calls\n";
+    assert!(measured(&table).contains(line), "{}", table.out);
+    let csv = qs20("-f mailbox -i 3 --format csv");
+    assert!(measured(&csv).lines().count() == 2, "{}", csv.out);
+}
+
+/// Apart from the time at which the run ended.
+#[test]
+fn two_runs_say_the_same() {
+    for arguments in [
+        "-f fetchadd -n 5 --samples --counters",
+        "-f dmaput -N 3 -b 4k --seed 7",
+        "--matrix signal",
+    ] {
+        let [first, second] = [(); 2].map(|()| {
+            let mut report = json(arguments);
+            report["environment"]["finished_unix_s"] = 0.into();
+            report.to_string()
+        });
+        assert!(first == second, "{arguments}: {first}\n{second}");
+    }
+}
+
+#[test]
+fn a_matrix_has_every_pair() {
+    let report = json("--matrix mailbox");
+    let matrix = &list(&report, "matrices")[0];
+    assert_eq!(
+        (&matrix["pairs"], &matrix["pairs_measured"]),
+        (&120.into(), &120.into())
+    );
+}
+
+#[test]
+fn the_rest_of_a_blade_is_the_other_cell() {
+    let run = qs20("--matrix signal");
+    let table = measured(&run);
+    assert!(table.contains("\nother Cell "), "{table}");
+    assert!(!table.contains("across memory modules"), "{table}");
+    let text = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(" to an SPE in the other Cell, "), "{table}");
+}
+
+#[test]
+fn counters_are_in_the_table_in_json_and_on_the_page() {
+    let report = json("-f dmaget -n 2 -b 4k -i 20 -w 0 --counters");
+    let counters = &report["counters"];
+    let spes = list(counters, "spes");
+    assert_eq!(spes.len(), 16);
+    let moved = |spe: &Value| spe["bytes"].as_u64().unwrap();
+    assert!(moved(&spes[0]) >= 20 * 4_096, "{}", spes[0]);
+    assert_eq!(moved(&spes[2]), 0);
+    assert!(counters["events"].as_u64() > Some(0));
+    assert!(!list(counters, "resources").is_empty());
+
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let mut command = stats_command("--machine qs20 -f dmaget -i 5 --counters --html");
+    let run = Run::of(command.arg(&page));
+    for text in ["Counters: ", "SPE", "idle", "packets"] {
+        assert!(measured(&run).contains(text), "{text}: {}", run.out);
+    }
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("Counters") && page.contains("simulated"));
+}
+
+#[test]
+fn the_ppe_takes_longer_by_system_calls() {
+    let median = |flags: &str| {
+        let report = json(&format!("-f signal -i 10 {flags}"));
+        only_measurement(&report)["latency_ns"]["p50"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(median("--system-calls") > median(""));
+}
+
+#[test]
+fn puts_to_a_shared_buffer_are_a_hazard() {
+    let puts = "-f dmaput -n 2 -i 10 --format json";
+    let hazard = "dmaput 1 KB, 2 SPEs: hazard at ";
+    let run = qs20(puts);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(
+        run.err.starts_with(&format!("warning: {hazard}")),
+        "{}",
+        run.err
+    );
+    let all = " hazards were seen in all; --hazards error ends the run at the first, and --hazards off does not \
+               look for them\n";
+    assert!(run.err.ends_with(all), "{}", run.err);
+    let report = run.report();
+    let first = list(&report["environment"], "warnings")[0]
+        .as_str()
+        .unwrap();
+    assert!(first.starts_with(hazard), "{first}");
+    assert_eq!(report["trust"]["trustworthy"], true);
+
+    let run = qs20(&format!("{puts} --hazards error"));
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(run.err.contains("hazard at "), "{}", run.err);
+    measured(&qs20(&format!("{puts} --hazards off")));
+    measured(&qs20(&puts.replace("-n 2", "-N 2")));
+}
+
+/// On a machine whose local stores hold 16 KB.
+#[test]
+fn what_does_not_fit_in_a_local_store_is_refused() {
+    stats("--machine scc -f dmaget -b 16k").refused(
+        "error: -b: a block of 16384 bytes: here a block has at most 16128 bytes; use 16128\n  \
+         example: cellworks stats --machine scc -f dmaget -b 1k\n",
+    );
+    measured(&stats("--machine scc -f copy -i 5 -b 64k --hazards off"));
+}
+
+#[test]
+fn what_was_there_stays_if_nothing_can_be_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    fs::write(&path, "from before").unwrap();
+    let mut command = stats_command("--machine qs20 -f dmaget -n 17 --trace");
+    assert_eq!(Run::of(command.arg(&path)).code, Some(2));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "from before");
+}
+
+#[test]
+fn a_limit_ends_a_run_and_says_who_was_running() {
+    let run = qs20("-f dmaget -n 2 -i 1m --limit 20ms");
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    let begin = "error: dmaget 1 KB, ";
+    assert!(run.err.starts_with(begin), "{}", run.err);
+    let limit = "the run was ended after 20.00 ms of simulated time, which was its limit";
+    assert!(run.err.contains(limit), "{}", run.err);
+    for who in ["SPE 0", "SPE 1", "the PPE"] {
+        assert!(
+            run.err.contains(&format!("\n  {who}")),
+            "{who}: {}",
+            run.err
+        );
+    }
+    measured(&qs20("-f dmaget -i 10 --limit 10s"));
+}
+
+#[test]
+fn more_spes_than_there_are() {
+    for flag in ["-n", "-N"] {
+        qs20(&format!("-f dmaget {flag} 17")).refused(&format!(
+            "error: {flag}: 17 SPEs: qs20 has 16; use 1 to 16\n  \
+             example: cellworks stats --machine qs20 -f dmaget {flag} 1\n"
+        ));
+    }
+    qs20("-f mailbox -c 2").refused(
+        "error: -c: Cell 2: qs20 has Cells 0 to 1; use 0 to 1\n  \
+         example: cellworks stats --machine qs20 -f mailbox -c 0\n",
+    );
+}
+
+#[test]
+fn an_unknown_machine_gets_the_nearest_name() {
+    let run = stats("--machine qs21 -f mailbox");
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(run.err.starts_with("error: --machine: "), "{}", run.err);
+    assert!(
+        run.err.contains("qs21") && run.err.contains("qs20"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn flags_of_simulated_machines_are_refused_on_this_computer() {
+    for (flag, value) in [
+        ("--trace", " trace"),
+        ("--limit", " 1s"),
+        ("--seed", " 1"),
+        ("--hazards", " off"),
+        ("--counters", ""),
+        ("--system-calls", ""),
+    ] {
+        stats(&format!("-f dmaget {flag}{value}")).refused(&format!(
+            "error: {flag} with --machine host: only a simulated machine has it; choose one, such as qs20, \
+             or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget\n"
+        ));
+    }
+}
+
+#[test]
+fn flags_that_make_no_sense_on_a_simulated_machine() {
+    qs20("--budget 5s").refused(
+        "error: --budget with --machine qs20: a simulated machine takes the same time whenever it is \
+         measured, so there is nothing to share out; leave it out, or end long runs with --limit\n  \
+         example: cellworks stats --machine qs20 --limit 1s\n",
+    );
+    for flag in ["--trace t", "--counters"] {
+        let name = flag.split(' ').next().unwrap();
+        qs20(flag).refused(&format!(
+            "error: {name} without -f: it is of one run, and everything has many; name a function\n  \
+             example: cellworks stats --machine qs20 -f dmaget\n"
+        ));
+        qs20(&format!("--matrix copy {flag}")).refused(&format!(
+            "error: {name} without -f: it is of one run, and a matrix is of many; name a function\n  \
+             example: cellworks stats --machine qs20 -f dmaget\n"
+        ));
+    }
+}
+
+#[test]
+fn values_of_flags_that_are_none() {
+    let more = "\n\nFor more information, try '--help'.\n";
+    let rule = "a limit is a simulated time with its unit, such as 10ms or 2s";
+    for (value, why) in [
+        ("0ms", "nothing happens in no time"),
+        ("10", "time unit needed, for example 10sec or 10ms"),
+    ] {
+        qs20(&format!("-f mailbox --limit {value}")).refused(&format!(
+            "error: invalid value '{value}' for '--limit <SIMULATED_TIME>': {why}; {rule}{more}"
+        ));
+    }
+    qs20("-f mailbox --seed -1").refused(&format!(
+        "error: invalid value '-1' for '--seed <NUMBER>': invalid digit found in string{more}"
+    ));
+    qs20("-f mailbox --hazards maybe").refused(&format!(
+        "error: invalid value 'maybe' for '--hazards <HOW>'\n  [possible values: off, warn, error]{more}"
+    ));
+}
+
+#[test]
+fn a_simulated_machine_compares_with_this_computer() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, machine: &str| {
+        let run = stats(&format!(
+            "--machine {machine} -f mailbox -n 1 -i 20 --quiet --format json"
+        ));
+        run.json();
+        let path = folder.path().join(name);
+        fs::write(&path, run.out).unwrap();
+        path
+    };
+    let (host, simulated) = (file("host.json", "host"), file("qs20.json", "qs20"));
+    let run = Run::of(cellworks().arg("compare").args([host, simulated]));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.out.contains("(simulated)"), "{}", run.out);
+    assert!(run.out.contains("mailbox"), "{}", run.out);
+    assert!(!run.out.contains("Frequency governors"), "{}", run.out);
+}
+
+#[test]
+fn descriptions_of_machines_that_cannot_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let ps3 = Run::of(cellworks().args(["machines", "ps3"])).out;
+    for (from, to, why) in [
+        (
+            "[1, 3, 5, 6, 4, 2]",
+            "[]",
+            "cell[0].spes is []; allowed: the numbers of one SPE or more, such as [0, 1, 2]",
+        ),
+        (
+            "\"SPE5\", ",
+            "",
+            "interconnect.elements misses \"SPE5\"; allowed: with it, because cell[0].spes has 5",
+        ),
+        (
+            "\"SPE0\", \"MIC\"",
+            "\"SPE0\"",
+            "interconnect.elements misses \"MIC\"; allowed: with it, because memory[0] is attached there",
+        ),
+        (
+            "access_ps           = { value =         48_000",
+            "access_ps = { value = -1",
+            "memory[0].access_ps.value is -1; allowed: 0 to 1_000_000_000_000",
+        ),
+        (
+            "bytes_per_s         = { value = 25_600_000_000",
+            "bytes_per_s = { value = 0",
+            "memory[0].bytes_per_s.value is 0; allowed: 1_000_000 to 10_000_000_000_000",
+        ),
+        (
+            "cell                = 0",
+            "cell = 3",
+            "memory[0].cell is 3; allowed: 0, because there is one [[cell]]",
+        ),
+    ] {
+        assert!(ps3.contains(from), "{from}: {ps3}");
+        fs::write(&path, ps3.replacen(from, to, 1)).unwrap();
+        let line = 1 + ps3.lines().take_while(|line| !line.contains(from)).count();
+        let mut command = stats_command("-f mailbox --machine");
+        Run::of(command.arg(&path)).refused(&format!(
+            "error: --machine: {}:{line}: {why}\n",
+            path.display()
+        ));
+    }
+}
+
+#[test]
+fn a_machine_whose_description_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["mine.toml", "mine.csv"] {
+        let path = folder.path().join(name);
+        let mut command = stats_command("-f mailbox --machine");
+        Run::of(command.arg(&path)).refused(&format!(
+            "error: --machine: {} could not be read: No such file or directory (os error 2); name a file with a \
+             machine's description\n",
+            path.display()
+        ));
+    }
+}
+
+/// What a limit leaves unmeasured is hundreds of things for one reason.
+#[test]
+fn a_limit_on_everything_is_said_in_few_lines() {
+    let run = qs20("--limit 1us");
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(
+        run.err.starts_with("error: mailbox matrix: "),
+        "{}",
+        run.err
+    );
+    let (_, missing) = run.out.split_once("\nNot measured\n").unwrap();
+    assert_eq!(missing.lines().count(), 10, "{missing}");
+    let last = missing.lines().last().unwrap();
+    assert!(last.ends_with(" more: the run ended before"), "{last}");
+}

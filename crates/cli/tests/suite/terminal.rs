@@ -1,0 +1,302 @@
+//! What the command does to whoever reads its output: closed pipes, terminals, Ctrl-C.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use crate::common::terminal::{interrupt, read_all, read_until, terminal, wait_for_handler};
+use crate::common::tree::{Shape, Tree};
+use crate::common::{Run, list, stats_command};
+use serde_json::Value;
+
+fn cellworks(arguments: &str) -> Command {
+    let mut command = stats_command(arguments);
+    command.env("TERM", "xterm");
+    command
+}
+
+/// `cellworks run` with these arguments, to be run.
+fn program(arguments: &str) -> Command {
+    let mut command = crate::common::cellworks();
+    command.arg("run").args(arguments.split_whitespace());
+    command.env("TERM", "xterm");
+    command
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = cellworks("-f mailbox -i 10")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let run = Run::from(child.wait_with_output().unwrap());
+    let warnings = run.measured();
+    assert!(
+        warnings.lines().all(|line| line.starts_with("warning: ")),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = cellworks("-f mailbox -i 10 --quiet")
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8(output.stderr).unwrap();
+    // The computer may be too busy for the result to be trusted, too.
+    assert!(
+        err.ends_with(
+            "error: the result could not be written: No space left on device (os error 28); print \
+             it to a disk that has room\n"
+        ),
+        "{err}"
+    );
+}
+
+/// There is nobody to warn then, and that is no reason not to measure.
+#[test]
+fn warnings_that_cannot_be_written_change_nothing() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = cellworks("-f mailbox -i 10").stderr(full).output().unwrap();
+    // A busy computer makes it 3. A number that cannot be true would make it 1.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.contains("\nmailbox: "), "{out}");
+}
+
+#[test]
+fn ctrl_c_ends_it_with_130() {
+    let child = cellworks("--quiet")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_handler(&child);
+    interrupt(&child);
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
+    for text in ["Not complete", "Not measured", "interrupted"] {
+        assert!(run.out.contains(text), "{text}: {}", run.out);
+    }
+}
+
+/// Runs a command on a terminal until one of `texts` was shown there, and presses Ctrl-C then. Returns the JSON,
+/// which says that it is not complete, and all that was shown.
+#[track_caller]
+fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
+    let (mut person, terminal) = terminal();
+    // A file, because nobody reads a pipe meanwhile.
+    let json = tempfile::NamedTempFile::new().unwrap();
+    command.stdout(json.reopen().unwrap()).stderr(terminal);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = read_until(&mut person, texts);
+    interrupt(&child);
+    shown += &read_all(person);
+    let run = Run {
+        code: child.wait().unwrap().code(),
+        out: std::fs::read_to_string(&json).unwrap(),
+        err: String::new(),
+    };
+    assert_eq!(run.code, Some(130), "{shown:?}");
+    let report = run.report();
+    assert_eq!(report["complete"], false);
+    (report, shown)
+}
+
+/// Everything, interrupted when its first measurements are finished: all of them are printed and on
+/// the page, and what was not measured is named.
+#[test]
+fn ctrl_c_in_the_middle_keeps_what_was_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("p.html");
+    let mut command = cellworks("--format json --html");
+    command.arg(&html);
+    // The third function that is measured, or a later one.
+    let (report, shown) = interrupted(command, &["signal, ", "dmaget ", "dmaput "]);
+    let measured = list(&report, "measurements");
+    let functions: Vec<_> = measured.iter().map(|one| &one["function"]).collect();
+    assert!(functions.len() >= 2, "{functions:?}");
+    assert_eq!(functions[0], "mkthread");
+    assert!(functions.contains(&&"mailbox".into()), "{functions:?}");
+    let left = list(&report, "not_measured");
+    let interrupted = left.iter().filter(|left| left["why"] == "interrupted");
+    assert!(interrupted.count() > 20, "{left:?}");
+    let page = std::fs::read_to_string(&html).unwrap();
+    for text in ["Not complete", "mkthread", "interrupted"] {
+        assert!(page.contains(text), "{text}");
+    }
+
+    assert!(shown.contains("mkthread, 1 SPE"), "{shown:?}");
+    let last = shown.lines().last().unwrap();
+    assert!(
+        last.contains("interrupted: ") && last.contains(" measurements were finished"),
+        "{shown:?}"
+    );
+    is_clean(&shown);
+}
+
+/// A program with hundreds of runs, interrupted after the first two: those that were finished are printed and on
+/// the page, and the others are named.
+#[test]
+fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("p.html");
+    let mut command = program(
+        "aes --machine qs20 --bytes 64k --block 512 --spes 1-16 --threads 1-60 --format json --html",
+    );
+    command.arg(&html);
+    let (report, shown) = interrupted(command, &[" threads, 1 SPE"]);
+    let results = list(&report, "results");
+    let bandwidths = results
+        .iter()
+        .filter(|result| result["name"] == "bandwidth");
+    let finished = bandwidths.count();
+    assert!(finished >= 2, "{results:?}");
+    assert_eq!(results[0]["parameters"]["buffering"], "single");
+    let left = list(&report, "not_measured");
+    assert_eq!(finished + left.len(), 16 * 62);
+    assert!(
+        left.iter().all(|left| left["why"] == "interrupted"),
+        "{left:?}"
+    );
+    let page = std::fs::read_to_string(&html).unwrap();
+    for text in ["Not complete", "aes, 60 threads, 16 SPEs", "interrupted"] {
+        assert!(page.contains(text), "{text}");
+    }
+
+    let last = shown.lines().last().unwrap();
+    let expected = format!("interrupted: {finished} of 992 runs were finished");
+    assert!(last.contains(&expected), "{shown:?}");
+    is_clean(&shown);
+}
+
+/// The fourth run computes for an hour, so Ctrl-C prints in its place what the first three have found.
+#[test]
+fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
+    let command =
+        program("overlap --bytes 16m --threads 2 --cycles-per-byte 1000000 --format json");
+    let (report, shown) = interrupted(command, &["3/6"]);
+    let results = list(&report, "results").iter();
+    let ways: Vec<_> = results
+        .filter(|result| result["name"] == "taken")
+        .map(|result| &result["parameters"]["buffering"])
+        .collect();
+    assert_eq!(ways, ["single", "double", "threads"]);
+    assert_eq!(list(&report, "not_measured").len(), 3);
+    assert!(
+        shown.contains("interrupted: 3 of 6 runs were finished"),
+        "{shown:?}"
+    );
+    is_clean(&shown);
+}
+
+/// Thousands of simulations, most of them for the curves of a page: those that were finished are in the report, and what
+/// could not be compared is named.
+#[test]
+fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("p.html");
+    let mut command = crate::common::cellworks();
+    command
+        .args(["reproduce", "--format", "json", "--html"])
+        .arg(&html);
+    command.env("TERM", "xterm");
+    // Any number but 0 that the bar may show first.
+    let (report, shown) = interrupted(command, &["1/", "2/", "3/", "4/", "5/", "6/", "7/"]);
+    assert_eq!(report["trust"]["trustworthy"], true);
+    let missing = list(&report, "results")
+        .iter()
+        .filter(|result| result["not_simulated"] == "the run ended before");
+    assert!(missing.count() > 0, "{report}");
+    let page = std::fs::read_to_string(&html).unwrap();
+    assert!(page.contains("Not complete"), "{page}");
+    let last = shown.lines().last().unwrap();
+    assert!(
+        last.contains("interrupted: ") && last.contains(" simulations were finished"),
+        "{shown:?}"
+    );
+    is_clean(&shown);
+}
+
+/// A matrix of 2016 pairs has those that were measured before somebody pressed Ctrl-C.
+#[test]
+fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
+    let shape = Shape {
+        sockets: 2,
+        cells: 2,
+        cores: 8,
+        threads: 2,
+    };
+    let tree = Tree::new(shape, "A processor of 64 CPUs");
+    let mut command = cellworks("--matrix mailbox --full --format json");
+    command.env("CELLWORKS_FSROOT", tree.root());
+    // Once all pairs are counted, at least one was measured.
+    let (report, shown) = interrupted(command, &["/2016 "]);
+    let matrix = &report["matrices"][0];
+    let measured = matrix["pairs_measured"].as_u64().unwrap();
+    assert_eq!(matrix["pairs"], 2016);
+    assert!((1..2016).contains(&measured), "{measured}");
+    let rows = list(matrix, "one_way_ns").iter();
+    let times = rows.flat_map(|row| row.as_array().unwrap());
+    assert_eq!(
+        times.filter(|time| time.is_f64()).count() as u64,
+        2 * measured
+    );
+    is_clean(&shown);
+}
+
+/// Asserts that the bar is gone and the cursor there.
+#[track_caller]
+fn is_clean(shown: &str) {
+    let shown_again = shown.rfind("\x1b[?25h");
+    assert!(
+        shown.rfind("\x1b[?25l") <= shown_again,
+        "a hidden cursor: {shown:?}"
+    );
+    let after_clearing = shown.rsplit("\x1b[2K").next().unwrap();
+    let is_message = |line: &str| line.trim().is_empty() || line.contains("warning:");
+    assert!(after_clearing.lines().all(is_message), "{shown:?}");
+}
+
+#[test]
+fn a_terminal_is_left_clean_by_a_run_that_ends() {
+    let (person, program) = terminal();
+    let mut command = cellworks("-f mkthread -n 1");
+    command.stdout(Stdio::null()).stderr(program);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let shown = read_all(person);
+    assert!(shown.contains("mkthread, 1 SPE"), "{shown:?}");
+    let (bar, after_clearing) = shown.rsplit_once("\x1b[2K").unwrap();
+    let run = Run {
+        code: child.wait().unwrap().code(),
+        out: String::new(),
+        err: anstream::adapter::strip_str(after_clearing)
+            .to_string()
+            .replace('\r', ""),
+    };
+    assert_eq!(run.measured().trim(), "", "{bar:?}");
+}
+
+#[test]
+fn quiet_shows_nothing_on_a_terminal() {
+    let (person, program) = terminal();
+    let mut command = cellworks("-f mkthread --quiet");
+    command.stdout(Stdio::null()).stderr(program);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let run = Run {
+        err: anstream::adapter::strip_str(&read_all(person))
+            .to_string()
+            .replace('\r', ""),
+        out: String::new(),
+        code: child.wait().unwrap().code(),
+    };
+    assert_eq!(run.measured(), "");
+}

@@ -1,0 +1,187 @@
+//! `cellworks stats` where its numbers cannot be trusted: beside another program that uses its
+//! CPUs, and with a clock that is wrong.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::mem::zeroed;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Scope;
+
+use crate::common::{Run, list, skipped, stats, stats_command};
+
+/// The CPUs that this process may use.
+fn allowed() -> Vec<usize> {
+    // SAFETY: a set of CPUs is made of integers, for which zero is a value.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: `set` is valid for writes of its size.
+    let answered = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) };
+    assert_eq!(answered, 0);
+    // SAFETY: each number is below the size of the set.
+    let is_in = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, &set) };
+    (0..libc::CPU_SETSIZE as usize).filter(is_in).collect()
+}
+
+/// A thread of this process that keeps a CPU busy until it is told to stop.
+fn keep_busy<'s>(scope: &'s Scope<'s, '_>, cpu: usize, stop: &'s AtomicBool) {
+    scope.spawn(move || {
+        // SAFETY: a set of CPUs is made of integers, for which zero is a value.
+        let mut set: libc::cpu_set_t = unsafe { zeroed() };
+        // SAFETY: the number is below the size of the set, which is valid for reads of its size.
+        let pinned = unsafe {
+            libc::CPU_SET(cpu, &mut set);
+            libc::sched_setaffinity(0, size_of_val(&set), &raw const set)
+        };
+        assert_eq!(pinned, 0);
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    });
+}
+
+/// Stops the busy threads also where an assertion fails, because their scope waits for them.
+struct StopOnDrop<'s>(&'s AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_run_beside_busy_loops_is_refused() {
+    let stop = AtomicBool::new(false);
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let one = "-f mailbox --budget 500ms --quiet";
+    let (json, table): (Run, Run) = std::thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
+        for cpu in allowed() {
+            keep_busy(scope, cpu, &stop);
+        }
+        (
+            stats(&format!("{one} --format json --html {}", page.display())),
+            stats(one),
+        )
+    });
+    let report = json.json();
+    if report["environment"]["host"]["busy_during"].is_null() {
+        return skipped("/proc/stat does not show who uses a CPU, as in some sandboxes");
+    }
+    let why = "of the time of CPU";
+    let what_to_do = "during the measurement; stop them, or choose other CPUs with `taskset`";
+    for run in [&json, &table] {
+        run.measured();
+        assert_eq!(run.code, Some(3), "{}", run.err);
+        let is_reason = |line: &str| {
+            line.starts_with("  other programs used ")
+                && line.contains(why)
+                && line.ends_with(what_to_do)
+        };
+        assert!(run.err.lines().any(is_reason), "{}", run.err);
+    }
+    assert_eq!(report["trust"]["trustworthy"], false);
+    assert_eq!(report["trust"]["kinds"][0], "disturbed");
+    // What was measured is there all the same.
+    assert_eq!(report["measurements"].as_array().unwrap().len(), 1);
+    assert_eq!(report["complete"], true);
+    let page = std::fs::read_to_string(&page).unwrap();
+    for shown in [&table.out, &page] {
+        assert!(shown.contains("Not trustworthy"), "{shown}");
+        assert!(shown.contains("other programs used"), "{shown}");
+    }
+}
+
+/// The clock of the C library, of which `distorted` says what it shows for `ns` nanoseconds.
+fn clock(distorted: &str) -> String {
+    format!(
+        "#include <sys/syscall.h>
+        #include <time.h>
+        #include <unistd.h>
+        int clock_gettime(clockid_t clock, struct timespec *now) {{
+            int failed = (int)syscall(SYS_clock_gettime, clock, now);
+            long long ns = now->tv_sec * 1000000000LL + now->tv_nsec;
+            ns = {distorted};
+            now->tv_sec = ns / 1000000000LL;
+            now->tv_nsec = ns % 1000000000LL;
+            return failed;
+        }}"
+    )
+}
+
+/// Runs `cellworks stats` with these arguments and a distorted clock. `None` where there is no C
+/// compiler.
+fn stats_with_clock(distorted: &str, arguments: &str) -> Option<Run> {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) = (
+        folder.path().join("clock.c"),
+        folder.path().join("clock.so"),
+    );
+    fs::write(&source, clock(distorted)).unwrap();
+    let compiled = Command::new("cc")
+        .args(["-D_GNU_SOURCE", "-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    assert!(compiled.ok()?.success());
+    let mut command = stats_command(arguments);
+    Some(Run::of(command.env("LD_PRELOAD", &library)))
+}
+
+#[test]
+fn results_that_cannot_be_true_end_with_1() {
+    for (distorted, arguments, what, why) in [
+        (
+            "ns - ns % 200000000",
+            "-f mailbox -i 10 -w 0",
+            "mailbox, 1 SPE",
+            [
+                " time of mailbox is 0 ns, and an operation takes more than 0 ns; ",
+                "",
+            ],
+        ),
+        (
+            "ns / 10000",
+            "-f dmaget -b 4m -i 10 -w 0",
+            "dmaget 4 MB, 1 SPE",
+            [
+                "dmaget moved ",
+                " bytes a second with 1 SPE, which can move ",
+            ],
+        ),
+    ] {
+        let stats =
+            |format: &str| stats_with_clock(distorted, &format!("{arguments} --quiet {format}"));
+        let (Some(table), Some(json)) = (stats(""), stats("--format json")) else {
+            return skipped("there is no C compiler `cc` that could make a wrong clock");
+        };
+        let first =
+            format!("error: measured what cannot be true:\n  {what}: the result cannot be true: ");
+        for run in [&table, &json] {
+            assert_eq!(run.code, Some(1), "{}", run.err);
+            assert!(run.err.starts_with(&first), "{}", run.err);
+            assert!(why.iter().all(|part| run.err.contains(part)), "{}", run.err);
+            assert!(
+                run.err.contains("look at the clock source of the machine"),
+                "{}",
+                run.err
+            );
+        }
+        assert!(table.out.contains("Not trustworthy"), "{}", table.out);
+        let report = json.report();
+        let trust = &report["trust"];
+        assert_eq!(trust["trustworthy"], false);
+        assert_eq!(trust["kinds"][0], "impossible");
+        let reasons = list(trust, "reasons")
+            .iter()
+            .map(|reason| reason.as_str().unwrap());
+        let said = format!(
+            "measured what cannot be true:\n  {}\n",
+            reasons.collect::<Vec<_>>().join("\n  ")
+        );
+        assert!(json.err.ends_with(&said), "{}", json.err);
+        // It is no result.
+        assert_eq!(list(&report, "measurements").len(), 0);
+        assert_eq!(report["not_measured"][0]["what"], what);
+        assert_eq!(report["complete"], false);
+    }
+}

@@ -1,0 +1,64 @@
+//! What a machine does for its PPE; programs use it through [`Ppe`](super::Ppe).
+
+use crate::atomic::{AtomicError, AtomicOp};
+use crate::id::SpeId;
+use crate::mailbox::{MailboxFull, Outbound};
+use crate::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
+use crate::program::Program;
+use crate::signal::{SignalMode, SignalRegister};
+use crate::spe::Spe;
+use crate::spe::cell::CellSpe;
+use crate::spe::mfc::{TryIssueError, issue_when_there_is_room};
+use crate::time::Cycles;
+use crate::topology::Topology;
+use crate::wake::Wake;
+
+/// What a machine does for its PPE; programs use it through [`Ppe`](crate::Ppe).
+pub trait PpeCore: Wake {
+    /// The machine's SPEs.
+    type Spe: Spe;
+
+    /// The machine.
+    fn topology(&self) -> &Topology;
+    /// See [`Ppe::compute`](crate::Ppe::compute).
+    fn compute(&self, cycles: Cycles);
+    /// See [`Spe::is_confined_to_local_store`].
+    fn are_spes_confined_to_local_store(&self) -> bool;
+    /// Starts a program on an SPE, after those that were started there before.
+    fn start(&self, at: SpeId, program: Program<Self::Spe>);
+}
+
+/// What the PPE of a [Cell](crate::CellMachine) has besides: mailboxes and signals of SPEs, words of
+/// main memory, and the proxy queues of MFCs.
+pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
+    /// See [`CellSpe::try_write_in_mbox_of`].
+    #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
+    fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
+    /// See [`CellSpe::write_in_mbox_of`].
+    #[track_caller]
+    fn write_in_mbox(&self, to: SpeId, word: u32);
+    /// Takes the word of an outbound mailbox.
+    fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32>;
+    /// See [`CellSpe::send_signal`].
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
+    /// Chooses what a signal does to one that was not read yet.
+    fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode);
+    /// See [`CellSpe::fetch_update`].
+    #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
+    /// See [`Ppe::try_issue_proxy`](crate::Ppe::try_issue_proxy).
+    #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
+    #[track_caller]
+    fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError>;
+    /// See [`Ppe::incomplete_proxy_tags`](crate::Ppe::incomplete_proxy_tags).
+    #[track_caller]
+    fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask;
+
+    /// See [`Ppe::issue_proxy`](crate::Ppe::issue_proxy).
+    #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
+    #[track_caller]
+    fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
+        let why = format_args!("a free entry in the MFC proxy queue of {spe}");
+        issue_when_there_is_room(self, &why, || self.try_issue_proxy(spe, command))
+    }
+}

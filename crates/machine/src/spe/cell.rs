@@ -1,0 +1,136 @@
+//! What an SPE of a Cell has besides: its MFC, local store, mailboxes, signals and decrementer.
+
+use crate::atomic::{AtomicError, AtomicOp};
+use crate::id::SpeId;
+use crate::local_store::LocalStore;
+use crate::mailbox::{MailboxFull, Outbound};
+use crate::mfc::EffectiveAddress;
+use crate::signal::SignalRegister;
+use crate::spe::Spe;
+use crate::spe::mfc::Mfc;
+use crate::time::Timebase;
+use crate::wake::wait_for_some;
+
+/// An SPE of a [Cell](crate::CellMachine), as programs see it that were written for one and tools
+/// that measure it.
+///
+/// | what | methods |
+/// |---|---|
+/// | the raw level | [`mfc`](Self::mfc), [`local_store`](Self::local_store) |
+/// | words of main memory, by effective address | [`fetch_update`](Self::fetch_update), [`load_word`](Self::load_word) |
+/// | its mailboxes | [`read_in_mbox`](Self::read_in_mbox), [`try_read_in_mbox`](Self::try_read_in_mbox), [`in_mbox_count`](Self::in_mbox_count), [`write_out_mbox`](Self::write_out_mbox), [`try_write_out_mbox`](Self::try_write_out_mbox) |
+/// | mailboxes of other SPEs | [`write_in_mbox_of`](Self::write_in_mbox_of), [`try_write_in_mbox_of`](Self::try_write_in_mbox_of) |
+/// | signals | [`read_signal`](Self::read_signal), [`try_read_signal`](Self::try_read_signal), [`send_signal`](Self::send_signal) |
+/// | the decrementer | [`timebase`](Self::timebase), [`decrementer`](Self::decrementer), [`set_decrementer`](Self::set_decrementer) |
+pub trait CellSpe: Spe {
+    /// Its Memory Flow Controller: the raw level.
+    type Mfc: Mfc;
+
+    /// How fast the decrementer counts.
+    fn timebase(&self) -> Timebase;
+
+    /// Reads the decrementer, which counts down by one each tick of the
+    /// [`timebase`](Self::timebase) and wraps (channel 8).
+    fn decrementer(&self) -> u32;
+
+    /// Sets the decrementer (channel 7).
+    fn set_decrementer(&self, value: u32);
+
+    /// The raw level: the commands of the MFC, exactly as the architecture defines them.
+    fn mfc(&self) -> &Self::Mfc;
+
+    /// The local store, for the raw level.
+    fn local_store(&self) -> &LocalStore;
+
+    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and
+    /// returns what it was before. On the Cell it is a loop of `getllar` and `putllc`, on the host
+    /// one instruction.
+    ///
+    /// # Errors
+    ///
+    /// [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
+    fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
+
+    /// Reads the 32-bit word of main memory at `ea`, in one piece, as a loop does that polls it. On
+    /// the Cell it is `getllar` and a look at the line, on the host one load. It does not wait: such
+    /// a loop calls [`yield_now`](Spe::yield_now).
+    ///
+    /// What the writer wrote before the word is seen after it.
+    ///
+    /// # Errors
+    ///
+    /// As [`fetch_update`](Self::fetch_update).
+    fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError>;
+
+    /// How many words the inbound mailbox holds, 0 to 4.
+    fn in_mbox_count(&self) -> usize;
+
+    /// Takes the oldest word of the inbound mailbox, or `None` if it is empty.
+    fn try_read_in_mbox(&self) -> Option<u32>;
+
+    /// Puts a word into one of this SPE's own outbound mailboxes, for the PPE.
+    ///
+    /// # Errors
+    ///
+    /// [`MailboxFull`] if the PPE has not read the last one.
+    fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
+
+    /// Puts a word into the inbound mailbox of another SPE, or of this one.
+    ///
+    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of): a reader does not notify
+    /// writers that did not say that they wait.
+    ///
+    /// # Errors
+    ///
+    /// [`MailboxFull`] if it holds four words.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
+
+    /// Puts a word into the inbound mailbox of another SPE, or of this one; waits while it is
+    /// full.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    #[track_caller]
+    fn write_in_mbox_of(&self, to: SpeId, word: u32);
+
+    /// Takes what a signal register holds, or `None` if nothing was signalled since the last read.
+    fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
+
+    /// Sends a signal; what it does to one that was not read yet is for the register's
+    /// [mode](crate::SignalMode) to say. Never waits.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no SPE `to`.
+    fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
+
+    /// Takes the oldest word of the inbound mailbox; waits while it is empty. In a destructor that
+    /// runs because the run was cancelled it does not wait, and returns 0.
+    #[track_caller]
+    fn read_in_mbox(&self) -> u32 {
+        wait_for_some(self, &"a word in its inbound mailbox", || {
+            self.try_read_in_mbox()
+        })
+    }
+
+    /// Puts a word into one of this SPE's outbound mailboxes; waits while it is full.
+    #[track_caller]
+    fn write_out_mbox(&self, mailbox: Outbound, word: u32) {
+        let why = format_args!("the PPE to empty its {}", mailbox.name());
+        wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
+    }
+
+    /// Takes what a signal register holds; waits while there is nothing. In a destructor that runs
+    /// because the run was cancelled it does not wait, and returns 0.
+    #[track_caller]
+    fn read_signal(&self, register: SignalRegister) -> u32 {
+        wait_for_some(self, &format_args!("a signal in its {register}"), || {
+            self.try_read_signal(register)
+        })
+    }
+}

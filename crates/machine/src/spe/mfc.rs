@@ -1,0 +1,209 @@
+//! The Memory Flow Controller of an SPE, as its program uses it; the rules are in [`crate::mfc`].
+
+use std::fmt;
+
+use crate::atomic::{AtomicError, AtomicOp};
+use crate::local_store::LocalStore;
+use crate::memory::LINE_BYTES;
+use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
+use crate::wake::{Wait, wait_for_some};
+
+/// The Memory Flow Controller of an SPE: the raw level, as its program uses it.
+///
+/// Commands name local-store addresses and effective addresses. Both are checked against what the
+/// machine allocated, so that a wrong address is an [`MfcFault`] and never an access. A command
+/// that is refused has no effect and takes no queue entry, where the hardware would suspend the
+/// queue.
+pub trait Mfc: Wait {
+    /// Enqueues a command.
+    ///
+    /// # Errors
+    ///
+    /// [`TryIssueError::Full`] if the queue has no free entry, [`TryIssueError::Fault`] if the
+    /// command is not legal.
+    ///
+    /// # Panics
+    ///
+    /// If a command that had to wait in the queue turns out to be illegal. So do all calls below
+    /// that ask or wait for the queue.
+    fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
+
+    /// How many commands the queue can take, 0 to 16 (the count of channel 21).
+    fn free_entries(&self) -> usize;
+
+    /// The tag groups that have commands under way.
+    fn incomplete_tags(&self) -> TagMask;
+
+    /// The tag groups in which a list stopped at an element with stall-and-notify since the last
+    /// call: what a read of channel 25 returns and clears.
+    fn take_stall_notifications(&self) -> TagMask;
+
+    /// Lets the stalled lists of a tag group go on (channel 26).
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if this machine performs the rest at once, and an element of it, or a command
+    /// that was ordered after it, turns out to be illegal.
+    fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
+
+    /// Reads the 128-byte line at `ea` into the local store and reserves it; an earlier
+    /// reservation of this SPE is gone.
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if no region covers the line.
+    fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
+
+    /// Stores the line if this SPE has it reserved and nothing was stored to it since, and says
+    /// whether it did. The reservation is gone either way.
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if no region covers the line.
+    fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault>;
+
+    /// Stores the line, also if another SPE has it reserved.
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if no region covers the line.
+    fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
+
+    /// Whether this SPE's reservation is lost, or it never had one (the LR event, CBEA page 148).
+    fn reservation_lost(&self) -> bool;
+
+    /// Enqueues a command; waits while the queue is full.
+    ///
+    /// # Errors
+    ///
+    /// [`MfcFault`] if the command is not legal.
+    #[track_caller]
+    fn issue(&self, command: RawCommand) -> Result<(), MfcFault> {
+        let why = "a free entry in its MFC command queue";
+        issue_when_there_is_room(self, &why, || self.try_issue(command))
+    }
+
+    /// Waits until every command of the tag groups in `tags` is complete.
+    #[track_caller]
+    fn wait_all(&self, tags: TagMask) {
+        let mut complete = || (self.incomplete_tags() & tags).is_empty();
+        if !complete() {
+            self.wait_until(
+                &format_args!("DMA of all tag groups in {tags}"),
+                &mut complete,
+            );
+        }
+    }
+
+    /// Waits until at least one of the tag groups in `tags` is complete, and returns those that
+    /// are.
+    #[track_caller]
+    fn wait_any(&self, tags: TagMask) -> TagMask {
+        wait_for_some(
+            self,
+            &format_args!("DMA of any tag group in {tags}"),
+            || {
+                let complete = tags & !self.incomplete_tags();
+                (!complete.is_empty() || tags.is_empty()).then_some(complete)
+            },
+        )
+    }
+
+    /// Waits until a list stalls, and returns the tag groups in which one did (channel 25).
+    #[track_caller]
+    fn wait_stalled(&self) -> TagMask {
+        wait_for_some(self, &"a list to stop at stall-and-notify", || {
+            let stalled = self.take_stall_notifications();
+            (!stalled.is_empty()).then_some(stalled)
+        })
+    }
+}
+
+/// A command was not enqueued.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TryIssueError {
+    /// The queue has no free entry. Waiting can help.
+    #[error(
+        "the MFC command queue is full; wait for a tag group, or use `issue` (for the PPE, `issue_proxy`), which waits \
+         for an entry"
+    )]
+    Full,
+    /// The command is not legal. Waiting cannot help.
+    #[error(transparent)]
+    Fault(#[from] MfcFault),
+}
+
+/// Asks `attempt` until the queue is not full.
+#[track_caller]
+#[inline]
+pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
+    waiter: &W,
+    why: &dyn fmt::Display,
+    mut attempt: impl FnMut() -> Result<(), TryIssueError>,
+) -> Result<(), MfcFault> {
+    let mut outcome = Ok(());
+    let mut is_done = || match attempt() {
+        Err(TryIssueError::Full) => false,
+        Err(TryIssueError::Fault(fault)) => {
+            outcome = Err(fault);
+            true
+        }
+        Ok(()) => true,
+    };
+    if !is_done() {
+        waiter.wait_until(why, &mut is_done);
+    }
+    outcome
+}
+
+/// Applies `op` to each of the `words` 32-bit words from `ea` on, all of them as one indivisible
+/// step, and returns what the first was before. It takes `getllar` and `putllc` until the store
+/// succeeds; a compare-and-swap that finds no word as expected stores nothing.
+///
+/// `scratch` is the local-store address of a line that the operation may use: 128 bytes, at a
+/// multiple of 128.
+///
+/// # Errors
+///
+/// [`AtomicError`] if `ea` is not aligned to 4 bytes, the words are none or leave their 128-byte
+/// line, or no region covers the line.
+///
+/// # Panics
+///
+/// If `scratch` is not a multiple of 128, or leaves the local store.
+pub fn fetch_update_words<M: Mfc>(
+    mfc: &M,
+    local_store: &LocalStore,
+    scratch: LsAddr,
+    ea: EffectiveAddress,
+    words: usize,
+    op: AtomicOp,
+) -> Result<u32, AtomicError> {
+    assert!(
+        scratch.0.is_multiple_of(LINE_BYTES as u32),
+        "a line of local store starts at a multiple of {LINE_BYTES}, not at {scratch}"
+    );
+    let within = ea.0 as usize % LINE_BYTES;
+    if !ea.0.is_multiple_of(4) {
+        return Err(AtomicError::Misaligned { ea });
+    }
+    if words == 0 || words > (LINE_BYTES - within) / 4 {
+        return Err(AtomicError::LeavesLine { ea, words });
+    }
+    let line = EffectiveAddress(ea.0 - within as u64);
+    loop {
+        mfc.getllar(scratch, line)?;
+        let mut before = None;
+        let mut stores = false;
+        for word in 0..words {
+            let at = LsAddr(scratch.0 + (within + 4 * word) as u32);
+            let value = local_store.read_word(at);
+            before.get_or_insert(value);
+            stores |= op.stores(value);
+            local_store.write_word(at, op.apply(value));
+        }
+        if !stores || mfc.putllc(scratch, line)? {
+            return Ok(before.expect("there is at least one word"));
+        }
+    }
+}

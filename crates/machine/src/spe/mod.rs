@@ -1,0 +1,253 @@
+//! What an SPE offers to the programs that run on it.
+//!
+//! ```text
+//!   wake::Wake      waiting, waking, the time, cancellation           every program may call it
+//!   spe::SpeCore    what views and threads are made of                a machine implements it
+//!   spe::Spe        identity, staging, threads, interleaved work      every program may call it
+//!   spe::CellSpe    MFC, local store, mailboxes, signals, ...         programs of a Cell
+//! ```
+
+pub(crate) mod cell;
+pub(crate) mod core;
+pub(crate) mod mfc;
+
+use std::panic::Location;
+
+use bytemuck::Pod;
+
+use crate::id::{SpeId, ThreadId};
+use crate::interleave::{InFlight, Interleave, InterleavedSpe};
+use crate::local_store::StageError;
+use crate::spe::core::SpeCore;
+use crate::staging::{Pending, PendingMut, Staged, StagedMut, Stream};
+use crate::threads::{self, StackError, ThreadScope};
+use crate::time::Cycles;
+use crate::topology::Topology;
+
+/// A core with a local store of its own, as its programs see it: what every machine of cells can
+/// do. What a Cell has besides is in [`CellSpe`](crate::CellSpe).
+///
+/// | to | a program calls |
+/// |---|---|
+/// | know where it runs | [`id`](Self::id), [`topology`](Self::topology), [`is_confined_to_local_store`](Self::is_confined_to_local_store), [`free_stack_bytes`](Self::free_stack_bytes) |
+/// | read a slice | [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead), [`stream`](Self::stream) |
+/// | change or write a slice | [`stage_mut`](Self::stage_mut), [`stage_mut_ahead`](Self::stage_mut_ahead), [`stage_out`](Self::stage_out) |
+/// | compute | [`compute`](Self::compute), and let others run: [`yield_now`](Self::yield_now), [`yield_ready`](Self::yield_ready) |
+/// | do several things at once | [`threads`](Self::threads), [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave) |
+/// | wait, wake others, know the time | [`Wait`](crate::Wait) and [`Wake`](crate::Wake) |
+///
+/// Every method that waits lets the other cooperative threads of the SPE run.
+///
+/// An `Spe` speaks for the core that its program runs on, so it can be neither sent to nor shared
+/// with other cores.
+pub trait Spe: SpeCore {
+    /// Which SPE this is.
+    fn id(&self) -> SpeId;
+
+    /// The machine that it belongs to.
+    fn topology(&self) -> &Topology;
+
+    /// Says that the program computes for `cycles` cycles of the SPU's clock: simulated machines
+    /// charge the time, real ones do nothing, since they spend it anyway.
+    fn compute(&self, cycles: Cycles);
+
+    /// Lets every other ready thread of this SPE run once.
+    ///
+    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this: without
+    /// it no other thread of the core can run, and on a simulated machine no other SPE either. That warns on
+    /// standard error, once in a run, of a program that has not called anything for ten seconds.
+    fn yield_now(&self);
+
+    /// As [`yield_now`](Self::yield_now), for loops that compute: if no other thread of this SPE is ready it costs a look
+    /// and no switch.
+    ///
+    /// A thread that yields alone on a Cell is saved and restored by the library as every other; asking first spares that.
+    fn yield_ready(&self) {
+        self.yield_now();
+    }
+
+    /// How many bytes of stack the calling thread has left: of the stack that its frames really lie on, which
+    /// is larger than what a simulated machine takes from the local store for it.
+    fn free_stack_bytes(&self) -> usize;
+
+    /// Whether programs can use only what is in the local store, as on simulated machines and strict
+    /// hosts: data has to be moved there, and the stacks of cooperative threads take room in it.
+    /// Elsewhere main memory is as good.
+    fn is_confined_to_local_store(&self) -> bool {
+        self.confined_to().is_some()
+    }
+
+    /// Begins to get a slice; [`Pending::wait`] hands it over.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    #[inline(always)]
+    fn stage_ahead<'a, T: Pod>(
+        &'a self,
+        source: &'a [T],
+    ) -> Result<Pending<'a, T, Self>, StageError> {
+        Pending::new(self, source, Location::caller())
+    }
+
+    /// Gets a slice and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    #[inline(always)]
+    fn stage<'a, T: Pod>(&'a self, source: &'a [T]) -> Result<Staged<'a, T, Self>, StageError> {
+        Staged::get(self, source, Location::caller())
+    }
+
+    /// Begins to get a slice that will be put back; [`PendingMut::wait`] hands it over. So the next
+    /// block arrives while the present one is worked on: double buffering.
+    ///
+    /// ```
+    /// use cellworks_machine::{Spe, StageError};
+    ///
+    /// fn negate<S: Spe>(spe: &S, numbers: &mut [i32]) -> Result<(), StageError> {
+    ///     let mut ahead = None;
+    ///     for block in numbers.chunks_mut(1_024).map(Some).chain([None]) {
+    ///         let next = block.map(|block| spe.stage_mut_ahead(block)).transpose()?;
+    ///         if let Some(arriving) = std::mem::replace(&mut ahead, next) {
+    ///             arriving.wait().iter_mut().for_each(|number| *number = -*number);
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    fn stage_mut_ahead<'a, T: Pod>(
+        &'a self,
+        target: &'a mut [T],
+    ) -> Result<PendingMut<'a, T, Self>, StageError> {
+        PendingMut::new(self, target, true, Location::caller())
+    }
+
+    /// Gets a slice, waits for it, and puts it back when the view is committed or dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    fn stage_mut<'a, T: Pod>(
+        &'a self,
+        target: &'a mut [T],
+    ) -> Result<StagedMut<'a, T, Self>, StageError> {
+        Ok(PendingMut::new(self, target, true, Location::caller())?.wait())
+    }
+
+    /// Makes room for a slice, and puts it back when the view is committed or dropped. What the
+    /// view holds before it is written is unspecified: the program must write all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    #[track_caller]
+    fn stage_out<'a, T: Pod>(
+        &'a self,
+        target: &'a mut [T],
+    ) -> Result<StagedMut<'a, T, Self>, StageError> {
+        Ok(PendingMut::new(self, target, false, Location::caller())?.into_view())
+    }
+
+    /// Runs `body` in `count` cooperative threads of this SPE, each with an id from 0 on, and returns
+    /// when all have ended.
+    ///
+    /// They may borrow what the caller can, need not be `Send`, and switch only where they wait
+    /// or yield. The first panic of a thread is resumed here after all have ended.
+    ///
+    /// # Errors
+    ///
+    /// [`StackError`] if the local store has no room for so many stacks; no thread has run then. Only
+    /// where stacks take local store: simulated machines, and hosts that are strict.
+    #[track_caller]
+    fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
+        threads::threads(self, count, &body)
+    }
+
+    /// Calls `f`, which may start cooperative threads on this SPE with the scope that it is handed,
+    /// and returns when all have ended. They may borrow what lives longer than the call.
+    ///
+    /// ```
+    /// use cellworks_machine::{Spe, StackError};
+    ///
+    /// fn sum_of_squares<S: Spe>(spe: &S, numbers: &[u64]) -> Result<u64, StackError> {
+    ///     spe.thread_scope(|scope| {
+    ///         let (left, right) = numbers.split_at(numbers.len() / 2);
+    ///         let squares = |numbers: &[u64]| numbers.iter().map(|n| n * n).sum::<u64>();
+    ///         let left = scope.spawn(move |_| squares(left))?;
+    ///         let right = scope.builder().stack_bytes(8 << 10).spawn(move |_| squares(right))?;
+    ///         Ok(left.join().unwrap() + right.join().unwrap())
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `f`, else with the first panic of a thread that was not joined.
+    #[track_caller]
+    fn thread_scope<'env, R>(
+        &'env self,
+        f: impl for<'scope> FnOnce(&ThreadScope<'scope, 'env, Self>) -> R,
+    ) -> R {
+        threads::scope(self, f)
+    }
+
+    /// Works on all `inputs` with `body`, several at a time in cooperative threads, so that one computes while
+    /// others wait for their data: DMA on a Cell, cache misses on a host.
+    ///
+    /// `body` is ordinary code that [stages](InterleavedSpe::stage) what it reads, by means of the SPE that it is handed;
+    /// `in_flight` is how many inputs are worked on at once, or [`InFlight::Automatic`]. What happens to the results is for
+    /// the [`Interleave`] to be told. A closure that is not written into this call has to name the type of its first
+    /// argument, as here:
+    ///
+    /// ```
+    /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
+    ///
+    /// /// The values of `keys` in a table where each entry may lead to the next one: at a fraction of the time that a
+    /// /// plain loop takes, if the table is large.
+    /// fn look_up<S: Spe>(spe: &S, table: &[[u64; 3]], keys: &[u64]) -> Result<Vec<u64>, InterleaveError> {
+    ///     let find = |spe: InterleavedSpe<'_, S>, key: &u64| {
+    ///         let mut at = *key as usize % table.len();
+    ///         loop {
+    ///             let [found, value, next] = spe.stage(&table[at..=at]).expect("room for an entry")[0];
+    ///             if found == *key {
+    ///                 return value;
+    ///             }
+    ///             at = next as usize;
+    ///         }
+    ///     };
+    ///     spe.interleave(InFlight::Automatic, keys, find).collect()
+    /// }
+    /// ```
+    fn interleave<I, R, F>(
+        &self,
+        in_flight: impl Into<InFlight>,
+        inputs: I,
+        body: F,
+    ) -> Interleave<'_, Self, I::IntoIter, F>
+    where
+        I: IntoIterator,
+        F: Fn(InterleavedSpe<'_, Self>, I::Item) -> R,
+    {
+        Interleave::new(self, in_flight.into(), inputs.into_iter(), body)
+    }
+
+    /// Gets a long slice in tiles of `tile` elements, the next one while the current one is used.
+    ///
+    /// # Panics
+    ///
+    /// If `tile` is 0.
+    #[track_caller]
+    fn stream<'a, T: Pod>(&'a self, source: &'a [T], tile: usize) -> Stream<'a, T, Self> {
+        Stream::new(self, source, tile, Location::caller())
+    }
+}

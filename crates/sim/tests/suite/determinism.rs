@@ -1,0 +1,219 @@
+//! The same program, description and seed give the same simulation; the seed permutes ties and nothing else.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
+use cellworks_machine::{
+    AtomicOp, CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Span, Spe, SpeId, Time, Wake,
+};
+use cellworks_sim::{Counters, Crossbar, Description, Interconnect, Quantity, Sim, SimSpe};
+use cellworks_threads::Owner;
+
+const SPES: u16 = 4;
+const TAG: Tag = Tag::of::<1>();
+
+/// What [`busy_program`] leaves behind on [`machine`] with seed 0. It changes when the model, the QS20's
+/// description or the program does, and never with the computer or the build. The path of the module
+/// in which the program stands is part of its name, and so of the hash.
+const GOLDEN_HASH: u64 = 0xbc79_bfe5_7b33_f2d4;
+
+/// A trace that can be read while somebody else owns it, too.
+#[derive(Clone, Default)]
+struct Trace(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Trace {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn machine() -> Description {
+    Description::built_in("qs20").unwrap()
+}
+
+/// Uses words, signals, transfers, atomic operations and cooperative threads on both Cells. Returns what each
+/// program has computed. The programs call `disturb` all the time.
+fn busy_program(sim: &Sim, disturb: fn()) -> (Vec<u64>, Counters) {
+    let region = sim.allocate(ModuleId::new(0), 1 << 16).unwrap();
+    let counter = region.at(0);
+    let results = sim.run(|ppe| {
+        let programs: Vec<_> = (0..SPES)
+            .map(|place| {
+                let region = &region;
+                // SPEs of both Cells.
+                let id = |place: u16| SpeId::new(place % SPES * 5);
+                ppe.spawn(id(place), move |spe: &SimSpe| {
+                    let next = id(place + 1);
+                    let mut sum = 0;
+                    for round in 0..20 {
+                        disturb();
+                        let block = region.at(1 << 14);
+                        let get = RawCommand::get(LsAddr(0), block, 2_048, TAG);
+                        spe.mfc().issue(get).unwrap();
+                        spe.mfc().wait_all(TAG.mask());
+                        let before = spe.fetch_update(counter, AtomicOp::Add(1)).unwrap();
+                        spe.write_in_mbox_of(next, before);
+                        sum += u64::from(spe.read_in_mbox()) * (round + 1);
+                    }
+                    spe.threads(2, |thread| {
+                        for _ in 0..5 {
+                            disturb();
+                            spe.compute(Cycles(100 + 7 * thread.0 as u64));
+                            spe.yield_now();
+                        }
+                    })
+                    .unwrap();
+                    sum ^ spe.now().since(Time::default()).as_femtoseconds() as u64
+                })
+            })
+            .collect();
+        let joined = programs.into_iter().map(|program| program.join().unwrap());
+        joined.collect()
+    });
+    (results.unwrap(), sim.counters().unwrap())
+}
+
+#[test]
+fn threads_that_are_woken_out_of_turn_go_back_to_sleep() {
+    fn wake_all() {
+        // SAFETY: that waits of the simulator rest on no such promise is what this test shows.
+        unsafe { Owner::new() }.unpark_all();
+    }
+    let undisturbed = busy_program(&Sim::new(machine()), || ());
+    assert_eq!(busy_program(&Sim::new(machine()), wake_all), undisturbed);
+}
+
+#[test]
+fn two_runs_are_equal_to_the_byte() {
+    for seed in [0, 1] {
+        let traced = || {
+            let trace = Trace::default();
+            let sim = Sim::builder(machine())
+                .seed(seed)
+                .trace(Box::new(trace.clone()))
+                .build();
+            let did = busy_program(&sim, || ());
+            let bytes = std::mem::take(&mut *trace.0.lock().unwrap());
+            assert!(!bytes.is_empty());
+            (did, bytes)
+        };
+        let (first, second) = (traced(), traced());
+        assert_eq!(first.0, second.0);
+        assert!(first.1 == second.1, "the traces differ");
+        let plain = busy_program(&Sim::builder(machine()).seed(seed).build(), || ());
+        assert_eq!(plain, first.0, "a trace changes nothing");
+    }
+}
+
+#[test]
+fn a_second_run_of_the_same_machine_begins_anew() {
+    let sim = Sim::new(machine());
+    let program = || {
+        let end = sim.run(|ppe| {
+            drop(ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
+                spe.write_in_mbox_of(SpeId::new(1), 5);
+            }));
+            let receiver = ppe.spawn(SpeId::new(1), |spe: &SimSpe| spe.read_in_mbox());
+            (receiver.join().unwrap(), ppe.now())
+        });
+        (end.unwrap(), sim.counters())
+    };
+    assert_eq!(program(), program());
+}
+
+#[test]
+fn a_fixed_program_has_its_hash_on_every_computer() {
+    let (_, counters) = busy_program(&Sim::new(machine()), || ());
+    assert_eq!(
+        counters.trace_hash, GOLDEN_HASH,
+        "{:#x}",
+        counters.trace_hash
+    );
+}
+
+/// Words meet nobody on their way, and programs start a microsecond after each other.
+fn crossbar() -> Description {
+    let mut description = machine();
+    description.interconnect = Interconnect::Crossbar(Crossbar {
+        latency_ps: Quantity::plain(100_000),
+        port_bytes_per_s: Quantity::plain(25_600_000_000),
+    });
+    description.ppe.start_program_ps.value = 1_000_000;
+    description
+}
+
+/// Two SPEs each send a word to a third, at the same instant or `apart` after each other. Returns the words in the order of
+/// their arrival, and when both were there.
+fn two_senders(seed: u64, apart: Cycles) -> ([u32; 2], Span) {
+    let sim = Sim::builder(crossbar()).seed(seed).build();
+    let words = sim.run(|ppe| {
+        let receiver = ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
+            [spe.read_in_mbox(), spe.read_in_mbox()]
+        });
+        for sender in [1, 2_u16] {
+            drop(ppe.spawn(SpeId::new(sender), move |spe: &SimSpe| {
+                let passed = spe.now().since(Time::default()).as_femtoseconds() / 312_500;
+                let wait = 100_000 - passed as u64 + u64::from(sender) * apart.0;
+                spe.compute(Cycles(wait));
+                spe.write_in_mbox_of(SpeId::new(0), u32::from(sender));
+            }));
+        }
+        receiver.join().unwrap()
+    });
+    (words.unwrap(), sim.counters().unwrap().elapsed)
+}
+
+#[test]
+fn seed_0_is_the_plain_order() {
+    let (words, _) = two_senders(0, Cycles(0));
+    assert_eq!(words, [1, 2]);
+}
+
+#[test]
+fn seeds_permute_what_happens_at_one_instant() {
+    let outcomes: BTreeSet<_> = (0..32).map(|seed| two_senders(seed, Cycles(0))).collect();
+    let words: BTreeSet<_> = outcomes.iter().map(|(words, _)| *words).collect();
+    assert_eq!(words, BTreeSet::from([[1, 2], [2, 1]]));
+    let ends: BTreeSet<_> = outcomes.iter().map(|(_, end)| *end).collect();
+    assert_eq!(ends.len(), 1, "the order costs no time: {ends:?}");
+}
+
+#[test]
+fn seeds_change_nothing_where_nothing_is_tied() {
+    let plain = two_senders(0, Cycles(1));
+    for seed in 1..32 {
+        assert_eq!(two_senders(seed, Cycles(1)), plain, "seed {seed}");
+    }
+}
+
+#[test]
+fn times_without_ties_are_the_same_under_all_seeds() {
+    let alone = |seed| {
+        let sim = Sim::builder(machine()).seed(seed).build();
+        let region = sim.allocate(ModuleId::new(1), 1 << 14).unwrap();
+        let from: EffectiveAddress = region.at(0);
+        let end = sim.run(|ppe| {
+            let program = ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
+                // One request after another.
+                for _ in 0..10 {
+                    let get = RawCommand::get(LsAddr(0), from, 128, TAG);
+                    spe.mfc().issue(get).unwrap();
+                    spe.mfc().wait_all(TAG.mask());
+                }
+                spe.now()
+            });
+            program.join().unwrap()
+        });
+        (end.unwrap(), sim.counters().unwrap().elapsed)
+    };
+    let plain = alone(0);
+    for seed in [1, 2, 3, u64::MAX] {
+        assert_eq!(alone(seed), plain, "seed {seed}");
+    }
+}

@@ -1,0 +1,253 @@
+//! What goes wrong in a simulation is said in full.
+
+use std::cell::Cell;
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::{
+    CellMachine, CellSpe, Cycles, Machine, ModuleId, RunError, SignalRegister, Span, Spe, SpeId,
+    Time, Wake,
+};
+use cellworks_sim::{Description, PpeAccess, Sim, SimSpe};
+
+/// A machine on which programs start a microsecond after each other.
+fn machine() -> Description {
+    let mut description = Description::built_in("qs20").unwrap();
+    description.ppe.start_program_ps.value = 1_000_000;
+    description.spu.switch_cycles.value = 180;
+    description.mfc.issue_cycles.value = 10;
+    description
+}
+
+/// An error's text without the places in this file, which change with every line.
+fn text(error: &RunError) -> String {
+    let waits = match error {
+        RunError::Deadlock { waits } => waits.as_slice(),
+        RunError::TimeLimit { programs, .. } => programs.as_slice(),
+        RunError::Panic { .. } => &[],
+    };
+    waits.iter().fold(error.to_string(), |text, wait| {
+        assert!(wait.location.file().ends_with("failures.rs"), "{wait}");
+        text.replacen(&format!(" at {}", wait.location), "", 1)
+    })
+}
+
+#[test]
+fn a_deadlock_lists_every_program_with_what_it_waits_for_and_since_when() {
+    let error = Sim::new(machine())
+        .run(|ppe| {
+            drop(ppe.spawn(SpeId::new(3), |spe: &SimSpe| {
+                spe.compute(Cycles(3_200));
+                spe.read_in_mbox();
+            }));
+            drop(ppe.spawn(SpeId::new(12), |spe: &SimSpe| {
+                spe.threads(2, |thread| {
+                    if thread.0 == 0 {
+                        spe.read_signal(SignalRegister::Two);
+                    } else {
+                        (0..5).for_each(|word| spe.write_in_mbox_of(SpeId::new(0), word));
+                    }
+                })
+                .unwrap();
+            }));
+        })
+        .unwrap_err();
+    assert_eq!(
+        text(&error),
+        "deadlock: every program waits for another
+  SPE 3 waits for a word in its inbound mailbox, since 2.00 us
+  SPE 12 waits for 2 threads of its scope to end, since 2.00 us
+  SPE 12, thread 0 waits for a signal in its signal register 2, since 2.06 us
+  SPE 12, thread 1 waits for room in the inbound mailbox of SPE 0, since 2.13 us
+  the PPE waits for the programs that it spawned to end, since 2.00 us"
+    );
+}
+
+/// A machine whose runs take 50 us at most.
+fn limited(access: PpeAccess) -> Sim {
+    let limit = Span::from_nanoseconds(50_000);
+    Sim::builder(machine())
+        .limit(limit)
+        .ppe_access(access)
+        .build()
+}
+
+#[test]
+fn a_limit_ends_what_never_ends() {
+    let error = limited(PpeAccess::Direct)
+        .run(|ppe| {
+            drop(ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
+                loop {
+                    spe.yield_now();
+                }
+            }));
+            drop(ppe.spawn(SpeId::new(1), |spe: &SimSpe| spe.read_in_mbox()));
+        })
+        .unwrap_err();
+    assert_eq!(text(&error),"the run was ended after 50.00 us of simulated time, which was its limit; give it more, or look for a \
+loop that waits for what never comes
+  SPE 1 waits for a word in its inbound mailbox, since 2.00 us
+  the PPE waits for the programs that it spawned to end, since 2.00 us");
+}
+
+/// A program that goes round and round.
+type Round = fn(&SimSpe);
+
+#[test]
+fn loops_that_only_look_meet_the_limit() {
+    let rounds: [Round; 5] = [
+        |spe| spe.yield_now(),
+        |spe| assert_eq!(spe.try_read_in_mbox(), None),
+        |spe| assert_eq!(spe.try_read_signal(SignalRegister::One), None),
+        |spe| assert!(spe.now() > Time::default()),
+        |spe| spe.compute(Cycles(1)),
+    ];
+    for round in rounds {
+        let error = limited(PpeAccess::Direct)
+            .run(|ppe| {
+                drop(ppe.spawn(SpeId::new(0), move |spe: &SimSpe| {
+                    loop {
+                        round(spe);
+                    }
+                }));
+            })
+            .unwrap_err();
+        assert!(matches!(error, RunError::TimeLimit { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_ppe_that_polls_meets_the_limit() {
+    for access in [PpeAccess::Direct, PpeAccess::SystemCalls] {
+        let rounds = Cell::new(0);
+        let error = limited(access)
+            .run(|ppe| {
+                while ppe
+                    .try_read_out_mbox(SpeId::new(0), Outbound::Plain)
+                    .is_none()
+                {
+                    rounds.set(rounds.get() + 1);
+                }
+            })
+            .unwrap_err();
+        assert!(matches!(error, RunError::TimeLimit { .. }), "{error}");
+        assert!(rounds.get() > 10, "{access:?}: {}", rounds.get());
+    }
+}
+
+#[test]
+fn a_full_mailbox_says_so() {
+    let refused = Sim::new(machine()).run(|ppe| {
+        let program = ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
+            let to = SpeId::new(1);
+            (0..4).for_each(|word| spe.try_write_in_mbox_of(to, word).unwrap());
+            spe.try_write_in_mbox_of(to, 4).unwrap_err().to_string()
+        });
+        program.join().unwrap()
+    });
+    assert_eq!(
+        refused.unwrap(),
+        "the inbound mailbox of SPE 1 is full, so the word 0x00000004 was not written; read the mailbox, or use \
+         the write that waits"
+    );
+}
+
+#[test]
+fn an_spe_that_does_not_exist_is_named() {
+    let error = Sim::new(machine())
+        .run(|ppe| {
+            drop(ppe.spawn(SpeId::new(2), |spe: &SimSpe| {
+                spe.write_in_mbox_of(SpeId::new(16), 1);
+            }));
+        })
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.ends_with(
+            " panicked on SPE 2: SPE 16 was named, but qs20 has 16 SPEs; use `topology().spes()`"
+        ),
+        "{text}"
+    );
+    let spawned = Sim::new(machine())
+        .run(|ppe| drop(ppe.spawn(SpeId::new(16), |_: &SimSpe| ())))
+        .unwrap_err();
+    assert_eq!(
+        spawned.to_string(),
+        "the main program panicked on the PPE: a program was spawned on SPE 16, but qs20 has 16 SPEs; use \
+         `topology().spes()`"
+    );
+}
+
+#[test]
+fn memory_beyond_the_module_is_refused() {
+    let sim = Sim::new(machine());
+    let module = ModuleId::new(0);
+    let refused = |bytes| match sim.allocate(module, bytes) {
+        Ok(_) => panic!("{bytes} bytes were allocated"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        refused((512 << 20) + 1),
+        "536870913 bytes of main memory in memory module 0 could not be allocated: the module has 536870912 \
+         bytes, of which 536870912 are free"
+    );
+    let half = sim.allocate(module, 256 << 20).unwrap();
+    assert_eq!(
+        refused((256 << 20) + 1),
+        "268435457 bytes of main memory in memory module 0 could not be allocated: the module has 536870912 \
+         bytes, of which 268435456 are free"
+    );
+    drop(half);
+    sim.allocate(module, 512 << 20).unwrap();
+}
+
+#[test]
+fn a_module_that_does_not_exist_is_refused() {
+    let error = match Sim::new(machine()).allocate(ModuleId::new(2), 128) {
+        Ok(_) => panic!("there is no such module"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        error,
+        "memory module 2 does not exist: qs20 has memory modules 0 to 1"
+    );
+}
+
+#[test]
+fn the_panic_of_a_program_comes_before_the_deadlock_that_it_caused() {
+    let error = Sim::new(machine())
+        .run(|ppe| {
+            drop(ppe.spawn(SpeId::new(0), |_: &SimSpe| panic!("no word today")));
+            drop(ppe.spawn(SpeId::new(1), |spe: &SimSpe| spe.read_in_mbox()));
+        })
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with(" panicked on SPE 0: no word today"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_local_store_has_the_size_that_is_described_and_not_more() {
+    const BYTES: usize = 81 * 128;
+    let mut description = machine();
+    description.local_store.bytes.value = BYTES as u64;
+    let program = |spe: &SimSpe| {
+        let large = [1_u8; BYTES + 1];
+        let refused = spe.stage(&large).unwrap_err().to_string();
+        (
+            spe.local_store().bytes(),
+            spe.stage(&large[1..]).unwrap()[BYTES - 1],
+            refused,
+        )
+    };
+    let (bytes, last, refused) = Sim::new(description)
+        .run(|ppe| ppe.spawn(SpeId::new(0), program).join().unwrap())
+        .unwrap();
+    assert_eq!((bytes, last), (BYTES, 1));
+    assert!(
+        refused.starts_with("the local store of SPE 0 is full: "),
+        "{refused}"
+    );
+}

@@ -1,0 +1,305 @@
+//! What the PPE's commands to an MFC cost, and what is seen of them.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use cellworks_machine::memory::Region;
+use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
+use cellworks_machine::{
+    CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Ppe, RunError, Spe, SpeId, TryIssueError,
+    Wake,
+};
+use cellworks_sim::trace::read_slices;
+use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim, SimBuilder};
+
+const SPE: SpeId = SpeId::new(0);
+const TAG: Tag = Tag::new(3).unwrap();
+const DATA: LsAddr = LsAddr(0x1000);
+
+/// A cycle of 3.2 GHz, and one of the bus, which has half of that.
+const CYCLE_FS: u128 = 312_500;
+const BUS_CYCLE_FS: u128 = 2 * CYCLE_FS;
+
+/// A load of a register of SPE 0: the PPE's part (`ppe.mmio_read_cycles`), its command
+/// (`command.phase_bus_cycles`), the register (`registers.read_cycles`), and a ring: 2 hops and 8 beats.
+const LOAD_FS: u128 = (534 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
+/// A store to one: as above, by `ppe.mmio_write_cycles` and `registers.write_cycles`.
+const STORE_FS: u128 = (124 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
+/// Looking at the clock.
+const LOOK_FS: u128 = CYCLE_FS;
+
+fn qs20() -> Description {
+    Description::built_in("qs20").unwrap()
+}
+
+/// A QS20 with memory so slow that the PPE issues many commands while one of 16 KB is performed, which takes more
+/// than 10 us, and with programs that start at once.
+fn slow() -> SimBuilder {
+    let mut description = qs20();
+    description.modules[0].bytes_per_s.value /= 16;
+    description.ppe.start_program_ps.value = 1;
+    Sim::builder(description)
+}
+
+fn region(sim: &Sim) -> Region {
+    sim.allocate(ModuleId::new(0), 1 << 14).unwrap()
+}
+
+/// How long the PPE takes for this.
+fn time_of(sim: &Sim, what: impl Fn(&Ppe<'_, '_, Sim>)) -> u128 {
+    let took = sim.run(|ppe| {
+        let start = ppe.now();
+        what(ppe);
+        ppe.now().since(start)
+    });
+    took.unwrap().as_femtoseconds() - LOOK_FS
+}
+
+/// From a command's last store to its completion: as an SPE finds it for its own, which takes issuing
+/// (`mfc.issue_cycles`) and reading the tag status (`spu.channel_cycles`) besides.
+fn transfer_fs(sim: &Sim, command: RawCommand) -> u128 {
+    let took = sim.run(|ppe| {
+        let program = ppe.spawn(SPE, |spe| {
+            let start = spe.now();
+            spe.mfc().issue(command).unwrap();
+            spe.mfc().wait_all(TAG.mask());
+            spe.now().since(start)
+        });
+        program.join().unwrap()
+    });
+    took.unwrap().as_femtoseconds() - LOOK_FS - (10 + 6) * CYCLE_FS
+}
+
+#[test]
+fn a_put_takes_its_stores_its_transfer_and_a_look() {
+    let sim = Sim::new(qs20());
+    let region = region(&sim);
+    let put = RawCommand::put(DATA, region.at(0), 1 << 14, TAG);
+    let issue = time_of(&sim, |ppe| ppe.issue_proxy(SPE, put).unwrap());
+    // The queue's status, five stores, the command's status.
+    assert_eq!(issue, LOAD_FS + 5 * STORE_FS + LOAD_FS);
+    let drawn = format!(
+        "{}  the call returns\n",
+        (issue as f64 / 1e5).round() / 10.0
+    );
+    assert!(
+        include_str!("../../../../docs/simulated-cell.md").contains(&drawn),
+        "docs/simulated-cell.md draws it without {drawn}"
+    );
+    let all = time_of(&sim, |ppe| {
+        ppe.issue_proxy(SPE, put).unwrap();
+        ppe.wait_all_proxy(SPE, TAG.mask());
+    });
+    let transfer = transfer_fs(&sim, put);
+    assert!(transfer > LOAD_FS + STORE_FS + LOAD_FS);
+    // The command's status, the mask and a first look pass during the transfer.
+    assert_eq!(all, LOAD_FS + 5 * STORE_FS + transfer + LOAD_FS);
+}
+
+#[test]
+fn a_library_call_takes_its_time_whatever_it_writes() {
+    let sim = Sim::builder(qs20())
+        .ppe_access(PpeAccess::SystemCalls)
+        .build();
+    let region = region(&sim);
+    let put = RawCommand::put(DATA, region.at(0), 128, TAG);
+    // `ppe.mailbox_call_ps` for the command, and for the look.
+    let calls = time_of(&sim, |ppe| {
+        ppe.issue_proxy(SPE, put).unwrap();
+        ppe.wait_all_proxy(SPE, TAG.mask());
+    });
+    assert_eq!(calls, 2 * 5_000_000_000);
+}
+
+#[test]
+fn eight_commands_are_queued_and_the_ninth_waits_for_an_entry() {
+    let sim = slow().build();
+    let region = region(&sim);
+    sim.run(|ppe| {
+        let get = RawCommand::getb(DATA, region.at(0), 1 << 14, TAG);
+        for _ in 0..8 {
+            ppe.try_issue_proxy(SPE, get).unwrap();
+        }
+        let start = ppe.now();
+        let full = ppe.try_issue_proxy(SPE, get);
+        let took = ppe.now().since(start).as_femtoseconds() - LOOK_FS;
+        // A look at the queue's status.
+        assert_eq!((full, took), (Err(TryIssueError::Full), LOAD_FS));
+        let start = ppe.now();
+        ppe.issue_proxy(SPE, get).unwrap();
+        let took = ppe.now().since(start).as_femtoseconds();
+        // A look in vain, a wait, and what issuing takes.
+        assert!(took > LOAD_FS + LOAD_FS + 5 * STORE_FS + LOAD_FS + LOOK_FS);
+        // The first has made room for one.
+        let full = ppe.try_issue_proxy(SPE, get);
+        assert_eq!(full, Err(TryIssueError::Full));
+        ppe.wait_all_proxy(SPE, TAG.mask());
+    })
+    .unwrap();
+    assert_eq!(sim.counters().unwrap().spes[0].commands, 9);
+}
+
+#[test]
+fn a_condition_may_issue_and_pays_for_it_when_its_wait_ends() {
+    let sim = Sim::new(qs20());
+    let region = region(&sim);
+    let put = RawCommand::put(DATA, region.at(0), 128, TAG);
+    let took = time_of(&sim, |ppe| {
+        let mut issue = || ppe.try_issue_proxy(SPE, put).is_ok();
+        ppe.wait_until(&"an entry", &mut issue);
+    });
+    // A wait takes a cycle.
+    assert_eq!(took, CYCLE_FS + LOAD_FS + 5 * STORE_FS + LOAD_FS);
+}
+
+/// A file that the test keeps.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn counters_trace_and_hash_tell_of_them() {
+    let observed = |command: fn(&Region) -> RawCommand| {
+        let kept = Kept::default();
+        let sim = Sim::builder(qs20()).trace(Box::new(kept.clone())).build();
+        let region = region(&sim);
+        sim.run(|ppe| {
+            ppe.issue_proxy(SPE, command(&region)).unwrap();
+            ppe.wait_all_proxy(SPE, TAG.mask());
+        })
+        .unwrap();
+        let slices = read_slices(&kept.0.lock().unwrap()).unwrap();
+        (sim.counters().unwrap(), slices)
+    };
+    let (counters, slices) = observed(|region| RawCommand::put(DATA, region.at(0), 4_096, TAG));
+    assert_eq!(
+        (counters.spes[0].commands, counters.spes[0].bytes),
+        (1, 4_096)
+    );
+    let puts = slices.iter().filter(|slice| slice.name == "put");
+    let tracks: Vec<_> = puts.map(|put| put.track.as_str()).collect();
+    assert_eq!(tracks, ["SPE 0/MFC/proxy entry 0"]);
+    let (other, _) = observed(|region| RawCommand::putb(DATA, region.at(0), 4_096, TAG));
+    assert_ne!(counters.trace_hash, other.trace_hash);
+}
+
+/// Runs this where hazards are errors, and gives the error without its time.
+fn hazard_of(
+    what: impl for<'scope, 'env> Fn(&'scope Ppe<'scope, 'env, Sim>, EffectiveAddress),
+) -> Option<String> {
+    let watch = HazardWatch::Error;
+    let sim = slow().hazards(watch).build();
+    let region = region(&sim);
+    let error = sim.run(|ppe| what(ppe, region.at(0))).err()?;
+    let RunError::Panic { payload, .. } = error else {
+        panic!("{error}");
+    };
+    let text = payload.downcast_ref::<String>().unwrap();
+    let (_, text) = text.split_once(" us: ").unwrap();
+    Some(text.to_owned())
+}
+
+#[test]
+fn commands_of_the_ppe_are_watched_for_hazards() {
+    let get = |ea| RawCommand::get(DATA, ea, 1 << 14, TAG);
+    let put = |ea| RawCommand::put(DATA, ea, 16, TAG);
+    let putf = |ea| RawCommand::putf(DATA, ea, 16, TAG);
+    let among_themselves = hazard_of(|ppe, ea| {
+        ppe.issue_proxy(SPE, get(ea)).unwrap();
+        ppe.issue_proxy(SPE, put(ea)).unwrap();
+    });
+    let text = among_themselves.unwrap();
+    assert!(
+        text.starts_with("the PPE issued proxy put of 16 bytes (local store 0x1000, ")
+            && text.contains("while its own proxy get of 16384 bytes")
+            && text.ends_with(
+                "order them with a fence (putf), or wait for tag group 3 of the proxy queue of SPE 0 before"
+            ),
+        "{text}"
+    );
+    let ordered = hazard_of(|ppe, ea| {
+        ppe.issue_proxy(SPE, get(ea)).unwrap();
+        ppe.issue_proxy(SPE, putf(ea)).unwrap();
+    });
+    assert_eq!(ordered, None);
+    // Nothing orders the two queues: a fence does not help.
+    let with_the_spu = hazard_of(|ppe, ea| {
+        ppe.issue_proxy(SPE, get(ea)).unwrap();
+        let program = ppe.spawn(SPE, move |spe| {
+            spe.mfc().issue(putf(ea)).unwrap();
+            spe.mfc().wait_all(TAG.mask());
+        });
+        program
+            .join()
+            .unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+    });
+    let text = with_the_spu.unwrap();
+    assert!(
+        text.starts_with("SPE 0 issued putf of 16 bytes")
+            && text.contains("while the PPE's proxy get of 16384 bytes")
+            && text.ends_with(
+                "let the PPE wait for tag group 3 of the proxy queue of SPE 0 and then tell SPE 0 by a mailbox or a \
+                 signal that it may begin"
+            ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_fault_that_is_found_late_is_the_ppes() {
+    let end_of = |waits: bool| {
+        let sim = slow().build();
+        let (stays, goes) = (region(&sim), region(&sim));
+        let end = sim.run(move |ppe| {
+            let get = RawCommand::get(DATA, stays.at(0), 1 << 14, TAG);
+            ppe.issue_proxy(SPE, get).unwrap();
+            let put = RawCommand::putf(DATA, goes.at(0), 16, TAG);
+            ppe.issue_proxy(SPE, put).unwrap();
+            drop(goes);
+            match waits {
+                true => ppe.wait_all_proxy(SPE, TagMask::ALL),
+                false => {
+                    let program = ppe.spawn(SPE, |spe| spe.compute(Cycles(100_000)));
+                    program.join().unwrap();
+                }
+            }
+        });
+        end.unwrap_err().to_string()
+    };
+    for waits in [true, false] {
+        let error = end_of(waits);
+        assert!(
+            error.contains(
+                "panicked on the PPE: a command that waited in the MFC proxy queue of SPE 0, at "
+            ) && error.contains(": putf of 16 bytes at effective address "),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_late_fault_is_told_in_place_of_the_deadlock_that_it_causes() {
+    let sim = slow().build();
+    let (stays, goes) = (region(&sim), region(&sim));
+    let end = sim.run(move |ppe| {
+        let get = RawCommand::get(DATA, stays.at(0), 1 << 14, TAG);
+        ppe.issue_proxy(SPE, get).unwrap();
+        ppe.issue_proxy(SPE, RawCommand::putf(DATA, goes.at(0), 16, TAG))
+            .unwrap();
+        drop(goes);
+        let waits = ppe.spawn(SPE, |spe| spe.read_in_mbox());
+        drop(waits);
+    });
+    let error = end.unwrap_err().to_string();
+    assert!(error.contains("MFC proxy queue of SPE 0"), "{error}");
+}

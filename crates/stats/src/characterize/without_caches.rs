@@ -1,0 +1,123 @@
+//! What to measure to know a machine without caches: the curves of the paper, and what else an SPE
+//! with a local store has to show.
+
+use cellworks_machine::{CellId, ModuleId, Topology};
+
+use crate::request::{Count, Request};
+use crate::settings::Settings;
+
+/// Numbers of SPEs in the paper's figures.
+const SPES: [usize; 5] = [1, 2, 4, 8, 16];
+
+/// The sizes of blocks, up to what one DMA command moves.
+const BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
+
+/// The sizes of blocks that are copied from memory to memory: less than a tile, and many tiles.
+const COPY_BYTES: [usize; 3] = [1 << 10, 16 << 10, 64 << 10];
+
+/// The size of the table of pointers. There are no caches, so every size has the same latency; of
+/// this one the nodes lie in all banks of a memory module.
+const TABLE_BYTES: usize = 256 << 10;
+
+/// Numbers of chains, up to the entries of an MFC command queue.
+const CHAINS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// Blocks of main memory, and of the local store of SPE 0.
+pub(super) fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
+    let mut requests = memory_blocks(topology, request);
+    requests.extend(local_blocks(topology, request));
+    requests
+}
+
+/// Every size by one SPE, and the largest by several.
+pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
+    let by_one = COPY_BYTES.map(|bytes| Request {
+        settings: Settings {
+            block_bytes: Some(bytes),
+            ..request.settings
+        },
+        ..request.clone()
+    });
+    let by_several = numbers(all).skip(1).map(|spes| Request {
+        spes: Count::Private(spes),
+        settings: Settings {
+            block_bytes: Some(COPY_BYTES[2]),
+            ..request.settings
+        },
+        ..request.clone()
+    });
+    by_one.into_iter().chain(by_several).collect()
+}
+
+/// Every number of chains, and one chain while all other SPEs load the memory.
+pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
+    let chase = |chains, loading_spes| Request {
+        settings: Settings {
+            block_bytes: Some(TABLE_BYTES),
+            chains: Some(chains),
+            loading_spes: Some(loading_spes),
+            ..request.settings
+        },
+        ..request.clone()
+    };
+    let by_chains = CHAINS.into_iter().map(|chains| chase(chains, 0));
+    by_chains
+        .chain((all > 1).then(|| chase(1, all - 1)))
+        .collect()
+}
+
+/// The numbers of SPEs of the paper's figures that a machine of so many has, and all of them.
+fn numbers(all: usize) -> impl Iterator<Item = usize> {
+    let below = SPES.into_iter().filter(move |number| *number < all);
+    below.chain([all])
+}
+
+/// Blocks of main memory: every size by every number of SPEs, with each module that is nearest to a
+/// Cell.
+fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
+    let mut modules: Vec<ModuleId> = topology
+        .cells()
+        .map(|cell| topology.nearest_module(cell))
+        .collect();
+    modules.sort_unstable();
+    modules.dedup();
+    let mut requests = Vec::new();
+    for &module in &modules {
+        for count in numbers(topology.spes().len()) {
+            let private = (count > 1).then_some(Count::Private(count));
+            for spes in [Count::Shared(count)].into_iter().chain(private) {
+                requests.extend(BLOCK_BYTES.map(|bytes| Request {
+                    spes,
+                    cell: Some(CellId::new(0)),
+                    module: Some(module),
+                    settings: Settings {
+                        block_bytes: Some(bytes),
+                        ..request.settings
+                    },
+                    ..request.clone()
+                }));
+            }
+        }
+    }
+    requests
+}
+
+/// Blocks of the local store of SPE 0: every size by every number of SPEs, those of each Cell first.
+fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
+    let mut requests = Vec::new();
+    for cell in topology.cells() {
+        for count in numbers(topology.spes().len()).skip(1) {
+            requests.extend(BLOCK_BYTES.map(|bytes| Request {
+                spes: Count::Shared(count),
+                between_spes: true,
+                cell: Some(cell),
+                settings: Settings {
+                    block_bytes: Some(bytes),
+                    ..request.settings
+                },
+                ..request.clone()
+            }));
+        }
+    }
+    requests
+}

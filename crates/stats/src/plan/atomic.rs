@@ -1,0 +1,75 @@
+//! Which variables SPEs change.
+
+use cellworks_machine::SpeId;
+use cellworks_machine::memory::LINE_BYTES;
+
+use super::layout::Layout;
+use crate::error::RequestError;
+use crate::request::{Limits, Request};
+use crate::settings::Settings;
+
+/// Each of `spes` changes its variable.
+#[derive(Clone, Debug)]
+pub(crate) struct AtomicTask {
+    pub words: usize,
+    pub spes: Vec<SpeId>,
+    pub layout: Layout,
+}
+
+const DEFAULT_VARIABLE_BYTES: usize = 4;
+
+impl AtomicTask {
+    pub fn plan(
+        request: &Request,
+        limits: &Limits,
+        spes: Vec<SpeId>,
+    ) -> Result<Self, RequestError> {
+        let bytes = request.settings.block_bytes;
+        let bytes = bytes.unwrap_or(DEFAULT_VARIABLE_BYTES);
+        if bytes == 0 || !bytes.is_multiple_of(4) || bytes > LINE_BYTES {
+            return Err(RequestError::new(
+                "-b",
+                "-b 128",
+                format!(
+                    "a variable of {bytes} bytes: an atomic operation takes a multiple of 4 bytes up to \
+                     {LINE_BYTES}, a reserved line; use 4 or {LINE_BYTES}"
+                ),
+            ));
+        }
+        let layout = Layout::of(request, bytes, spes.len(), 4)?;
+        check_lines(request, &layout)?;
+        layout.check_fits(request, limits.memory_bytes_max, "main memory")?;
+        Ok(Self {
+            words: bytes / 4,
+            spes,
+            layout,
+        })
+    }
+
+    pub fn settings(&self) -> Settings {
+        Settings {
+            block_bytes: Some(4 * self.words),
+            ..Settings::default()
+        }
+    }
+}
+
+/// A variable must not cross a line, because a reservation covers one.
+fn check_lines(request: &Request, layout: &Layout) -> Result<(), RequestError> {
+    let (stride, bytes) = (layout.stride, layout.bytes);
+    // Offsets within a line repeat after at most 32 variables, as strides are multiples of 4.
+    let crossing = (0..layout.buffers.min(LINE_BYTES / 4))
+        .find(|index| stride.wrapping_mul(*index) % LINE_BYTES + bytes > LINE_BYTES);
+    let Some(variable) = crossing else {
+        return Ok(());
+    };
+    Err(RequestError::new(
+        "-t",
+        format!("-N {} -b 128 -t 16k", request.spes.number()),
+        format!(
+            "a stride of {stride} bytes: variable {variable}, of {bytes} bytes, would lie in two lines, \
+             and an atomic operation covers one of {LINE_BYTES} bytes; use {}",
+            stride.next_multiple_of(LINE_BYTES)
+        ),
+    ))
+}

@@ -1,0 +1,84 @@
+//! Which table an SPE follows pointers through, and what others copy meanwhile.
+
+use cellworks_machine::SpeId;
+
+use super::copy::CopyTask;
+use super::layout::{Layout, check_multiple, tile_bytes};
+use crate::error::RequestError;
+use crate::request::{Limits, Request};
+use crate::settings::Settings;
+
+/// An SPE follows pointers while others copy.
+#[derive(Clone, Debug)]
+pub(crate) struct ChaseTask {
+    pub table_bytes: usize,
+    pub chains: u32,
+    /// Whether a view of the whole table is the table itself.
+    pub in_one_view: bool,
+    /// The one that follows pointers.
+    pub spes: [SpeId; 1],
+    pub load: CopyTask,
+}
+
+/// A node of a table of pointers: a cache line of most computers, so that each node is a miss.
+pub(crate) const NODE_BYTES: usize = 64;
+
+const DEFAULT_TABLE_BYTES: usize = 64 << 20;
+
+/// What an SPE that loads the memory copies, if there is room: far more than fits into a cache.
+const LOAD_BLOCK_BYTES: usize = 64 << 20;
+
+/// How much it copies before it looks whether it shall stop: some ten microseconds.
+const LOAD_TILE_BYTES: usize = 256 << 10;
+
+impl ChaseTask {
+    /// The first of `spes` chases, and the others copy.
+    pub fn plan(request: &Request, limits: &Limits, spes: &[SpeId]) -> Result<Self, RequestError> {
+        let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_TABLE_BYTES);
+        check_multiple(request.function, bytes, NODE_BYTES)?;
+        let chains = request.settings.chains.unwrap_or(1);
+        if bytes / NODE_BYTES < chains as usize {
+            return Err(RequestError::new(
+                "-k",
+                "-k 8 -b 64m",
+                format!(
+                    "{chains} chains through a table of {bytes} bytes: each starts at another node of \
+                     {NODE_BYTES} bytes; use a table of {} or more",
+                    chains as usize * NODE_BYTES
+                ),
+            ));
+        }
+        let memory_bytes = limits.memory_bytes_max;
+        Layout::packed(1, bytes).check_fits(request, memory_bytes, "main memory")?;
+        let loading = spes[1..].to_vec();
+        // The others share what the table leaves.
+        let left = memory_bytes - bytes;
+        let room = left / (2 * loading.len()).max(1);
+        let tile_bytes = tile_bytes(limits, LOAD_TILE_BYTES);
+        let load_bytes = room.min(LOAD_BLOCK_BYTES) / tile_bytes * tile_bytes;
+        if load_bytes == 0 && !loading.is_empty() {
+            let tiles = Layout::packed(2 * loading.len(), tile_bytes);
+            return Err(tiles.too_large(request, left, "main memory beside the table"));
+        }
+        Ok(Self {
+            table_bytes: bytes,
+            chains,
+            in_one_view: limits.staging_bytes_max.is_none(),
+            spes: [spes[0]],
+            load: CopyTask {
+                bytes: load_bytes,
+                tile_bytes,
+                spes: loading,
+            },
+        })
+    }
+
+    pub fn settings(&self) -> Settings {
+        Settings {
+            block_bytes: Some(self.table_bytes),
+            chains: Some(self.chains),
+            loading_spes: Some(self.load.spes.len()),
+            ..Settings::default()
+        }
+    }
+}

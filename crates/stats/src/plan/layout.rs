@@ -1,0 +1,205 @@
+//! What an operation moves, and where the buffers of SPEs lie.
+
+use cellworks_machine::memory::LINE_BYTES;
+use cellworks_machine::mfc::LIST_ELEMENT_BYTES;
+
+use crate::error::RequestError;
+use crate::function::Function;
+use crate::request::{Count, Limits, Request};
+
+/// The window through which blocks of more than 16 KB move.
+pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
+
+/// What a copy is a multiple of: a quadword.
+pub(super) const COPY_UNIT_BYTES: usize = 16;
+
+/// What one transfer operation moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Block { bytes: usize },
+    List { elements: u32, element_bytes: u32 },
+}
+
+/// Where the buffers of the SPEs lie, relative to the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// 1 if all SPEs share a buffer.
+    pub buffers: usize,
+    pub bytes: usize,
+    pub stride: usize,
+}
+
+impl Shape {
+    /// Bytes that one operation moves.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Block { bytes } => bytes,
+            Self::List {
+                elements,
+                element_bytes,
+            } => elements as usize * element_bytes as usize,
+        }
+    }
+
+    /// Bytes of data that the SPE has in its local store at a time.
+    pub fn local_bytes(self) -> usize {
+        match self {
+            Self::Block { bytes } => bytes.min(WINDOW_BYTES),
+            // Each element starts at a multiple of 16 of its own (CBEA section 7.4).
+            Self::List {
+                elements,
+                element_bytes,
+            } => elements as usize * element_bytes.max(16) as usize,
+        }
+    }
+
+    /// Bytes of the list itself, which is in the local store too.
+    pub const fn list_bytes(self) -> usize {
+        match self {
+            Self::Block { .. } => 0,
+            Self::List { elements, .. } => elements as usize * LIST_ELEMENT_BYTES as usize,
+        }
+    }
+}
+
+impl Layout {
+    /// Buffers of `bytes` for so many SPEs, as the request spreads them, each at a multiple of
+    /// `align`.
+    pub(super) fn of(
+        request: &Request,
+        bytes: usize,
+        spes: usize,
+        align: usize,
+    ) -> Result<Self, RequestError> {
+        let number = request.spes.number();
+        // Between SPEs all buffers lie in one local store.
+        let example = if request.between_spes { "2k" } else { "16k" };
+        let refused = |instead, why| Err(RequestError::new("-t", instead, why));
+        let buffers = match (request.spes, request.settings.stride_bytes) {
+            (Count::Shared(_), Some(stride)) => {
+                return refused(
+                    format!("-N {number} -t {example}"),
+                    format!(
+                        "a stride of {stride} bytes: the buffer is shared, and a stride is the \
+                         distance between private ones; ask for private buffers (-N), or leave it out"
+                    ),
+                );
+            }
+            (Count::Shared(_), None) => 1,
+            (Count::Private(_), _) => spes,
+        };
+        let usual = bytes.next_multiple_of(LINE_BYTES);
+        let stride = request.settings.stride_bytes.unwrap_or(usual);
+        let instead = format!("-N {number} -b 128 -t {example}");
+        if stride < bytes {
+            let why = format!(
+                "a stride of {stride} bytes: private buffers of {bytes} bytes would overlap; use \
+                 {bytes} or more"
+            );
+            return refused(instead, why);
+        }
+        if !stride.is_multiple_of(align) {
+            let why = format!(
+                "a stride of {stride} bytes: it must be a multiple of {align}, so that every buffer is \
+                 aligned; use {}",
+                stride.next_multiple_of(align)
+            );
+            return refused(instead, why);
+        }
+        Ok(Self {
+            buffers,
+            bytes,
+            stride,
+        })
+    }
+
+    /// Buffers that follow each other.
+    pub(super) const fn packed(buffers: usize, bytes: usize) -> Self {
+        Self {
+            buffers,
+            bytes,
+            stride: bytes,
+        }
+    }
+
+    /// Where the buffer of the SPE at `position` starts.
+    pub const fn offset(&self, position: usize) -> usize {
+        self.stride * self.buffer_of(position)
+    }
+
+    /// Which buffer the SPE at `position` uses.
+    pub const fn buffer_of(&self, position: usize) -> usize {
+        if self.buffers == 1 { 0 } else { position }
+    }
+
+    /// Bytes from the start of the first buffer to the end of the last.
+    pub const fn span_bytes(&self) -> usize {
+        self.stride * (self.buffers - 1) + self.bytes
+    }
+
+    pub(super) fn check_fits(
+        &self,
+        request: &Request,
+        room: usize,
+        where_to: &str,
+    ) -> Result<(), RequestError> {
+        let Self {
+            buffers,
+            bytes,
+            stride,
+        } = self;
+        let need = stride.checked_mul(buffers - 1);
+        let need = need.and_then(|before| before.checked_add(*bytes));
+        if *bytes > room {
+            return Err(RequestError::block(format!(
+                "a buffer of {bytes} bytes: it may take {room} bytes of {where_to}; use a smaller one"
+            )));
+        }
+        if need.is_none_or(|need| need > room) {
+            return Err(self.too_large(request, room, where_to));
+        }
+        Ok(())
+    }
+
+    /// Why buffers, at least two, cannot be where there is `room`.
+    pub(super) fn too_large(&self, request: &Request, room: usize, where_to: &str) -> RequestError {
+        let Self {
+            buffers,
+            bytes,
+            stride,
+        } = self;
+        let (flag, number) = (request.spes.flag(), request.spes.number());
+        RequestError::new(
+            flag,
+            format!("{flag} {number} -b 128"),
+            format!(
+                "{buffers} buffers of {bytes} bytes, {stride} bytes apart: together they may take \
+                 {room} bytes of {where_to}; use fewer, smaller or closer ones"
+            ),
+        )
+    }
+}
+
+/// Refuses a size that is no multiple of `unit`.
+pub(super) fn check_multiple(
+    function: Function,
+    bytes: usize,
+    unit: usize,
+) -> Result<(), RequestError> {
+    if bytes > 0 && bytes.is_multiple_of(unit) {
+        return Ok(());
+    }
+    let next = match bytes / unit * unit {
+        0 => unit.to_string(),
+        below => format!("{below} or {}", below.saturating_add(unit)),
+    };
+    Err(RequestError::block(format!(
+        "{function} of {bytes} bytes: it takes a multiple of {unit}; use {next}"
+    )))
+}
+
+/// How much an SPE stages at a time: as much as it may, and at most `max`.
+pub(super) fn tile_bytes(limits: &Limits, max: usize) -> usize {
+    let most = limits.staging_bytes_max.unwrap_or(max).min(max);
+    (most / COPY_UNIT_BYTES).max(1) * COPY_UNIT_BYTES
+}

@@ -1,0 +1,403 @@
+//! What is to be measured, checked.
+//!
+//! ```text
+//!   Request ── plan(topology, limits) ──► Plan ──► measure
+//!   what was asked for       │            every SPE, size and address offset decided
+//!                            └─► RequestError
+//! ```
+//!
+//! Everything that can be wrong with a request is found here, before anything runs. A [`Plan`] is
+//! the proof, so the measuring code checks nothing twice. Each kind of function is planned in a file
+//! of its own.
+
+pub(crate) mod atomic;
+pub(crate) mod chase;
+pub(crate) mod copy;
+pub(crate) mod layout;
+mod place;
+pub(crate) mod transfer;
+
+use cellworks_machine::{Capabilities, ModuleId, Span, SpeId, Topology};
+
+use crate::error::RequestError;
+use crate::function::{Channel, Function, Kind};
+use crate::report::{Between, Buffers, Parameters};
+use crate::request::{Count, Iterations, Limits, Request};
+use crate::sample::Visited;
+use crate::settings::{Setting, Settings};
+use atomic::AtomicTask;
+use chase::ChaseTask;
+use copy::CopyTask;
+use place::Placed;
+use transfer::TransferTask;
+
+/// A request that a machine can fulfil; holding one is the proof.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) function: Function,
+    pub(crate) pace: Pace,
+    pub(crate) task: Task,
+    /// Where control blocks go, and buffers unless they are in a local store.
+    pub(crate) module: ModuleId,
+    pub(crate) keep_samples: bool,
+    /// What one SPE can move at the very most.
+    pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
+    parameters: Parameters,
+}
+
+/// How often, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    pub warm_up: Option<u32>,
+    pub timed: Timed,
+    /// What was measured in earlier visits.
+    pub earlier: Visited,
+    /// Whether there will be another visit.
+    pub more_visits: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Timed {
+    Exactly(u32),
+    Within(Span),
+    /// In rounds of so many iterations.
+    Steady(u32),
+}
+
+/// What is to be done, and which SPEs do it.
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
+    Threads {
+        spes: Vec<SpeId>,
+    },
+    /// The PPE, or SPE 0 if `between_spes`, exchanges words with each of `partners` in turn.
+    Exchange {
+        channel: Channel,
+        between_spes: bool,
+        partners: Vec<SpeId>,
+    },
+    Transfer(TransferTask),
+    Atomic(AtomicTask),
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after leaving it alone for so
+    /// long.
+    WakeUp {
+        between_spes: bool,
+        partners: Vec<SpeId>,
+        alone: Span,
+    },
+    Copy(CopyTask),
+    Chase(ChaseTask),
+}
+
+/// How long a partner is left alone that sleeps when it waits for long. It is asleep by then: no
+/// thread spins for longer than being woken takes, which is some ten microseconds.
+const ASLEEP: Span = Span::from_nanoseconds(1_000_000);
+
+/// How long a partner is left alone that never sleeps, as an SPE of a Cell: it waits in hardware, so
+/// it only has to have begun.
+const WAITING: Span = Span::from_nanoseconds(2_000);
+
+/// How often an operation is done on a machine that is steady before it is done a given number of
+/// times: until its lines are where they stay.
+const STEADY_WARM_UP: u32 = 16;
+
+impl Request {
+    /// Checks the request against a machine, and decides what it left open.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`] if the machine lacks a part that the request names, a size is one that the
+    /// architecture refuses, or the function has no use for something that was asked for.
+    pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
+        self.check_unused(topology)?;
+        self.check_alone(topology)?;
+        self.check_numbers()?;
+        let placed = Placed::choose(self, topology)?;
+        let (cell, module) = (placed.cell, placed.module);
+        let task = self.task(placed, topology.capabilities(), limits)?;
+        Ok(Plan {
+            function: self.function,
+            pace: self.pace(&task, topology.capabilities()),
+            module,
+            keep_samples: self.keep_samples,
+            bandwidth_bytes_per_s_max: limits.bandwidth_bytes_per_s_max,
+            parameters: Parameters {
+                spes: self.spes.number(),
+                cell: cell.index(),
+                module: task.is_in_module().then_some(module.index()),
+                between: match task.is_in_memory() {
+                    true => Between::MemorySpe,
+                    false if self.between_spes => Between::SpeSpe,
+                    false => Between::PpeSpe,
+                },
+                buffers: task.buffers(self.spes),
+                settings: task.settings(self.spes),
+            },
+            task,
+        })
+    }
+
+    fn task(
+        &self,
+        placed: Placed,
+        capabilities: Capabilities,
+        limits: &Limits,
+    ) -> Result<Task, RequestError> {
+        let Placed { first, spes, .. } = placed;
+        Ok(match self.function.kind() {
+            Kind::Threads => Task::Threads { spes },
+            Kind::Exchange(channel) => Task::Exchange {
+                channel,
+                between_spes: self.between_spes,
+                partners: spes,
+            },
+            Kind::Transfer { direction, list } => {
+                let moves = (direction, list);
+                Task::Transfer(TransferTask::plan(self, limits, moves, spes, first)?)
+            }
+            Kind::Atomic => Task::Atomic(AtomicTask::plan(self, limits, spes)?),
+            Kind::WakeUp => Task::WakeUp {
+                between_spes: self.between_spes,
+                partners: spes,
+                alone: match capabilities.sleeps {
+                    true => ASLEEP,
+                    false => WAITING,
+                },
+            },
+            Kind::Copy => Task::Copy(CopyTask::plan(self, limits, spes)?),
+            Kind::Chase => Task::Chase(ChaseTask::plan(self, limits, &spes)?),
+        })
+    }
+
+    /// Refuses what the function has no use for.
+    fn check_unused(&self, topology: &Topology) -> Result<(), RequestError> {
+        let (function, kind) = (self.function, self.function.kind());
+        let refused = |flag, instead, what: &str, why: &str| {
+            Err(RequestError::new(
+                flag,
+                instead,
+                format!("{function} has no {what}: {why}; leave it out"),
+            ))
+        };
+        let is_between = matches!(
+            kind,
+            Kind::Exchange(_) | Kind::Transfer { .. } | Kind::WakeUp
+        );
+        if self.between_spes && !is_between {
+            let why = match kind {
+                Kind::Threads => "only the PPE starts programs",
+                Kind::Copy | Kind::Chase => "an SPE works on main memory alone",
+                _ => "atomic operations work on main memory",
+            };
+            return refused("-s", "-n 1".to_owned(), "form between SPEs", why);
+        }
+        let fewest = Self {
+            spes: Count::Shared(0),
+            ..self.clone()
+        };
+        let instead = fewest.fewest_flag(topology);
+        let why_no_memory = match kind {
+            Kind::Copy | Kind::Chase => "each SPE allocates its memory itself, near it",
+            Kind::Threads => "its program is empty",
+            _ => "it carries one word of 4 bytes, and no buffer",
+        };
+        let is_private = matches!(self.spes, Count::Private(_));
+        if is_private && !matches!(kind, Kind::Transfer { .. } | Kind::Atomic | Kind::Copy) {
+            let why = match kind {
+                Kind::Chase => "one SPE follows pointers, in a table of its own",
+                _ => why_no_memory,
+            };
+            return refused("-N", instead, "private buffers", why);
+        }
+        for setting in &Setting::ALL {
+            if (setting.get)(&self.settings).is_some() && !(setting.used_by)(kind) {
+                let why = setting.why_unused.unwrap_or(why_no_memory);
+                return refused(setting.flag, instead, setting.noun, why);
+            }
+        }
+        if self.module.is_some() && !matches!(kind, Kind::Transfer { .. } | Kind::Atomic) {
+            return refused("-m", instead, "memory module", why_no_memory);
+        }
+        Ok(())
+    }
+
+    /// Refuses several SPEs where only one can take part.
+    fn check_alone(&self, topology: &Topology) -> Result<(), RequestError> {
+        match (self.function.kind(), self.spes) {
+            (Kind::Copy, Count::Shared(spes)) if spes > 1 => Err(RequestError::new(
+                "-n",
+                format!("-N {}", topology.spes().len().min(spes)),
+                format!(
+                    "{spes} SPEs on one buffer: each SPE of copy writes a block of its own; ask for \
+                     private buffers (-N), or use 1"
+                ),
+            )),
+            (Kind::Chase, spes) if spes.number() > 1 => Err(RequestError::new(
+                spes.flag(),
+                "-n 1",
+                format!(
+                    "{} SPEs: one SPE follows the pointers of chase; use 1, and have others load the \
+                     memory meanwhile (--load)",
+                    spes.number()
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses numbers that no measurement takes, whatever the machine has.
+    fn check_numbers(&self) -> Result<(), RequestError> {
+        let max = u32::MAX;
+        let is_too_large = |asked: u64| u32::try_from(asked).is_err();
+        if let Iterations::Exactly(asked) = self.iterations
+            && (asked == 0 || is_too_large(asked))
+        {
+            let why = format!("{asked} iterations: a measurement takes 1 to {max}; use 1000");
+            return Err(RequestError::new("-i", "-i 1000", why));
+        }
+        if let Some(asked) = self.warm_up.filter(|asked| is_too_large(*asked)) {
+            let why =
+                format!("{asked} iterations of warm-up: a measurement takes 0 to {max}; use 1000");
+            return Err(RequestError::new("-w", "-w 1000", why));
+        }
+        for setting in &Setting::ALL {
+            let refusal = (setting.get)(&self.settings).and_then(setting.refusal);
+            if let Some(why) = refusal {
+                return Err(RequestError::new(setting.flag, setting.instead, why));
+            }
+        }
+        Ok(())
+    }
+
+    fn pace(&self, task: &Task, capabilities: Capabilities) -> Pace {
+        let checked = |number| u32::try_from(number).expect("the numbers were checked");
+        let timed = match self.iterations {
+            Iterations::Exactly(iterations) => Timed::Exactly(checked(iterations)),
+            Iterations::Within(_) if capabilities.is_steady => {
+                Timed::Steady(task.steady_iterations())
+            }
+            Iterations::Within(span) => Timed::Within(span),
+        };
+        Pace {
+            warm_up: self.warm_up.map(checked).or(match timed {
+                Timed::Exactly(iterations) if capabilities.is_steady => {
+                    Some(STEADY_WARM_UP.min(iterations))
+                }
+                _ => None,
+            }),
+            timed,
+            earlier: Vec::new(),
+            more_visits: false,
+        }
+    }
+}
+
+impl Plan {
+    /// What the measurement will say about its circumstances.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// What is measured.
+    pub fn function(&self) -> Function {
+        self.function
+    }
+
+    /// Gives the rounds that count another time, if the request gave them one
+    /// ([`Iterations::Within`]); exact iterations stay. So a caller with many plans can share out
+    /// what is left of a budget before each. A warm-up of the usual length comes on top.
+    ///
+    /// ```
+    /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
+    /// use cellworks_stats::{Function, Limits, Request};
+    ///
+    /// let site = SpeSite { cell: CellId::new(0), core: None, place: String::new() };
+    /// let topology = Topology::new("one SPE", vec![ModuleId::new(0)], vec![site]);
+    /// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, staging_bytes_max: None, bandwidth_bytes_per_s_max: None };
+    ///
+    /// let mut plan = Request::new(Function::Mailbox).plan(&topology, &limits)?;
+    /// plan.set_span(Span::from_nanoseconds(20_000_000));
+    /// # Ok::<_, cellworks_stats::RequestError>(())
+    /// ```
+    pub fn set_span(&mut self, span: Span) {
+        if let Timed::Within(before) = &mut self.pace.timed {
+            *before = span;
+        }
+    }
+
+    /// The SPEs that run the measured operation, or answer it.
+    pub fn active_spes(&self) -> &[SpeId] {
+        match &self.task {
+            Task::Threads { spes }
+            | Task::Exchange { partners: spes, .. }
+            | Task::Transfer(TransferTask { spes, .. })
+            | Task::Atomic(AtomicTask { spes, .. })
+            | Task::WakeUp { partners: spes, .. }
+            | Task::Copy(CopyTask { spes, .. }) => spes,
+            Task::Chase(ChaseTask { spes, .. }) => spes,
+        }
+    }
+}
+
+impl Task {
+    /// Whether it works on main memory.
+    fn is_in_memory(&self) -> bool {
+        match self {
+            Self::Transfer(task) => task.lender.is_none(),
+            Self::Atomic(_) | Self::Copy(_) | Self::Chase(_) => true,
+            Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } => false,
+        }
+    }
+
+    /// Whether what it works on lies in the memory module of the plan.
+    fn is_in_module(&self) -> bool {
+        self.is_in_memory() && matches!(self, Self::Transfer(_) | Self::Atomic(_))
+    }
+
+    /// How buffers are spread over so many SPEs, if there are any.
+    fn buffers(&self, spes: Count) -> Option<Buffers> {
+        match (self, spes) {
+            (Self::Transfer(_) | Self::Atomic(_), Count::Shared(_)) => Some(Buffers::Shared),
+            (Self::Transfer(_) | Self::Atomic(_), Count::Private(_)) | (Self::Copy(_), _) => {
+                Some(Buffers::Private)
+            }
+            _ => None,
+        }
+    }
+
+    /// What it is done with.
+    fn settings(&self, spes: Count) -> Settings {
+        let with_stride = |settings: Settings, stride| Settings {
+            stride_bytes: matches!(spes, Count::Private(_)).then_some(stride),
+            ..settings
+        };
+        match self {
+            Self::Transfer(task) => with_stride(task.settings(), task.layout.stride),
+            Self::Atomic(task) => with_stride(task.settings(), task.layout.stride),
+            Self::Copy(task) => task.settings(),
+            Self::Chase(task) => task.settings(),
+            Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } => {
+                Settings::default()
+            }
+        }
+    }
+
+    /// How many iterations a round has on a machine where the same always takes the same time. The ends
+    /// of a round, where not all SPEs are busy, must be a small part of it; beyond that more iterations
+    /// only take longer to simulate.
+    fn steady_iterations(&self) -> u32 {
+        /// What a round moves, to and from each SPE.
+        const ROUND_BYTES: usize = 256 << 10;
+        let moving = |bytes: usize| (ROUND_BYTES / bytes.max(1)).clamp(16, 128) as u32;
+        match self {
+            // One takes milliseconds, and nothing of it overlaps with the next.
+            Self::Threads { .. } => 4,
+            Self::WakeUp { .. } => 16,
+            Self::Exchange { .. } | Self::Atomic(_) => 128,
+            Self::Transfer(task) => moving(task.shape.bytes()),
+            Self::Copy(task) => (ROUND_BYTES / task.bytes).clamp(2, 128) as u32,
+            // An iteration is 1,024 steps of every chain.
+            Self::Chase(_) => 2,
+        }
+    }
+}

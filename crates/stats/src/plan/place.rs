@@ -1,0 +1,160 @@
+//! Which SPEs take part, and which memory module holds what they use.
+
+use cellworks_machine::{CellId, ModuleId, SpeId, Topology};
+
+use crate::error::RequestError;
+use crate::request::Request;
+
+/// Where a measurement takes place.
+pub(super) struct Placed {
+    pub cell: CellId,
+    pub module: ModuleId,
+    /// SPE 0, if it is apart from the others.
+    pub first: Option<SpeId>,
+    pub spes: Vec<SpeId>,
+}
+
+impl Placed {
+    /// Chooses SPEs as the paper does: those of the Cell first, then the others in order. Between
+    /// SPEs, SPE 0 is one of them and apart from the others.
+    pub fn choose(request: &Request, topology: &Topology) -> Result<Self, RequestError> {
+        let loading = request.settings.loading_spes.unwrap_or(0);
+        check_number(request, topology, loading)?;
+        let first = request.between_spes.then_some(SpeId::new(0));
+        let has_some = |cell: &CellId| topology.spes_of(*cell).any(|spe| Some(spe) != first);
+        let cell = request
+            .cell
+            .or_else(|| topology.cells().find(has_some))
+            .expect("there are as many SPEs as are needed, and each is in a Cell");
+        check_part(
+            "-c",
+            "Cell",
+            &cell,
+            cell.index(),
+            topology.cells().len(),
+            topology,
+        )
+        // Cell 0 may have none but SPE 0.
+        .map_err(|error| match request.between_spes {
+            true => error.with_instead(request.fewest_flag(topology)),
+            false => error,
+        })?;
+        let module = request
+            .module
+            .unwrap_or_else(|| topology.nearest_module(cell));
+        let modules = topology.modules().len();
+        check_part(
+            "-m",
+            "memory module",
+            &module,
+            module.index(),
+            modules,
+            topology,
+        )?;
+        let here = topology.spes_of(cell);
+        let elsewhere = topology.spes().filter(|spe| topology.cell_of(*spe) != cell);
+        let spes: Vec<SpeId> = here
+            .chain(elsewhere)
+            .filter(|spe| Some(*spe) != first)
+            .take(request.spes.number() + loading - usize::from(first.is_some()))
+            .collect();
+        if topology.cell_of(spes[0]) != cell {
+            let besides = first.map(|spe| format!(" besides {spe}, which is the other side"));
+            return Err(RequestError::new(
+                "-c",
+                request.fewest_flag(topology),
+                format!(
+                    "{cell}: on {} it has no SPE{}; use another Cell",
+                    topology.name(),
+                    besides.unwrap_or_default()
+                ),
+            ));
+        }
+        Ok(Self {
+            cell,
+            module,
+            first,
+            spes,
+        })
+    }
+}
+
+/// Refuses a number of SPEs that the machine does not have, or that is too small.
+fn check_number(
+    request: &Request,
+    topology: &Topology,
+    loading: usize,
+) -> Result<(), RequestError> {
+    let machine = topology.name();
+    let (asked, has) = (request.spes.number(), topology.spes().len());
+    let fewest = if request.between_spes { 2 } else { 1 };
+    let refused = |why| {
+        let instead = request.fewest_flag(topology);
+        Err(RequestError::new(request.spes.flag(), instead, why))
+    };
+    if asked > has || has < fewest {
+        let asked = asked.max(fewest);
+        return refused(format!(
+            "{asked} SPEs: {machine} has {has}; use {}",
+            range(1, has)
+        ));
+    }
+    if asked == 0 {
+        return refused(format!(
+            "0 SPEs: at least one takes part; use {}",
+            range(1, has)
+        ));
+    }
+    if asked < fewest {
+        let function = request.function;
+        return refused(format!(
+            "1 SPE: {function} between SPEs takes SPE 0 and at least one more; use 2"
+        ));
+    }
+    if loading > has - asked {
+        return Err(RequestError::new(
+            "--load",
+            "--load 0",
+            format!(
+                "{loading} loading SPEs: {machine} has {has}, and one of them chases; use {}",
+                range(0, has - 1)
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a part that the machine does not have, of which there are `has`.
+pub(super) fn check_part(
+    flag: &'static str,
+    noun: &str,
+    asked: &dyn std::fmt::Display,
+    index: usize,
+    has: usize,
+    topology: &Topology,
+) -> Result<(), RequestError> {
+    if index < has {
+        return Ok(());
+    }
+    let parts = match has {
+        1 => format!("only {noun} 0"),
+        _ => format!("{noun}s 0 to {}", has - 1),
+    };
+    Err(RequestError::new(
+        flag,
+        format!("{flag} 0"),
+        format!(
+            "{asked}: {} has {parts}; use {}",
+            topology.name(),
+            range(0, has - 1)
+        ),
+    ))
+}
+
+/// `2`, or `1 to 2`.
+fn range(from: usize, to: usize) -> String {
+    match from >= to {
+        true => to.to_string(),
+        false => format!("{from} to {to}"),
+    }
+}

@@ -1,0 +1,145 @@
+//! Which blocks or lists SPEs move by DMA.
+
+use cellworks_machine::SpeId;
+use cellworks_machine::memory::LINE_BYTES;
+use cellworks_machine::mfc::{Direction, MAX_TRANSFER_BYTES};
+
+use super::layout::{Layout, Shape, WINDOW_BYTES};
+use crate::error::RequestError;
+use crate::request::{Limits, Request};
+use crate::settings::Settings;
+
+/// Each of `spes` moves its buffer; the buffers lie in the local store of `lender`, or in main
+/// memory.
+#[derive(Clone, Debug)]
+pub(crate) struct TransferTask {
+    pub direction: Direction,
+    pub shape: Shape,
+    pub spes: Vec<SpeId>,
+    pub lender: Option<SpeId>,
+    pub layout: Layout,
+}
+
+/// What SPEs keep in their local stores beside data: the control block, and room to align.
+const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
+
+/// All elements of a list lie between two multiples of 4 GiB, because they share the upper half of
+/// their effective addresses; memory of less than 4 GiB is allocated so.
+const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
+
+const DEFAULT_BLOCK_BYTES: usize = 1024;
+const DEFAULT_ELEMENT_BYTES: usize = 64;
+const DEFAULT_LIST_ELEMENTS: u32 = 16;
+
+impl TransferTask {
+    pub fn plan(
+        request: &Request,
+        limits: &Limits,
+        (direction, is_list): (Direction, bool),
+        spes: Vec<SpeId>,
+        lender: Option<SpeId>,
+    ) -> Result<Self, RequestError> {
+        let shape = match is_list {
+            true => list(request, limits)?,
+            false => block(request, limits)?,
+        };
+        let layout = Layout::of(request, shape.bytes(), spes.len(), 16)?;
+        let (room, where_to) = match lender {
+            Some(spe) => (
+                room_in(limits.local_store_bytes),
+                format!("the local store of {spe}"),
+            ),
+            None if is_list => (
+                limits.memory_bytes_max.min(LIST_BUFFERS_BYTES_MAX),
+                "main memory".to_owned(),
+            ),
+            None => (limits.memory_bytes_max, "main memory".to_owned()),
+        };
+        layout.check_fits(request, room, &where_to)?;
+        Ok(Self {
+            direction,
+            shape,
+            spes,
+            lender,
+            layout,
+        })
+    }
+
+    pub fn settings(&self) -> Settings {
+        let (bytes, list_elements) = match self.shape {
+            Shape::Block { bytes } => (bytes, None),
+            Shape::List {
+                elements,
+                element_bytes,
+            } => (element_bytes as usize, Some(elements)),
+        };
+        Settings {
+            block_bytes: Some(bytes),
+            list_elements,
+            ..Settings::default()
+        }
+    }
+}
+
+/// What is left of a local store beside the control block.
+fn room_in(local_store_bytes: usize) -> usize {
+    local_store_bytes.saturating_sub(LOCAL_STORE_OVERHEAD_BYTES)
+}
+
+fn block(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
+    let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
+    // Any block fits where the window fits through which large blocks move.
+    let room = room_in(limits.local_store_bytes);
+    let local_max = match room >= WINDOW_BYTES {
+        true => usize::MAX,
+        false => room / LINE_BYTES * LINE_BYTES,
+    };
+    check_dma_size(bytes, limits.block_bytes_max.min(local_max))?;
+    Ok(Shape::Block { bytes })
+}
+
+fn list(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
+    let settings = request.settings;
+    let element_bytes = settings.block_bytes.unwrap_or(DEFAULT_ELEMENT_BYTES);
+    check_dma_size(element_bytes, MAX_TRANSFER_BYTES as usize)?;
+    let elements = settings.list_elements.unwrap_or(DEFAULT_LIST_ELEMENTS);
+    let shape = Shape::List {
+        elements,
+        element_bytes: element_bytes as u32,
+    };
+    let need = shape.local_bytes() + shape.list_bytes() + LOCAL_STORE_OVERHEAD_BYTES;
+    let has = limits.local_store_bytes;
+    if need > has {
+        return Err(RequestError::new(
+            "-l",
+            "-l 16 -b 1k",
+            format!(
+                "a list of {elements} elements of {element_bytes} bytes: with the list itself it takes \
+                 {need} bytes of a local store of {has}; use fewer elements, or smaller ones"
+            ),
+        ));
+    }
+    Ok(shape)
+}
+
+/// Refuses a block that no DMA command moves.
+fn check_dma_size(bytes: usize, max: usize) -> Result<(), RequestError> {
+    if bytes > max {
+        return Err(RequestError::block(format!(
+            "a block of {bytes} bytes: here a block has at most {max} bytes; use {max}"
+        )));
+    }
+    if matches!(bytes, 1 | 2 | 4 | 8) || (bytes > 0 && bytes.is_multiple_of(16)) {
+        return Ok(());
+    }
+    let below = bytes - bytes % 16;
+    let legal = match bytes {
+        0 => "1".to_owned(),
+        1..16 => format!("{} or {}", 1 << bytes.ilog2(), bytes.next_power_of_two()),
+        _ if below + 16 > max => below.to_string(),
+        _ => format!("{below} or {}", below + 16),
+    };
+    Err(RequestError::block(format!(
+        "a block of {bytes} bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes; use {legal}"
+    )))
+}

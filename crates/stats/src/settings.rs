@@ -1,0 +1,230 @@
+//! The numbers that a request sets for its function, each with all that is said about it. A new one is
+//! a field of [`Settings`], a row of [`Setting::ALL`], and the code that measures with it: flags,
+//! refusals, JSON, CSV, columns, titles and curves follow from the row.
+
+use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::function::Kind;
+
+/// The numbers that a function is measured with. `None` in a [`Request`](crate::Request) leaves the
+/// choice to [`plan`](crate::Request::plan); in [`Parameters`](crate::Parameters) it has no meaning for
+/// the function. What a request may set is in the help of its flag ([`Setting::help`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// The size of a block, of an element of a list, or of a variable.
+    pub block_bytes: Option<usize>,
+    /// How many elements the list has.
+    pub list_elements: Option<u32>,
+    /// The distance from the start of one private buffer to the start of the next.
+    pub stride_bytes: Option<usize>,
+    /// How many chains of pointers are followed at once.
+    pub chains: Option<u32>,
+    /// How many other SPEs copy memory meanwhile.
+    pub loading_spes: Option<usize>,
+}
+
+/// All that is said about one of the [`Settings`].
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name in JSON and CSV.
+    pub name: &'static str,
+    /// The flag that sets it, such as `-k`.
+    pub flag: &'static str,
+    /// What stands for its value in the help of its flag.
+    pub value_name: &'static str,
+    /// The help of its flag.
+    pub help: &'static str,
+    /// Whether it is a size in bytes; otherwise it is a count.
+    pub is_size: bool,
+    /// What is set.
+    pub get: fn(&Settings) -> Option<usize>,
+    /// Sets it, or clears it. A number that is larger than any that could be meant becomes the largest.
+    pub set: fn(&mut Settings, Option<usize>),
+    /// How views show it; `None` of what they show in ways of their own.
+    pub shown: Option<Shown>,
+    /// What it is called where a function has no use for it.
+    pub(crate) noun: &'static str,
+    /// Which functions have a use for it.
+    pub(crate) used_by: fn(Kind) -> bool,
+    /// Why others have none; where that depends on the function, `None`.
+    pub(crate) why_unused: Option<&'static str>,
+    /// Why no function takes this number, if none does.
+    pub(crate) refusal: fn(usize) -> Option<String>,
+    /// Flags that are fulfilled in place of a refused one.
+    pub(crate) instead: &'static str,
+}
+
+/// How views show a setting.
+#[derive(Debug)]
+pub struct Shown {
+    /// The heading of its column in a table.
+    pub heading: &'static str,
+    /// The same where there is more room.
+    pub long_heading: &'static str,
+    /// What the title of a measurement says of it; `None` of what is usual.
+    pub in_title: fn(usize) -> Option<String>,
+    /// What the name of a line in a chart says of it.
+    pub in_words: fn(usize) -> String,
+    /// What the axis of a chart is called that has it.
+    pub axis: &'static str,
+    /// Whether that axis is drawn by doublings; otherwise by whole numbers.
+    pub doubles: bool,
+    /// What it is on that axis where it was not measured.
+    pub otherwise: Option<usize>,
+}
+
+/// More misses than any core has under way at once.
+const CHAINS_MAX: usize = 64;
+
+impl Setting {
+    /// All of them, in the order of JSON and CSV.
+    pub const ALL: [Self; 5] = [
+        Self {
+            name: "block_bytes",
+            flag: "-b",
+            value_name: "SIZE",
+            help: "Bytes in a block, in an element of a list, in a variable, or in the table of `chase` \
+                   [default: 1k for dmaget, dmaput and copy, 64 for lists, 4 for variables, 64m for \
+                   chase, 16k for --matrix copy]",
+            is_size: true,
+            get: |settings| settings.block_bytes,
+            set: |settings, bytes| settings.block_bytes = bytes,
+            shown: None,
+            noun: "block size",
+            used_by: |kind| !matches!(kind, Kind::Threads | Kind::Exchange(_) | Kind::WakeUp),
+            why_unused: None,
+            refusal: |_| None,
+            instead: "-b 1k",
+        },
+        Self {
+            name: "list_elements",
+            flag: "-l",
+            value_name: "ELEMENTS",
+            help: "Elements of a list [default: 16]",
+            is_size: false,
+            get: |settings| settings.list_elements.map(|elements| elements as usize),
+            set: |settings, elements| settings.list_elements = elements.map(clamped),
+            shown: None,
+            noun: "list",
+            used_by: |kind| matches!(kind, Kind::Transfer { list: true, .. }),
+            why_unused: Some("only dmalistget and dmalistput move lists"),
+            refusal: |elements| {
+                (!(1..=MAX_LIST_ELEMENTS as usize).contains(&elements)).then(|| {
+                    format!(
+                        "a list of {elements} elements: a list command takes 1 to \
+                         {MAX_LIST_ELEMENTS}; use 16"
+                    )
+                })
+            },
+            instead: "-l 16 -b 1k",
+        },
+        Self {
+            name: "stride_bytes",
+            flag: "-t",
+            value_name: "STRIDE",
+            help: "Bytes from the start of one private buffer to the start of the next [default: the next \
+                   multiple of 128 that holds a buffer]",
+            is_size: true,
+            get: |settings| settings.stride_bytes,
+            set: |settings, bytes| settings.stride_bytes = bytes,
+            shown: None,
+            noun: "stride",
+            used_by: |kind| matches!(kind, Kind::Transfer { .. } | Kind::Atomic),
+            why_unused: None,
+            refusal: |_| None,
+            instead: "",
+        },
+        Self {
+            name: "chains",
+            flag: "-k",
+            value_name: "CHAINS",
+            help: "Chains of pointers that `chase` follows at once [default: 1]",
+            is_size: false,
+            get: |settings| settings.chains.map(|chains| chains as usize),
+            set: |settings, chains| settings.chains = chains.map(clamped),
+            shown: Some(Shown {
+                heading: "chains",
+                long_heading: "chains",
+                in_title: |chains| Some(in_chains(chains)),
+                in_words: in_chains,
+                axis: "chains followed at once",
+                doubles: true,
+                otherwise: None,
+            }),
+            noun: "chains",
+            used_by: |kind| matches!(kind, Kind::Chase),
+            why_unused: Some("only chase follows pointers"),
+            refusal: |chains| {
+                (!(1..=CHAINS_MAX).contains(&chains)).then(|| {
+                    format!("{chains} chains: an SPE follows 1 to {CHAINS_MAX} at once; use 1")
+                })
+            },
+            instead: "-k 8",
+        },
+        Self {
+            name: "loading_spes",
+            flag: "--load",
+            value_name: "SPES",
+            help: "SPEs that copy memory while `chase` runs [default: 0]",
+            is_size: false,
+            get: |settings| settings.loading_spes,
+            set: |settings, spes| settings.loading_spes = spes,
+            shown: Some(Shown {
+                heading: "loading",
+                long_heading: "loading SPEs",
+                in_title: |spes| match spes {
+                    0 => None,
+                    1 => Some("1 SPE loading".to_owned()),
+                    spes => Some(format!("{spes} SPEs loading")),
+                },
+                in_words: |spes| format!("{spes} loading"),
+                axis: "other SPEs that copy meanwhile",
+                doubles: false,
+                // No SPE copies meanwhile unless it is said.
+                otherwise: Some(0),
+            }),
+            noun: "loading SPEs",
+            used_by: |kind| matches!(kind, Kind::Chase),
+            why_unused: Some("only chase follows pointers"),
+            refusal: |_| None,
+            instead: "--load 0",
+        },
+    ];
+
+    /// Those that views show as it is written in their rows.
+    pub fn shown() -> impl Iterator<Item = (&'static Self, &'static Shown)> {
+        static ALL: [Setting; 5] = Setting::ALL;
+        ALL.iter()
+            .filter_map(|setting| Some((setting, setting.shown.as_ref()?)))
+    }
+}
+
+fn clamped(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn in_chains(chains: usize) -> String {
+    format!("{chains} {}", if chains == 1 { "chain" } else { "chains" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_has_one_row_of_its_name_and_in_its_order() {
+        for (at, setting) in Setting::ALL.iter().enumerate() {
+            let mut settings = Settings::default();
+            (setting.set)(&mut settings, Some(7));
+            assert_eq!((setting.get)(&settings), Some(7), "{}", setting.name);
+            let json = serde_json::to_string(&settings).unwrap();
+            let fields: Vec<&str> = json.trim_matches(['{', '}']).split(',').collect();
+            assert_eq!(fields.len(), Setting::ALL.len());
+            assert_eq!(fields[at], format!("\"{}\":7", setting.name));
+            (setting.set)(&mut settings, None);
+            assert_eq!(settings, Settings::default());
+        }
+    }
+}

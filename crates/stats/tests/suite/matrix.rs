@@ -1,0 +1,465 @@
+//! Matrices: which pairs are planned, what is measured on this computer, and what is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use crate::skipped::skipped;
+use cellworks_host::Host;
+use cellworks_machine::{
+    Capabilities, CellId, Distance, LOCAL_STORE_BYTES, Machine, ModuleId, Span, SpeId, SpeSite,
+    Topology,
+};
+use cellworks_stats::{
+    Limits, Matrix, MatrixPlan, MatrixRequest, Polling, Primitive, measure_matrix,
+};
+
+const LIMITS: Limits = Limits {
+    block_bytes_max: 64 << 20,
+    local_store_bytes: LOCAL_STORE_BYTES,
+    memory_bytes_max: 1 << 30,
+    staging_bytes_max: None,
+    bandwidth_bytes_per_s_max: None,
+};
+
+const MILLISECOND: Span = Span::from_nanoseconds(1_000_000);
+
+fn milliseconds(count: u64) -> Span {
+    Span::from_nanoseconds(count * 1_000_000)
+}
+
+/// Two sockets of 12 Cells of 12 cores of two hardware threads: 576 CPUs, first all first threads.
+fn two_sockets() -> Topology {
+    let site = |cpu: u16| SpeSite {
+        cell: CellId::new(cpu % 288 / 12),
+        core: Some(u32::from(cpu % 288)),
+        place: format!("CPU {cpu}"),
+    };
+    let module = |cell: u16| ModuleId::new(cell / 12);
+    Topology::new(
+        "two sockets",
+        (0..24).map(module).collect(),
+        (0..576).map(site).collect(),
+    )
+}
+
+fn plan(topology: &Topology, request: &MatrixRequest) -> MatrixPlan {
+    request.plan(topology, &LIMITS).unwrap()
+}
+
+fn within(primitive: Primitive, budget: Span) -> MatrixRequest {
+    MatrixRequest {
+        budget: Some(budget),
+        ..MatrixRequest::new(primitive)
+    }
+}
+
+#[test]
+fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
+    let request = MatrixRequest::new(Primitive::Copy);
+    let capabilities = Capabilities {
+        is_steady: true,
+        ..Capabilities::default()
+    };
+    let two_sockets = two_sockets().with_capabilities(capabilities);
+    let steady = plan(&two_sockets, &request);
+    assert_eq!(steady.pairs().len(), 576 * 575 / 2);
+    assert_eq!(steady.takes().to_string(), "1.66 s");
+    let some = MatrixRequest {
+        budget: Some(Span::from_nanoseconds(20_000_000)),
+        ..request.clone()
+    };
+    let some = plan(&two_sockets, &some);
+    assert_eq!(some.pairs().len(), 2_000);
+    assert_eq!(some.takes().to_string(), "20.00 ms");
+
+    let host = Host::builder().spes(3).build().unwrap();
+    let topology = host.topology().clone().with_capabilities(capabilities);
+    let plan = |local_store_bytes| {
+        let limits = Limits {
+            local_store_bytes,
+            ..LIMITS
+        };
+        request.plan(&topology, &limits).unwrap()
+    };
+    for (local_store_bytes, block_bytes) in [(256 << 10, 16 << 10), (16 << 10, 4 << 10)] {
+        let measured = measure_matrix(&host, &plan(local_store_bytes), &mut go_on).unwrap();
+        assert_eq!(measured.block_bytes, Some(block_bytes));
+        assert_eq!(measured.pairs_measured, 3);
+    }
+}
+
+fn go_on(_: usize, _: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn count<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, usize> {
+    let mut counts = BTreeMap::new();
+    for key in keys {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes() {
+    let topology = two_sockets();
+    let five_minutes = milliseconds(300_000);
+    let plan = plan(&topology, &within(Primitive::Copy, five_minutes));
+    assert!(plan.takes() <= five_minutes, "{}", plan.takes());
+    assert!(plan.takes() > milliseconds(299_000), "{}", plan.takes());
+    // 2 ms to measure each, and 0.2 ms to hand it over.
+    assert_eq!(plan.pairs().len(), 136_363);
+}
+
+#[test]
+fn a_minute_on_576_cpus_covers_every_class_and_every_pair_of_cells() {
+    let topology = two_sockets();
+    let plan = plan(&topology, &within(Primitive::Atomic, milliseconds(60_000)));
+    let pairs = plan.pairs();
+    let distance = |&(a, b): &(SpeId, SpeId)| topology.distance(a, b);
+    let classes = [
+        Distance::SameCore,
+        Distance::SameCell,
+        Distance::AcrossCells,
+        Distance::AcrossModules,
+    ];
+
+    let first = count(pairs[..36].iter().map(distance));
+    assert_eq!(first, classes.map(|class| (class, 9)).into());
+
+    let cells = |&(a, b): &(SpeId, SpeId)| {
+        let cells = [a, b].map(|spe| topology.cell_of(spe));
+        (cells[0].min(cells[1]), cells[0].max(cells[1]))
+    };
+    // Those of one Cell, too: 24 of them, and 24 * 23 / 2 of two.
+    let early = count(pairs[..36 + 300].iter().map(cells));
+    assert_eq!(early.len(), 300);
+
+    let different: BTreeSet<_> = pairs.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
+    assert_eq!(different.len(), pairs.len(), "a pair comes twice");
+    assert!(pairs.iter().all(|(a, b)| a != b));
+
+    // The others are spread evenly: each SPE has its share, 95 of 27,272 pairs, more or less.
+    let each = count(pairs.iter().flat_map(|&(a, b)| [a, b]));
+    assert_eq!(each.len(), 576);
+    assert!(each.values().all(|pairs| (50..160).contains(pairs)));
+}
+
+#[test]
+fn the_same_request_gives_the_same_plan() {
+    let request = within(Primitive::Signal, milliseconds(1_000));
+    let plans = [(), ()].map(|()| plan(&two_sockets(), &request));
+    assert_eq!(plans[0].pairs(), plans[1].pairs());
+    // A longer one begins with the same pairs.
+    let longer = plan(
+        &two_sockets(),
+        &within(Primitive::Signal, milliseconds(2_000)),
+    );
+    assert_eq!(
+        plans[0].pairs()[..],
+        longer.pairs()[..plans[0].pairs().len()]
+    );
+}
+
+#[test]
+fn all_pairs_are_measured_if_they_fit_or_no_budget_was_given() {
+    let topology = two_sockets();
+    let all = plan(&topology, &MatrixRequest::new(Primitive::Mailbox));
+    assert_eq!(all.pairs().len(), 576 * 575 / 2);
+    assert_eq!(
+        all.takes(),
+        Span::from_nanoseconds(576 * 575 / 2 * 15_200_000)
+    );
+    let enough = within(Primitive::Mailbox, milliseconds(365_000));
+    assert_eq!(plan(&topology, &enough).pairs().len(), 576 * 575 / 2);
+}
+
+#[test]
+fn a_short_budget_measures_some_pairs_at_each_distance_and_each_of_them_shorter() {
+    let topology = two_sockets();
+    let short = plan(&topology, &within(Primitive::Mailbox, milliseconds(27)));
+    assert_eq!((short.pairs().len(), short.takes()), (36, milliseconds(27)));
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let lone = Topology::new(
+        "a computer",
+        vec![ModuleId::new(0)],
+        vec![SpeSite {
+            cell: CellId::new(0),
+            core: None,
+            place: String::new(),
+        }],
+    );
+    let sockets = two_sockets();
+    let copy_of = |bytes| MatrixRequest {
+        block_bytes: Some(bytes),
+        ..MatrixRequest::new(Primitive::Copy)
+    };
+    let module = |primitive, module| MatrixRequest {
+        module: Some(ModuleId::new(module)),
+        ..MatrixRequest::new(primitive)
+    };
+    let cases = [
+        (
+            &lone,
+            MatrixRequest::new(Primitive::Atomic),
+            "a matrix needs two SPEs, and a computer has 1; use a machine that has more, or allow \
+             the process more CPUs",
+        ),
+        (
+            &sockets,
+            MatrixRequest {
+                polling: Some(Polling::Reads),
+                ..MatrixRequest::new(Primitive::Mailbox)
+            },
+            "a mailbox matrix has no way of polling: only atomic has; leave it out",
+        ),
+        (
+            &sockets,
+            MatrixRequest {
+                block_bytes: Some(4),
+                ..MatrixRequest::new(Primitive::Atomic)
+            },
+            "an atomic matrix has no block size: it carries one word; leave it out",
+        ),
+        (
+            &sockets,
+            module(Primitive::Copy, 0),
+            "a copy matrix has no memory module: the block lies in the local store of the SPE that \
+             sends; leave it out",
+        ),
+        (
+            &sockets,
+            module(Primitive::Signal, 0),
+            "a signal matrix has no memory module: it carries a word from SPE to SPE; leave it out",
+        ),
+        (
+            &sockets,
+            module(Primitive::Atomic, 2),
+            "memory module 2: two sockets has memory modules 0 to 1; use one of these",
+        ),
+        (
+            &sockets,
+            copy_of(24),
+            "a block of 24 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
+             16384; use 16",
+        ),
+        (
+            &sockets,
+            copy_of(0),
+            "a block of 0 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
+             16384; use 1",
+        ),
+        (
+            &sockets,
+            copy_of(64 << 10),
+            "a block of 65536 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
+             16384; use 16384",
+        ),
+        (
+            &sockets,
+            within(Primitive::Mailbox, Span::default()),
+            "a budget of 0.0 ns: measuring some pairs at each distance takes 21.60 ms; use that or \
+             more",
+        ),
+    ];
+    for (topology, request, message) in cases {
+        let error = request.plan(topology, &LIMITS).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    let small = Limits {
+        local_store_bytes: 16 << 10,
+        ..LIMITS
+    };
+    let large = MatrixRequest {
+        block_bytes: Some(16 << 10),
+        ..MatrixRequest::new(Primitive::Copy)
+    };
+    let error = large.plan(&sockets, &small).map(|_| ());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "a block of 16384 bytes: a local store of 16384 has no room for the one that is sent and \
+         the one that is received; use a smaller block"
+    );
+}
+
+/// Every primitive, with each way of polling.
+fn every_request() -> Vec<MatrixRequest> {
+    let mut requests: Vec<_> = [
+        Primitive::Mailbox,
+        Primitive::Signal,
+        Primitive::Atomic,
+        Primitive::Copy,
+    ]
+    .map(MatrixRequest::new)
+    .into();
+    requests.push(MatrixRequest {
+        polling: Some(Polling::CompareAndSwap),
+        ..MatrixRequest::new(Primitive::Atomic)
+    });
+    requests.push(MatrixRequest {
+        block_bytes: Some(4),
+        ..MatrixRequest::new(Primitive::Copy)
+    });
+    requests
+}
+
+fn measured(host: &Host, request: &MatrixRequest) -> Matrix {
+    let plan = plan(host.topology(), request);
+    let mut told = Vec::new();
+    let matrix = measure_matrix(host, &plan, &mut |done, of| {
+        told.push((done, of));
+        ControlFlow::Continue(())
+    })
+    .unwrap_or_else(|error| panic!("{request:?}: {error}"));
+    let of = plan.pairs().len();
+    let expected: Vec<_> = (1..=of).map(|done| (done, of)).collect();
+    assert_eq!(told, expected);
+    assert_eq!(matrix.pairs_measured, of);
+    matrix
+}
+
+fn cells(matrix: &Matrix) -> Vec<f64> {
+    matrix
+        .one_way_ns
+        .iter()
+        .flatten()
+        .flatten()
+        .copied()
+        .collect()
+}
+
+#[test]
+fn every_primitive_among_2_3_and_5_spes() {
+    for spes in [2, 3, 5] {
+        let host = Host::builder().spes(spes).build().unwrap();
+        for request in every_request() {
+            let pairs = spes * (spes - 1) / 2;
+            let budget = Some(milliseconds(3 * pairs as u64));
+            let matrix = measured(
+                &host,
+                &MatrixRequest {
+                    budget,
+                    ..request.clone()
+                },
+            );
+            assert_eq!((matrix.pairs, matrix.primitive), (pairs, request.primitive));
+            assert_eq!(matrix.one_way_ns.len(), spes);
+            for (from, row) in matrix.one_way_ns.iter().enumerate() {
+                assert_eq!(row.len(), spes);
+                for (to, time) in row.iter().enumerate() {
+                    assert_eq!(time.is_some(), from != to, "{matrix:?}");
+                }
+            }
+            assert!(cells(&matrix).iter().all(|ns| *ns > 0.0), "{matrix:?}");
+            let is_atomic = request.primitive == Primitive::Atomic;
+            let polling = is_atomic.then(|| request.polling.unwrap_or(Polling::Reads));
+            assert_eq!(matrix.polling, polling);
+            let is_copy = request.primitive == Primitive::Copy;
+            let bytes = is_copy.then(|| request.block_bytes.unwrap_or(16 << 10));
+            assert_eq!(matrix.block_bytes, bytes);
+            assert_eq!(matrix.home.is_some(), is_atomic || is_copy);
+        }
+    }
+}
+
+#[test]
+fn classes_sum_up_their_pairs() {
+    let host = Host::builder().spes(5).build().unwrap();
+    let matrix = measured(&host, &within(Primitive::Mailbox, milliseconds(400)));
+    let topology = host.topology();
+    let mut of_class: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for a in topology.spes() {
+        for b in topology.spes().filter(|&b| b > a) {
+            let time = matrix.one_way_ns[a.index()][b.index()].unwrap();
+            let name = topology.name_of(topology.distance(a, b)).to_owned();
+            of_class.entry(name).or_default().push(time);
+        }
+    }
+    assert_eq!(matrix.classes.len(), of_class.len());
+    for class in &matrix.classes {
+        let times = of_class.get_mut(&class.name).unwrap();
+        times.sort_by(f64::total_cmp);
+        assert_eq!(
+            (class.pairs, class.pairs_measured),
+            (times.len(), times.len())
+        );
+        assert_eq!(class.min_ns, times.first().copied());
+        assert_eq!(class.p50_ns, Some(times[(times.len() - 1) / 2]));
+        assert_eq!(class.max_ns, times.last().copied());
+    }
+}
+
+#[test]
+fn the_variable_is_placed_where_it_was_asked_for() {
+    let host = Host::builder().spes(2).build().unwrap();
+    for module in host.topology().modules() {
+        let request = MatrixRequest {
+            module: Some(module),
+            ..within(Primitive::Atomic, MILLISECOND)
+        };
+        let home = measured(&host, &request).home.unwrap();
+        assert_eq!(home.module, Some(module.index()));
+        assert_ne!(home.verified, Some(false));
+        if home.verified.is_none() {
+            skipped("the computer does not tell where memory is, as in a sandbox");
+        }
+    }
+}
+
+/// Stand-in cores: many SPEs, which this computer's CPUs take turns to be.
+#[test]
+fn a_sampled_matrix_says_what_it_measured_and_what_not() {
+    let host = Host::builder().spes(64).build().unwrap();
+    let matrix = measured(&host, &within(Primitive::Atomic, milliseconds(100)));
+    assert_eq!((matrix.pairs, matrix.pairs_measured), (64 * 63 / 2, 45));
+    assert_eq!(cells(&matrix).len(), 90);
+    for class in &matrix.classes {
+        assert!(class.pairs_measured >= class.pairs.min(9), "{class:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_matrix_has_what_was_measured_until_then() {
+    let host = Host::builder().spes(4).build().unwrap();
+    for primitive in [Primitive::Copy, Primitive::Signal] {
+        let plan = plan(host.topology(), &within(primitive, milliseconds(12)));
+        let matrix = measure_matrix(&host, &plan, &mut |done, _| match done {
+            2 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        let matrix = matrix.unwrap();
+        assert_eq!((matrix.pairs, matrix.pairs_measured), (6, 2));
+        assert_eq!(cells(&matrix).len(), 4);
+    }
+}
+
+#[test]
+fn a_local_store_that_is_too_small_is_named_and_nobody_waits_for_ever() {
+    let host = Host::builder()
+        .spes(3)
+        .local_store_bytes(4096)
+        .build()
+        .unwrap();
+    // The plan was made for larger ones.
+    let plan = plan(host.topology(), &within(Primitive::Copy, milliseconds(6)));
+    let error = measure_matrix(&host, &plan, &mut |_, _| ControlFlow::Continue(()));
+    let message = error.unwrap_err().to_string();
+    assert!(
+        message.starts_with("SPE 0: ") && message.contains("the block that is sent"),
+        "{message}"
+    );
+}
+
+#[test]
+#[should_panic(expected = "the plan is for another machine than")]
+fn a_plan_for_another_machine_is_refused() {
+    let plan = plan(
+        &two_sockets(),
+        &within(Primitive::Mailbox, milliseconds(40)),
+    );
+    let host = Host::builder().spes(2).build().unwrap();
+    let _ = measure_matrix(&host, &plan, &mut |_, _| ControlFlow::Continue(()));
+}
