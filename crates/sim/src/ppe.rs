@@ -82,7 +82,7 @@ impl SimPpe {
         &self.programs.world
     }
 
-    fn core(&self) -> &SimProcessor {
+    fn processor(&self) -> &SimProcessor {
         self.world().processor(PPE)
     }
 
@@ -102,7 +102,7 @@ impl SimPpe {
         };
         let start = self.world().costs.mmio_read;
         self.world()
-            .transact(self.core(), Cause::Other, start, transaction);
+            .transact(self.processor(), Cause::Other, start, transaction);
     }
 
     /// The time of a store to a register.
@@ -110,7 +110,7 @@ impl SimPpe {
         let start = self.world().costs.mmio_write;
         let to = Node::Spe(to.index() as u16);
         self.world()
-            .transact(self.core(), Cause::Other, start, |token| {
+            .transact(self.processor(), Cause::Other, start, |token| {
                 Transaction::register_write(Node::of(PPE), to, token)
             });
     }
@@ -119,7 +119,7 @@ impl SimPpe {
     fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         let world = self.world();
         if self.by_calls() {
-            world.pass(self.core(), call);
+            world.pass(self.processor(), call);
         } else {
             self.pay_for_store(to);
         }
@@ -144,7 +144,7 @@ impl SimPpe {
     fn pay_for_reading(&self, from: SpeId) {
         if self.by_calls() {
             self.world()
-                .pass(self.core(), self.world().costs.mailbox_call);
+                .pass(self.processor(), self.world().costs.mailbox_call);
         } else {
             self.load(from);
             self.load(from);
@@ -157,7 +157,7 @@ impl SimPpe {
         match self.by_calls() {
             true => self
                 .world()
-                .pass(self.core(), self.world().costs.mailbox_call),
+                .pass(self.processor(), self.world().costs.mailbox_call),
             false => self.load(of),
         }
     }
@@ -180,7 +180,7 @@ impl SimPpe {
     pub(crate) fn wait_for_programs(&self, at: &'static Location<'static>) {
         let why = "the programs that it spawned to end";
         let world = self.world();
-        world.wait_until(self.core(), Cause::Other, &why, at, &mut || {
+        world.wait_until(self.processor(), Cause::Other, &why, at, &mut || {
             self.programs.have_ended()
         });
         world.panic_if_proxy_faulty();
@@ -195,7 +195,7 @@ impl SimPpe {
     ) -> bool {
         let came_true = self
             .world()
-            .wait_until(self.core(), cause, why, at, &mut || self.ask(ready));
+            .wait_until(self.processor(), cause, why, at, &mut || self.ask(ready));
         self.pay_owed();
         came_true
     }
@@ -252,7 +252,7 @@ impl SimPpe {
                     true => call,
                     false => world.costs.mmio_write,
                 };
-                world.launch_word(self.core(), world.spe(to), register, word, start);
+                world.launch_word(self.processor(), world.spe(to), register, word, start);
             }
         }
     }
@@ -262,7 +262,7 @@ impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         // A loop of waits for what is there already comes to an end.
-        self.world().compute(self.core(), 1);
+        self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
 }
@@ -271,8 +271,9 @@ impl Wake for SimPpe {
     fn now(&self) -> Time {
         // A loop that only looks at the clock, or at whether programs have ended, comes to an end, and others run
         // meanwhile.
-        self.world().pass(self.core(), self.world().costs.cycle);
-        self.world().now_of(self.core())
+        self.world()
+            .pass(self.processor(), self.world().costs.cycle);
+        self.world().now_of(self.processor())
     }
 
     fn is_cancelled(&self) -> bool {
@@ -281,12 +282,12 @@ impl Wake for SimPpe {
 
     #[track_caller]
     fn notify(&self, to: Processor) {
-        self.world().compute(self.core(), 1);
+        self.world().compute(self.processor(), 1);
         self.world().notify(self.world().named(to));
     }
 
     fn sleeper(&self) -> Sleeper {
-        self.world().sleeper(self.core())
+        self.world().sleeper(self.processor())
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
@@ -302,11 +303,11 @@ impl Wake for SimPpe {
     ) -> bool {
         let at = Location::caller();
         let deadline = Moment::from(deadline);
-        self.world().compute(self.core(), 1);
+        self.world().compute(self.processor(), 1);
         let mut ask = || self.ask(ready);
-        let came_true = self
-            .world()
-            .wait_until_deadline(self.core(), why, at, deadline, &mut ask);
+        let came_true =
+            self.world()
+                .wait_until_deadline(self.processor(), why, at, deadline, &mut ask);
         self.pay_owed();
         came_true
     }
@@ -321,7 +322,7 @@ impl PpeCore for SimPpe {
 
     fn compute(&self, cycles: Cycles) {
         // A loop of nothing comes to an end too.
-        self.world().compute(self.core(), cycles.0.max(1));
+        self.world().compute(self.processor(), cycles.0.max(1));
     }
 
     fn are_spes_confined_to_local_store(&self) -> bool {
@@ -330,7 +331,7 @@ impl PpeCore for SimPpe {
 
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
         self.world()
-            .pass(self.core(), self.world().costs.start_program);
+            .pass(self.processor(), self.world().costs.start_program);
         self.programs.enqueue(at, program);
     }
 }
@@ -343,7 +344,7 @@ impl CellPpeCore for SimPpe {
         if !world.is_in_condition() {
             // A loop that tries until there is room comes to an end, also where only the call takes time.
             match self.by_calls() {
-                true => world.compute(self.core(), 1),
+                true => world.compute(self.processor(), 1),
                 false => self.load(to),
             }
         }
@@ -380,9 +381,9 @@ impl CellPpeCore for SimPpe {
         }
         if self.by_calls() {
             if sender.words.has_outbound(mailbox) {
-                world.pass(self.core(), world.costs.mailbox_call);
+                world.pass(self.processor(), world.costs.mailbox_call);
             } else {
-                world.pass(self.core(), world.costs.cycle);
+                world.pass(self.processor(), world.costs.cycle);
             }
         } else {
             self.load(from);
@@ -403,15 +404,15 @@ impl CellPpeCore for SimPpe {
 
     #[track_caller]
     fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode) {
-        let core = self.world().spe(spe);
+        let processor = self.world().spe(spe);
         self.world()
-            .pass(self.core(), self.world().costs.mmio_write);
-        core.words.set_signal_mode(register, mode);
+            .pass(self.processor(), self.world().costs.mmio_write);
+        processor.words.set_signal_mode(register, mode);
     }
 
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
         self.world()
-            .pass(self.core(), self.world().costs.ppe_atomic);
+            .pass(self.processor(), self.world().costs.ppe_atomic);
         if !ea.0.is_multiple_of(4) {
             return Err(AtomicError::Misaligned { ea });
         }

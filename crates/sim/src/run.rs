@@ -30,7 +30,7 @@ use crate::world::{Failure, World};
 /// Where a trace is written.
 type Trace = Box<dyn io::Write + Send>;
 
-/// Runs `main` on a machine; see [`Machine::run`](cellworks_machine::Machine::run). Returns its
+/// Runs `main` on a machine; see [`Machine::run`]. Returns its
 /// result and what the run did, or what kept its trace from being written.
 #[track_caller]
 pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>, R>(

@@ -12,7 +12,7 @@
 use std::{fmt, iter};
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer, StrDeserializer};
-use serde::de::{Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor};
+use serde::de::{Deserializer, Error as _, IntoDeserializer, Visitor};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -316,38 +316,4 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         bool i8 i16 i32 i64 i128 u8 u32 u128 f32 f64 char str bytes byte_buf unit unit_struct
         tuple_struct map identifier ignored_any
     }
-}
-
-/// Reads an interconnect, whose kind is one of its keys. The derive would read all keys before it
-/// looks at the kind, and could not say where a value stands.
-pub(super) fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {
-    struct Kinds;
-
-    impl<'de> Visitor<'de> for Kinds {
-        type Value = Interconnect;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an interconnect")
-        }
-
-        fn visit_newtype_struct<D: Deserializer<'de>>(
-            self,
-            from: D,
-        ) -> Result<Interconnect, D::Error> {
-            Interconnect::deserialize(from)
-        }
-
-        fn visit_enum<A: EnumAccess<'de>>(self, from: A) -> Result<Interconnect, A::Error> {
-            let (kind, table) = from.variant::<String>()?;
-            match kind.as_str() {
-                "rings" => table.newtype_variant().map(Interconnect::Rings),
-                "mesh" => table.newtype_variant().map(Interconnect::Mesh),
-                "crossbar" => table.newtype_variant().map(Interconnect::Crossbar),
-                "matrix" => table.newtype_variant().map(Interconnect::Matrix),
-                _ => Err(A::Error::unknown_variant(&kind, &allowed::KINDS)),
-            }
-        }
-    }
-
-    from.deserialize_newtype_struct("Interconnect", Kinds)
 }
