@@ -5,6 +5,8 @@ use cellworks_host::Host;
 use cellworks_machine::Machine;
 use cellworks_sim::{Description, Sim};
 
+use crate::plain_machine::PlainMachine;
+
 const WAYS: [Buffering; 4] = [
     Buffering::Single,
     Buffering::Double,
@@ -78,6 +80,11 @@ fn every_way_encrypts_on_this_computer() {
 #[test]
 fn every_way_encrypts_on_a_simulated_machine() {
     every_way_encrypts(&qs20());
+}
+
+#[test]
+fn every_way_encrypts_on_a_machine_that_is_no_cell() {
+    every_way_encrypts(&PlainMachine::new(2));
 }
 
 #[test]
