@@ -7,6 +7,8 @@ use cellworks_host::Host;
 use cellworks_machine::Machine;
 use cellworks_sim::{Description, Sim};
 
+use crate::plain_machine::PlainMachine;
+
 const SINGLE: Staging = Staging {
     buffering: Buffering::Single,
     threads: None,
@@ -92,6 +94,11 @@ fn every_way_encrypts_on_this_computer() {
 #[test]
 fn every_way_encrypts_on_a_simulated_machine() {
     every_way_encrypts(&qs20());
+}
+
+#[test]
+fn every_way_encrypts_on_a_machine_that_is_no_cell() {
+    every_way_encrypts(&PlainMachine::new(2));
 }
 
 #[test]

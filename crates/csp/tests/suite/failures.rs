@@ -23,7 +23,6 @@ on_every_machine![
     an_end_is_left_over,
     a_channel_is_never_created,
     an_end_that_nobody_took_is_waited_for,
-    a_process_waits_for_something_else,
     a_wait_is_known_by_its_thread_and_not_by_its_text,
     destructors_of_cancelled_processes_do_not_wait,
     a_slow_network_is_no_deadlock,
@@ -44,7 +43,9 @@ on_every_machine![
     a_panic_of_the_main_process_comes_before_what_follows_from_it,
     a_panic_that_was_caught_is_forgotten,
     an_error_comes_before_what_follows_from_it,
-    ends_of_channels_are_no_errors,
+    ends_of_channels_are_no_errors;
+    on Cells:
+    a_process_waits_for_something_else,
 ];
 
 /// The deadlock in which a network ends.
