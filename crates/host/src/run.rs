@@ -1,25 +1,22 @@
-//! One run: the state that the PPE and the workers share, from the first program to the last.
+//! One run: the state that the PPE and the workers share, from the first program to the last, but
+//! for the programs themselves.
 
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use cellworks_machine::mailbox::MailboxFull;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
-    Cancelled, Outcome, Payload, Ppe, Processor, Program, RunEnd, RunError, Span, SpeId, Time,
-    Topology, Waiting,
+    Cancelled, Outcome, Payload, Processor, RunError, SignalRegister, Span, SpeId, Time, Topology,
+    Wait, Waiting,
 };
 
-use crate::conditions::{CpuTime, cpu_time_of_this_thread};
+use crate::conditions::cpu_time::CpuTime;
+use crate::host::Host;
 use crate::parking::Parking;
-use crate::pin::Pinned;
-use crate::spe::HostSpe;
-use crate::watchdog;
 use crate::words::Words;
-use crate::worker::OWNER;
-use crate::{Host, HostPpe};
 
 /// The PPE's seat in [`Parking`].
 pub(crate) const PPE_SEAT: usize = 0;
@@ -48,23 +45,14 @@ pub(crate) struct Run {
     ended: AtomicBool,
     /// Programs that were spawned and have not ended.
     pub(crate) programs: AtomicUsize,
-    spes: Vec<SpeState>,
+    /// What runs now on each SPE, for the watchdog.
+    running: Vec<Mutex<Option<(&'static str, &'static Location<'static>)>>>,
     /// What the PPE waits for, while it sleeps.
     ppe_wait: Mutex<Option<Waiting>>,
     /// Who waited for what when everybody slept.
     waits: Mutex<Vec<Waiting>>,
     failures: Mutex<Vec<Failure>>,
     started: Instant,
-}
-
-/// What an SPE has to do.
-#[derive(Default)]
-struct SpeState {
-    queue: Mutex<VecDeque<Program<HostSpe>>>,
-    /// How many programs the queue has, to be looked at without the lock.
-    queued: AtomicUsize,
-    /// What runs now, for the watchdog.
-    running: Mutex<Option<(&'static str, &'static Location<'static>)>>,
 }
 
 /// A program that panicked.
@@ -74,12 +62,29 @@ struct Failure {
     outcome: Arc<Outcome>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// A writer waits for room in an inbound mailbox as long as this lives. If it is leaked, readers
+/// look more often than they need to.
+struct RoomWanted<'a>(&'a Words);
+
+impl<'a> RoomWanted<'a> {
+    fn of(words: &'a Words) -> Self {
+        words.want_room();
+        Self(words)
+    }
+}
+
+impl Drop for RoomWanted<'_> {
+    fn drop(&mut self) {
+        self.0.stop_wanting_room();
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Run {
-    fn new(host: &Host) -> Self {
+    pub(crate) fn new(host: &Host) -> Self {
         let topology = host.layout.topology.clone();
         let spes = topology.spes().len();
         Self {
@@ -94,7 +99,7 @@ impl Run {
             cancelled: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             programs: AtomicUsize::new(0),
-            spes: (0..spes).map(|_| SpeState::default()).collect(),
+            running: (0..spes).map(|_| Mutex::default()).collect(),
             ppe_wait: Mutex::default(),
             waits: Mutex::default(),
             failures: Mutex::default(),
@@ -113,6 +118,12 @@ impl Run {
 
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
+    }
+
+    /// No program will come any more.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.parking.notify_all();
     }
 
     /// Has everybody unwind.
@@ -135,6 +146,18 @@ impl Run {
 
     pub(crate) fn report(&self, waits: impl IntoIterator<Item = Waiting>) {
         lock(&self.waits).extend(waits);
+    }
+
+    /// Which thread waited for what when all slept: those of SPEs by the numbers of these, "SPE 10"
+    /// after "SPE 2", and the PPE last.
+    pub(crate) fn take_waits(&self) -> Vec<Waiting> {
+        let mut waits = std::mem::take(&mut *lock(&self.waits));
+        waits.sort_by_key(|wait| {
+            let words = wait.who.split(|c: char| !c.is_ascii_digit());
+            let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
+            (numbers.is_empty(), numbers)
+        });
+        waits
     }
 
     /// Wakes a processor if it sleeps.
@@ -172,35 +195,46 @@ impl Run {
         })
     }
 
-    pub(crate) fn enqueue(&self, at: SpeId, program: Program<HostSpe>) {
-        self.programs.fetch_add(1, Ordering::Relaxed);
-        let spe = &self.spes[at.index()];
-        lock(&spe.queue).push_back(program);
-        spe.queued.fetch_add(1, Ordering::Release);
-        self.notify(Processor::Spe(at));
-    }
-
-    pub(crate) fn next_program(&self, at: SpeId) -> Option<Program<HostSpe>> {
-        let spe = &self.spes[at.index()];
-        if spe.queued.load(Ordering::Acquire) == 0 {
-            return None;
+    #[inline]
+    pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        if self.words(to).write_in(word) {
+            self.notify(Processor::Spe(to));
+            Ok(())
+        } else {
+            Err(MailboxFull {
+                spe: to,
+                mailbox: "inbound mailbox",
+                word,
+            })
         }
-        let program = lock(&spe.queue).pop_front()?;
-        spe.queued.fetch_sub(1, Ordering::Relaxed);
-        Some(program)
     }
 
-    /// Runs a program on the SPE that it was spawned on.
-    pub(crate) fn execute(&self, spe: &HostSpe, at: SpeId, program: Program<HostSpe>) {
-        let outcome = program.outcome();
-        let name = program.name();
-        *lock(&self.spes[at.index()].running) = Some((name, program.spawned_at()));
-        let result = program.run(spe);
-        *lock(&self.spes[at.index()].running) = None;
-        self.end_program(at, name, &outcome, result.err());
+    #[track_caller]
+    #[inline]
+    pub(crate) fn wait_to_write_in_mbox(&self, waiter: &impl Wait, to: SpeId, word: u32) {
+        if self.write_in_mbox(to, word).is_err() {
+            let _announced = RoomWanted::of(self.words(to));
+            let why = format_args!("room in the inbound mailbox of {to}");
+            waiter.wait_until(&why, &mut || self.write_in_mbox(to, word).is_ok());
+        }
     }
 
-    fn end_program(
+    #[inline]
+    pub(crate) fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.words(to).signal(register, bits);
+        self.notify(Processor::Spe(to));
+    }
+
+    /// Says what runs on an SPE, for the watchdog.
+    pub(crate) fn set_running(
+        &self,
+        at: SpeId,
+        program: Option<(&'static str, &'static Location<'static>)>,
+    ) {
+        *lock(&self.running[at.index()]) = program;
+    }
+
+    pub(crate) fn end_program(
         &self,
         at: SpeId,
         program: &'static str,
@@ -238,33 +272,21 @@ impl Run {
         self.parking.dismiss();
     }
 
-    /// Drops the programs that never began.
-    fn drop_queued(&self) {
-        for at in self.topology.spes() {
-            while let Some(program) = self.next_program(at) {
-                let outcome = program.outcome();
-                let name = program.name();
-                let dropped = catch_unwind(AssertUnwindSafe(|| drop(program)));
-                self.end_program(at, name, &outcome, dropped.err());
-            }
-        }
-    }
-
     /// The programs that run now, for the watchdog.
     pub(crate) fn running(&self) -> Vec<String> {
-        let of = |(at, spe): (SpeId, &SpeState)| {
-            let (name, spawned_at) = (*lock(&spe.running))?;
+        let of = |(at, running): (SpeId, &Mutex<Option<_>>)| {
+            let (name, spawned_at): (&str, &Location<'_>) = (*lock(running))?;
             Some(format!("{name} on {at}, spawned at {spawned_at}"))
         };
         self.topology
             .spes()
-            .zip(&self.spes)
+            .zip(&self.running)
             .filter_map(of)
             .collect()
     }
 
-    /// The first panic that nobody joined.
-    fn first_panic(&self) -> Option<RunError> {
+    /// The first panic that was not joined.
+    pub(crate) fn first_panic(&self) -> Option<RunError> {
         lock(&self.failures).iter().find_map(|failure| {
             Some(RunError::Panic {
                 at: Processor::Spe(failure.at),
@@ -278,60 +300,4 @@ impl Run {
 /// Whether a payload is only what unwinds a cancelled program.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
-}
-
-/// Runs `main` on `host`; see [`Machine::run`](cellworks_machine::Machine::run).
-#[track_caller]
-pub(crate) fn run<'env, R>(
-    host: &'env Host,
-    main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) -> R,
-) -> Result<R, RunError> {
-    let caller = Location::caller();
-    let run = Arc::new(Run::new(host));
-    run.parking.admit();
-    run.parking.sit(PPE_SEAT);
-    watchdog::watch(&run);
-    // A host that may not pin has said so when it was built.
-    let pinned = Pinned::to(host.layout.ppe_cpu).ok();
-    let before_ns = cpu_time_of_this_thread();
-    let ppe = Ppe::new(HostPpe::new(Arc::clone(&run), &host.layout));
-
-    let main = catch_unwind(AssertUnwindSafe(|| {
-        OWNER.run_without_core(|| {
-            let value = main(&ppe);
-            ppe.core().wait_for_programs(caller);
-            value
-        })
-    }));
-    // Asked before others fail because the PPE did.
-    let panic_before = run.first_panic();
-    let was_cancelled = run.is_cancelled();
-    if main.is_err() {
-        // Programs that wait for the PPE would wait for ever.
-        run.cancel();
-    }
-    run.ended.store(true, Ordering::SeqCst);
-    run.parking.notify_all();
-    ppe.core().join_workers();
-    run.drop_queued();
-    if pinned.is_some() {
-        run.cpu_time.add(PPE_SEAT, before_ns);
-    }
-
-    let mut waits = std::mem::take(&mut *lock(&run.waits));
-    // By SPE: "SPE 10" comes after "SPE 2", and the PPE last.
-    waits.sort_by_key(|wait| {
-        let words = wait.who.split(|c: char| !c.is_ascii_digit());
-        let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
-        (numbers.is_empty(), numbers)
-    });
-    RunEnd {
-        main_was_cancelled: main.as_ref().is_err_and(is_cancellation),
-        main,
-        was_cancelled,
-        panic_before,
-        panic_after: run.first_panic(),
-        cancelled_for: run.is_cancelled().then_some(RunError::Deadlock { waits }),
-    }
-    .conclude()
 }

@@ -25,14 +25,13 @@
 //! `sched_yield` as one, and SPEs that share a CPU with the PPE do that all the time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellworks_machine::Span;
-use rustix::time::{ClockId, clock_gettime};
 
-use super::name_cpus;
-use crate::Host;
+use super::cpu_time::{cpu_time_of_this_process, now_ns};
+use crate::cpus::list::name_cpus;
 use crate::cpus::{CpusError, Quota, Source, files};
+use crate::host::Host;
 
 /// The share of the time of one CPU from which on other programs disturb measurements on it.
 ///
@@ -457,48 +456,4 @@ pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> 
     Ok(all
         .zip(throttled)
         .map(|(all, throttled)| Periods { all, throttled }))
-}
-
-/// The CPU time that the pinned threads of a host used in all of its runs, by seat.
-pub(crate) struct CpuTime {
-    ns: Box<[AtomicU64]>,
-}
-
-impl CpuTime {
-    pub(crate) fn new(seats: usize) -> Self {
-        Self {
-            ns: (0..seats).map(|_| AtomicU64::new(0)).collect(),
-        }
-    }
-
-    fn of_seat(&self, seat: usize) -> u64 {
-        self.ns[seat].load(Ordering::Relaxed)
-    }
-
-    /// Adds what the calling thread, which has had this seat and its CPU, used since it had used
-    /// `before_ns`.
-    pub(crate) fn add(&self, seat: usize, before_ns: u64) {
-        let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
-        self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);
-    }
-}
-
-/// The CPU time of the calling thread, in nanoseconds.
-pub(crate) fn cpu_time_of_this_thread() -> u64 {
-    read_clock(ClockId::ThreadCPUTime)
-}
-
-/// The CPU time of all threads of the process, also of those that have ended.
-fn cpu_time_of_this_process() -> u64 {
-    read_clock(ClockId::ProcessCPUTime)
-}
-
-fn now_ns() -> u64 {
-    read_clock(ClockId::Monotonic)
-}
-
-fn read_clock(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
-    // Neither clock is negative, and 64 bits of nanoseconds last for 584 years.
-    time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }
