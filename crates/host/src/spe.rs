@@ -72,7 +72,8 @@ pub struct HostHold(
     Option<Box<LocalBuffer>>,
 );
 
-// On a host that is not strict there is nothing to give back, and a look-up has no time to find that out by a call.
+// On a host that is not strict there is nothing to give back, and a look-up has no time to find
+// that out by a call.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -132,8 +133,8 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// What `hold` does on a strict host: out of line, and with the request in registers, for the sake of look-ups on
-    /// others, which have no time to write it to memory.
+    /// What `hold` does on a strict host: out of line, and with the request in registers, for the
+    /// sake of look-ups on others, which have no time to write it to memory.
     ///
     /// # Safety
     ///
@@ -156,7 +157,7 @@ impl HostSpe {
         // large as the local store.
         let local = unsafe { views.base().add(buffer.address().0 as usize) };
         // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local`
-        // for writes, see above; a buffer of ours overlaps nobody's memory.
+        // for writes, see above; a buffer of ours overlaps no other memory.
         unsafe {
             if fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -203,8 +204,8 @@ impl HostSpe {
         // On a Cell the data would still be on its way; here cache lines are.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // The same, in a place of its own: so the compiler knows after the switch above that there is nothing to
-            // give back, and keeps nothing for that.
+            // The same, in a place of its own: so the compiler knows after the switch above that
+            // there is nothing to give back, and keeps nothing for that.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -363,9 +364,8 @@ unsafe impl SpeCore for HostSpe {
             what,
             at,
         } = request;
-        // The threads of a strict host do not take turns. So one question answers whether this is one, whether there is
-        // anybody to wait for, and how.
-        // SAFETY: a prefetch calls nothing.
+        // The threads of a strict host do not take turns. So one question answers whether this is
+        // one, whether there is anybody to wait for, and how. SAFETY: a prefetch calls nothing.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
@@ -405,7 +405,7 @@ unsafe impl SpeCore for HostSpe {
     ) {
         if hold.0.is_some() {
             // SAFETY: the caller promises that the memory may be written and that `local` is the
-            // buffer of this hold, which overlaps nobody's memory.
+            // buffer of this hold, which overlaps no other memory.
             unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         }
     }
@@ -529,8 +529,8 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// After how long interleaved work that is alone looks whether threads that waited are ready, and if there are none, whether
-/// the run has been cancelled.
+/// After how long interleaved work that is alone looks whether threads that waited are ready, and
+/// if there are none, whether the run has been cancelled.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

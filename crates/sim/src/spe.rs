@@ -440,7 +440,7 @@ unsafe impl SpeCore for SimSpe {
         // the local store.
         let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
         // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local` for
-        // writes, see above; a buffer of ours overlaps nobody's memory.
+        // writes, see above; a buffer of ours overlaps no other memory.
         unsafe {
             if request.fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -483,7 +483,7 @@ unsafe impl SpeCore for SimSpe {
         bytes: usize,
     ) {
         // SAFETY: the caller promises that the memory may be written and that `local` is the buffer of
-        // this hold, which overlaps nobody's memory.
+        // this hold, which overlaps no other memory.
         unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         if !threads::is_cancelled() {
             self.wait_for_entry(Location::caller());
