@@ -1,8 +1,7 @@
 //! What can be typed.
 //!
 //! The flags of `stats` are CellStats' own (section 3.1 of the paper) and some more. Here they are
-//! only read; whether they make sense together and on a machine is for [`Request::plan`] and
-//! [`MatrixRequest::plan`] to say.
+//! only read; whether they make sense together and on a machine is for [`Request::plan`] to say.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use crate::session::Shown;
 use cellworks_machine::{CellId, ModuleId, Span};
 use cellworks_reproduce::Paper;
 use cellworks_stats::{
-    Count, Function, Iterations, MatrixRequest, Polling, Primitive, Request, Setting, Settings,
+    Count, Function, Iterations, Polling, Primitive, Request, Setting, Settings,
 };
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -402,7 +401,6 @@ pub(crate) enum Format {
 pub(crate) enum Wanted {
     Everything,
     One(Request),
-    Matrix(MatrixRequest),
 }
 
 impl StatsArgs {
@@ -410,7 +408,7 @@ impl StatsArgs {
     pub fn wanted(&self) -> Result<Wanted, String> {
         self.check_simulation()?;
         if let Some(primitive) = self.matrix {
-            return self.matrix(primitive).map(Wanted::Matrix);
+            return self.matrix(primitive).map(Wanted::One);
         }
         let of_a_matrix = [(self.polling.is_some(), "--polling"), (self.full, "--full")];
         if let Some(flag) = first_given(&of_a_matrix) {
@@ -471,7 +469,7 @@ impl StatsArgs {
         }))
     }
 
-    fn matrix(&self, primitive: Primitive) -> Result<MatrixRequest, String> {
+    fn matrix(&self, primitive: Primitive) -> Result<Request, String> {
         let example = format!("example: cellworks stats --matrix {}", primitive.name());
         let foreign = [(self.function.is_some(), "-f"), (self.samples, "--samples")];
         let foreign = first_given(&foreign).or_else(|| {
@@ -493,12 +491,12 @@ impl StatsArgs {
                  {example} --full"
             ));
         }
-        Ok(MatrixRequest {
+        Ok(Request {
             polling: self.polling,
-            block_bytes: self.settings.0.block_bytes,
+            settings: self.settings.0,
             module: self.module.map(ModuleId::new),
             budget: self.budget_of_a_matrix().map(span),
-            ..MatrixRequest::new(primitive)
+            ..Request::new(Function::Matrix(primitive))
         })
     }
 

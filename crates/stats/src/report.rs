@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::function::Function;
+use crate::function::{Function, Polling, Primitive};
 use crate::settings::Settings;
 
 /// One measured operation.
@@ -136,6 +136,15 @@ pub struct Advice {
     pub text: String,
 }
 
+/// What was measured, by the kind of function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// One operation.
+    Operation(Box<Measurement>),
+    /// The way from every SPE to every other.
+    Matrix(Matrix),
+}
+
 /// What it costs to reach each SPE from each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {
@@ -157,92 +166,6 @@ pub struct Matrix {
     pub classes: Vec<MatrixClass>,
     /// Where the variable or block lives.
     pub home: Option<Home>,
-}
-
-/// What carries data from SPE to SPE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Primitive {
-    /// A word in the inbound mailbox.
-    Mailbox,
-    /// A signal.
-    Signal,
-    /// A variable in main memory.
-    Atomic,
-    /// A block that one SPE wrote and the other gets.
-    Copy,
-}
-
-/// How a receiver waits for a variable to change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Polling {
-    /// It reads until it sees what it waits for, and then writes.
-    Reads,
-    /// It tries to replace what it waits for until that succeeds, as the tool
-    /// core-to-core-latency does.
-    CompareAndSwap,
-}
-
-impl Primitive {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Mailbox, Self::Signal, Self::Atomic, Self::Copy];
-
-    /// Its name, as in JSON.
-    ///
-    /// ```
-    /// use cellworks_stats::Primitive;
-    /// assert_eq!(Primitive::ALL.map(Primitive::name), ["mailbox", "signal", "atomic", "copy"]);
-    /// assert_eq!(serde_json::to_value(Primitive::Copy).unwrap(), Primitive::Copy.name());
-    /// ```
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mailbox => "mailbox",
-            Self::Signal => "signal",
-            Self::Atomic => "atomic",
-            Self::Copy => "copy",
-        }
-    }
-
-    /// What it is, in a few words.
-    pub const fn carrier(self) -> &'static str {
-        match self {
-            Self::Mailbox => "a word in the inbound mailbox",
-            Self::Signal => "a signal",
-            Self::Atomic => "a variable in main memory",
-            Self::Copy => "a block that one SPE wrote and the other gets",
-        }
-    }
-}
-
-impl Polling {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Reads, Self::CompareAndSwap];
-
-    /// Its name, as in JSON.
-    ///
-    /// ```
-    /// use cellworks_stats::Polling;
-    /// for polling in Polling::ALL {
-    ///     assert_eq!(serde_json::to_value(polling).unwrap(), polling.name());
-    /// }
-    /// ```
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reads => "reads",
-            Self::CompareAndSwap => "compare-and-swap",
-        }
-    }
-
-    /// What a receiver does, in a few words.
-    pub const fn way(self) -> &'static str {
-        match self {
-            Self::Reads => "read until it has changed, then write",
-            Self::CompareAndSwap => {
-                "try to replace it until that succeeds, as the tool core-to-core-latency does"
-            }
-        }
-    }
 }
 
 /// Pairs of SPEs that are equally far apart.

@@ -2,12 +2,15 @@
 
 use cellworks_machine::{CellId, ModuleId, Span, Topology};
 
-use crate::function::Function;
+use crate::function::{Function, Polling};
 use crate::settings::Settings;
 
 /// A measurement as somebody asks for it, in the terms of CellStats' flags (section 3.1).
 ///
 /// `None` leaves the choice to [`plan`](Self::plan).
+///
+/// A [`Function::Matrix`] takes every pair of SPEs, one at a time, and of the fields below `settings`
+/// (a copy has a block), `module` (an atomic variable has one), `polling` and `budget`.
 ///
 /// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions then
 /// take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the load instead
@@ -62,6 +65,14 @@ pub struct Request {
     pub between_spes: bool,
     /// Whether the result has every sample in it.
     pub keep_samples: bool,
+    /// How the receiver of a [`Function::Matrix`] of an atomic variable waits (`--polling`): by reads if
+    /// `None`.
+    pub polling: Option<Polling>,
+    /// How long all pairs of a [`Function::Matrix`] may take (`--budget`): as long as every pair needs if
+    /// `None`. On a machine that [is steady](cellworks_machine::Capabilities::is_steady) each pair is
+    /// measured for 10 us, and the budget decides how many pairs there are; on a simulated one it is
+    /// simulated time.
+    pub budget: Option<Span>,
 }
 
 /// A number of SPEs, and how buffers are spread over them. Functions without buffers take
@@ -121,6 +132,8 @@ impl Request {
             module: None,
             between_spes: false,
             keep_samples: false,
+            polling: None,
+            budget: None,
         }
     }
 

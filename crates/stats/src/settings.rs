@@ -6,7 +6,7 @@ use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::function::Kind;
+use crate::function::{Kind, Primitive};
 
 /// The numbers that a function is measured with. `None` in a [`Request`](crate::Request) leaves the
 /// choice to [`plan`](crate::Request::plan); in [`Parameters`](crate::Parameters) it has no meaning for
@@ -93,7 +93,11 @@ impl Setting {
             set: |settings, bytes| settings.block_bytes = bytes,
             shown: None,
             noun: "block size",
-            used_by: |kind| !matches!(kind, Kind::Threads | Kind::Exchange(_) | Kind::WakeUp),
+            used_by: |kind| match kind {
+                Kind::Threads | Kind::Exchange(_) | Kind::WakeUp => false,
+                Kind::Matrix(primitive) => primitive == Primitive::Copy,
+                Kind::Transfer { .. } | Kind::Atomic | Kind::Copy | Kind::Chase => true,
+            },
             why_unused: None,
             refusal: |_| None,
             instead: "-b 1k",

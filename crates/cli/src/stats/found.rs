@@ -4,7 +4,7 @@ use cellworks_machine::Topology;
 use cellworks_report::{
     Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
 };
-use cellworks_stats::{Matrix, Measurement, advise, findings};
+use cellworks_stats::{Matrix, Measured, Measurement, advise, findings};
 
 use super::work::Work;
 use crate::output::Views;
@@ -58,18 +58,18 @@ impl Found {
         }
     }
 
-    /// Takes down what all visits of a step have found so far.
-    pub fn measured(&mut self, step: usize, measurement: Measurement) {
-        self.steps[step].state = State::Measured(Box::new(measurement));
+    /// Records what all visits of a step have found so far: a matrix, or as much of it as there is.
+    pub fn measured(&mut self, step: usize, measured: Measured) {
+        self.steps[step].state = match measured {
+            Measured::Operation(measurement) => State::Measured(measurement),
+            Measured::Matrix(matrix) => {
+                self.matrices.push(matrix);
+                State::Settled
+            }
+        };
     }
 
-    /// Takes down a matrix, or as much of it as there is.
-    pub fn measured_pairs(&mut self, step: usize, matrix: Matrix) {
-        self.steps[step].state = State::Settled;
-        self.matrices.push(matrix);
-    }
-
-    /// Takes down that a step gave a result that cannot be true.
+    /// Records that a step gave a result that cannot be true.
     pub fn refused(&mut self, step: usize, why: String) {
         self.steps[step].state = State::Settled;
         let what = self.steps[step].title.clone();

@@ -2,7 +2,7 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, Span, Time};
+use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, Span, SpeId, Time};
 
 use super::{ControlBlock, pass, receive, wait_until};
 use crate::error::{MeasureError, SpeError};
@@ -12,13 +12,13 @@ use crate::sample::{
     ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
 };
 
-/// In the outbound mailbox: the SPE has its control block and waits for what comes next.
+/// In the outbound mailbox: the SPE is ready for what comes next.
 pub(super) const READY: u32 = 1;
 /// In the outbound mailbox: the loop is done, and its times follow.
 const DONE: u32 = 2;
 
-/// In the inbound mailbox: there are no more loops.
-const END: u32 = 0;
+/// In the inbound mailbox: there is nothing more to do.
+pub(super) const END: u32 = 0;
 /// In the inbound mailbox: the loop whose iterations follow is a warm-up.
 const WARM_UP: u32 = 1;
 /// In the inbound mailbox: the loop whose iterations follow counts.
@@ -135,24 +135,25 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
     Span::from_femtoseconds(u128::from(upper) << 32 | u128::from(lower))
 }
 
-/// The SPEs that work, seen from the PPE.
-pub(super) struct Crew<'scope, 'env, M: CellMachine, L> {
-    ppe: &'scope Ppe<'scope, 'env, M>,
-    members: Vec<Member<'scope, M, L>>,
+/// The SPEs that work, seen from the PPE: each has a program that returns a `T`, and waits for what it
+/// is told in its inbound mailbox.
+pub(super) struct Crew<'scope, 'env, M: CellMachine, T> {
+    pub ppe: &'scope Ppe<'scope, 'env, M>,
+    members: Vec<Member<'scope, M, T>>,
     /// How long it took at the most to tell all of them about a round.
     telling: Span,
 }
 
-struct Member<'scope, M: CellMachine, L> {
-    handle: Handle<'scope, WorkResult<L>, M>,
+struct Member<'scope, M: CellMachine, T> {
+    handle: Handle<'scope, Result<T, SpeError>, M>,
     failed: bool,
 }
 
-impl<'scope, 'env, M: CellMachine, L> Crew<'scope, 'env, M, L> {
-    /// Waits until every program has its control block, or has failed.
+impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
+    /// Waits until every program is ready, or has failed.
     pub fn gather(
         ppe: &'scope Ppe<'scope, 'env, M>,
-        programs: Vec<Handle<'scope, WorkResult<L>, M>>,
+        programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
     ) -> Self {
         let members = programs
             .into_iter()
@@ -168,11 +169,25 @@ impl<'scope, 'env, M: CellMachine, L> Crew<'scope, 'env, M, L> {
         }
     }
 
+    /// Says whether a program has failed; then there is nothing more to tell the crew.
+    pub fn check(&self) -> Result<(), Stopped> {
+        match self.members.iter().any(|member| member.failed) {
+            true => Err(Stopped),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until an SPE has done what it was told, or has failed.
+    pub fn hear(&mut self, spe: SpeId) {
+        if self.ppe.read_out_mbox(spe, Outbound::Plain) == FAILED {
+            let found = self.members.iter_mut().find(|one| one.handle.spe() == spe);
+            found.expect("every SPE of the plan has a program").failed = true;
+        }
+    }
+
     /// Has each SPE do a loop.
     pub fn round(&mut self, round: Round) -> Result<RoundTimes, Stopped> {
-        if self.members.iter().any(|member| member.failed) {
-            return Err(Stopped);
-        }
+        self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
         // Twice as long as it took before, where a word costs the PPE a system call.
@@ -202,8 +217,8 @@ impl<'scope, 'env, M: CellMachine, L> Crew<'scope, 'env, M, L> {
         Ok(RoundTimes::of_all(&times))
     }
 
-    /// Ends the programs, and returns the loops of each that count and what its work left.
-    pub fn dismiss(self) -> Result<Vec<(Vec<TimedLoop>, L)>, MeasureError> {
+    /// Ends the programs, and returns what each of them does.
+    pub fn dismiss(self) -> Result<Vec<T>, MeasureError> {
         for member in self.members.iter().filter(|member| !member.failed) {
             self.ppe.write_in_mbox(member.handle.spe(), END);
         }

@@ -32,10 +32,13 @@ mod chase;
 mod copy;
 mod crew;
 mod exchange;
+mod matrix;
 mod pattern;
 mod threads;
 mod transfer;
 mod wake_up;
+
+use std::ops::ControlFlow;
 
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
@@ -44,7 +47,7 @@ use cellworks_machine::{CellMachine, CellSpe, Cycles, Mfc, ModuleId, Span, Time}
 
 use crate::error::{Impossible, MeasureError, SpeError};
 use crate::plan::{Plan, Task, Timed};
-use crate::report::Measurement;
+use crate::report::{Measured, Measurement};
 use crate::sample::{Samples, TimedLoop, round_medians};
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
@@ -56,10 +59,15 @@ use crate::sample::{Samples, TimedLoop, round_medians};
 ///
 /// # Panics
 ///
-/// If the plan was made for another topology and names an SPE that the machine does not have.
+/// If the plan was made for another topology and names an SPE that the machine does not have, or if it
+/// is of a [`Function::Matrix`](crate::Function::Matrix), of which [`Visits::visit`] has the result.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
-    visits.visit(machine, false)
+    let go_on = &mut |_, _| ControlFlow::Continue(());
+    match visits.visit(machine, false, go_on)? {
+        Measured::Operation(measurement) => Ok(*measurement),
+        Measured::Matrix(_) => panic!("{} has no single time; visit it", plan.function()),
+    }
 }
 
 /// A measurement that is taken in several visits.
@@ -78,15 +86,16 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 /// ```
 /// use cellworks_host::Host;
 /// use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
-/// use cellworks_stats::{Function, Limits, Request, Visits};
+/// use cellworks_stats::{Function, Limits, Measured, Request, Visits};
 ///
 /// let host = Host::new()?;
 /// let limits = Limits { block_bytes_max: 64 << 20, local_store_bytes: LOCAL_STORE_BYTES, memory_bytes_max: 1 << 30, staging_bytes_max: None, bandwidth_bytes_per_s_max: None };
 /// let plan = Request::new(Function::FetchAdd).plan(host.topology(), &limits)?;
 /// let mut visits = Visits::of(plan);
-/// visits.visit(&host, true)?;
-/// visits.visit(&host, true)?;
-/// let measurement = visits.visit(&host, false)?;
+/// let go_on = &mut |_, _| std::ops::ControlFlow::Continue(());
+/// visits.visit(&host, true, go_on)?;
+/// visits.visit(&host, true, go_on)?;
+/// let Measured::Operation(measurement) = visits.visit(&host, false, go_on)? else { unreachable!() };
 /// assert!(measurement.rounds >= 6 && measurement.median_interval_ns.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -120,6 +129,11 @@ impl Visits {
     /// for the interval of the median to become narrow, unless its time is over before. With
     /// exact iterations each visit does all of them.
     ///
+    /// A matrix is measured anew in each visit, so one is enough. After each pair `progress` is told how
+    /// many pairs are done and how many there are, and says whether to go on; after a break the matrix
+    /// has what was measured until then. A pair whose transfers are shorter than the steps of the clock
+    /// has no time.
+    ///
     /// # Errors
     ///
     /// As [`measure`].
@@ -131,7 +145,11 @@ impl Visits {
         &mut self,
         machine: &M,
         more: bool,
-    ) -> Result<Measurement, MeasureError> {
+        progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<Measured, MeasureError> {
+        if let Task::Pairs(task) = &self.plan.task {
+            return Ok(Measured::Matrix(matrix::measure(machine, task, progress)?));
+        }
         self.plan.pace.more_visits = more;
         let visit = run(machine, &self.plan)?;
         self.plan.pace.earlier.push(round_medians(&visit.loops));
@@ -140,7 +158,8 @@ impl Visits {
             Some(earlier) => earlier.and(visit),
         };
         let outcome = self.outcome.insert(outcome);
-        summarize(&self.plan, outcome)
+        let measurement = summarize(&self.plan, outcome)?;
+        Ok(Measured::Operation(Box::new(measurement)))
     }
 }
 
@@ -162,6 +181,7 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
         } => wake_up::measure(machine, plan, *between_spes, partners, *alone),
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
+        Task::Pairs(_) => unreachable!("a matrix has no loops"),
     }
 }
 

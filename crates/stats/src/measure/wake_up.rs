@@ -81,12 +81,12 @@ pub(super) fn measure<M: CellMachine>(
                         let pass = |left| pass(spe, left);
                         Ok(waker.round(round, || spe.now(), pass, exchange)?)
                     })?;
-                    Ok((Vec::new(), waker.loops))
+                    Ok(waker.loops)
                 });
                 let mut crew = Crew::gather(ppe, vec![program]);
                 // Whoever stopped the crew is named by `dismiss`.
                 let _ = conduct(&plan.pace, |round| crew.round(round));
-                crew.dismiss().map(|mut results| results.swap_remove(0).1)
+                crew.dismiss().map(|mut results| results.swap_remove(0))
             }
         };
         for partner in partners {

@@ -19,12 +19,11 @@ use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{AtomicOp, CellSpe, Span, SpeId};
 
-use super::LINES;
 use super::command::Command;
-use super::request::divided;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides};
+use super::sides::{LINES, STOP, Sides};
 use crate::error::SpeError;
+use crate::plan::pairs::divided;
 use crate::program::check;
 
 /// Two sides that change a variable in turns.

@@ -2,8 +2,8 @@
 
 use cellworks_machine::{Span, Time};
 
-use super::request::divided;
 use crate::error::SpeError;
+use crate::plan::pairs::divided;
 use crate::sample::{Clock, STANDSTILL_ITERATIONS, median};
 
 /// How long a round lasts when there is time: so short that few are hit when the operating system

@@ -1,4 +1,4 @@
-//! Which matrix is to be measured: as it was asked for, and checked.
+//! Which pairs of SPEs are measured, in which order and for how long.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,12 @@ use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::MAX_TRANSFER_BYTES;
 use cellworks_machine::{Distance, ModuleId, Span, SpeId, Topology};
 
-use super::error::MatrixRequestError;
 use super::order::{Ordered, ordered};
-use crate::report::{Polling, Primitive};
-use crate::request::Limits;
+use super::place::check_part;
+use crate::error::RequestError;
+use crate::function::{Polling, Primitive};
+use crate::request::{Limits, Request};
+use crate::settings::Settings;
 
 /// How long a pair is measured when there is time.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
@@ -26,7 +28,7 @@ const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
 /// How short a pair is measured if even the pairs of which each distance needs some do not fit. In
 /// less, two SPEs that sleep would hardly be awake.
-pub(super) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
+pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
 /// How long a pair is measured where the same always takes the same time: some dozens of exchanges or
 /// about ten copies of 16 KB on a Cell.
@@ -34,105 +36,69 @@ const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 
 /// What handing a pair over takes beside measuring it: for each of two directions the PPE wakes two
 /// SPEs and is woken by them, and each of these takes some 10 to 50 us.
-pub(super) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
+pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
 
-/// A matrix as somebody asks for it. `None` leaves the choice to [`plan`](Self::plan).
-///
-/// ```
-/// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
-/// use cellworks_stats::{Limits, MatrixRequest, Primitive};
-///
-/// let site = |_| SpeSite { cell: CellId::new(0), core: None, place: String::new() };
-/// let chip = Topology::new("a chip", vec![ModuleId::new(0)], (0..8).map(site).collect());
-/// let limits = Limits { block_bytes_max: 16 << 10, local_store_bytes: 256 << 10, memory_bytes_max: 1 << 28, staging_bytes_max: None, bandwidth_bytes_per_s_max: None };
-///
-/// let request = MatrixRequest {
-///     budget: Some(Span::from_nanoseconds(1_000_000_000)),
-///     ..MatrixRequest::new(Primitive::Mailbox)
-/// };
-/// let plan = request.plan(&chip, &limits)?;
-/// assert_eq!(plan.pairs().len(), 28);
-/// assert_eq!(plan.takes().to_string(), "1000.00 ms");
-/// # Ok::<(), cellworks_stats::MatrixRequestError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MatrixRequest {
-    /// What carries the data.
-    pub primitive: Primitive,
-    /// How the receiver of an atomic variable waits: by reads if `None`.
-    pub polling: Option<Polling>,
-    /// The bytes of a copy, as one DMA command moves them: if `None` 16 KB, or the largest power of two that is
-    /// at most a quarter of a local store.
-    pub block_bytes: Option<usize>,
-    /// The memory module that holds the variable: the one nearest to the SPE that sends if `None`.
-    pub module: Option<ModuleId>,
-    /// How long all of it may take: as long as every pair needs if `None`. On a machine that
-    /// [is steady](cellworks_machine::Capabilities::is_steady) each pair is measured for 10 us, and the
-    /// budget decides how many pairs there are; on a simulated one it is simulated time.
-    pub budget: Option<Span>,
-}
-
-/// A matrix that a machine can measure; holding one is the proof.
+/// The one-way times of pairs of SPEs, one pair after the other.
 #[derive(Clone, Debug)]
-pub struct MatrixPlan {
-    pub(super) carrier: Carrier,
-    pub(super) pair_span: Span,
+pub(crate) struct PairsTask {
+    pub(crate) carrier: Carrier,
+    pub(crate) pair_span: Span,
     /// How many pairs the machine has at each distance.
-    pub(super) classes: BTreeMap<Distance, usize>,
+    pub(crate) classes: BTreeMap<Distance, usize>,
     /// How many SPEs the machine has.
-    pub(super) spes: usize,
-    pairs: Vec<(SpeId, SpeId)>,
+    pub(crate) spes: usize,
+    /// The pairs that are measured, in this order; none comes twice.
+    pub pairs: Vec<(SpeId, SpeId)>,
     /// Where variables are, if that was said.
     module: Option<ModuleId>,
     /// Whether every pair is measured for the same time, however long others took.
-    pub(super) steady: bool,
+    pub(crate) steady: bool,
 }
 
 /// What carries the data, with what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Carrier {
+pub(crate) enum Carrier {
     Mailbox,
     Signal,
     Atomic(Polling),
     Copy { bytes: u32 },
 }
 
-impl MatrixRequest {
-    /// A request that leaves everything open but the primitive.
-    pub const fn new(primitive: Primitive) -> Self {
-        Self {
-            primitive,
-            polling: None,
-            block_bytes: None,
-            module: None,
-            budget: None,
-        }
-    }
-
-    /// Checks the request, and decides which pairs are measured and in which order.
-    ///
-    /// If all pairs fit in the budget, all are. If not, it takes some at each distance, then some
-    /// of each combination of memory modules and distance, then one for each pair of Cells, then
+impl PairsTask {
+    /// If all pairs fit in the budget, all are measured. If not, it takes some at each distance, then
+    /// some of each combination of memory modules and distance, then one for each pair of Cells, then
     /// others all over the machine, until the budget is spent. The same request on the same topology
     /// gives the same plan.
-    ///
-    /// # Errors
-    ///
-    /// [`MatrixRequestError`] says what cannot be measured, and what could.
     pub fn plan(
-        &self,
+        request: &Request,
+        primitive: Primitive,
         topology: &Topology,
         limits: &Limits,
-    ) -> Result<MatrixPlan, MatrixRequestError> {
+    ) -> Result<Self, RequestError> {
         let spes = topology.spes().len();
         if spes < 2 {
-            return Err(MatrixRequestError::TooFewSpes {
-                has: spes,
-                machine: topology.name().to_owned(),
-            });
+            return Err(RequestError::new(
+                "--matrix",
+                "",
+                format!(
+                    "a matrix needs two SPEs, and {} has {spes}; use a machine that has more, or allow \
+                     the process more CPUs",
+                    topology.name()
+                ),
+            ));
         }
-        let carrier = self.carrier(limits)?;
-        self.check_module(topology)?;
+        let carrier = Carrier::of(request, primitive, limits)?;
+        if let Some(module) = request.module {
+            let modules = topology.modules().len();
+            check_part(
+                "-m",
+                "memory module",
+                &module,
+                module.index(),
+                modules,
+                topology,
+            )?;
+        }
         let Ordered {
             mut pairs,
             first,
@@ -140,7 +106,7 @@ impl MatrixRequest {
         } = ordered(topology);
         let unhurried = divided(ALL_PAIRS_SPAN, pairs.len()).clamp(PAIR_SPAN, PAIR_SPAN_LONG);
         let steady = topology.capabilities().is_steady;
-        let pair_span = match self.budget {
+        let pair_span = match request.budget {
             None if steady => STEADY_PAIR_SPAN,
             Some(budget) if steady => {
                 let fitting = budget.as_femtoseconds() / STEADY_PAIR_SPAN.as_femtoseconds();
@@ -156,85 +122,38 @@ impl MatrixRequest {
                 pairs.truncate(fitting.max(first));
                 let span = (divided(budget, pairs.len()) - HAND_OVER).min(unhurried);
                 if span < PAIR_SPAN_MIN {
-                    return Err(MatrixRequestError::Budget {
-                        asked: budget,
-                        least: times(handed_over(PAIR_SPAN_MIN), first),
-                    });
+                    let least = times(handed_over(PAIR_SPAN_MIN), first);
+                    return Err(RequestError::new(
+                        "--budget",
+                        "",
+                        format!(
+                            "a budget of {budget}: measuring some pairs at each distance takes {least}; \
+                             use that or more"
+                        ),
+                    ));
                 }
                 span
             }
         };
-        Ok(MatrixPlan {
+        Ok(Self {
             carrier,
             pair_span,
             classes,
             spes,
             pairs,
-            module: self.module,
+            module: request.module,
             steady,
         })
     }
 
-    fn carrier(&self, limits: &Limits) -> Result<Carrier, MatrixRequestError> {
-        let primitive = self.primitive;
-        if self.polling.is_some() && primitive != Primitive::Atomic {
-            return Err(MatrixRequestError::Polling { primitive });
-        }
-        if self.block_bytes.is_some() && primitive != Primitive::Copy {
-            return Err(MatrixRequestError::Block { primitive });
-        }
-        if self.module.is_some() && primitive != Primitive::Atomic {
-            return Err(MatrixRequestError::Module { primitive });
-        }
-        Ok(match primitive {
-            Primitive::Mailbox => Carrier::Mailbox,
-            Primitive::Signal => Carrier::Signal,
-            Primitive::Atomic => Carrier::Atomic(self.polling.unwrap_or(Polling::Reads)),
-            Primitive::Copy => {
-                let max = MAX_TRANSFER_BYTES as usize;
-                let bytes = self.block_bytes.unwrap_or_else(|| {
-                    let fitting = (limits.local_store_bytes / 4).checked_ilog2();
-                    max.min(1 << fitting.unwrap_or(0))
-                });
-                let is_size = matches!(bytes, 1 | 2 | 4 | 8) || bytes.is_multiple_of(16);
-                if bytes == 0 || bytes > max || !is_size {
-                    return Err(MatrixRequestError::BlockSize { bytes });
-                }
-                if 2 * bytes.next_multiple_of(LINE_BYTES) > limits.local_store_bytes {
-                    return Err(MatrixRequestError::LocalStore {
-                        bytes,
-                        has: limits.local_store_bytes,
-                    });
-                }
-                Carrier::Copy {
-                    bytes: bytes as u32,
-                }
-            }
-        })
-    }
-
-    fn check_module(&self, topology: &Topology) -> Result<(), MatrixRequestError> {
-        let highest = topology.modules().len() - 1;
-        match self.module {
-            Some(asked) if asked.index() > highest => Err(MatrixRequestError::NoSuchModule {
-                asked,
-                highest: highest as u16,
-                machine: topology.name().to_owned(),
-            }),
-            _ => Ok(()),
+    pub fn settings(&self) -> Settings {
+        Settings {
+            block_bytes: self.carrier.block_bytes(),
+            ..Settings::default()
         }
     }
-}
 
-impl MatrixPlan {
-    /// The pairs of SPEs that will be measured, in this order; none comes twice.
-    pub fn pairs(&self) -> &[(SpeId, SpeId)] {
-        &self.pairs
-    }
-
-    /// How long measuring will take, about: 0.2 ms for handing each pair over, which wakes its SPEs,
-    /// are part of it. On SPEs that share an OS thread it takes longer. On a simulated machine it is
-    /// simulated time, and nobody has to be woken.
+    /// How long measuring will take, about, with handing each pair over.
     pub fn takes(&self) -> Span {
         let each = if self.steady {
             self.pair_span
@@ -246,7 +165,7 @@ impl MatrixPlan {
 
     /// From whom to whom a pair is measured: half of an exchange is the same both ways, unless the
     /// variable moves with the sender.
-    pub(super) fn directions(
+    pub(crate) fn directions(
         &self,
         topology: &Topology,
         a: SpeId,
@@ -265,7 +184,7 @@ impl MatrixPlan {
     }
 
     /// The memory module of the variable that `sender` sends; `None` if it sends something else.
-    pub(super) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
+    pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
         let nearest = || topology.nearest_module(topology.cell_of(sender));
         match self.carrier {
             Carrier::Atomic(_) => Some(self.module.unwrap_or_else(nearest)),
@@ -275,17 +194,28 @@ impl MatrixPlan {
 }
 
 impl Carrier {
+    fn of(request: &Request, primitive: Primitive, limits: &Limits) -> Result<Self, RequestError> {
+        Ok(match primitive {
+            Primitive::Mailbox => Self::Mailbox,
+            Primitive::Signal => Self::Signal,
+            Primitive::Atomic => Self::Atomic(request.polling.unwrap_or(Polling::Reads)),
+            Primitive::Copy => Self::Copy {
+                bytes: block_bytes(request, limits)? as u32,
+            },
+        })
+    }
+
     /// Who takes the time on the way from one SPE to another, and who else takes part: the sender
     /// sees the end of an exchange, the receiver that of a copy. Or, the other way round, the way of
     /// which the first took the time.
-    pub(super) const fn timer(self, from: SpeId, to: SpeId) -> (SpeId, SpeId) {
+    pub(crate) const fn timer(self, from: SpeId, to: SpeId) -> (SpeId, SpeId) {
         match self {
             Self::Mailbox | Self::Signal | Self::Atomic(_) => (from, to),
             Self::Copy { .. } => (to, from),
         }
     }
 
-    pub(super) const fn primitive(self) -> Primitive {
+    pub(crate) const fn primitive(self) -> Primitive {
         match self {
             Self::Mailbox => Primitive::Mailbox,
             Self::Signal => Primitive::Signal,
@@ -294,19 +224,48 @@ impl Carrier {
         }
     }
 
-    pub(super) const fn polling(self) -> Option<Polling> {
+    pub(crate) const fn polling(self) -> Option<Polling> {
         match self {
             Self::Atomic(polling) => Some(polling),
             _ => None,
         }
     }
 
-    pub(super) const fn block_bytes(self) -> Option<usize> {
+    pub(crate) const fn block_bytes(self) -> Option<usize> {
         match self {
             Self::Copy { bytes } => Some(bytes as usize),
             _ => None,
         }
     }
+}
+
+/// The bytes of a copy, as one DMA command moves them: if nothing else was asked for 16 KB, or the
+/// largest power of two that is at most a quarter of a local store.
+fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError> {
+    let (max, has) = (MAX_TRANSFER_BYTES as usize, limits.local_store_bytes);
+    let bytes = request.settings.block_bytes.unwrap_or_else(|| {
+        let fitting = (has / 4).checked_ilog2();
+        max.min(1 << fitting.unwrap_or(0))
+    });
+    let is_size = matches!(bytes, 1 | 2 | 4 | 8) || bytes.is_multiple_of(16);
+    if bytes == 0 || bytes > max || !is_size {
+        let legal = match bytes {
+            0 => 1,
+            1..16 => 1 << bytes.ilog2(),
+            _ => (bytes - bytes % 16).min(max),
+        };
+        return Err(RequestError::block(format!(
+            "a block of {bytes} bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
+             {max}; use {legal}"
+        )));
+    }
+    if 2 * bytes.next_multiple_of(LINE_BYTES) > has {
+        return Err(RequestError::block(format!(
+            "a block of {bytes} bytes: a local store of {has} has no room for the one that is sent and \
+             the one that is received; use a smaller block"
+        )));
+    }
+    Ok(bytes)
 }
 
 /// The time for a pair that is measured for so long.
@@ -316,7 +275,7 @@ fn handed_over(mut span: Span) -> Span {
 }
 
 /// One of `parts` equal parts of a span.
-pub(super) fn divided(span: Span, parts: usize) -> Span {
+pub(crate) fn divided(span: Span, parts: usize) -> Span {
     Span::from_femtoseconds(span.as_femtoseconds() / parts.max(1) as u128)
 }
 
@@ -329,6 +288,7 @@ mod tests {
     use cellworks_machine::{CellId, SpeSite};
 
     use super::*;
+    use crate::function::Function;
 
     #[test]
     fn a_pair_is_measured_both_ways_where_the_ways_differ() {
@@ -349,25 +309,31 @@ mod tests {
             bandwidth_bytes_per_s_max: None,
         };
         let [zero, one, two] = [0, 1, 2].map(SpeId::new);
-        let planned = |request: MatrixRequest| request.plan(&blade, &limits).unwrap();
+        let planned = |request: Request, primitive| {
+            PairsTask::plan(&request, primitive, &blade, &limits).unwrap()
+        };
+        let of = |primitive| Request::new(Function::Matrix(primitive));
 
-        let nearest = planned(MatrixRequest::new(Primitive::Atomic));
+        let nearest = planned(of(Primitive::Atomic), Primitive::Atomic);
         assert_eq!(nearest.home(&blade, one), Some(first));
         assert_eq!(nearest.home(&blade, two), Some(second));
         assert_eq!(nearest.directions(&blade, zero, one), [(zero, one)]);
         let both = [(one, two), (two, one)];
         assert_eq!(nearest.directions(&blade, one, two), both);
 
-        let placed = planned(MatrixRequest {
-            module: Some(second),
-            ..MatrixRequest::new(Primitive::Atomic)
-        });
+        let placed = planned(
+            Request {
+                module: Some(second),
+                ..of(Primitive::Atomic)
+            },
+            Primitive::Atomic,
+        );
         assert_eq!(placed.home(&blade, one), Some(second));
         assert_eq!(placed.directions(&blade, one, two), [(one, two)]);
 
-        let copy = planned(MatrixRequest::new(Primitive::Copy));
+        let copy = planned(of(Primitive::Copy), Primitive::Copy);
         assert_eq!(copy.directions(&blade, one, two), both);
-        let mailbox = planned(MatrixRequest::new(Primitive::Mailbox));
+        let mailbox = planned(of(Primitive::Mailbox), Primitive::Mailbox);
         assert_eq!(mailbox.directions(&blade, one, two), [(one, two)]);
     }
 }
