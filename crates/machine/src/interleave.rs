@@ -52,7 +52,7 @@ pub enum InFlight {
 
 impl InFlight {
     /// The most pieces of work that [`Automatic`](Self::Automatic) has in flight.
-    pub const AUTOMATIC_MAX: usize = 128;
+    pub const AUTOMATIC_MAX: usize = WIDTHS[WIDTHS.len() - 1];
 }
 
 impl From<usize> for InFlight {

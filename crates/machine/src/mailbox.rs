@@ -9,7 +9,7 @@
 //! On the hardware a PPE that writes to a full inbound mailbox loses a word. Here nothing is lost:
 //! a write waits, or says [`MailboxFull`].
 
-use crate::SpeId;
+use crate::id::SpeId;
 
 /// Words that an inbound mailbox holds (channel 29; CellStats section 2.2).
 pub const INBOUND_WORDS: usize = 4;

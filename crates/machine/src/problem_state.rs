@@ -3,7 +3,7 @@
 //! Another SPE writes to them by a DMA transfer of 4 bytes, `put` or `sndsig`, to the register's
 //! effective address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to SPE").
 
-use crate::SpeId;
+use crate::id::SpeId;
 use crate::mfc::EffectiveAddress;
 
 /// Bytes of one SPE's area.

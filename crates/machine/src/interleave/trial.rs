@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::InFlight;
 use crate::time::{Span, Time};
 
 /// The numbers of threads that are tried.
-pub(super) const WIDTHS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, InFlight::AUTOMATIC_MAX];
+pub(super) const WIDTHS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// Inputs whose time is taken, at least; with many threads, so many for each.
 const TRIAL_INPUTS: usize = 256;

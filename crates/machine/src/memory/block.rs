@@ -25,8 +25,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64 as StdAtomicU64};
 
 use super::LINE_BYTES;
+use crate::atomic::AtomicOp;
+use crate::barrier;
+use crate::id::ModuleId;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
-use crate::{AtomicOp, ModuleId, barrier};
 
 /// Memory that a machine gives to a region.
 ///

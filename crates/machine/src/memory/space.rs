@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::{Backing, Block, InFlight};
-use crate::ModuleId;
+use crate::id::ModuleId;
 use crate::mfc::EffectiveAddress;
 
 /// A machine's main memory: the regions that are mapped, by effective address.

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::command::{EffectiveAddress, LsAddr, MAX_TRANSFER_BYTES, Opcode};
-use super::list::{LIST_ELEMENT_BYTES, MAX_LIST_BYTES, MAX_LIST_ELEMENTS};
+use super::address::{EffectiveAddress, LsAddr};
+use super::limits::{LIST_ELEMENT_BYTES, MAX_LIST_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES};
+use super::opcode::Opcode;
 
 /// Why the MFC refused a command. The message names the command, the value, the rule and a legal
 /// example.

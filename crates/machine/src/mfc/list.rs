@@ -1,14 +1,10 @@
 //! List commands: the elements and where each of them lands.
 
-use super::command::{EffectiveAddress, ListTransfer, LsAddr, check_local_store, check_shape};
+use super::address::{EffectiveAddress, LsAddr};
+use super::check::{check_local_store, check_shape};
+use super::command::ListTransfer;
 use super::fault::{MfcFault, Misalignment, Operation};
-
-/// Bytes of one list element in the local store.
-pub const LIST_ELEMENT_BYTES: u32 = 8;
-/// The most elements that a list has.
-pub const MAX_LIST_ELEMENTS: u32 = 2_048;
-/// The most bytes that a list has.
-pub(super) const MAX_LIST_BYTES: u32 = MAX_LIST_ELEMENTS * LIST_ELEMENT_BYTES;
+use super::limits::LIST_ELEMENT_BYTES;
 
 /// The flag of stall-and-notify in the first word of an element.
 const STALL_AND_NOTIFY: u32 = 1 << 31;
@@ -127,8 +123,15 @@ pub struct ListCursor {
     any_moved: bool,
 }
 
+impl ListTransfer {
+    /// A cursor at the first element.
+    pub const fn cursor(&self) -> ListCursor {
+        ListCursor::new(*self)
+    }
+}
+
 impl ListCursor {
-    pub(super) const fn new(list: ListTransfer) -> ListCursor {
+    const fn new(list: ListTransfer) -> ListCursor {
         ListCursor {
             list,
             next_element: 0,

@@ -28,22 +28,26 @@
 //! Sources: CBEA is the *Cell Broadband Engine Architecture* 1.01, Handbook the *Cell Broadband
 //! Engine Programming Handbook* 1.1, both IBM.
 
+mod address;
+mod check;
 mod command;
 mod fault;
+mod limits;
 mod list;
+mod opcode;
 mod queue;
+mod raw;
 mod tag;
 
+pub use address::{EffectiveAddress, LsAddr};
 pub use command::{
-    Atomic, Command, Direction, EffectiveAddress, ListTransfer, LsAddr, MAX_TRANSFER_BYTES, Opcode,
-    Order, OrderingCommand, QueuedLinePut, RawCommand, SendSignal, StorageControl, Transfer,
+    Atomic, Command, ListTransfer, OrderingCommand, QueuedLinePut, SendSignal, StorageControl,
+    Transfer,
 };
 pub use fault::{InvalidCommand, MfcFault, Misalignment, Operation};
-pub use list::{ElementTransfer, LIST_ELEMENT_BYTES, ListCursor, ListElement, MAX_LIST_ELEMENTS};
+pub use limits::{LIST_ELEMENT_BYTES, LOCK_LINE_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES};
+pub use list::{ElementTransfer, ListCursor, ListElement};
+pub use opcode::{Direction, Opcode, Order};
 pub use queue::{CommandQueue, EntryId, PROXY_QUEUE_ENTRIES, PushError, SPU_QUEUE_ENTRIES};
+pub use raw::RawCommand;
 pub use tag::{Tag, TagMask};
-
-/// Bytes of a lock line: what an atomic command moves and a reservation covers.
-///
-/// Source: CBEA pp.65-66, p.91.
-pub const LOCK_LINE_BYTES: u32 = 128;

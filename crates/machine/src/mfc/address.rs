@@ -1,0 +1,59 @@
+//! Addresses: of a local store, and of everything.
+
+use std::fmt;
+use std::ops::Add;
+
+use super::limits::LOCK_LINE_BYTES;
+
+/// A byte address in one SPE's local store; never an address of main memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LsAddr(pub u32);
+
+impl fmt::Display for LsAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// A byte address in the effective address space, which holds main memory and every SPE's local
+/// store and registers.
+///
+/// `address + bytes` is the address that many bytes further; it panics past 2^64 as integer
+/// addition does. The range of a checked [`Command`] never gets there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EffectiveAddress(pub u64);
+
+impl EffectiveAddress {
+    /// The address with these halves, as the channels `MFC_EAH` and `MFC_EAL` carry it.
+    pub const fn from_halves(eah: u32, eal: u32) -> EffectiveAddress {
+        EffectiveAddress((eah as u64) << 32 | eal as u64)
+    }
+
+    /// The upper 32 bits: the 4 GiB area that the address is in.
+    pub const fn eah(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The lower 32 bits.
+    pub const fn eal(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The lock line that holds this address: the address rounded down to 128 bytes.
+    pub const fn lock_line(self) -> EffectiveAddress {
+        EffectiveAddress(self.0 & !(LOCK_LINE_BYTES as u64 - 1))
+    }
+}
+
+impl Add<u64> for EffectiveAddress {
+    type Output = EffectiveAddress;
+    fn add(self, bytes: u64) -> EffectiveAddress {
+        EffectiveAddress(self.0 + bytes)
+    }
+}
+
+impl fmt::Display for EffectiveAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}

@@ -1,0 +1,103 @@
+//! Commands as programs give them: what six channel writes carry.
+
+use super::address::{EffectiveAddress, LsAddr};
+use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};
+use super::opcode::Opcode;
+use super::tag::Tag;
+
+/// A command as a program gives it: the values of the six channel writes, legal or not.
+///
+/// ```
+/// # use cellworks_machine::mfc::{Command, EffectiveAddress, LsAddr, RawCommand, Tag};
+/// let raw = RawCommand::get(LsAddr(0x1000), EffectiveAddress(0x2000_0000), 16_384, Tag::of::<3>());
+/// let Ok(Command::Transfer(transfer)) = raw.check(256 * 1024) else { panic!() };
+/// assert_eq!(transfer.bytes(), 16_384);
+///
+/// let raw = RawCommand::get(LsAddr(0x1000), EffectiveAddress(0x2000_0000), 24, Tag::of::<3>());
+/// assert!(raw.check(256 * 1024).unwrap_err().to_string().starts_with("get of 24 bytes: "));
+/// ```
+///
+/// Source: the channels 16 to 21, CBEA s.9.1 pp.113-118.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RawCommand {
+    /// The word for `MFC_Cmd`: the opcode in the low 16 bits, above it the transfer class and
+    /// replacement class ids, which steer speed and never meaning and are ignored (Handbook p.457,
+    /// CBEA p.114).
+    pub opcode: u32,
+    /// `MFC_LSA`: the local-store address of the data.
+    pub lsa: u32,
+    /// `MFC_EAH` and `MFC_EAL`: the effective address. For a list command the low half is the
+    /// local-store address of the list, and the high half is shared by all its elements.
+    pub ea: u64,
+    /// `MFC_Size`: bytes to move, or bytes of list.
+    pub size: u32,
+    /// `MFC_TagID`.
+    pub tag: u32,
+}
+
+/// Constructors of one family: transfers, lists or signals.
+macro_rules! constructors {
+    (transfer: $($name:ident $variant:ident),*) => {$(
+        #[doc = concat!("`", stringify!($name), "`: `bytes` bytes between `lsa` and `ea`.")]
+        pub const fn $name(lsa: LsAddr, ea: EffectiveAddress, bytes: u32, tag: Tag) -> RawCommand {
+            RawCommand::new(Opcode::$variant, lsa, ea, bytes, tag)
+        }
+    )*};
+    (list: $($name:ident $variant:ident),*) => {$(
+        #[doc = concat!(
+            "`", stringify!($name), "`: the data at `lsa`, by the `list_bytes` bytes of list at `list`, ",
+            "whose elements lie in the 4 GiB area `eah`."
+        )]
+        pub const fn $name(lsa: LsAddr, eah: u32, list: LsAddr, list_bytes: u32, tag: Tag) -> RawCommand {
+            RawCommand::new(Opcode::$variant, lsa, EffectiveAddress::from_halves(eah, list.0), list_bytes, tag)
+        }
+    )*};
+    (signal: $($name:ident $variant:ident),*) => {$(
+        #[doc = concat!("`", stringify!($name), "`: the word at `lsa` to the signal register at `ea`.")]
+        pub const fn $name(lsa: LsAddr, ea: EffectiveAddress, tag: Tag) -> RawCommand {
+            RawCommand::new(Opcode::$variant, lsa, ea, SIGNAL_BYTES, tag)
+        }
+    )*};
+    (ordering: $($name:ident $variant:ident),*) => {$(
+        #[doc = concat!("`", stringify!($name), "`: see [`Opcode::", stringify!($variant), "`].")]
+        pub const fn $name(tag: Tag) -> RawCommand {
+            RawCommand::new(Opcode::$variant, LsAddr(0), EffectiveAddress(0), 0, tag)
+        }
+    )*};
+    (atomic: $($name:ident $variant:ident),*) => {$(
+        #[doc = concat!("`", stringify!($name), "`: the lock lines that hold `lsa` and `ea`.")]
+        pub const fn $name(lsa: LsAddr, ea: EffectiveAddress) -> RawCommand {
+            RawCommand::new(Opcode::$variant, lsa, ea, LOCK_LINE_BYTES, Tag::of::<0>())
+        }
+    )*};
+}
+
+impl RawCommand {
+    /// The command with these values, unchecked.
+    pub const fn new(
+        opcode: Opcode,
+        lsa: LsAddr,
+        ea: EffectiveAddress,
+        size: u32,
+        tag: Tag,
+    ) -> RawCommand {
+        RawCommand {
+            opcode: opcode as u32,
+            lsa: lsa.0,
+            ea: ea.0,
+            size,
+            tag: tag.number(),
+        }
+    }
+
+    constructors!(transfer: get Get, getb Getb, getf Getf, put Put, putb Putb, putf Putf);
+    constructors!(list: getl Getl, getlb Getlb, getlf Getlf, putl Putl, putlb Putlb, putlf Putlf);
+    constructors!(signal: sndsig Sndsig, sndsigb Sndsigb, sndsigf Sndsigf);
+    constructors!(ordering: barrier Barrier, mfceieio Mfceieio, mfcsync Mfcsync);
+    constructors!(atomic: getllar Getllar, putllc Putllc, putlluc Putlluc);
+
+    /// `putqlluc`: the lock lines that hold `lsa` and `ea`, through the queue.
+    pub const fn putqlluc(lsa: LsAddr, ea: EffectiveAddress, tag: Tag) -> RawCommand {
+        RawCommand::new(Opcode::Putqlluc, lsa, ea, LOCK_LINE_BYTES, tag)
+    }
+}
