@@ -13,10 +13,10 @@ use cellworks_sim::HazardWatch;
 
 pub(crate) use args::RunArgs;
 
-use crate::Failure;
 use crate::args::{CommonArgs, first_given};
+use crate::failure::Failure;
 use crate::output_file::OutputFile;
-use crate::session::{End, Session};
+use crate::session::{End, Session, Shown};
 use crate::simulated::{Simulated, load};
 use crate::surroundings::{Surroundings, this_computer};
 use args::{Asked, Asking, Kind, ProgramArgs, flag_of};
@@ -86,7 +86,7 @@ fn on_host<P: Program + Clone + Send + 'static>(
     let surroundings = Surroundings::of(host)?;
     let machine = MachineInfo::of(host.topology(), None);
     let found = Found::nothing_of(programs);
-    let session = Session::begin(machine, Some(surroundings), found, common.shown(page));
+    let session = Session::begin(machine, Some(surroundings), found, Shown::of(common, page));
     session.conclude(run_all(host, programs, &session, &mut |_| {}))
 }
 
@@ -101,7 +101,7 @@ fn on_simulated<P: Program + Clone + Send + 'static>(
     let usual = HazardWatch::Warn;
     let machine = Simulated::build(description, flags, usual, page.as_ref(), check)?;
     let found = Found::nothing_of(programs);
-    let session = machine.session(found, common.shown(page));
+    let session = machine.session(found, Shown::of(common, page));
     machine.run(&session, |after| {
         run_all(&machine.sim, programs, &session, after)
     })
