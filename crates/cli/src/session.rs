@@ -19,12 +19,13 @@ use std::time::{Duration, Instant};
 
 use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust};
 
-use crate::args::Format;
-use crate::output::{Printed, Views, both, show, warn};
+use crate::args::{CommonArgs, Format};
+use crate::failure::{Failure, exit_code};
+use crate::message::warn;
+use crate::output::{Printed, Views, both, show};
 use crate::output_file::OutputFile;
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
-use crate::{Failure, exit_code};
 
 /// How long Ctrl-C waits for the present step to end.
 const GRACE: Duration = Duration::from_secs(1);
@@ -84,6 +85,18 @@ pub(crate) struct Shown {
     pub page: Option<OutputFile>,
     /// Neither progress nor warnings.
     pub quiet: bool,
+}
+
+impl Shown {
+    /// As these flags say, with this page.
+    pub fn of(common: &CommonArgs, page: Option<OutputFile>) -> Self {
+        Self {
+            format: common.output.format,
+            printed: Printed::ToStandardOutput,
+            page,
+            quiet: common.quiet,
+        }
+    }
 }
 
 /// A run.
@@ -173,7 +186,7 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Takes down what somebody should know who reads the numbers, and says it.
+    /// Records what somebody should know who reads the numbers, and says it.
     pub fn warned(&self, warnings: Vec<String>) {
         if !self.quiet {
             self.progress.clear();
@@ -184,7 +197,7 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Takes down what the parts of a simulated machine did.
+    /// Records what the parts of a simulated machine did.
     pub fn counted(&self, counters: Counters) {
         if let Some(found) = self.lock().as_mut() {
             found.counters = Some(counters);

@@ -8,8 +8,8 @@ use cellworks_report::{Counters, MachineInfo, ResourceCounters, Simulation, SpeC
 use cellworks_sim::{Description, HazardWatch, Interconnect, PpeAccess, Sim};
 use cellworks_stats::Limits;
 
-use crate::Failure;
 use crate::args::{Hazards, SimulationArgs, span};
+use crate::failure::Failure;
 use crate::output::{Printed, both};
 use crate::output_file::OutputFile;
 use crate::session::{End, Session, Shown, Steps};
@@ -199,7 +199,7 @@ impl Trace {
         file.any(|file| file.get_ref().is_standard_output())
     }
 
-    /// Writes, or takes down why something was lost. The simulation goes on.
+    /// Writes, or records why something was lost. The simulation goes on.
     fn write_or_lose(&self, write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>) {
         let TraceFile { file, lost } = &mut *self.lock();
         if let (Some(file), None) = (file, &lost) {
@@ -260,7 +260,7 @@ impl HazardsSeen {
     /// How many are shown: more would say the same of other SPEs.
     const SHOWN: usize = 1;
 
-    /// Takes down what was seen in the last run.
+    /// Records what was seen in the last run.
     fn look(&mut self, title: &str, sim: &Sim) {
         let Some(counters) = sim.counters() else {
             return;

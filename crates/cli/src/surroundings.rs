@@ -8,7 +8,7 @@ use cellworks_machine::LOCAL_STORE_BYTES;
 use cellworks_report::{CpuLeftOut, Environment};
 use cellworks_stats::Limits;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in the
 /// caches is seen too, and 4 GB for the buffers of one measurement.

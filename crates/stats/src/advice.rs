@@ -7,23 +7,23 @@
 mod buffers;
 mod distance;
 mod lists;
+mod points;
 mod sizes;
 mod value;
 mod words;
 
 use cellworks_machine::{SpeId, Topology};
 
-use crate::figures::{bandwidth, plain, size, time};
-use crate::{Advice, Between, Buffers, Finding, Function, Matrix, Measurement, Parameters};
+use crate::figures::{plain, size, time};
+use crate::function::Function;
+use crate::report::{Advice, Between, Buffers, Finding, Matrix, Measurement, Parameters};
 use buffers::{Pair, private_or_shared};
 use distance::by_distance;
 use lists::{Gathered, elements_worth_having, list_or_singles};
+use points::{NEARLY_BEST, Point, block, most, rate, share};
 use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
 use value::{Compared, DIFFERS, Value};
 use words::{Said, counted, listed, range, together};
-
-/// The share of the best bandwidth that is near enough to it.
-const NEARLY_BEST: f64 = 0.9;
 
 /// Draws advice from what was measured on a machine; the order is that of section 5 of the paper.
 ///
@@ -92,9 +92,6 @@ struct Run<'a> {
     findings: &'a [Finding],
     matrices: &'a [Matrix],
 }
-
-/// A time or a bandwidth, at a size in bytes or at a number of something.
-type Point = (usize, Value);
 
 /// The two primitives that carry a word.
 const WORDS: [Function; 2] = [Function::Mailbox, Function::Signal];
@@ -816,33 +813,6 @@ fn least(points: &[Point]) -> Point {
         .iter()
         .min_by(|a, b| a.1.is.total_cmp(&b.1.is))
         .expect("at least one point")
-}
-
-/// The first with the greatest value.
-///
-/// # Panics
-///
-/// If there is no point.
-fn most(points: &[Point]) -> Point {
-    // `max_by` would take the last of equal ones.
-    *points
-        .iter()
-        .rev()
-        .max_by(|a, b| a.1.is.total_cmp(&b.1.is))
-        .expect("at least one point")
-}
-
-/// How much of the best a value is, in percent.
-fn share(value: Value, best: Value) -> String {
-    format!("{:.0} %", 100.0 * value.is / best.is)
-}
-
-fn rate(bytes_per_s: Value) -> String {
-    bandwidth(bytes_per_s.is as u64)
-}
-
-fn block(measurement: &Measurement) -> Option<usize> {
-    measurement.parameters.settings.block_bytes
 }
 
 /// Whether parameters are these, except for the size of a block.

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use cellworks_machine::Capabilities;
 
-use crate::report::{Finding, Measurement};
-use crate::{Between, Function};
+use crate::function::Function;
+use crate::report::{Between, Finding, Measurement};
 
 /// How much slower a table twice as large must be for a cache to end between the two. Misses of
 /// translation buffers, too, make larger tables slower, but by less. Of tables that are closer in

@@ -12,11 +12,11 @@ use cellworks_sim::HazardWatch;
 
 pub(crate) use args::RunArgs;
 
-use crate::Failure;
 use crate::args::{CommonArgs, first_given};
+use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output_file::OutputFile;
-use crate::session::{End, Session};
+use crate::session::{End, Session, Shown};
 use crate::simulated::{Simulated, load};
 use crate::surroundings::{Surroundings, this_computer};
 use args::{ProgramArgs, about_parameter, programs, visit};
@@ -39,7 +39,7 @@ impl Visitor for Start<'_> {
 
 fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     let common = &asked.common;
-    let kind = common.kind();
+    let kind = Kind::of(&common.machine);
     let example = || {
         let machine = common.machine_flag();
         format!(
@@ -84,7 +84,7 @@ fn on_host<P: Program>(
     let surroundings = Surroundings::of(host)?;
     let machine = MachineInfo::of(host.topology(), None);
     let found = Found::nothing_of(programs);
-    let session = Session::begin(machine, Some(surroundings), found, common.shown(page));
+    let session = Session::begin(machine, Some(surroundings), found, Shown::of(common, page));
     session.conclude(run_all(host, programs, &session, &mut |_| {}))
 }
 
@@ -99,7 +99,7 @@ fn on_simulated<P: Program>(
     let usual = HazardWatch::Warn;
     let machine = Simulated::build(description, flags, usual, page.as_ref(), check)?;
     let found = Found::nothing_of(programs);
-    let session = machine.session(found, common.shown(page));
+    let session = machine.session(found, Shown::of(common, page));
     machine.run(&session, |after| {
         run_all(&machine.sim, programs, &session, after)
     })
@@ -146,7 +146,7 @@ fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
         (simulation.hazards.is_some(), "--hazards"),
         (simulation.system_calls, "--system-calls"),
     ];
-    if common.kind() != Kind::Simulated {
+    if Kind::of(&common.machine) != Kind::Simulated {
         let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
         return given.map_or(Ok(()), |flag| {
             Err(format!(

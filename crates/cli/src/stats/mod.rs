@@ -1,5 +1,6 @@
 //! `cellworks stats`: measures, and prints what was measured.
 
+mod args;
 mod explain;
 mod found;
 mod work;
@@ -11,10 +12,13 @@ use cellworks_machine::{CellMachine, Topology};
 use cellworks_sim::HazardWatch;
 use cellworks_stats::{Function, Limits, MeasureError, Plan, Visits};
 
-use crate::Failure;
-use crate::args::{StatsArgs, Wanted, span};
+pub(crate) use args::StatsArgs;
+
+use crate::args::span;
+use crate::failure::Failure;
 use crate::machine::{Job, on_machine};
 use crate::session::{End, Session};
+use args::Wanted;
 use found::Found;
 use work::{Work, title_of};
 

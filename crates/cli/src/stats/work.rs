@@ -8,9 +8,10 @@ use cellworks_stats::{
     Function, Iterations, Limits, Plan, Primitive, Request, Settings, characterize,
 };
 
+use super::args::{StatsArgs, Wanted};
 use super::explain::explain;
-use crate::Failure;
-use crate::args::{Format, StatsArgs, Wanted, span};
+use crate::args::{Format, span};
+use crate::failure::Failure;
 
 /// How often each measurement is visited: often enough for one visit that met the computer in
 /// another state to show.

@@ -3,7 +3,8 @@
 use super::value::{Compared, Value};
 use super::words::{listed, range};
 use crate::figures::{plain, size, time};
-use crate::{Matrix, MatrixClass, Primitive};
+use crate::function::Primitive;
+use crate::report::{Matrix, MatrixClass};
 
 /// Where SPEs that exchange data should sit: a sentence for each distance
 /// that is best for something, and one for what does not depend on the distance.

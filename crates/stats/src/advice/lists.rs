@@ -1,6 +1,6 @@
 //! The overhead of lists, and what they save.
 
-use super::Point;
+use super::points::Point;
 use super::value::{Compared, DIFFERS, Gain, Value};
 use super::words::{Said, counted, range_of};
 use crate::figures::{plain, size, time};

@@ -10,7 +10,7 @@
 //!   ├●┤ ├●┤                   equal: less than 10 % from end to end
 //! ```
 
-use crate::Measurement;
+use crate::report::Measurement;
 
 /// Numbers that are less than this factor apart count as equal: nobody should rearrange a program for
 /// less, and two runs may differ by half of it.

@@ -8,10 +8,11 @@ use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{AtomicOp, CellMachine, CellSpe, LocalBuffer, fetch_update_words};
 
+use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks};
 use super::crew::{Crew, Work, conduct, work};
-use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
-use crate::Function;
+use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
+use crate::function::Function;
 use crate::plan::Plan;
 use crate::plan::atomic::AtomicTask;
 

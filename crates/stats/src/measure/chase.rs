@@ -37,9 +37,10 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, SpeId};
 
+use super::control_block::{ControlBlock, control_blocks};
 use super::copy::Copier;
 use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
-use super::{ControlBlock, Outcome, control_blocks};
+use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::plan::Plan;
 use crate::plan::chase::{ChaseTask, NODE_BYTES};

@@ -16,8 +16,9 @@ use std::ops::ControlFlow;
 
 use cellworks_machine::{CellMachine, CellSpe};
 
+use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks};
 use super::crew::{Crew, Work, conduct, work};
-use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
+use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::plan::Plan;
 use crate::plan::copy::CopyTask;

@@ -2,9 +2,9 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, Span, SpeId, Time};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Handle, Ppe, Span, SpeId, Time};
 
-use super::{ControlBlock, pass, receive, wait_until};
+use super::control_block::{ControlBlock, receive};
 use crate::error::{MeasureError, SpeError};
 use crate::plan::{Pace, Timed};
 use crate::program::{FAILED, Stopped, join};
@@ -112,6 +112,32 @@ pub(super) fn obey<S: CellSpe>(
 
 fn report_failure<S: CellSpe>(spe: &S) {
     spe.write_out_mbox(Outbound::Plain, FAILED);
+}
+
+/// A clock that has not moved in so many readings stands still.
+const STANDSTILL_READINGS: u32 = 1 << 20;
+
+/// Lets time pass until `until`, which may be past; `pass` is told how much is left. It returns as
+/// well when the clock stands still: what is measured by it will be refused, which is better than to wait for
+/// ever.
+pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
+    let mut seen = now();
+    let mut still = 0;
+    while seen < until && still < STANDSTILL_READINGS {
+        pass(until.since(seen));
+        let time = now();
+        still = if time > seen { 0 } else { still + 1 };
+        seen = time;
+    }
+}
+
+/// Lets others run, and on a simulated machine a part of `left`, which nobody has to simulate in
+/// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
+pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
+    const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
+    let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
+    spe.compute(Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)));
+    spe.yield_now();
 }
 
 /// A time in a run as two mailbox words, upper half first; saturates as [`words`] does.
@@ -378,8 +404,8 @@ mod tests {
     use cellworks_host::Host;
     use cellworks_machine::{Machine, ModuleId};
 
-    use super::super::control_blocks;
     use super::*;
+    use crate::measure::control_block::control_blocks;
 
     const MS: u64 = 1_000_000;
 
@@ -590,6 +616,25 @@ mod tests {
                 assert!(round.start >= start, "{round:?} before {start:?}");
             }
         }
+    }
+
+    #[test]
+    fn waiting_ends_at_the_time_or_when_the_clock_stands_still() {
+        let clock = std::cell::Cell::new(5);
+        let yields = std::cell::Cell::new(0);
+        let at = Time::from_femtoseconds;
+        let wait = |until, step| {
+            yields.set(0);
+            let tick = |_| {
+                yields.set(yields.get() + 1);
+                clock.set(clock.get() + step);
+            };
+            wait_until(at(until), || at(clock.get()), tick);
+            (clock.get(), yields.get())
+        };
+        assert_eq!(wait(4, 1), (5, 0), "it is past");
+        assert_eq!(wait(8, 2), (9, 2));
+        assert_eq!(wait(20, 0), (9, STANDSTILL_READINGS));
     }
 
     #[test]

@@ -29,10 +29,12 @@
 
 mod atomic;
 mod chase;
+mod control_block;
 mod copy;
 mod crew;
 mod exchange;
 mod matrix;
+mod outcome;
 mod pattern;
 mod threads;
 mod transfer;
@@ -40,15 +42,13 @@ mod wake_up;
 
 use std::ops::ControlFlow;
 
-use bytemuck::{Pod, Zeroable};
-use cellworks_machine::memory::{LINE_BYTES, Region};
-use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{CellMachine, CellSpe, Cycles, Mfc, ModuleId, Span, Time};
+use cellworks_machine::{CellMachine, Span};
 
-use crate::error::{Impossible, MeasureError, SpeError};
+use crate::error::{Impossible, MeasureError};
 use crate::plan::{Plan, Task, Timed};
 use crate::report::{Measured, Measurement};
-use crate::sample::{Samples, TimedLoop, round_medians};
+use crate::sample::{Samples, round_medians};
+use outcome::Outcome;
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
 ///
@@ -254,114 +254,14 @@ fn check_bandwidth(
     })
 }
 
-/// What was timed.
-#[derive(Debug)]
-struct Outcome {
-    /// The rounds of each processor that had some, those that count; all have as many, at least one.
-    loops: Vec<Vec<TimedLoop>>,
-    operations_per_iteration: usize,
-    bytes_per_iteration: usize,
-}
-
-impl Outcome {
-    /// What two visits have timed.
-    fn and(mut self, later: Self) -> Self {
-        for (rounds, more) in self.loops.iter_mut().zip(later.loops) {
-            rounds.extend(more);
-        }
-        self
-    }
-}
-
-/// What the PPE tells an SPE about its work.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-struct ControlBlock {
-    /// Where its buffer or variable is.
-    ea: u64,
-    /// Bytes in a block or in an element of a list; words in a variable.
-    size: u32,
-    /// Elements in a list; 0 for a single block.
-    list_elements: u32,
-    /// Which buffer it is, so that no two have the same content.
-    buffer: u32,
-    /// The SPE's position among those that work.
-    position: u32,
-    /// How many SPEs work; 0 if it is alone.
-    spes: u32,
-    /// A DMA command moves a multiple of 16 bytes.
-    padding: u32,
-}
-
-/// The distance between control blocks: each has lines of its own.
-const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
-
-/// A clock that has not moved in so many readings stands still.
-const STANDSTILL_READINGS: u32 = 1 << 20;
-
-/// Lets time pass until `until`, which may be past; `pass` is told how much is left. It returns as
-/// well when the clock stands still: what is measured by it will be refused, which is better than to wait for
-/// ever.
-fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
-    let mut seen = now();
-    let mut still = 0;
-    while seen < until && still < STANDSTILL_READINGS {
-        pass(until.since(seen));
-        let time = now();
-        still = if time > seen { 0 } else { still + 1 };
-        seen = time;
-    }
-}
-
-/// Lets others run, and on a simulated machine a part of `left`, which nobody has to simulate in
-/// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
-fn pass<S: CellSpe>(spe: &S, left: Span) {
-    const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
-    let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
-    spe.compute(Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)));
-    spe.yield_now();
-}
-
-/// The tag group of all measured transfers.
-const TAG: Tag = Tag::of::<0>();
-
-/// The PPE's side of the control blocks: a region that holds one for each SPE.
-fn control_blocks<M: CellMachine>(
-    machine: &M,
-    module: ModuleId,
-    blocks: impl ExactSizeIterator<Item = ControlBlock>,
-) -> Result<Region, MeasureError> {
-    let region = machine.allocate(module, blocks.len() * CONTROL_BLOCK_STRIDE_BYTES)?;
-    for (position, block) in blocks.enumerate() {
-        region.write(
-            position * CONTROL_BLOCK_STRIDE_BYTES,
-            bytemuck::bytes_of(&block),
-        );
-    }
-    Ok(region)
-}
-
-/// The SPE's side: gets its control block by DMA.
-fn receive<S: CellSpe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeError> {
-    let bytes = size_of::<ControlBlock>();
-    let buffer = spe
-        .local_store()
-        .reserve(bytes, LINE_BYTES as u32, "the control block")?;
-    spe.mfc()
-        .issue(RawCommand::get(buffer.address(), from, bytes as u32, TAG))?;
-    spe.mfc().wait_all(TAG.mask());
-    let mut block = ControlBlock::zeroed();
-    spe.local_store()
-        .read(buffer.address(), bytemuck::bytes_of_mut(&mut block));
-    Ok(block)
-}
-
 #[cfg(test)]
 mod tests {
-    use cellworks_machine::{Capabilities, CellId, SpeSite, Topology};
+    use cellworks_machine::{Capabilities, CellId, ModuleId, SpeSite, Topology};
 
     use super::*;
-    use crate::{Count, Function, Iterations, Limits, Request};
+    use crate::function::Function;
+    use crate::request::{Count, Iterations, Limits, Request};
+    use crate::sample::TimedLoop;
 
     /// A plan for two SPEs that move 1,024 bytes an operation, at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
@@ -483,25 +383,6 @@ mod tests {
         let without = summary(false);
         assert_eq!(without.samples_ns, None);
         assert_eq!(without.latency_ns, measurement.latency_ns);
-    }
-
-    #[test]
-    fn waiting_ends_at_the_time_or_when_the_clock_stands_still() {
-        let clock = std::cell::Cell::new(5);
-        let yields = std::cell::Cell::new(0);
-        let at = Time::from_femtoseconds;
-        let wait = |until, step| {
-            yields.set(0);
-            let tick = |_| {
-                yields.set(yields.get() + 1);
-                clock.set(clock.get() + step);
-            };
-            wait_until(at(until), || at(clock.get()), tick);
-            (clock.get(), yields.get())
-        };
-        assert_eq!(wait(4, 1), (5, 0), "it is past");
-        assert_eq!(wait(8, 2), (9, 2));
-        assert_eq!(wait(20, 0), (9, STANDSTILL_READINGS));
     }
 
     #[test]

@@ -21,9 +21,9 @@
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
 
-use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
+use super::crew::{Crew, READY, conduct, obey, pass, time_of, wait_until, words_of};
 use super::exchange::{STOP, next};
-use super::{Outcome, pass, wait_until};
+use super::outcome::Outcome;
 use crate::error::{MeasureError, Untrusted};
 use crate::plan::Plan;
 use crate::program::{check, join};
