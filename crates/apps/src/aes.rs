@@ -1,20 +1,16 @@
-//! AES-128 of a buffer in main memory (CellMT, section 4.4).
+//! AES-128 of a buffer in main memory (CellMT, section 4.4), in the mode ECB.
 
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use cellworks_machine::{Cycles, Machine, Spe, Topology};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Buffering, change, check_bytes, check_cycles, cycles_of, shares};
+use crate::blocks::{Staging, USUAL_THREADS, change, check_bytes, check_cycles, cycles_of, shares};
 use crate::error::verify;
 use crate::figure::{axis, counted};
 use crate::gang::{self, check_spes};
-use crate::{
-    Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value, against,
-};
-
-/// What AES-128 takes on an SPU to encrypt a byte, in cycles: Bos, Osvik, Stefan, "Fast Implementations of
-/// AES on Various Platforms", 2009, abstract.
-pub const SPU_AES_CYCLES_PER_BYTE: f64 = 11.7;
+use crate::{Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against};
 
 /// A block of the cipher.
 const CIPHER_BLOCK_BYTES: usize = 16;
@@ -22,44 +18,52 @@ const CIPHER_BLOCK_BYTES: usize = 16;
 /// Any key will do: the time does not depend on it.
 const KEY: [u8; 16] = *b"a key of AES-128";
 
-/// Encrypts a buffer in main memory by AES-128 in the mode ECB, split over SPEs, each block staged to a local store
-/// and put back. The result is compared with what the cipher makes of the whole buffer at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
+///
+/// The result is compared with what the cipher makes of the whole buffer at once.
+#[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Aes {
-    /// How transfers and computation follow each other.
-    pub buffering: Buffering,
-    /// How many SPEs, from SPE 0 on.
+    /// How blocks get to a local store and back.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub staging: Staging,
+
+    /// How many SPEs share the buffer, from SPE 0 on.
+    #[arg(long, default_value = "1")]
     pub spes: usize,
-    /// Of the buffer, a multiple of 16.
+
+    /// Bytes of the buffer, a multiple of 16.
+    #[arg(long, default_value = "1m")]
     pub bytes: usize,
-    /// What is staged at once, a multiple of 16.
+
+    /// Bytes that are staged at once, a multiple of 16.
+    #[arg(long = "block", default_value = "4k")]
     pub block_bytes: usize,
-    /// What a simulated SPU computes for each byte; a real processor takes the time that it takes.
+
+    /// What a simulated SPU computes for each byte; 11.7 is AES-128 on an SPE by Bos, Osvik and
+    /// Stefan ("Fast Implementations of AES on Various Platforms", 2009, abstract).
+    #[arg(long, default_value = "11.7")]
     pub cycles_per_byte: f64,
 }
 
+const TIME: Metric = Metric::new("time", "ns");
+const BANDWIDTH: Metric = Metric::new("bandwidth", "bytes/s");
+const TAKEN: Metric = Metric::new("taken", "cycles/byte");
+
 impl Program for Aes {
     const NAME: &'static str = "aes";
+    const EXAMPLE: &'static str = "--buffering threads --threads 4 --block 4k";
+    const METRICS: &'static [Metric] = &[TIME, BANDWIDTH, TAKEN];
 
     fn title(&self) -> String {
         let spes = counted(self.spes, "SPE");
-        format!("aes, {}, {spes}", self.buffering.title())
-    }
-
-    fn parameters(&self) -> Parameters {
-        let mut parameters: Parameters = self.buffering.parameters().collect();
-        parameters.extend([
-            ("spes", Value::Count(self.spes as u64)),
-            ("bytes", Value::Count(self.bytes as u64)),
-            ("block_bytes", Value::Count(self.block_bytes as u64)),
-            ("cycles_per_byte", Value::Number(self.cycles_per_byte)),
-        ]);
-        parameters
+        format!("aes, {}, {spes}", self.staging.title())
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
         const WHY: &str = "a block of AES";
-        self.buffering.check()?;
+        self.staging.check()?;
         check_spes(self.spes, topology)?;
         check_bytes("bytes", self.bytes, CIPHER_BLOCK_BYTES, WHY)?;
         check_bytes("block_bytes", self.block_bytes, CIPHER_BLOCK_BYTES, WHY)?;
@@ -78,32 +82,24 @@ impl Program for Aes {
                 encrypt(&cipher, block);
                 spe.compute(Cycles(cycles_of(block.len(), self.cycles_per_byte)));
             };
-            change(spe, part, self.block_bytes, self.buffering, &work)
+            change(spe, part, self.block_bytes, self.staging, &work)
         })?;
         let quantities = vec![
-            Quantity {
-                name: "time",
-                value: gang.span.as_nanoseconds_f64(),
-                unit: "ns",
-            },
-            Quantity {
-                name: "bandwidth",
-                value: gang.bandwidth(self.bytes),
-                unit: "bytes/s",
-            },
-            Quantity {
-                name: "taken",
-                value: gang.cycles_per_byte(self.bytes),
-                unit: "cycles/byte",
-            },
+            TIME.measured(gang.span.as_nanoseconds_f64()),
+            BANDWIDTH.measured(gang.bandwidth(self.bytes)),
+            TAKEN.measured(gang.cycles_per_byte(self.bytes)),
         ];
         gang.results.into_iter().collect::<Result<(), _>>()?;
         verify(&buffer, &expected, "the cipher at once")?;
         Ok(quantities)
     }
 
+    fn complete(asked: Vec<Self>) -> Vec<Self> {
+        Staging::complete(asked, &[USUAL_THREADS], |one| &mut one.staging)
+    }
+
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        against(done, "Encrypted by all SPEs together", "bandwidth", axis)
+        against(done, "Encrypted by all SPEs together", BANDWIDTH, axis)
     }
 }
 

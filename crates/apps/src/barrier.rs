@@ -18,46 +18,49 @@ use cellworks_machine::{
     CellId, CellMachine, CellSpe, Machine, OnCell, SignalMode, SignalRegister, Span, SpeId,
     Topology,
 };
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::figure::axis;
 use crate::gang::check_spes;
 use crate::{
-    Conclusion, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value,
+    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats,
     against,
 };
 
-/// A barrier of SPEs by signals: nobody goes on before all have come. It is entered some times before it is timed, and each
-/// time each SPE looks whether all others have come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Measures a barrier of SPEs by signals, with one root or with one in each Cell: CellStats'
+/// section 5.2.
+///
+/// No SPE goes on before all have come. The barrier is entered some times before it is timed, and
+/// each time each SPE looks whether all others have come.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Barrier {
-    /// Who gathers.
-    pub roots: Roots,
-    /// How many SPEs, from SPE 0 on: 2 to 32, because each has a bit of a signal.
+    /// How many SPEs meet, from SPE 0 on: 2 to 32, because each has a bit of a signal.
+    #[arg(long, default_value = "2")]
     pub spes: usize,
+
+    /// Which SPEs gather the signals.
+    #[arg(long, value_enum, default_value = "one,each-cell")]
+    pub roots: Roots,
+
     /// How many barriers are timed.
+    #[arg(long)]
     pub barriers: u64,
 }
 
-/// Who gathers the signals of a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which SPEs gather the signals of a barrier.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum Roots {
-    /// SPE 0: the paper's naive form.
+    /// SPE 0: the naive form
     One,
-    /// The first SPE of each Cell, so that few signals go from Cell to Cell: the paper's form in two levels.
+    /// the first SPE of each Cell: the form in two levels
     EachCell,
 }
 
-impl Roots {
-    /// `one` or `each-cell`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::EachCell => "each-cell",
-        }
-    }
-}
-
-const TIME: &str = "barrier";
+const TIME: Metric = Metric::new("barrier", "ns");
+const GAIN: Metric = Metric::new("gain", "times");
 
 /// Each SPE has a bit of a signal register.
 const SPES_MAX: usize = 32;
@@ -70,6 +73,14 @@ const CHECKED: u32 = 4;
 
 impl Program for Barrier {
     const NAME: &'static str = "barrier";
+    const EXAMPLE: &'static str = "--roots one,each-cell --spes 2";
+    const METRICS: &'static [Metric] = &[TIME];
+    const REPEATS: Option<Repeats> = Some(Repeats {
+        parameter: "barriers",
+        on_this_computer: "10k",
+        // They are all alike.
+        simulated: "32",
+    });
 
     fn title(&self) -> String {
         let roots = match self.roots {
@@ -77,14 +88,6 @@ impl Program for Barrier {
             Roots::EachCell => "a root in each Cell",
         };
         format!("barrier, {roots}, {} SPEs", self.spes)
-    }
-
-    fn parameters(&self) -> Parameters {
-        vec![
-            ("roots", Value::Text(self.roots.name().into())),
-            ("spes", Value::Count(self.spes as u64)),
-            ("barriers", Value::Count(self.barriers)),
-        ]
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
@@ -137,17 +140,13 @@ impl Program for Barrier {
                 ..each.program
             };
             let one = done.iter().find(|other| other.program == one)?;
-            Some(one.value(TIME)? / each.value(TIME)?)
+            Some(one.value(TIME.name)? / each.value(TIME.name)?)
         };
         done.iter()
             .filter(|one| one.program.roots == Roots::EachCell)
             .filter_map(|each| {
                 Some(Conclusion {
-                    quantity: Quantity {
-                        name: "gain",
-                        value: of_one(each)?,
-                        unit: "times",
-                    },
+                    quantity: GAIN.measured(of_one(each)?),
                     parameters: each.program.parameters(),
                 })
             })
@@ -196,11 +195,9 @@ impl<M: Machine> OnCell<M> for &Barrier {
             }
             Ok(spans[0])
         })??;
-        Ok(vec![Quantity {
-            name: TIME,
-            value: span.as_nanoseconds_f64() / self.barriers as f64,
-            unit: "ns",
-        }])
+        Ok(vec![TIME.measured(
+            span.as_nanoseconds_f64() / self.barriers as f64,
+        )])
     }
 }
 

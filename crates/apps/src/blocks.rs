@@ -14,73 +14,112 @@
 use std::cell::Cell;
 
 use cellworks_machine::{Spe, StageError};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::figure::counted;
-use crate::{ParameterError, ProgramError, Value};
+use crate::{ParameterError, ProgramError};
 
-/// How transfers and computation follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How transfers and computation follow each other: as in listings 7, 8 and 9.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum Buffering {
-    /// One after the other (listing 7).
+    /// get, compute and put each block, one after the other
     Single,
-    /// The next block arrives, and the last one leaves, while the present one is worked on (listing 8).
+    /// the next block arrives while the present one is computed
     Double,
-    /// As single, in so many cooperative threads of each SPE (listing 9).
-    Threads(usize),
+    /// as single, in several cooperative threads of each SPE
+    Threads,
 }
 
-impl Buffering {
-    /// `single`, `double` or `threads`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Double => "double",
-            Self::Threads(_) => "threads",
-        }
-    }
+/// How blocks get to a local store and back.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Staging {
+    /// How transfers and computation follow each other.
+    #[arg(long, value_enum, default_value = "single,double,threads")]
+    pub buffering: Buffering,
 
-    /// Its parameters: `buffering` and, of threads, `threads`.
-    pub(crate) fn parameters(self) -> impl Iterator<Item = (&'static str, Value)> {
-        let threads = match self {
-            Self::Threads(threads) => Some(("threads", Value::Count(threads as u64))),
-            Self::Single | Self::Double => None,
-        };
-        [("buffering", Value::Text(self.name().into()))]
-            .into_iter()
-            .chain(threads)
-    }
+    /// Threads of each SPE, with --buffering threads [default: 4]
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+}
 
+impl Staging {
     /// `single buffering`, `4 threads`.
     pub(crate) fn title(self) -> String {
-        match self {
-            Self::Threads(threads) => counted(threads, "thread"),
-            other => format!("{} buffering", other.name()),
+        match self.buffering {
+            Buffering::Single => "single buffering".to_owned(),
+            Buffering::Double => "double buffering".to_owned(),
+            Buffering::Threads => counted(self.threads(), "thread"),
         }
     }
 
     pub(crate) fn check(self) -> Result<(), ParameterError> {
-        if self == Self::Threads(0) {
-            return Err(ParameterError::Zero {
-                parameter: "threads",
+        let parameter = "threads";
+        match self.threads {
+            Some(_) if self.buffering != Buffering::Threads => Err(ParameterError::Refused {
+                parameter,
+                why: format!(
+                    "{} has no threads; leave them out, or choose the buffering `threads`",
+                    self.title()
+                ),
+            }),
+            Some(0) => Err(ParameterError::Zero {
+                parameter,
                 noun: "threads",
-            });
+            }),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Gives each program whose buffering is `threads` a number of threads, each of the `usual` ones
+    /// if none was asked for, and takes it from the others. Where no program has threads, a number
+    /// of them is left for the [check](Self::check) to refuse.
+    pub(crate) fn complete<P: Clone>(
+        mut asked: Vec<P>,
+        usual: &[usize],
+        staging: fn(&mut P) -> &mut Self,
+    ) -> Vec<P> {
+        let is_threads = |one: &mut P| staging(one).buffering == Buffering::Threads;
+        let some_have_threads = asked.iter_mut().any(is_threads);
+        let mut all = Vec::with_capacity(asked.len());
+        for mut one in asked {
+            if is_threads(&mut one) && staging(&mut one).threads.is_none() {
+                for threads in usual {
+                    staging(&mut one).threads = Some(*threads);
+                    all.push(one.clone());
+                }
+                continue;
+            }
+            if some_have_threads && !is_threads(&mut one) {
+                staging(&mut one).threads = None;
+            }
+            all.push(one);
+        }
+        all
+    }
+
+    fn threads(self) -> usize {
+        self.threads.unwrap_or(USUAL_THREADS)
     }
 }
+
+/// Threads of each SPE.
+pub(crate) const USUAL_THREADS: usize = 4;
 
 /// Has `work` change each block of a part of the buffer.
 pub(crate) fn change<S: Spe>(
     spe: &S,
     part: &mut [u8],
     block_bytes: usize,
-    buffering: Buffering,
+    staging: Staging,
     work: &impl Fn(&mut [u8]),
 ) -> Result<(), ProgramError> {
-    match buffering {
+    match staging.buffering {
         Buffering::Single => Ok(single(spe, part, block_bytes, work)?),
         Buffering::Double => Ok(double(spe, part, block_bytes, work)?),
-        Buffering::Threads(threads) => in_threads(spe, part, block_bytes, threads, work),
+        Buffering::Threads => in_threads(spe, part, block_bytes, staging.threads(), work),
     }
 }
 

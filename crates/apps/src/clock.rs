@@ -2,9 +2,7 @@
 
 use std::hint::black_box;
 
-use cellworks_machine::{Cycles, Machine, RunError, Span, Spe};
-
-use crate::gang;
+use cellworks_machine::{Cycles, Span, Spe};
 
 /// What one link of the chain in [`spend`] takes on processors of the last fifteen years: a shift and an
 /// exclusive or of one cycle each, and a multiplication of three.
@@ -42,14 +40,4 @@ pub(crate) fn rate_hz<S: Spe>(spe: &S) -> f64 {
     let shortest = (0..TIMED).map(|_| time()).min();
     let shortest = shortest.unwrap_or(Span::from_nanoseconds(1));
     TIMED_CYCLES as f64 / shortest.as_seconds_f64()
-}
-
-/// The rate of the clock of SPE 0 in cycles a second, as a chain of operations shows it whose length in
-/// cycles is known. Where an SPE is a core of a computer it is the rate that the core has at the time.
-///
-/// # Errors
-///
-/// [`RunError`] if the run failed.
-pub fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
-    Ok(gang::run(machine, vec![()], |_, ()| ())?.clock_hz)
 }

@@ -5,6 +5,14 @@
 //!          ▼                                                        │
 //!       prefix ──────────────────────────────────────────────────► delta ──► consumer, on the PPE
 //! ```
+//!
+//! The prefix process sends the first number, the delta process gives a copy of each to the
+//! consumer, and all others add 1.
+//!
+//! The time of a communication is that between two numbers at the consumer, divided by the number
+//! of processes on SPEs, which is that of the channels that the number passes on its way round; the
+//! one to the consumer, which works beside them, does not count (section 3.1: each process adds a
+//! channel to the ring). The consumer checks each number.
 
 use std::iter;
 
@@ -12,26 +20,36 @@ use cellworks_csp::{
     Channel, Ended, Item, Network, Place, Process, ProcessError, Transport, Writer,
 };
 use cellworks_machine::{Machine, Time, Topology};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
 use crate::error::agree;
 use crate::figure::axis;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{
-    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
-    Quantity, Value, against,
+    Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError, Quantity,
+    Repeats, against,
 };
 
-/// One number goes round a ring of processes on SPEs: the prefix process sends the first, the delta process gives a copy of
-/// each to the consumer on the PPE, and all others add 1. Neighbours on the same SPE speak through local channels.
+/// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
-/// The time of a communication is that between two numbers at the consumer, divided by the number of processes on SPEs,
-/// which is that of the channels that the number passes on its way round; the one to the consumer, which works beside them, does
-/// not count (section 3.1: each process adds a channel to the ring). The consumer checks each number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A number goes round a ring of processes on SPEs, 2 at least, and a process on the PPE checks and
+/// times the copies that it gets. Processes of one SPE that are neighbours in the ring speak
+/// through channels that do not leave the SPE.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[command(mut_args(|flag| match flag.get_id() == "spes" {
+    true => flag.default_value("2"),
+    false => flag,
+}))]
 pub struct CommsTime {
-    /// Where the processes run, 2 at least.
+    /// Where the processes run.
+    #[command(flatten)]
+    #[serde(flatten)]
     pub placement: Placement,
-    /// How many numbers the consumer times, after a tenth as many that it does not.
+
+    /// How many times round are timed, after a tenth as many that are not.
+    #[arg(long)]
     pub rounds: u64,
 }
 
@@ -41,7 +59,8 @@ const FIRST: u64 = 0;
 /// Hours on any machine.
 const ROUNDS_MAX: u64 = 1_000_000_000_000;
 
-const TIME: &str = "time_per_communication";
+const TIME: Metric = Metric::new("time_per_communication", "us");
+const GAIN: Metric = Metric::new("gain", "times");
 
 enum Role {
     Prefix,
@@ -52,15 +71,18 @@ enum Role {
 
 impl Program for CommsTime {
     const NAME: &'static str = "commstime";
+    const EXAMPLE: &'static str = "--spes 2 --threads 1-4";
+    const METRICS: &'static [Metric] = &[TIME];
+    const REPEATS: Option<Repeats> = Some(Repeats {
+        parameter: "rounds",
+        // The paper's own number.
+        on_this_computer: "10k",
+        // They are all alike.
+        simulated: "1k",
+    });
 
     fn title(&self) -> String {
         format!("commstime, {}", self.placement.title())
-    }
-
-    fn parameters(&self) -> Parameters {
-        let mut parameters = self.placement.parameters();
-        parameters.push(("rounds", Value::Count(self.rounds)));
-        parameters
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
@@ -118,11 +140,10 @@ impl Program for CommsTime {
             Ok::<_, Ended>(Ok(process.now().since(begin)))
         })?;
         let span = timed.expect("a ring ends only when its consumer does, or its network fails")?;
-        Ok(vec![Quantity {
-            name: TIME,
-            value: span.as_seconds_f64() * 1e6 / (self.rounds as f64 * processes as f64),
-            unit: "us",
-        }])
+        let communications = self.rounds as f64 * processes as f64;
+        Ok(vec![
+            TIME.measured(span.as_seconds_f64() * 1e6 / communications),
+        ])
     }
 
     /// How many times as long the request coordinator takes as direct communication, where both have run.
@@ -137,18 +158,14 @@ impl Program for CommsTime {
                 ..one.program
             };
             let other = done.iter().find(|another| another.program == other)?;
-            let (direct, coordinator) = (one.value(TIME)?, other.value(TIME)?);
+            let (direct, coordinator) = (one.value(TIME.name)?, other.value(TIME.name)?);
             (direct > 0.0).then_some(coordinator / direct)
         };
         done.iter()
             .filter(|one| one.program.placement.transport == Transport::Direct)
             .filter_map(|one| {
                 Some(Conclusion {
-                    quantity: Quantity {
-                        name: "gain",
-                        value: of_coordinator(one)?,
-                        unit: "times",
-                    },
+                    quantity: GAIN.measured(of_coordinator(one)?),
                     parameters: one.program.parameters(),
                 })
             })

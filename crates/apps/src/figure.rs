@@ -1,6 +1,8 @@
 //! Curves of several runs.
 
-use crate::{Done, Program, Value};
+use serde_json::Value;
+
+use crate::{Done, Metric, Parameters, Program};
 
 /// Curves over one quantity.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,27 +35,22 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A figure of one quantity against each number that differs between runs, with a curve for each combination
-/// of what else differs. None if there is nothing to connect.
+/// A figure of one metric against each number that differs between runs, with a curve for each
+/// combination of what else differs. None if there is nothing to connect.
 ///
 /// `axis` says what the axis of a parameter is; what has none is never an axis.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
-    quantity: &str,
+    metric: Metric,
     axis: fn(&str) -> Option<Axis>,
 ) -> Vec<Figure> {
-    let found = done
-        .iter()
-        .flat_map(|one| &one.quantities)
-        .find(|one| one.name == quantity);
-    let Some(y) = found.map(|found| y_axis(found.unit)) else {
-        return Vec::new();
-    };
-    let differing = differing(done);
-    let figure = |&name: &&'static str| {
+    let y = y_axis(metric.unit);
+    let all: Vec<Parameters> = done.iter().map(|one| one.program.parameters()).collect();
+    let differing = differing(&all);
+    let figure = |&name: &&str| {
         let x = axis(name)?;
-        let curves = curves(done, quantity, name, &differing);
+        let curves = curves(done, &all, metric, name, &differing);
         let is_curve = curves.iter().any(|curve| curve.points.len() > 1);
         is_curve.then(|| Figure {
             title: title.to_owned(),
@@ -93,42 +90,41 @@ fn y_axis(unit: &'static str) -> Axis {
 }
 
 /// The names of parameters that are not the same in all runs.
-fn differing<P: Program>(done: &[Done<P>]) -> Vec<&'static str> {
-    let all: Vec<_> = done.iter().map(|one| one.program.parameters()).collect();
-    let mut names: Vec<&'static str> = Vec::new();
+fn differing(all: &[Parameters]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
     for (name, _) in all.iter().flatten() {
         let first = value(&all[0], name);
         let differs = all
             .iter()
             .any(|parameters| value(parameters, name) != first);
-        if differs && !names.contains(name) {
+        if differs && !names.contains(&name.as_str()) {
             names.push(name);
         }
     }
     names
 }
 
-fn value<'a>(parameters: &'a [(&str, Value)], name: &str) -> Option<&'a Value> {
-    let named = parameters.iter().find(|(other, _)| *other == name);
+fn value<'a>(parameters: &'a Parameters, name: &str) -> Option<&'a Value> {
+    let named = parameters.iter().find(|(other, _)| other == name);
     named.map(|(_, value)| value)
 }
 
 fn curves<P: Program>(
     done: &[Done<P>],
-    quantity: &str,
+    all: &[Parameters],
+    metric: Metric,
     x: &str,
-    differing: &[&'static str],
+    differing: &[&str],
 ) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
-    for one in done {
-        let parameters = one.program.parameters();
-        let at = value(&parameters, x).and_then(Value::as_number);
-        let (Some(at), Some(height)) = (at, one.value(quantity)) else {
+    for (one, parameters) in done.iter().zip(all) {
+        let at = value(parameters, x).and_then(Value::as_f64);
+        let (Some(at), Some(height)) = (at, one.value(metric.name)) else {
             continue;
         };
         let others = parameters
             .iter()
-            .filter(|(name, _)| *name != x && differing.contains(name));
+            .filter(|(name, _)| name != x && differing.contains(&name.as_str()));
         let mut name = name_of(others);
         if name.is_empty() {
             P::NAME.clone_into(&mut name);
@@ -157,19 +153,16 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 }
 
 /// `double, 8 SPEs`.
-fn name_of<'a>(parameters: impl Iterator<Item = &'a (&'static str, Value)> + Clone) -> String {
-    let is_counted = |text: &str| parameters.clone().any(|(name, _)| *name == text);
-    let parts: Vec<String> = parameters
+fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) -> String {
+    let is_counted = |text: &str| parameters.clone().any(|(name, _)| name == text);
+    let parts = parameters
         .clone()
-        .filter_map(|(name, value)| match (*name, value) {
+        .filter_map(|(name, value)| match (name.as_str(), value) {
             // `4 threads` says it.
-            (_, Value::Text(text)) if is_counted(text) => None,
-            (_, Value::Text(text)) => Some(text.clone().into_owned()),
-            ("spes", Value::Count(count)) => Some(counted(*count as usize, "SPE")),
-            ("threads", Value::Count(count)) => Some(counted(*count as usize, "thread")),
-            (name, Value::Count(count)) => Some(format!("{count} {}", name.replace('_', " "))),
-            (name, Value::Number(number)) => Some(format!("{number} {}", name.replace('_', " "))),
-        })
-        .collect();
-    parts.join(", ")
+            (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
+            ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
+            ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),
+            (name, number) => Some(format!("{} {}", number.as_f64()?, name.replace('_', " "))),
+        });
+    parts.collect::<Vec<String>>().join(", ")
 }

@@ -132,3 +132,13 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
         _ => Ok(()),
     }
 }
+
+/// The rate of the clock of SPE 0 in cycles a second, as a chain of operations shows it whose length in
+/// cycles is known. Where an SPE is a core of a computer it is the rate that the core has at the time.
+///
+/// # Errors
+///
+/// [`RunError`] if the run failed.
+pub fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
+    Ok(run(machine, vec![()], |_, ()| ())?.clock_hz)
+}

@@ -9,40 +9,61 @@
 //! Blocks of points go round, always in the same order. Each process keeps a copy of one of them, its home, compares it with
 //! every block that comes by until it has met all, sends the neighbours to the PPE, and takes the next block that is
 //! nobody's home. So a problem of any size fits: what no process has in its local store waits in the buffered channel.
+//!
+//! Distances are Euclidean. Points that are equally far are taken in the order of their numbers.
 
+mod data;
 mod home;
 mod points;
 
-use std::fmt;
 use std::iter;
 
-use cellworks_csp::{Any, Channel, Item, Network, Place, Process, ProcessError, Reader, Writer};
+use cellworks_csp::{Any, Channel, Network, Place, Process, ProcessError, Reader, Writer};
 use cellworks_machine::{LocalBuffer, Machine, Spe, Topology};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
+use self::data::{Block, Found, Plan};
 use self::home::Home;
 use self::points::Points;
 use crate::figure::axis;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{
-    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
-    Quantity, Value, speedup,
+    Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError, Quantity,
+    speedup,
 };
 
-/// Finds the nearest neighbours of each point among all others, by the Euclidean distance. Points that are equally far are
-/// taken in the order of their numbers. The result is compared with brute force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
+///
+/// The result is compared with brute force. Speed-ups are over one SPE with one thread, if that
+/// runs too. The paper has 50k points.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Knn {
     /// Where the processes run.
+    #[command(flatten)]
+    #[serde(flatten)]
     pub placement: Placement,
+
     /// How many points.
+    #[arg(long, default_value = "5k")]
     pub points: usize,
-    /// Coordinates of each, at most 256.
+
+    /// Dimensions of the space, at most 256.
+    #[arg(long, default_value = "72")]
     pub dimensions: usize,
-    /// How many neighbours of each point, fewer than there are points.
+
+    /// How many neighbours of each point are looked for, fewer than there are points.
+    #[arg(long, default_value = "10")]
     pub neighbours: usize,
-    /// How many points travel together.
+
+    /// How many points go round together.
+    #[arg(long, default_value = "50")]
     pub block_points: usize,
 }
+
+const TIME: Metric = Metric::new("time", "ns");
+const RATE: Metric = Metric::new("rate", "pairs/s");
 
 /// Coordinates are whole numbers up to 255, and so are the squares of distances: 256 squares of 255 are 16,646,400, and every
 /// whole number up to 16,777,216 is an `f32`. So the order of a sum makes no difference, and whoever computes the same
@@ -63,22 +84,12 @@ impl Knn {
 
 impl Program for Knn {
     const NAME: &'static str = "knn";
+    const EXAMPLE: &'static str = "--points 5k --neighbours 10 --spes 1,2";
+    const METRICS: &'static [Metric] = &[TIME, RATE];
 
     fn title(&self) -> String {
         let placement = self.placement.title();
         format!("knn, {placement}, {} points", self.points)
-    }
-
-    fn parameters(&self) -> Parameters {
-        let count = |name, value| (name, Value::Count(value as u64));
-        let mut parameters = self.placement.parameters();
-        parameters.extend([
-            count("points", self.points),
-            count("dimensions", self.dimensions),
-            count("neighbours", self.neighbours),
-            count("block_points", self.block_points),
-        ]);
-        parameters
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
@@ -170,108 +181,17 @@ impl Program for Knn {
         points.verify(found, self.neighbours)?;
         let pairs = self.points as f64 * (self.points - 1) as f64;
         Ok(vec![
-            Quantity {
-                name: "time",
-                value: span.as_nanoseconds_f64(),
-                unit: "ns",
-            },
-            Quantity {
-                name: "rate",
-                value: pairs / span.as_seconds_f64().max(f64::MIN_POSITIVE),
-                unit: "pairs/s",
-            },
+            TIME.measured(span.as_nanoseconds_f64()),
+            RATE.measured(pairs / span.as_seconds_f64().max(f64::MIN_POSITIVE)),
         ])
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
-        speedup::conclusions(done, Self::base, "time")
+        speedup::conclusions(done, Self::base, TIME)
     }
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        speedup::figures(done, Self::base, "time", axis)
-    }
-}
-
-/// What a block has beside its points: two numbers of 4 bytes.
-const HEADER_BYTES: usize = 2 * 4;
-
-/// Points that travel together.
-#[derive(Clone)]
-struct Block {
-    number: usize,
-    /// The number of its first point.
-    first: u32,
-    coordinates: Box<[f32]>,
-}
-
-impl Item for Block {
-    fn bytes(&self) -> usize {
-        HEADER_BYTES + self.coordinates.bytes()
-    }
-}
-
-/// A point near another.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-struct Neighbour {
-    /// The square of the distance.
-    squared: f32,
-    point: u32,
-}
-
-impl Item for Neighbour {}
-
-impl fmt::Display for Neighbour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "point {} at the squared distance {}",
-            self.point, self.squared
-        )
-    }
-}
-
-/// The neighbours of the points of a block, nearest first.
-struct Found {
-    first: u32,
-    neighbours: Vec<Vec<Neighbour>>,
-}
-
-impl Item for Found {
-    fn bytes(&self) -> usize {
-        4 + self.neighbours.bytes()
-    }
-}
-
-/// What all processes know.
-#[derive(Clone, Copy)]
-struct Plan {
-    processes: usize,
-    blocks: usize,
-    /// Points of a block, but for the last.
-    block_points: usize,
-    dimensions: usize,
-    neighbours: usize,
-}
-
-impl Plan {
-    /// The block that is a process's `turn`-th home, if there are so many. As blocks come by, counted from 0 over all
-    /// rounds, it comes first at the second number.
-    ///
-    /// A block comes to each process a step later than to the one before. The last process takes the first block home, and the
-    /// first process the last, so all have theirs in the same step: they begin and end each turn together, and nobody waits for
-    /// one that computes while it has nothing to compute itself.
-    fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
-        let place = self.processes - 1 - position;
-        let home = place + turn * self.processes;
-        let at = place + turn * (self.blocks + self.processes);
-        (home < self.blocks).then_some((home, at))
-    }
-
-    /// How many blocks come by until the last home has met all.
-    fn length(&self) -> usize {
-        let last = self.blocks - 1;
-        let (place, turn) = (last % self.processes, last / self.processes);
-        place + turn * (self.blocks + self.processes) + self.blocks
+        speedup::figures(done, Self::base, TIME, axis)
     }
 }
 

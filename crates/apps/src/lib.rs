@@ -1,17 +1,19 @@
 //! Programs of published papers, written once against [`Machine`] and run on every machine.
 //!
 //! ```text
-//!   parameters ──► Program ── check ──► run on a machine ──► Quantities ─┐
-//!                     │        (one value of each parameter)             │
-//!                     └── several of them: Done, Done, Done ... ◄────────┘
-//!                               │
-//!                               ├── conclusions: what follows from all of them
-//!                               └── figures: their curves
+//!   flags of `cellworks run`, lists expanded ─┐
+//!   an experiment in `papers/*.toml` ─────────┴─► parameters, as data ──► Program ── check
+//!                                                                            │
+//!       conclusions, figures ◄── Done, Done ... ◄── Quantities ◄── run on a machine
 //! ```
 //!
-//! A [`Program`] is a value with all its parameters, and one run of it gives [`Quantity`]s. Lists of
-//! values, progress, tables and pages are for the command `cellworks run`, which has one way to do
-//! these for all programs.
+//! A [`Program`] is a struct of its parameters. The derives of the struct make them flags, a part
+//! of the JSON of a result, and what an experiment of a paper states. One run gives [`Quantity`]s.
+//! Lists of values, progress, tables and pages are for the command `cellworks run`, which has one
+//! way to do these for all programs.
+//!
+//! A program that joins is a file of this crate, and in this one its module, its name in the list of
+//! programs at the end, and its row here:
 //!
 //! | program | what it is | from |
 //! |---|---|---|
@@ -45,18 +47,22 @@ mod ring;
 mod speedup;
 mod switch;
 
-use std::borrow::Cow;
+use std::fmt::Debug;
 
 use cellworks_machine::{Machine, Topology};
+use clap::{Args, Command};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-pub use aes::{Aes, SPU_AES_CYCLES_PER_BYTE};
+pub use aes::Aes;
 pub use barrier::{Barrier, Roots};
-pub use blocks::Buffering;
+pub use blocks::{Buffering, Staging};
 pub use cellworks_csp::Transport;
-pub use clock::clock_rate_hz;
 pub use commstime::CommsTime;
 pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure, against};
+pub use gang::clock_rate_hz;
 pub use knn::Knn;
 pub use overlap::Overlap;
 pub use placement::Placement;
@@ -65,15 +71,30 @@ pub use ratio::Ratio;
 pub use switch::Switch;
 
 /// A program with its parameters, that gives numbers.
-pub trait Program: Sized {
+///
+/// Each field of the struct is a parameter. Its name is that of the flag, unless `#[arg(long =
+/// "...")]` gives another one, of the key in an experiment of a paper, and of the circumstance in
+/// the JSON of a result; its documentation is the help text. In `cellworks run` every flag takes a
+/// list, and so may its default: a program runs once for each combination of values. How values are
+/// written follows from the type and the name: whole numbers take `k` for 1,000, or for 1,024 where
+/// the name ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is as it stands.
+pub trait Program:
+    Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Serialize + 'static
+{
     /// What the command calls it.
     const NAME: &'static str;
 
+    /// Flags of `cellworks run` that work on every machine, for messages.
+    const EXAMPLE: &'static str;
+
+    /// What a run of it can find.
+    const METRICS: &'static [Metric];
+
+    /// The parameter that says how often something is done, if there is one.
+    const REPEATS: Option<Repeats> = None;
+
     /// What one run of it is, in a few words.
     fn title(&self) -> String;
-
-    /// The circumstances of its quantities: names and values, the ones that people ask for first in front.
-    fn parameters(&self) -> Parameters;
 
     /// Whether it can run on a machine.
     ///
@@ -89,6 +110,12 @@ pub trait Program: Sized {
     /// [`ProgramError`] if it cannot run on this machine, or the run or its result was wrong.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
 
+    /// What runs where these were asked for: parameters that were left open have values, and
+    /// programs are added that conclusions need. Those that are equal run once.
+    fn complete(asked: Vec<Self>) -> Vec<Self> {
+        asked
+    }
+
     /// What follows from several runs, beside the quantities of each.
     fn conclusions(_: &[Done<Self>]) -> Vec<Conclusion> {
         Vec::new()
@@ -96,20 +123,65 @@ pub trait Program: Sized {
 
     /// The curves of several runs.
     fn figures(done: &[Done<Self>]) -> Vec<Figure>;
+
+    /// Its flags, as the fields of the struct define them.
+    fn flags() -> Command {
+        Self::augment_args(Command::new(Self::NAME))
+    }
+
+    /// The circumstances of its quantities: the names and values of its parameters, in the order of
+    /// the fields.
+    ///
+    /// # Panics
+    ///
+    /// Never: numbers and texts can be written as JSON.
+    fn parameters(&self) -> Parameters {
+        let values = serde_json::to_value(self).expect("parameters are numbers and texts");
+        let flags = Self::flags();
+        let names = flags.get_arguments().map(|flag| flag.get_id().as_str());
+        names
+            .filter_map(|name| Some((name.to_owned(), values.get(name)?.clone())))
+            .collect()
+    }
 }
 
 /// The circumstances of a quantity: names and values.
-pub type Parameters = Vec<(&'static str, Value)>;
+pub type Parameters = Vec<(String, Value)>;
 
-/// The value of a parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// How many of something.
-    Count(u64),
-    /// A number of something that comes in parts.
-    Number(f64),
-    /// A choice, or a text.
-    Text(Cow<'static, str>),
+/// How often something is done where nothing else is said: many times where times are disturbed, and
+/// a few where an operation takes the same time [again and again](cellworks_machine::Capabilities::is_steady).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeats {
+    /// The parameter.
+    pub parameter: &'static str,
+    /// How often on this computer, as a flag has it.
+    pub on_this_computer: &'static str,
+    /// How often on a steady machine, all of which are simulated so far.
+    pub simulated: &'static str,
+}
+
+/// What a program can find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// What it is, such as `bandwidth`.
+    pub name: &'static str,
+    /// In what, such as `bytes/s`.
+    pub unit: &'static str,
+}
+
+impl Metric {
+    pub(crate) const fn new(name: &'static str, unit: &'static str) -> Self {
+        Self { name, unit }
+    }
+
+    /// So much of it.
+    pub const fn measured(self, value: f64) -> Quantity {
+        Quantity {
+            name: self.name,
+            value,
+            unit: self.unit,
+        }
+    }
 }
 
 /// A number that a program has found.
@@ -141,17 +213,6 @@ pub struct Conclusion {
     pub parameters: Parameters,
 }
 
-impl Value {
-    /// The number, unless it is a text.
-    pub fn as_number(&self) -> Option<f64> {
-        match *self {
-            Self::Count(count) => Some(count as f64),
-            Self::Number(number) => Some(number),
-            Self::Text(_) => None,
-        }
-    }
-}
-
 impl<P> Done<P> {
     /// The value of one of its quantities.
     pub fn value(&self, name: &str) -> Option<f64> {
@@ -162,3 +223,32 @@ impl<P> Done<P> {
         named.map(|quantity| quantity.value)
     }
 }
+
+/// Something that is done with a program, whichever it is.
+pub trait Visitor {
+    /// What it gives.
+    type Output;
+
+    /// Does it.
+    fn visit<P: Program>(self) -> Self::Output;
+}
+
+/// The list of programs.
+macro_rules! programs {
+    ($($program:ident),*) => {
+        /// The names of all programs.
+        pub const PROGRAMS: &[&str] = &[$($program::NAME),*];
+
+        /// Does something with the program of this name; `None` if there is none.
+        pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+            $(if name == $program::NAME {
+                return Some(visitor.visit::<$program>());
+            })*
+            None
+        }
+    };
+}
+
+programs![
+    Aes, Barrier, CommsTime, Knn, Overlap, Prototein, Ratio, Switch
+];

@@ -7,65 +7,92 @@
 //!                                            ╱   ╱
 //!                                    crossover: computation equals transfer
 //! ```
+//!
+//! The programs of [`Aes`](crate::Aes), with a computation of a chosen length in place of the
+//! cipher.
 
 use cellworks_machine::{Machine, Topology};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Buffering, change, check_bytes, check_cycles, cycles_of, shares};
+use crate::blocks::{Buffering, Staging, change, check_bytes, check_cycles, cycles_of, shares};
 use crate::clock::spend;
 use crate::error::verify;
 use crate::figure::axis;
 use crate::gang::{self, check_spes};
 use crate::{
-    Conclusion, Curve, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity,
-    Value, against,
+    Conclusion, Curve, Done, Figure, Metric, ParameterError, Parameters, Program, ProgramError,
+    Quantity, against,
 };
 
-/// The programs of [`Aes`](crate::Aes), with a computation of a chosen length in place of the cipher. Each block
-/// is changed once, which the result is compared with.
+/// Compares single buffering, double buffering and threads by computation a byte, with a model and
+/// with the crossover, where computation takes as long as transfers.
 ///
-/// Several of them are compared with a model. A run of the same buffering without computation says what its
-/// transfers take, t; with c cycles of computation for each byte, single buffering should take t + c cycles a
-/// byte, and what overlaps max(t, c).
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Each block is changed once, which the result is compared with. The model starts from a run
+/// without computation, which says what transfers take: t. With c cycles of computation for each
+/// byte, single buffering should take t + c cycles a byte, and what overlaps the larger of t and c.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[command(mut_args(|flag| match flag.get_id() == "threads" {
+    true => flag.help(THREADS_HELP),
+    false => flag,
+}))]
 pub struct Overlap {
-    /// How transfers and computation follow each other.
-    pub buffering: Buffering,
-    /// How many SPEs, from SPE 0 on.
-    pub spes: usize,
-    /// Of the buffer.
-    pub bytes: usize,
-    /// What is staged at once.
-    pub block_bytes: usize,
-    /// What is computed for each byte; 0 for transfers alone.
+    /// What is computed for each byte, in cycles; a range is taken at 1, 2 and 5 of each power of
+    /// 10. Transfers alone, 0, are always among them.
+    #[arg(long, default_value = "0.1-100,11.7")]
     pub cycles_per_byte: f64,
+
+    /// How blocks get to a local store and back.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub staging: Staging,
+
+    /// How many SPEs share the buffer, from SPE 0 on.
+    #[arg(long, default_value = "1")]
+    pub spes: usize,
+
+    /// Bytes of the buffer, a multiple of 16.
+    #[arg(long, default_value = "1m")]
+    pub bytes: usize,
+
+    /// Bytes that are staged at once, a multiple of 16.
+    #[arg(long = "block", default_value = "4k")]
+    pub block_bytes: usize,
 }
+
+/// Threads of each SPE, if nothing else is said.
+const USUAL_THREADS: [usize; 3] = [2, 4, 8];
+const THREADS_HELP: &str = "Threads of each SPE, with --buffering threads [default: 2,4,8]";
 
 /// DMA moves such pieces as one.
 const QUADWORD_BYTES: usize = 16;
 
-const TAKEN: &str = "taken";
-const GAIN: &str = "gain";
+const BANDWIDTH: Metric = Metric::new("bandwidth", "bytes/s");
+const TAKEN: Metric = Metric::new("taken", "cycles/byte");
+
+// What follows from several runs.
+const MODEL: Metric = Metric::new("model", "cycles/byte");
+const CROSSOVER: Metric = Metric::new("crossover", "cycles/byte");
+const GAIN: Metric = Metric::new("gain", "times");
+const MODEL_GAIN: Metric = Metric::new("model_gain", "times");
 
 impl Program for Overlap {
     const NAME: &'static str = "overlap";
+    const EXAMPLE: &'static str = "--threads 2,4,8 --cycles-per-byte 0.1-100";
+    const METRICS: &'static [Metric] = &[BANDWIDTH, TAKEN];
 
     fn title(&self) -> String {
         format!(
             "overlap, {}, {} cycles a byte",
-            self.buffering.title(),
+            self.staging.title(),
             self.cycles_per_byte
         )
     }
 
-    fn parameters(&self) -> Parameters {
-        let mut parameters = vec![("cycles_per_byte", Value::Number(self.cycles_per_byte))];
-        parameters.extend(self.of_buffering());
-        parameters
-    }
-
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
         const WHY: &str = "a quadword";
-        self.buffering.check()?;
+        self.staging.check()?;
         check_spes(self.spes, topology)?;
         check_bytes("bytes", self.bytes, QUADWORD_BYTES, WHY)?;
         check_bytes("block_bytes", self.block_bytes, QUADWORD_BYTES, WHY)?;
@@ -81,19 +108,26 @@ impl Program for Overlap {
                 spend(spe, cycles_of(block.len(), self.cycles_per_byte));
                 touch(block);
             };
-            change(spe, part, self.block_bytes, self.buffering, &work)
+            change(spe, part, self.block_bytes, self.staging, &work)
         })?;
         let quantities = vec![
-            Quantity {
-                name: "bandwidth",
-                value: gang.bandwidth(self.bytes),
-                unit: "bytes/s",
-            },
-            cycles(TAKEN, gang.cycles_per_byte(self.bytes)),
+            BANDWIDTH.measured(gang.bandwidth(self.bytes)),
+            TAKEN.measured(gang.cycles_per_byte(self.bytes)),
         ];
         gang.results.into_iter().collect::<Result<(), _>>()?;
         self.verify_changed(&buffer)?;
         Ok(quantities)
+    }
+
+    fn complete(asked: Vec<Self>) -> Vec<Self> {
+        // The transfers alone: what the model starts from.
+        let transfers = asked.iter().map(|one| Self {
+            cycles_per_byte: 0.0,
+            ..*one
+        });
+        let mut all: Vec<Self> = transfers.chain(asked.iter().copied()).collect();
+        all.sort_by(|a, b| a.cycles_per_byte.total_cmp(&b.cycles_per_byte));
+        Staging::complete(all, &USUAL_THREADS, |one| &mut one.staging)
     }
 
     /// `model` of each run whose transfers are known, `gain` and `model_gain` over single
@@ -111,17 +145,17 @@ impl Program for Overlap {
             }
         }
         conclusions.extend(crossovers(done).map(|(program, transfer)| Conclusion {
-            quantity: cycles("crossover", transfer),
-            parameters: program.of_buffering(),
+            quantity: CROSSOVER.measured(transfer),
+            parameters: program.of_transfers(),
         }));
         conclusions
     }
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        let mut figures = against(done, "Moved by all SPEs together", "bandwidth", axis);
+        let mut figures = against(done, "Moved by all SPEs together", BANDWIDTH, axis);
         let with_gain: Vec<Done<Self>> = done
             .iter()
-            .filter(|one| one.program.buffering != Buffering::Single)
+            .filter(|one| one.program.staging.buffering != Buffering::Single)
             .filter_map(|one| {
                 Some(Done {
                     program: one.program,
@@ -148,21 +182,27 @@ impl Overlap {
     }
 
     /// The parameters without the computation.
-    fn of_buffering(&self) -> Parameters {
-        let mut parameters: Parameters = self.buffering.parameters().collect();
-        parameters.extend([
-            ("spes", Value::Count(self.spes as u64)),
-            ("bytes", Value::Count(self.bytes as u64)),
-            ("block_bytes", Value::Count(self.block_bytes as u64)),
-        ]);
+    fn of_transfers(&self) -> Parameters {
+        let parameters = self.parameters().into_iter();
         parameters
+            .filter(|(name, _)| name != "cycles_per_byte")
+            .collect()
+    }
+
+    /// The same with single buffering.
+    fn with_single(self) -> Self {
+        let staging = Staging {
+            buffering: Buffering::Single,
+            threads: None,
+        };
+        Self { staging, ..self }
     }
 
     /// What it should take, if its transfers take `transfer`.
     fn expected(&self, transfer: f64) -> f64 {
-        match self.buffering {
+        match self.staging.buffering {
             Buffering::Single => transfer + self.cycles_per_byte,
-            Buffering::Double | Buffering::Threads(_) => transfer.max(self.cycles_per_byte),
+            Buffering::Double | Buffering::Threads => transfer.max(self.cycles_per_byte),
         }
     }
 }
@@ -172,27 +212,10 @@ fn touch(block: &mut [u8]) {
     block.iter_mut().step_by(64).for_each(|byte| *byte += 1);
 }
 
-/// Cycles a byte.
-fn cycles(name: &'static str, value: f64) -> Quantity {
-    Quantity {
-        name,
-        value,
-        unit: "cycles/byte",
-    }
-}
-
-fn times(name: &'static str, value: f64) -> Quantity {
-    Quantity {
-        name,
-        value,
-        unit: "times",
-    }
-}
-
 /// What a program took, if it is among those that are done.
 fn taken(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let same = done.iter().find(|one| one.program == program);
-    same.and_then(|one| one.value(TAKEN))
+    same.and_then(|one| one.value(TAKEN.name))
 }
 
 /// What the transfers of a program take alone.
@@ -204,36 +227,29 @@ fn transfer(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     taken(alone, done)
 }
 
-fn with_single(program: Overlap) -> Overlap {
-    Overlap {
-        buffering: Buffering::Single,
-        ..program
-    }
-}
-
 fn model(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     let transfer = transfer(one.program, done)?;
-    Some(cycles("model", one.program.expected(transfer)))
+    Some(MODEL.measured(one.program.expected(transfer)))
 }
 
 fn gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
-    let single = taken(with_single(one.program), done)?;
-    Some(times(GAIN, single / one.value(TAKEN)?))
+    let single = taken(one.program.with_single(), done)?;
+    Some(GAIN.measured(single / one.value(TAKEN.name)?))
 }
 
 fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
-    let single = with_single(one.program);
+    let single = one.program.with_single();
     let single = single.expected(transfer(single, done)?);
     let this = one.program.expected(transfer(one.program, done)?);
-    Some(times("model_gain", single / this))
+    Some(MODEL_GAIN.measured(single / this))
 }
 
 /// The ways that overlap, each with the computation that takes as long as its transfers, in cycles a byte.
 fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
     done.iter()
         .filter(|one| one.program.cycles_per_byte == 0.0)
-        .filter(|one| one.program.buffering != Buffering::Single)
-        .filter_map(|one| Some((one.program, one.value(TAKEN)?)))
+        .filter(|one| one.program.staging.buffering != Buffering::Single)
+        .filter_map(|one| Some((one.program, one.value(TAKEN.name)?)))
 }
 
 /// Where computation equals transfer, at the gain that the model says.
@@ -244,10 +260,10 @@ fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
                 cycles_per_byte: transfer,
                 ..program
             };
-            let single = with_single(at);
+            let single = at.with_single();
             let single = single.expected(self::transfer(single, done)?);
             Some(Curve {
-                name: format!("crossover, {}", program.buffering.title()),
+                name: format!("crossover, {}", program.staging.title()),
                 points: vec![(transfer, single / at.expected(transfer))],
             })
         })
@@ -261,7 +277,10 @@ mod tests {
     #[test]
     fn a_block_that_was_not_moved_back_once_is_a_wrong_result() {
         let program = Overlap {
-            buffering: Buffering::Double,
+            staging: Staging {
+                buffering: Buffering::Double,
+                threads: None,
+            },
             spes: 1,
             bytes: 512,
             block_bytes: 128,

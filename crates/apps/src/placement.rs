@@ -2,19 +2,27 @@
 
 use cellworks_csp::Transport;
 use cellworks_machine::Topology;
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
+use crate::ParameterError;
 use crate::figure::counted;
 use crate::gang::check_spes;
-use crate::{ParameterError, Parameters, Value};
 
 /// How many processes a network has, where, and how they reach each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Placement {
-    /// How many SPEs, from SPE 0 on.
+    /// How many SPEs have processes, from SPE 0 on.
+    #[arg(long, default_value = "1")]
     pub spes: usize,
-    /// Processes of each.
+
+    /// Processes on each SPE.
+    #[arg(long, default_value = "1")]
     pub threads: usize,
-    /// How those of different SPEs reach each other on a simulated machine.
+
+    /// How processes of different SPEs reach each other on a simulated machine; on this computer
+    /// they share memory, and it makes no difference.
+    #[arg(long, value_enum, default_value = "direct")]
     pub transport: Transport,
 }
 
@@ -40,18 +48,6 @@ impl Placement {
     pub(crate) fn title(self) -> String {
         let spes = counted(self.spes, "SPE");
         format!("{spes}, {}", counted(self.threads, "thread"))
-    }
-
-    pub(crate) fn parameters(self) -> Parameters {
-        let transport = match self.transport {
-            Transport::Coordinator => "coordinator",
-            Transport::Direct => "direct",
-        };
-        vec![
-            ("spes", Value::Count(self.spes as u64)),
-            ("threads", Value::Count(self.threads as u64)),
-            ("transport", Value::Text(transport.into())),
-        ]
     }
 
     pub(crate) fn check(self, topology: &Topology) -> Result<(), ParameterError> {

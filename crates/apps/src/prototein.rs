@@ -6,41 +6,62 @@
 //!                 └──► worker ──┘
 //!       folds of a few beads     each: the best of its tasks
 //! ```
+//!
+//! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads, laid on a square grid with
+//! right-angled folds, of which no two beads share a place. A folding is the better the more pairs
+//! of H beads are neighbours on the grid, but not in the chain (Hayes, *Prototeins*, American
+//! Scientist 86(3), 1998). Foldings that a rotation or a reflection makes of each other are one.
+//!
+//! The main process puts folds of a few beads into the bag, and workers try all ways to go on from
+//! each that they take.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::iter;
 use std::ops::AddAssign;
 
 use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Reader, Writer};
 use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
 use crate::error::agree;
 use crate::figure::axis;
 use crate::{
-    Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
-    Quantity, Value, speedup,
+    Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError, Quantity,
+    speedup,
 };
 
 /// The longest prototein that is folded: each bead more makes 2.7 times as many foldings, and 20 beads have 41,889,578.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
-/// Finds the best of all foldings of a prototein: a chain of hydrophobic (`H`) and polar (`P`) beads, laid on a square grid
-/// with right-angled folds, of which no two beads share a place. A folding is the better the more pairs of H beads are
-/// neighbours on the grid, but not in the chain (Hayes, *Prototeins*, American Scientist 86(3), 1998).
+/// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
 ///
-/// Foldings that a rotation or a reflection makes of each other are one. The main process puts folds of a few beads into
-/// the bag, and workers try all ways to go on from each that they take. The result is compared with that of a search
-/// without tasks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The result is compared with that of a search without tasks. Speed-ups are over one SPE with one
+/// thread, if that runs too.
+#[derive(Args, Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Prototein {
-    /// The beads, 2 to 20 letters `H` and `P`.
-    pub beads: Cow<'static, str>,
-    /// How many beads of each task are placed, 2 to all.
-    pub placed: usize,
     /// Where the workers run.
+    #[command(flatten)]
+    #[serde(flatten)]
     pub placement: Placement,
+
+    /// Prototeins of 2 to 20 beads: H is hydrophobic, P polar.
+    #[arg(long, default_value = "HPHPPHHPHPPHPHHP")]
+    pub prototein: String,
+
+    /// How many beads of each task are placed, 2 to all [default: 9, or all of a shorter prototein]
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placed: Option<usize>,
 }
+
+/// Makes 740 tasks of 16 beads: ten and more for each worker of a blade.
+const PLACED: usize = 9;
+
+const TIME: Metric = Metric::new("time", "ns");
+const BEST: Metric = Metric::new("best", "contacts");
+const FOLDINGS: Metric = Metric::new("foldings", "foldings");
 
 /// What placing a bead takes on an SPU, in cycles: the four places around it are loaded and compared, one after the other
 /// (6 and 2 each), its own is stored (6), and a branch is mispredicted, because no folding is like the last (18). Cell BE
@@ -55,33 +76,31 @@ impl Prototein {
         }
     }
 
+    /// How many beads of each task are placed.
+    fn placed(&self) -> usize {
+        self.placed.unwrap_or(PLACED.min(self.prototein.len()))
+    }
+
     /// Which beads are hydrophobic.
     fn chain(&self) -> Vec<bool> {
-        self.beads.bytes().map(|bead| bead == b'H').collect()
+        self.prototein.chars().map(|bead| bead == 'H').collect()
     }
 }
 
 impl Program for Prototein {
     const NAME: &'static str = "prototein";
+    const EXAMPLE: &'static str = "--prototein HPHPPHHPHPPHPHHP --spes 1,2";
+    const METRICS: &'static [Metric] = &[TIME, BEST, FOLDINGS];
 
     fn title(&self) -> String {
-        format!("prototein, {}, {}", self.beads, self.placement.title())
-    }
-
-    fn parameters(&self) -> Parameters {
-        let mut parameters = self.placement.parameters();
-        parameters.extend([
-            ("prototein", Value::Text(self.beads.clone())),
-            ("placed", Value::Count(self.placed as u64)),
-        ]);
-        parameters
+        format!("prototein, {}, {}", self.prototein, self.placement.title())
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
         self.placement.check(topology)?;
         let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
-        if let Some(other) = self.beads.chars().find(|bead| !"HP".contains(*bead)) {
-            let beads = &self.beads;
+        if let Some(other) = self.prototein.chars().find(|bead| !"HP".contains(*bead)) {
+            let beads = &self.prototein;
             return refused(
                 "prototein",
                 format!(
@@ -89,7 +108,7 @@ impl Program for Prototein {
                 ),
             );
         }
-        let beads = self.beads.len();
+        let beads = self.prototein.len();
         if !(2..=PROTOTEIN_BEADS_MAX).contains(&beads) {
             return refused(
                 "prototein",
@@ -98,12 +117,13 @@ impl Program for Prototein {
                 ),
             );
         }
-        if !(2..=beads).contains(&self.placed) {
+        let placed = self.placed();
+        if !(2..=beads).contains(&placed) {
             return refused(
                 "placed",
                 format!(
-                    "a task cannot have {} beads of {}, which has {beads}; use 2 to {beads}",
-                    self.placed, self.beads
+                    "a task cannot have {placed} beads of {}, which has {beads}; use 2 to {beads}",
+                    self.prototein
                 ),
             );
         }
@@ -136,7 +156,7 @@ impl Program for Prototein {
             }
             let begin = process.now();
             let mut first_beads = Folding::new(&chain);
-            first_beads.each_of(self.placed, &mut |folding| {
+            first_beads.each_of(self.placed(), &mut |folding| {
                 // Nobody takes it if the network fails, which is then what is reported.
                 let _ = bag.write(process, folding.task());
             });
@@ -148,20 +168,26 @@ impl Program for Prototein {
             (process.now().since(begin), found)
         })?;
         verify(found, one_after_the_other(&chain))?;
-        let count = |name, value, unit| Quantity { name, value, unit };
         Ok(vec![
-            count("time", span.as_nanoseconds_f64(), "ns"),
-            count("best", f64::from(found.contacts), "contacts"),
-            count("foldings", found.foldings as f64, "foldings"),
+            TIME.measured(span.as_nanoseconds_f64()),
+            BEST.measured(f64::from(found.contacts)),
+            FOLDINGS.measured(found.foldings as f64),
         ])
     }
 
+    fn complete(mut asked: Vec<Self>) -> Vec<Self> {
+        for one in &mut asked {
+            one.placed = Some(one.placed());
+        }
+        asked
+    }
+
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
-        speedup::conclusions(done, Self::base, "time")
+        speedup::conclusions(done, Self::base, TIME)
     }
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        speedup::figures(done, Self::base, "time", axis)
+        speedup::figures(done, Self::base, TIME, axis)
     }
 }
 

@@ -1,32 +1,49 @@
 //! How much computation a communication needs beside it (DSMCBE, section 3.4, figures 8 and 9).
+//!
+//! Each process of a ring computes, writes 16 bytes to the next and reads as many from the one
+//! before. Neighbours are on different SPEs, if there are several; the channel that closes the ring
+//! is buffered.
+//!
+//! The operations of a step are shared by all processes, so that a ring of any length computes the
+//! same in a step. At the end the data of each process are compared with what they have to be: they
+//! have been round, and computed upon in each step.
 
 use std::hint::black_box;
 use std::iter;
 
 use cellworks_csp::{Any, Channel, Item, Network, Process, ProcessError, Writer};
 use cellworks_machine::{Cycles, Machine, Span, Spe, Topology};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
 use crate::error::agree;
 use crate::figure::axis;
 use crate::ring::{Input, Order, Output, Ring};
 use crate::{
-    Axis, Conclusion, Done, Figure, ParameterError, Parameters, Placement, Program, ProgramError,
-    Quantity, Value, against, speedup,
+    Axis, Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError,
+    Quantity, Repeats, against, speedup,
 };
 
-/// Each process of a ring computes, writes 16 bytes to the next and reads as many from the one before. Neighbours are on
-/// different SPEs, if there are several; the channel that closes the ring is buffered.
+/// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's
+/// figure 9.
 ///
-/// The operations of a step are shared by all processes, so that a ring of any length computes the same in a step. At the
-/// end the data of each process are compared with what they have to be: they have been round, and computed upon in each step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The operations of a step are shared by all processes, and then each gives 16 bytes to the next.
+/// Speed-ups are over one SPE with one thread, if that runs too.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ratio {
     /// Where the processes run.
+    #[command(flatten)]
+    #[serde(flatten)]
     pub placement: Placement,
-    /// Floating-point operations of all processes together between two communications, in pairs: each process does an even
-    /// number of them, rounded down.
+
+    /// Floating-point operations of all processes together in a step, in pairs: each process does
+    /// an even number of them, rounded down.
+    #[arg(long, default_value = "10k,100k,1m")]
     pub operations: u64,
+
     /// How many steps are timed, between two that are not.
+    #[arg(long)]
     pub steps: u64,
 }
 
@@ -41,7 +58,7 @@ const BUFFERED: usize = 1;
 /// no process has ended and gives the PPE its result while another one still has timed steps to do.
 const NOT_TIMED: u64 = 1;
 
-const TIME: &str = "time_per_step";
+const TIME: Metric = Metric::new("time_per_step", "ns");
 
 /// Half an hour of an SPE.
 const OPERATIONS_MAX: u64 = 1_000_000_000_000;
@@ -73,19 +90,18 @@ impl Ratio {
 
 impl Program for Ratio {
     const NAME: &'static str = "ratio";
+    const EXAMPLE: &'static str = "--operations 10k,100k,1m --spes 1,2";
+    const METRICS: &'static [Metric] = &[TIME];
+    const REPEATS: Option<Repeats> = Some(Repeats {
+        parameter: "steps",
+        on_this_computer: "100",
+        // They are all alike.
+        simulated: "10",
+    });
 
     fn title(&self) -> String {
         let placement = self.placement.title();
         format!("ratio, {placement}, {} operations", self.operations)
-    }
-
-    fn parameters(&self) -> Parameters {
-        let mut parameters = self.placement.parameters();
-        parameters.extend([
-            ("operations", Value::Count(self.operations)),
-            ("steps", Value::Count(self.steps)),
-        ]);
-        parameters
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
@@ -150,11 +166,9 @@ impl Program for Ratio {
         found.sort_by_key(|last| last.position);
         verify(&found, processes as u64, steps, pairs)?;
         let span = found[0].timed;
-        Ok(vec![Quantity {
-            name: TIME,
-            value: span.as_nanoseconds_f64() / self.steps as f64,
-            unit: "ns",
-        }])
+        Ok(vec![
+            TIME.measured(span.as_nanoseconds_f64() / self.steps as f64),
+        ])
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {

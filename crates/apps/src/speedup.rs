@@ -1,15 +1,15 @@
 //! How many times as fast programs are with more SPEs and threads.
 
-use crate::{Axis, Conclusion, Curve, Done, Figure, Program, Quantity, against};
+use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, against};
 
-const SPEEDUP: &str = "speedup";
+const SPEEDUP: Metric = Metric::new("speedup", "times");
 
 /// The speed-up of each run over the same program with one SPE and one thread, as far as that has run too. `base_of` is
 /// that program, and `time` the quantity that is to be short.
-pub(crate) fn conclusions<P: Program + PartialEq>(
+pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
-    time: &str,
+    time: Metric,
 ) -> Vec<Conclusion> {
     speedups(done, base_of, time)
         .map(|(one, quantity)| Conclusion {
@@ -20,10 +20,10 @@ pub(crate) fn conclusions<P: Program + PartialEq>(
 }
 
 /// The curves of the speed-ups, with the ideal ones beside them where SPEs are what differs.
-pub(crate) fn figures<P: Program + PartialEq + Clone>(
+pub(crate) fn figures<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
-    time: &str,
+    time: Metric,
     axis: fn(&str) -> Option<Axis>,
 ) -> Vec<Figure> {
     let with_speedup: Vec<Done<P>> = speedups(done, base_of, time)
@@ -47,23 +47,16 @@ pub(crate) fn figures<P: Program + PartialEq + Clone>(
     figures
 }
 
-fn speedups<'a, P: Program + PartialEq>(
-    done: &'a [Done<P>],
+fn speedups<P: Program>(
+    done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
-    time: &'a str,
-) -> impl Iterator<Item = (&'a Done<P>, Quantity)> {
+    time: Metric,
+) -> impl Iterator<Item = (&Done<P>, Quantity)> {
     done.iter().filter_map(move |one| {
         let base = base_of(&one.program);
         let base = done.iter().find(|other| other.program == base)?;
-        let (base, this) = (base.value(time)?, one.value(time)?);
+        let (base, this) = (base.value(time.name)?, one.value(time.name)?);
         // What took no time is no faster than anything else that did not.
-        (this > 0.0).then_some((
-            one,
-            Quantity {
-                name: SPEEDUP,
-                value: base / this,
-                unit: "times",
-            },
-        ))
+        (this > 0.0).then(|| (one, SPEEDUP.measured(base / this)))
     })
 }

@@ -4,38 +4,51 @@ use std::cell::Cell;
 use std::hint::black_box;
 
 use cellworks_machine::{Cycles, Machine, Spe, StackError, Topology, Wake};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
 use crate::figure::{axis, counted};
 use crate::{
-    Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value, against, gang,
+    Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, gang,
 };
 
-/// Cooperative threads of one SPE that compute and yield. A switch is what they take longer for each yield than
-/// one thread that only computes as much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
+///
+/// Threads of one SPE compute and yield. A switch is what they take longer for each yield than one
+/// thread that only computes as much.
+#[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Switch {
     /// How many threads.
+    #[arg(long, default_value = "1-16")]
     pub threads: usize,
-    /// How many yields of all threads together, at least one of each. Starting and ending a thread costs a
-    /// switch or two, so there should be a thousand times as many.
+
+    /// How often all threads yield together, at least once each. Starting and ending a thread costs
+    /// a switch or two, so it should be a thousand times as often.
+    #[arg(long)]
     pub yields: u64,
 }
+
+const SWITCH: Metric = Metric::new("switch", "ns");
+const SWITCH_CYCLES: Metric = Metric::new("switch_cycles", "cycles");
 
 /// What the loop of the paper computes between two yields.
 const WORK: Cycles = Cycles(4);
 
 impl Program for Switch {
     const NAME: &'static str = "switch";
+    const EXAMPLE: &'static str = "--threads 1-16";
+    const METRICS: &'static [Metric] = &[SWITCH, SWITCH_CYCLES];
+    const REPEATS: Option<Repeats> = Some(Repeats {
+        parameter: "yields",
+        // A millisecond or more on any computer.
+        on_this_computer: "1m",
+        // What starting and ending 16 threads takes is less than a hundredth of it.
+        simulated: "16k",
+    });
 
     fn title(&self) -> String {
         format!("switch, {}", counted(self.threads, "thread"))
-    }
-
-    fn parameters(&self) -> Parameters {
-        vec![
-            ("threads", Value::Count(self.threads as u64)),
-            ("yields", Value::Count(self.yields)),
-        ]
     }
 
     fn check(&self, _: &Topology) -> Result<(), ParameterError> {
@@ -79,22 +92,14 @@ impl Program for Switch {
         let difference_s: Result<Vec<f64>, StackError> = gang.results.into_iter().collect();
         let switch_s = difference_s?[0] / all as f64;
         Ok(vec![
-            Quantity {
-                name: "switch",
-                value: switch_s * 1e9,
-                unit: "ns",
-            },
-            Quantity {
-                name: "switch_cycles",
-                value: switch_s * clock_hz,
-                unit: "cycles",
-            },
+            SWITCH.measured(switch_s * 1e9),
+            SWITCH_CYCLES.measured(switch_s * clock_hz),
         ])
     }
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
-        let mut figures = against(done, "Context switch", "switch_cycles", axis);
-        figures.extend(against(done, "Context switch", "switch", axis));
+        let mut figures = against(done, "Context switch", SWITCH_CYCLES, axis);
+        figures.extend(against(done, "Context switch", SWITCH, axis));
         figures
     }
 }

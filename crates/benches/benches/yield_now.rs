@@ -28,7 +28,7 @@ const OPERATIONS: usize = 2_000_000;
 /// Bytes of all stacks, the same for every system.
 const STACK_BYTES: usize = 64 * 1024;
 /// The distance between the tops of our stacks, in bytes and in places: `STAGGER_BYTES` and
-/// `STAGGER_PLACES` of src/scheduler.rs.
+/// `STAGGER_PLACES` of src/scheduler/blocks.rs.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
 

@@ -7,15 +7,19 @@ use std::sync::Arc as StdArc;
 
 use cellworks_machine::Time;
 
-use crate::channel::{Reach, Reader, Whole, Writer};
-use crate::core::{Met, Side};
+use crate::channel::{Reach, Reader, Writer};
 use crate::end::Ended;
 use crate::item::Item;
+use crate::link::Link;
 use crate::lock::Lock;
 use crate::party::{Guard, Outcome, Party};
 use crate::place::Place;
-use crate::process::{Link, Process, Waiting};
+use crate::process::Process;
+use crate::protocol::Met;
+use crate::raw::RawChannel;
+use crate::side::Side;
 use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
 /// Which of several guards that are ready is chosen.
@@ -175,9 +179,10 @@ use sealed::AsGuard as _;
 
 /// A guard with its channel.
 trait Listed {
-    /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, takes down that it is not.
+    /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, records
+    /// that it is not.
     fn attempt(&self, process: u32, woken: &mut Woken) -> Met;
-    /// See [`State::meets`](crate::core::State::meets).
+    /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
     fn link(&self) -> &dyn Link;
@@ -188,7 +193,7 @@ trait Listed {
 }
 
 struct ListedGuard<T, L: Lock> {
-    channel: StdArc<Whole<T, L>>,
+    channel: StdArc<RawChannel<T, L>>,
     guard: Arc<Guard<T>>,
     side: Side,
 }
@@ -197,10 +202,10 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
     fn attempt(&self, process: u32, woken: &mut Woken) -> Met {
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard.parcel() };
-        let mut state = self.channel.core.lock();
+        let mut state = self.channel.lock();
+        self.channel.record_user(self.side, process);
         match self.side {
             Side::Reader => {
-                self.channel.core.is_used(Side::Reader, process);
                 let mut read = None;
                 let met = state.read(&mut read, woken);
                 let is_ready = match met {
@@ -219,7 +224,6 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 met
             }
             Side::Writer => {
-                self.channel.core.is_used(Side::Writer, process);
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
                     None => Met::Nobody,
@@ -233,10 +237,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
     }
 
     fn meets(&self, woken: &mut Woken) -> bool {
-        self.channel
-            .core
-            .lock()
-            .meets(self.side, &self.guard, woken)
+        self.channel.lock().meets(self.side, &self.guard, woken)
     }
 
     fn enable(&self, enabled: bool) {
@@ -248,10 +249,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
     }
 
     fn waiting(&self) -> Waiting<'_> {
-        match self.side {
-            Side::Reader => Waiting::Read(&*self.channel),
-            Side::Writer => Waiting::Write(&*self.channel),
-        }
+        self.channel.waiting(self.side)
     }
 
     fn guard(&self) -> NonNull<()> {
@@ -261,10 +259,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
 
 impl<T, L: Lock> Drop for ListedGuard<T, L> {
     fn drop(&mut self) {
-        self.channel
-            .core
-            .lock()
-            .remove_guard(self.side, &self.guard);
+        self.channel.lock().remove_guard(self.side, &self.guard);
     }
 }
 
@@ -319,7 +314,7 @@ impl<'a> Alternation<'a> {
         reader: &'a mut Reader<T, E, R>,
     ) -> ReadGuard<T> {
         ReadGuard {
-            index: self.list(&reader.channel, Side::Reader),
+            index: self.list(&reader.end.channel, Side::Reader),
             alternation: self.party.number,
             item: PhantomData,
         }
@@ -331,7 +326,7 @@ impl<'a> Alternation<'a> {
         writer: &'a mut Writer<T, E, R>,
     ) -> WriteGuard<T> {
         WriteGuard {
-            index: self.list(&writer.channel, Side::Writer),
+            index: self.list(&writer.end.channel, Side::Writer),
             alternation: self.party.number,
             item: PhantomData,
         }
@@ -339,7 +334,7 @@ impl<'a> Alternation<'a> {
 
     fn list<T: Item + 'a, L: Lock + 'a>(
         &mut self,
-        channel: &StdArc<Whole<T, L>>,
+        channel: &StdArc<RawChannel<T, L>>,
         side: Side,
     ) -> usize {
         let index = self.guards.len();
@@ -358,7 +353,7 @@ impl<'a> Alternation<'a> {
             Side::Reader => word.supplied |= bit,
             Side::Writer => guard.enable(false),
         }
-        channel.core.lock().add_guard(side, &guard);
+        channel.lock().add_guard(side, &guard);
         self.guards.push(Box::new(ListedGuard {
             channel: StdArc::clone(channel),
             guard,
@@ -372,7 +367,8 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Takes down whether a guard has what it needs: one that writes an item, one that reads room for one.
+    /// Records whether a guard has what it needs: one that writes an item, one that reads room for
+    /// one.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -530,7 +526,7 @@ impl<'a> Alternation<'a> {
                 return result.map(Some);
             }
             if matches!(patience, Patience::None) {
-                process.glance();
+                process.skip();
                 return Ok(None);
             }
             match self.wait(process, patience) {
@@ -665,17 +661,18 @@ impl<'a> Alternation<'a> {
             goes_on
         });
         if !goes_on {
-            let list = |tell: &mut dyn FnMut(Waiting<'_>)| {
+            let list = |each: &mut dyn FnMut(Waiting<'_>)| {
                 for index in enabled() {
-                    tell(this.guards[index].waiting());
+                    each(this.guards[index].waiting());
                 }
             };
             let why = Waiting::Alternation(&list);
             let mut ready = || this.party.outcome() != Outcome::Waiting;
-            goes_on = match patience {
-                Patience::Until(deadline) => process.wait_until_deadline(why, deadline, &mut ready),
-                _ => process.wait_until(why, &mut ready),
+            let deadline = match patience {
+                Patience::Until(deadline) => Some(deadline),
+                _ => None,
             };
+            goes_on = process.wait_until(why, deadline, &mut ready);
         }
         match in_wait.end() {
             Outcome::Claimed(index) => Waited::Claimed(index),

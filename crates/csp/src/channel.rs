@@ -4,21 +4,19 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use crate::core::{Core, Side};
 use crate::end::{Ended, Unsent};
 use crate::held;
 use crate::item::Item;
-use crate::lock::{Lock, Spin, Turns};
+use crate::link::Link;
+use crate::lock::{Spin, Turns};
 use crate::pending;
 use crate::place::Place;
-use crate::process::{Link, Process, Waiting};
-use crate::queue::Partner;
-use crate::ring::Ring;
-use crate::sync;
-use crate::transport::Key;
+use crate::process::Process;
+use crate::raw::{ChannelEnd, RawChannel};
+use crate::side::Side;
+use crate::way::{self, ring};
 
 /// An end that one process has: it is not `Clone`.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +96,7 @@ impl Channel {
     #[track_caller]
     #[expect(
         clippy::new_without_default,
-        reason = "the place in the source is taken down"
+        reason = "the place in the source is recorded"
     )]
     pub fn new() -> Self {
         Self {
@@ -155,53 +153,13 @@ impl<R: Reach> Channel<R> {
     }
 
     fn ends<T: Item, W, D>(self, is_one_to_one: bool) -> (Writer<T, W, R>, Reader<T, D, R>) {
-        let shared = Arc::new(Whole {
-            core: Core::new(self.capacity, is_one_to_one),
-            id: OnceLock::new(),
-            key: Key {
-                id: CHANNELS.fetch_add(1, Ordering::Relaxed),
-                is_one_to_one,
-            },
-            name: self.name,
-            made_at: self.made_at,
-        });
+        let shared = Arc::new(RawChannel::new(
+            self.capacity,
+            is_one_to_one,
+            self.name,
+            self.made_at,
+        ));
         (Writer::new(Arc::clone(&shared)), Reader::new(shared))
-    }
-}
-
-/// How many channels were ever made.
-static CHANNELS: AtomicU64 = AtomicU64::new(0);
-
-/// A channel, with what reports say of it, and transports.
-pub(crate) struct Whole<T, L> {
-    pub(crate) core: Core<T, L>,
-    /// What processes look it up by, if it was [created](Process::create) in a network.
-    pub(crate) id: OnceLock<u64>,
-    key: Key,
-    name: Option<String>,
-    made_at: &'static Location<'static>,
-}
-
-impl<T, L: Lock> Link for Whole<T, L> {
-    fn name(&self) -> String {
-        match (self.id.get(), &self.name) {
-            (Some(id), Some(name)) => format!("the channel {id}, `{name}`"),
-            (Some(id), None) => format!("the channel {id}"),
-            (None, Some(name)) => format!("the channel `{name}`"),
-            (None, None) => format!("the channel made at {}", self.made_at),
-        }
-    }
-
-    fn address(&self) -> usize {
-        std::ptr::from_ref(self).addr()
-    }
-
-    fn last_users(&self) -> (Option<u32>, Option<u32>) {
-        self.core.last_users()
-    }
-
-    fn key(&self) -> Option<Key> {
-        L::IS_SHARED.then_some(self.key)
     }
 }
 
@@ -218,10 +176,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// Dropping the last one closes the channel. While the network runs its ends are to be dropped by its processes: an OS thread
 /// that runs none of them tells nobody.
 pub struct Writer<T, E = One, R: Reach = Shared> {
-    pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
-    /// The channel's buffer, if this is the only end of its side, and so is the other one.
-    pub(crate) ring: Option<sync::Arc<Ring<T>>>,
-    partner: Partner,
+    pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
 }
 
@@ -230,10 +185,7 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 /// Dropping the last one closes the channel, as that of a [`Writer`]. Items that nobody has read are dropped with the
 /// channel, unless a writer [poisons](Writer::poison) it and gets them back.
 pub struct Reader<T, E = One, R: Reach = Shared> {
-    pub(crate) channel: Arc<Whole<T, LockOf<R>>>,
-    /// The channel's buffer, if this is the only end of its side, and so is the other one.
-    pub(crate) ring: Option<sync::Arc<Ring<T>>>,
-    partner: Partner,
+    pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
 }
 
@@ -247,40 +199,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     #[track_caller]
     #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
-        let mut item = item;
-        if let (Some(ring), Some(user)) = (&self.ring, process.user()) {
-            loop {
-                item = match ring.put(user, item) {
-                    Ok(()) => return Ok(()),
-                    Err(back) => back,
-                };
-                if !ring.is_worth_another_try(Side::Writer, user) {
-                    break;
-                }
-            }
-        }
-        self.write_slowly(process, item)
-    }
-
-    #[track_caller]
-    #[inline(always)]
-    fn write_slowly<P: Place>(
-        &mut self,
-        process: &Process<'_, P>,
-        item: T,
-    ) -> Result<(), Unsent<T>> {
-        let parcel = process.pack(item, &*self.channel);
-        match self
-            .channel
-            .core
-            .write(process, parcel, &*self.channel, &mut self.partner)
-        {
-            Ok(()) => Ok(()),
-            Err((parcel, ended)) => Err(Unsent {
-                item: process.take_back(parcel, &*self.channel),
-                ended,
-            }),
-        }
+        way::write(&mut self.end, process, item)
     }
 
     /// Writes items one after the other, as [`write`](Self::write) does, but puts as many at a time into a
@@ -313,17 +232,14 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
             if batch.is_empty() {
                 return Ok(());
             }
-            while !batch.is_empty() {
-                if let (Some(ring), Some(user)) = (&self.ring, process.user()) {
-                    ring.put_many(user, &mut batch);
-                    if batch.is_empty() || ring.is_worth_another_try(Side::Writer, user) {
-                        continue;
-                    }
-                }
+            loop {
+                ring::write_many(self.end.ring.as_ref(), process, &mut batch);
                 let Some(first) = batch.pop_front() else {
                     break;
                 };
-                if let Err(Unsent { item, ended }) = self.write_slowly(process, first) {
+                if let Err(Unsent { item, ended }) =
+                    way::write_past_ring(&mut self.end, process, first)
+                {
                     let mut unwritten = vec![item];
                     unwritten.extend(batch);
                     let item = unwritten.into_iter().chain(items);
@@ -343,21 +259,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     #[track_caller]
     #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
-        if let (Some(ring), Some(user)) = (&self.ring, process.user()) {
-            loop {
-                if let Some(item) = ring.take(user) {
-                    return Ok(item);
-                }
-                if !ring.is_worth_another_try(Side::Reader, user) {
-                    break;
-                }
-            }
-        }
-        let parcel = self
-            .channel
-            .core
-            .read(process, &*self.channel, &mut self.partner)?;
-        Ok(process.fetch(parcel, &*self.channel))
+        way::read(&mut self.end, process)
     }
 
     /// Reads at least one item and up to `most`, and appends them to `items`: waits until there is one, as
@@ -386,12 +288,12 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         items: &mut Vec<T>,
     ) -> Result<usize, Ended> {
         let mut read = 0;
-        if most > 0 && self.ring.is_none() {
+        if most > 0 && self.end.ring.is_none() {
             items.push(self.read(process)?);
             return Ok(1);
         }
         while read < most {
-            if let (Some(ring), Some(user)) = (&self.ring, process.user()) {
+            if let (Some(ring), Some(user)) = (&self.end.ring, process.user()) {
                 // Room now, as nothing may panic in the middle of a step.
                 items.reserve((most - read).min(ring.len()));
                 let room = items.capacity() - items.len();
@@ -400,7 +302,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
                     break;
                 }
             }
-            let is_empty = || self.ring.as_ref().is_none_or(|ring| ring.len() == 0);
+            let is_empty = || self.end.ring.as_ref().is_none_or(|ring| ring.len() == 0);
             if read > 0 && is_empty() {
                 break;
             }
@@ -432,31 +334,27 @@ macro_rules! end {
             }
 
             fn end<P: Place>(&mut self, process: &Process<'_, P>, ended: Ended) -> Vec<T> {
-                let what = match $side {
-                    Side::Reader => Waiting::Read(&*self.channel),
-                    Side::Writer => Waiting::Write(&*self.channel),
-                };
-                let unread =
-                    process.perform(&what, |woken| self.channel.core.lock().end(ended, woken));
+                let channel = &*self.end.channel;
+                let unread = process.perform(&channel.waiting($side), |woken| {
+                    channel.lock().end(ended, woken)
+                });
                 unread
                     .into_iter()
-                    .map(|parcel| process.take_back(parcel, &*self.channel))
+                    .map(|parcel| process.take_back(parcel, channel))
                     .collect()
             }
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
             /// One more end of a channel. Whether there may be one is for the caller to know.
-            pub(crate) fn one_more(channel: Arc<Whole<T, LockOf<R>>>) -> Self {
-                channel.core.lock().add_end($side);
+            pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
+                channel.lock().add_end($side);
                 Self::new(channel)
             }
 
-            fn new(channel: Arc<Whole<T, LockOf<R>>>) -> Self {
+            fn new(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 Self {
-                    ring: channel.core.ring(),
-                    channel,
-                    partner: Partner::default(),
+                    end: ChannelEnd::new(channel),
                     kind: PhantomData,
                 }
             }
@@ -464,21 +362,21 @@ macro_rules! end {
 
         impl<T, R: Reach> Clone for $end<T, Any, R> {
             fn clone(&self) -> Self {
-                Self::one_more(Arc::clone(&self.channel))
+                Self::one_more(Arc::clone(&self.end.channel))
             }
         }
 
         impl<T, E, R: Reach> Drop for $end<T, E, R> {
             fn drop(&mut self) {
-                held::dropped(&*self.channel, $side);
-                let woken = self.channel.core.lock().drop_end($side);
+                held::dropped(&*self.end.channel, $side);
+                let woken = self.end.channel.lock().drop_end($side);
                 pending::wake(woken);
             }
         }
 
         impl<T, E, R: Reach> fmt::Debug for $end<T, E, R> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{} of {}", stringify!($end), self.channel.name())
+                write!(f, "{} of {}", stringify!($end), self.end.channel.name())
             }
         }
     };

@@ -1,11 +1,12 @@
 //! The report of a deadlock: the cycle of waits.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::Location;
 
 use cellworks_machine::Waiting;
 
-use crate::core::Side;
+use crate::side::Side;
 use crate::waits::{Entry, Known, Operation};
 
 /// A process that waited when nobody could go on.
@@ -34,9 +35,10 @@ pub struct Deadlock {
 impl Deadlock {
     /// What `known` says of a run that has ended in a deadlock, in which `outside` waited as far as the machine knows.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
+        let processes = BTreeSet::from_iter(known.entries.values().map(|entry| entry.thread));
         let outside = outside
             .into_iter()
-            .filter(|wait| !known.entries.values().any(|entry| entry.describes(wait)))
+            .filter(|wait| !processes.contains(&wait.thread))
             .collect();
         let stuck = |known: &Known, entry: &Entry| Stuck {
             process: entry.process.clone(),

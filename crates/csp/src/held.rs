@@ -1,14 +1,15 @@
 //! Which ends the processes of a run had that ended in a deadlock.
 //!
-//! Nothing tells which process has an end that it never used: ends move into processes as other values do. But a deadlock
-//! cancels them all, and while a process unwinds, its ends are dropped on its stack. So what is dropped between the call that
-//! was cancelled and the end of the process was the process's.
+//! Nothing tells which process has an end that it never used: ends move into processes as other
+//! values do. But a deadlock cancels them all, and while a process unwinds, its ends are dropped on
+//! its stack. So what is dropped between the call that was cancelled and the end of the process was
+//! the process's.
 
 use std::cell::{Cell, RefCell};
 
 use crate::cause;
-use crate::core::Side;
-use crate::process::Link;
+use crate::link::Link;
+use crate::side::Side;
 
 /// An end, or several of one side, of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,13 +23,9 @@ thread_local! {
     static DROPPED: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Says, when it is dropped, that the call was cancelled in whose frame it is; who returns forgets it.
-pub(crate) struct Cancelled;
-
-impl Drop for Cancelled {
-    fn drop(&mut self) {
-        UNWINDS.set(true);
-    }
+/// A process of this OS thread was cancelled: ends that are dropped from now on were its own.
+pub(crate) fn cancelled() {
+    UNWINDS.set(true);
 }
 
 /// An end is dropped.
@@ -40,8 +37,8 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     }
 }
 
-/// A process has ended: what it dropped since it was cancelled, if it was. Processes of one OS thread are unwound one after
-/// the other.
+/// A process has ended: what it dropped since it was cancelled, if it was. Processes of one OS
+/// thread are unwound one after the other.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
     DROPPED.take()

@@ -1,4 +1,5 @@
-//! The word of a channel: it is the lock, and while nobody has that it says who waits, if there is no more to know.
+//! The word of a channel: it is the lock, and while no process has that it says which one waits, if
+//! there is no more to know.
 //!
 //! ```text
 //!                      a reader comes                   a writer comes
@@ -14,16 +15,16 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::core::Side;
-use crate::queue::Node;
+use crate::node::Node;
+use crate::side::Side;
 use crate::sync::{AtomicPtr, Ordering};
 
 /// What a channel's word says: one of these while nobody has its lock, else [`LOCKED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resting(*mut ());
+pub struct Word(*mut ());
 
 // SAFETY: it is an address that nobody follows without saying why that is sound.
-unsafe impl Send for Resting {}
+unsafe impl Send for Word {}
 
 /// Beside the address of a node, which is a multiple of 64.
 const READER: usize = 1;
@@ -31,16 +32,16 @@ const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
 
 /// Somebody has the lock.
-const LOCKED: Resting = Resting(ptr::without_provenance_mut(4));
+const LOCKED: Word = Word(ptr::without_provenance_mut(4));
 
-impl Resting {
+impl Word {
     /// A rendezvous without guards that has not ended, at which nobody waits.
-    pub(crate) const NOBODY: Self = Self(ptr::null_mut());
+    pub(crate) const EMPTY: Self = Self(ptr::null_mut());
 
     /// There is something that has to be looked at with the lock.
     pub(crate) const GENERAL: Self = Self(ptr::without_provenance_mut(8));
 
-    /// As [`NOBODY`](Self::NOBODY), but for one process that waits.
+    /// As [`EMPTY`](Self::EMPTY), but for one process that waits.
     #[inline(always)]
     pub(crate) fn with<T>(side: Side, node: *const Node<T>) -> Self {
         let tag = match side {
@@ -59,22 +60,23 @@ impl Resting {
     }
 }
 
-/// A lock that is held for some tens of instructions, never across a wait. It rests at [`Resting::GENERAL`] first.
+/// A lock that is held for some tens of instructions, never across a wait. Its word is
+/// [`Word::GENERAL`] at first.
 pub trait Lock: Default {
     /// Whether it is for several processors.
     const IS_SHARED: bool;
 
     /// What it says now: nothing to be exchanged if somebody has the lock.
-    fn says(&self) -> Resting;
+    fn load(&self) -> Word;
 
     /// Without the lock: changes what it says, acquiring and releasing. Returns what it said, if that equals `from`: the node
-    /// that is in the word now, whose address another one may have had when somebody was [told](Self::says) of it.
-    fn exchange(&self, from: Resting, to: Resting) -> Option<Resting>;
+    /// that is in the word now, whose address another one may have had when `from` was loaded.
+    fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
     /// Returns what it said before.
-    fn lock(&self) -> Resting;
+    fn lock(&self) -> Word;
 
-    fn unlock(&self, resting: Resting);
+    fn unlock(&self, word: Word);
 }
 
 #[cfg(not(loom))]
@@ -86,11 +88,11 @@ pub(crate) use self::modelled::Spin;
 /// For processes of one SPE, which take turns. No step lets another process run, or runs a program's code: so nobody comes while
 /// somebody has the lock, which is looked at in debug builds only.
 #[derive(Debug)]
-pub struct Turns(Cell<Resting>);
+pub struct Turns(Cell<Word>);
 
 impl Default for Turns {
     fn default() -> Self {
-        Self(Cell::new(Resting::GENERAL))
+        Self(Cell::new(Word::GENERAL))
     }
 }
 
@@ -98,38 +100,38 @@ impl Lock for Turns {
     const IS_SHARED: bool = false;
 
     #[inline]
-    fn says(&self) -> Resting {
+    fn load(&self) -> Word {
         self.0.get()
     }
 
     #[inline]
-    fn exchange(&self, from: Resting, to: Resting) -> Option<Resting> {
-        let said = self.0.get();
-        (said == from).then(|| {
+    fn exchange(&self, from: Word, to: Word) -> Option<Word> {
+        let word = self.0.get();
+        (word == from).then(|| {
             self.0.set(to);
-            said
+            word
         })
     }
 
     #[inline]
-    fn lock(&self) -> Resting {
-        let resting = self.0.get();
+    fn lock(&self) -> Word {
+        let word = self.0.get();
         if cfg!(debug_assertions) {
-            assert_ne!(resting, LOCKED, "a turn ended within a channel");
+            assert_ne!(word, LOCKED, "a turn ended within a channel");
             self.0.set(LOCKED);
         }
-        resting
+        word
     }
 
     #[inline]
-    fn unlock(&self, resting: Resting) {
-        self.0.set(resting);
+    fn unlock(&self, word: Word) {
+        self.0.set(word);
     }
 }
 
 #[cfg(not(loom))]
 mod spin {
-    use super::{AtomicPtr, LOCKED, Lock, Ordering, Resting};
+    use super::{AtomicPtr, LOCKED, Lock, Ordering, Word};
     use crate::sync::Backoff;
 
     /// For processes that may run at the same time.
@@ -138,7 +140,7 @@ mod spin {
 
     impl Default for Spin {
         fn default() -> Self {
-            Self(AtomicPtr::new(Resting::GENERAL.0))
+            Self(AtomicPtr::new(Word::GENERAL.0))
         }
     }
 
@@ -146,44 +148,44 @@ mod spin {
         const IS_SHARED: bool = true;
 
         #[inline]
-        fn says(&self) -> Resting {
-            Resting(self.0.load(Ordering::Relaxed))
+        fn load(&self) -> Word {
+            Word(self.0.load(Ordering::Relaxed))
         }
 
         #[inline]
-        fn exchange(&self, from: Resting, to: Resting) -> Option<Resting> {
+        fn exchange(&self, from: Word, to: Word) -> Option<Word> {
             let exchanged =
                 self.0
                     .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed);
-            exchanged.ok().map(Resting)
+            exchanged.ok().map(Word)
         }
 
         #[inline]
-        fn lock(&self) -> Resting {
-            match Resting(self.0.swap(LOCKED.0, Ordering::Acquire)) {
+        fn lock(&self) -> Word {
+            match Word(self.0.swap(LOCKED.0, Ordering::Acquire)) {
                 LOCKED => self.lock_slowly(),
-                resting => resting,
+                word => word,
             }
         }
 
         #[inline]
-        fn unlock(&self, resting: Resting) {
-            self.0.store(resting.0, Ordering::Release);
+        fn unlock(&self, word: Word) {
+            self.0.store(word.0, Ordering::Release);
         }
     }
 
     impl Spin {
         #[cold]
-        fn lock_slowly(&self) -> Resting {
+        fn lock_slowly(&self) -> Word {
             // Who holds the lock may have lost its CPU: then the backoff gives this one away.
             let backoff = Backoff::new();
             loop {
-                while self.says() == LOCKED {
+                while self.load() == LOCKED {
                     backoff.snooze();
                 }
-                let resting = Resting(self.0.swap(LOCKED.0, Ordering::Acquire));
-                if resting != LOCKED {
-                    return resting;
+                let word = Word(self.0.swap(LOCKED.0, Ordering::Acquire));
+                if word != LOCKED {
+                    return word;
                 }
             }
         }
@@ -198,7 +200,7 @@ mod modelled {
 
     use loom::sync::{Mutex, MutexGuard};
 
-    use super::{AtomicPtr, LOCKED, Lock, Ordering, Resting};
+    use super::{AtomicPtr, LOCKED, Lock, Ordering, Word};
 
     pub struct Spin {
         word: AtomicPtr<()>,
@@ -215,7 +217,7 @@ mod modelled {
     impl Default for Spin {
         fn default() -> Self {
             Self {
-                word: AtomicPtr::new(Resting::GENERAL.0),
+                word: AtomicPtr::new(Word::GENERAL.0),
                 guard: UnsafeCell::new(None),
                 mutex: Box::default(),
             }
@@ -226,22 +228,22 @@ mod modelled {
         const IS_SHARED: bool = true;
 
         /// Never anything old, which would end in an exchange that fails: others come between the two anyway.
-        fn says(&self) -> Resting {
+        fn load(&self) -> Word {
             let order = Ordering::Relaxed;
-            let (Ok(said) | Err(said)) =
+            let (Ok(word) | Err(word)) =
                 self.word
-                    .compare_exchange(Resting::NOBODY.0, Resting::NOBODY.0, order, order);
-            Resting(said)
+                    .compare_exchange(Word::EMPTY.0, Word::EMPTY.0, order, order);
+            Word(word)
         }
 
-        fn exchange(&self, from: Resting, to: Resting) -> Option<Resting> {
+        fn exchange(&self, from: Word, to: Word) -> Option<Word> {
             let exchanged =
                 self.word
                     .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed);
-            exchanged.ok().map(Resting)
+            exchanged.ok().map(Word)
         }
 
-        fn lock(&self) -> Resting {
+        fn lock(&self) -> Word {
             let guard = self.mutex.lock().unwrap();
             // SAFETY: the mutex stays where it is for as long as the guard, and this has it.
             unsafe {
@@ -249,11 +251,11 @@ mod modelled {
                     guard,
                 ))
             };
-            Resting(self.word.swap(LOCKED.0, Ordering::Acquire))
+            Word(self.word.swap(LOCKED.0, Ordering::Acquire))
         }
 
-        fn unlock(&self, resting: Resting) {
-            self.word.store(resting.0, Ordering::Release);
+        fn unlock(&self, word: Word) {
+            self.word.store(word.0, Ordering::Release);
             // SAFETY: this has the mutex.
             drop(unsafe { (*self.guard.get()).take() });
         }
@@ -285,10 +287,10 @@ mod tests {
             for _ in 0..3 {
                 scope.spawn(move || {
                     for _ in 0..TIMES {
-                        let resting = locked.lock.lock();
+                        let word = locked.lock.lock();
                         // SAFETY: this thread has the lock.
                         unsafe { *locked.count.get() += 1 };
-                        locked.lock.unlock(resting);
+                        locked.lock.unlock(word);
                     }
                 });
             }
@@ -304,19 +306,19 @@ mod tests {
         for _ in 0..50 {
             let locked = &Locked::default();
             let node = Node::<u32>::new();
-            let waiting = Resting::with(Side::Reader, &node);
-            locked.lock.unlock(Resting::NOBODY);
+            let waiting = Word::with(Side::Reader, &node);
+            locked.lock.unlock(Word::EMPTY);
             thread::scope(|scope| {
                 scope.spawn(move || {
                     // SAFETY: no other thread comes before the node is in the word.
                     unsafe { *locked.count.get() = 7 };
-                    assert!(locked.lock.exchange(Resting::NOBODY, waiting).is_some());
+                    assert!(locked.lock.exchange(Word::EMPTY, waiting).is_some());
                 });
                 scope.spawn(move || {
                     let found = loop {
-                        let said = locked.lock.says();
-                        if said.waiting::<u32>(Side::Reader).is_some()
-                            && let Some(found) = locked.lock.exchange(said, Resting::NOBODY)
+                        let word = locked.lock.load();
+                        if word.waiting::<u32>(Side::Reader).is_some()
+                            && let Some(found) = locked.lock.exchange(word, Word::EMPTY)
                         {
                             break found;
                         }

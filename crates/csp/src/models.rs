@@ -17,17 +17,18 @@ use std::sync::Arc as StdArc;
 use cellworks_machine::{Processor, Sleeper, Time, Wait, Wake};
 
 use self::explore::check;
-use crate::channel::{Any, Channel, Reader, Whole, Writer};
-use crate::core::Side;
+use crate::channel::{Any, Channel, Reader, Writer};
 use crate::lock::Spin;
 use crate::place::Place;
 use crate::process::Process;
-use crate::ring::Ring;
+use crate::raw::RawChannel;
 use crate::shared::NetworkState;
+use crate::side::Side;
 #[cfg(loom)]
 use crate::sync::barrier;
 use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::waker::Woken;
+use crate::way::ring::Ring;
 use crate::{Alternation, Ended};
 
 /// Where the parties of a model run: each has a seat, at which it sleeps until it is woken.
@@ -245,12 +246,12 @@ enum Ending {
 /// lock.
 fn settle<T>(
     process: &Process<'_, Seats>,
-    channel: &Whole<T, Spin>,
+    channel: &RawChannel<T, Spin>,
     ring: &Option<Arc<Ring<T>>>,
     side: Side,
 ) {
     if let (Some(ring), Some(user)) = (ring, process.user()) {
-        let _locked = channel.core.lock();
+        let _locked = channel.lock();
         ring.register(side, user);
     }
 }
@@ -363,7 +364,7 @@ fn writer_that<E: 'static>(
     ending: Ending,
 ) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
-        settle(process, &writer.channel, &writer.ring, Side::Writer);
+        settle(process, &writer.end.channel, &writer.end.ring, Side::Writer);
         let given_back = write(process, way, &mut writer, items);
         let read = match ending {
             Ending::Poison => writer.poison(process),
@@ -391,7 +392,7 @@ fn reader_that<E: 'static>(
     ending: Ending,
 ) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
-        settle(process, &reader.channel, &reader.ring, Side::Reader);
+        settle(process, &reader.end.channel, &reader.end.ring, Side::Reader);
         let mut owned = Owned::default();
         read(process, way, &mut reader, limit, &mut owned.read);
         match ending {
@@ -417,7 +418,7 @@ fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
     writer_that(Way::Plain, end, Vec::new(), ending)
 }
 
-type Shared = StdArc<Whole<Token, Spin>>;
+type Shared = StdArc<RawChannel<Token, Spin>>;
 
 /// Each of these items has one owner: a party, or the channel, in which these are left.
 fn assert_conserved(items: &[Token], all: &[Owned], left: &[Token]) {
@@ -432,7 +433,7 @@ fn assert_conserved(items: &[Token], all: &[Owned], left: &[Token]) {
 
 /// What is left in the buffer of a channel that all readers have left before it was empty.
 fn left_in(channel: &Shared) -> Vec<Token> {
-    let buffer = channel.core.lock().end(Ended::Poisoned, &mut Woken::Nobody);
+    let buffer = channel.lock().end(Ended::Poisoned, &mut Woken::Nobody);
     buffer.into_iter().map(|parcel| parcel.item).collect()
 }
 
@@ -440,7 +441,7 @@ fn left_in(channel: &Shared) -> Vec<Token> {
 fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way, limit: usize) {
     check(preemptions, move || {
         let (to, from) = Channel::new().buffered(capacity).one_to_one::<Token>();
-        let channel = StdArc::clone(&to.channel);
+        let channel = StdArc::clone(&to.end.channel);
         let all = run(vec![writer(write, to, items(0)), reader(read, from, limit)]);
         assert!(all[1].read.is_sorted(), "{all:?}");
         let waits = |way| way != Way::Cancelled;
@@ -518,7 +519,7 @@ impl Pair {
         check(preemptions, move || {
             let items = Vec::from_iter(1..=self.items);
             let (to, from) = Channel::new().buffered(self.capacity).one_to_one::<Token>();
-            let channel = StdArc::clone(&to.channel);
+            let channel = StdArc::clone(&to.end.channel);
             let all = run(vec![
                 writer_that(self.write, to, items.clone(), self.writer),
                 reader_that(self.read, from, self.limit, self.reader),
@@ -643,7 +644,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
             let (mut to, mut from) = Channel::new().buffered(1).one_to_one::<Token>();
             let (until_written, mut has_written) = Channel::new().one_to_one::<Token>();
             let writes: Party = Box::new(move |process| {
-                settle(process, &to.channel, &to.ring, Side::Writer);
+                settle(process, &to.end.channel, &to.end.ring, Side::Writer);
                 let given_back = write(process, way, &mut to, vec![1, 2]);
                 drop(until_written);
                 Owned {
@@ -652,7 +653,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
                 }
             });
             let reads: Party = Box::new(move |process| {
-                settle(process, &from.channel, &from.ring, Side::Reader);
+                settle(process, &from.end.channel, &from.end.ring, Side::Reader);
                 let mut owned = Owned::default();
                 read(process, Way::Plain, &mut from, 1, &mut owned.read);
                 assert_eq!(has_written.read(process), Err(Ended::Closed));
@@ -1141,7 +1142,7 @@ fn a_closed_channel_accepts_nothing() {
         });
         let closes: Party = Box::new(move |process| {
             let mut read = Vec::new();
-            while from.ring.as_ref().is_some_and(|ring| ring.len() == 0) {
+            while from.end.ring.as_ref().is_some_and(|ring| ring.len() == 0) {
                 thread::yield_now();
             }
             from.close(process);

@@ -23,7 +23,7 @@ use cellworks_machine::{
 use crate::cause::{self, Moment};
 use crate::deadlock::Deadlock;
 use crate::held;
-use crate::named::NamedError;
+use crate::named::error::NamedError;
 use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
@@ -203,7 +203,7 @@ fn run_process<P: Place, R>(
 /// What a program unwinds with when one of its processes has panicked, which is known by then.
 struct ProcessPanicked;
 
-/// Runs the body of a process, and takes down its panic, unless it is that of a run that is cancelled.
+/// Runs the body of a process, and records its panic, unless it is that of a run that is cancelled.
 fn know_panic<R>(
     process: &str,
     at: Processor,

@@ -35,3 +35,9 @@ impl Default for Origin {
         Self(NonZeroU32::MIN)
     }
 }
+
+/// The item that a writer has brought.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn take_parcel<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
+    parcel.take().expect("a writer has an item")
+}

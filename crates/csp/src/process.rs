@@ -9,12 +9,14 @@ use cellworks_machine::Time;
 
 use crate::held;
 use crate::item::Item;
+use crate::link::Link;
 use crate::parcel::{Origin, Parcel};
 use crate::place::Place;
-use crate::ring::User;
 use crate::shared::NetworkState;
+use crate::side::User;
 use crate::sync;
-use crate::transport::{Asker, Carrier, Key, Stepped};
+use crate::transport::{Asker, Carrier, Stepped};
+use crate::waiting::{Waiting, Why};
 use crate::waker::{Waker, Woken};
 
 /// A process: what its program speaks to channels through.
@@ -27,8 +29,6 @@ pub struct Process<'a, P: Place> {
     who: Who<'a>,
     /// Where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
-    /// Of the thread that began it, which is the only one that may wait in it.
-    waker: Waker,
     /// The present step has asked whom to wake later.
     // In a place of its own: nothing in a process changes then, so that the compiler need not load again what it has asked once.
     step_waits: Box<Cell<bool>>,
@@ -37,7 +37,8 @@ pub struct Process<'a, P: Place> {
 /// Which process of which network.
 struct Who<'a> {
     name: &'a str,
-    number: u32,
+    /// Of the thread that began it, which is the only one that may wait in it; and its number.
+    waker: Waker,
     shared: &'a NetworkState,
 }
 
@@ -56,15 +57,14 @@ impl<'a, P: Place> Process<'a, P> {
             place,
             who: Who {
                 name,
-                number,
+                waker: Waker {
+                    sleeper: place.sleeper(),
+                    process: number,
+                    network: shared.network,
+                },
                 shared,
             },
             carrier,
-            waker: Waker {
-                sleeper: place.sleeper(),
-                process: number,
-                network: shared.network,
-            },
             step_waits: Box::default(),
         }
     }
@@ -92,10 +92,10 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// An alternation has looked whether a guard is ready, and none was.
-    pub(crate) fn glance(&self) {
+    /// An alternation has found no guard ready, and does not wait.
+    pub(crate) fn skip(&self) {
         if let Some(carrier) = self.carrier {
-            carrier.glance(self.asker());
+            carrier.skip(self.asker());
         }
     }
 
@@ -144,7 +144,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     pub(crate) fn number(&self) -> u32 {
-        self.who.number
+        self.who.waker.process
     }
 
     /// Whom to wake when what the process waits for has come.
@@ -155,7 +155,7 @@ impl<'a, P: Place> Process<'a, P> {
             // The step may be performed on another processor.
             Some(_) => self.step_waits.set(true),
         }
-        &self.waker
+        &self.who.waker
     }
 
     /// # Panics
@@ -163,7 +163,7 @@ impl<'a, P: Place> Process<'a, P> {
     /// If another thread is going to wait than that which began the process.
     #[inline(always)]
     fn assert_is_calling(&self) {
-        if !self.place.is_calling(self.waker.sleeper) {
+        if !self.place.is_calling(self.who.waker.sleeper) {
             self.refuse_other_thread();
         }
     }
@@ -185,14 +185,14 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
             thread: sync::os_thread(),
-            process: self.who.number,
+            process: self.who.waker.process,
         })
     }
 
     fn asker(&self) -> Asker<'_> {
         Asker {
             name: self.who.name,
-            number: self.who.number,
+            number: self.who.waker.process,
             looks: false,
         }
     }
@@ -274,7 +274,7 @@ impl<'a, P: Place> Process<'a, P> {
     /// It has ended: its transport waits for it no more.
     pub(crate) fn end(&self) {
         if let Some(carrier) = self.carrier {
-            carrier.end(self.who.number);
+            carrier.end(self.who.waker.process);
         }
     }
 
@@ -359,61 +359,31 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Waits until `ready` says true. False only in a destructor while the run is being cancelled.
+    /// Waits until `ready` says true, or `deadline` has come: then false. Without a deadline it is
+    /// false only in a destructor while the run is being cancelled.
     #[track_caller]
     #[inline(always)]
-    pub(crate) fn wait_until(&self, why: impl Why, ready: &mut dyn FnMut() -> bool) -> bool {
-        let why = self.described(why);
-        let cancelled = held::Cancelled;
-        let is_ready = match self.carrier {
-            None => self.place.wait_until(&why, ready),
-            Some(carrier) => {
-                self.assert_is_calling();
-                carrier.wait(self.asker(), &why.why.waiting(), &why, None, ready)
-            }
-        };
-        std::mem::forget(cancelled);
-        why.forget();
-        is_ready
-    }
-
-    /// Waits until `ready` says true, or `deadline` has come: then false.
-    #[track_caller]
-    pub(crate) fn wait_until_deadline(
+    pub(crate) fn wait_until(
         &self,
         why: impl Why,
-        deadline: Time,
+        deadline: Option<Time>,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        let why = self.described(why);
-        let cancelled = held::Cancelled;
-        let is_ready = match self.carrier {
-            None => self.place.wait_until_deadline(&why, deadline, ready),
-            Some(carrier) => {
-                self.assert_is_calling();
-                carrier.wait(
-                    self.asker(),
-                    &why.why.waiting(),
-                    &why,
-                    Some(deadline),
-                    ready,
-                )
-            }
-        };
-        std::mem::forget(cancelled);
-        why.forget();
-        is_ready
-    }
-
-    #[track_caller]
-    #[inline(always)]
-    fn described<W: Why>(&self, why: W) -> Described<'_, W> {
-        Described {
+        let wait = ProcessWaits {
             who: &self.who,
             why,
             at: Location::caller(),
-            is_taken_down: Cell::new(false),
-        }
+        };
+        let is_ready = match (self.carrier, deadline) {
+            (None, None) => self.place.wait_until(&wait, ready),
+            (None, Some(deadline)) => self.place.wait_until_deadline(&wait, deadline, ready),
+            (Some(carrier), _) => {
+                self.assert_is_calling();
+                carrier.wait(self.asker(), &wait.why.waiting(), &wait, deadline, ready)
+            }
+        };
+        std::mem::forget(wait);
+        is_ready
     }
 }
 
@@ -433,114 +403,37 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
-/// Tells of each guard of an alternation what it waits for.
-pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
-
-/// What a process waits for.
-#[derive(Clone, Copy)]
-pub(crate) enum Waiting<'a> {
-    Read(&'a dyn Link),
-    Write(&'a dyn Link),
-    /// One of the guards of an alternation.
-    Alternation(&'a EachGuard<'a>),
-    /// A channel with this name to be created.
-    Creation(&'a dyn fmt::Display),
-}
-
-/// Something to wait for.
-// Many kinds, as whoever waits has it on the stack each time: the less to write there, the better.
-pub(crate) trait Why {
-    fn waiting(&self) -> Waiting<'_>;
-}
-
-impl Why for Waiting<'_> {
-    fn waiting(&self) -> Waiting<'_> {
-        *self
-    }
-}
-
-/// To read from a channel.
-pub(crate) struct ToRead<'a, C>(pub &'a C);
-
-/// To write to one.
-pub(crate) struct ToWrite<'a, C>(pub &'a C);
-
-impl<C: Link> Why for ToRead<'_, C> {
-    fn waiting(&self) -> Waiting<'_> {
-        Waiting::Read(self.0)
-    }
-}
-
-impl<C: Link> Why for ToWrite<'_, C> {
-    fn waiting(&self) -> Waiting<'_> {
-        Waiting::Write(self.0)
-    }
-}
-
-/// A channel, for reports.
-pub(crate) trait Link {
-    fn name(&self) -> String;
-    /// What tells it from other channels.
-    fn address(&self) -> usize;
-    /// The processes that used its ends last, by their numbers: reader and writer.
-    fn last_users(&self) -> (Option<u32>, Option<u32>);
-    /// What transports know it by, unless only processes of one SPE can use it.
-    fn key(&self) -> Option<Key>;
-}
-
-/// Describes what a process waits for, and takes it down for the report of a deadlock: descriptions are asked for only
-/// then, and before a processor sleeps.
-struct Described<'a, W> {
+/// A wait of a process, in the frame of the call that waits: describes the wait for the machine, and
+/// if that is cancelled, records it for the report of a deadlock. A call that returns forgets this.
+struct ProcessWaits<'a, W: Why> {
     who: &'a Who<'a>,
     why: W,
     at: &'static Location<'static>,
-    is_taken_down: Cell<bool>,
 }
 
-impl<W> Described<'_, W> {
-    /// The process goes on.
-    #[inline(always)]
-    fn forget(&self) {
-        if self.is_taken_down.get() {
-            self.who.shared.waits.forget(self.who.number);
-        }
+impl<W: Why> fmt::Display for ProcessWaits<'_, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, as the process `{}`",
+            self.why.waiting(),
+            self.who.name
+        )
     }
 }
 
-impl<W: Why> fmt::Display for Described<'_, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.is_taken_down.set(true);
+impl<W: Why> Drop for ProcessWaits<'_, W> {
+    #[cold]
+    fn drop(&mut self) {
+        held::cancelled();
         let Who {
             name,
-            number,
+            waker,
             shared,
         } = *self.who;
-        let why = self.why.waiting();
-        shared.waits.take_down(number, name, &why, self.at);
-        write!(f, "{why}, as the process `{name}`")
-    }
-}
-
-impl fmt::Display for Waiting<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(channel) => write!(f, "a writer to {}", channel.name()),
-            Self::Write(channel) => write!(f, "a reader of {}", channel.name()),
-            Self::Alternation(guards) => {
-                f.write_str("one of: ")?;
-                let mut result = Ok(());
-                let mut is_first = true;
-                guards(&mut |guard| {
-                    let comma = if std::mem::take(&mut is_first) {
-                        ""
-                    } else {
-                        ", "
-                    };
-                    result = result.and_then(|()| write!(f, "{comma}{guard}"));
-                });
-                result
-            }
-            Self::Creation(name) => write!(f, "the channel {name} to be created"),
-        }
+        let (thread, why) = (waker.sleeper.thread(), self.why.waiting());
+        shared
+            .waits
+            .record(waker.process, name, thread, &why, self.at);
     }
 }

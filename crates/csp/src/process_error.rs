@@ -6,7 +6,7 @@ use std::fmt;
 use crate::alternation::GuardEnded;
 use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
-use crate::named::NamedError;
+use crate::named::error::NamedError;
 
 /// Why a process ends before its work is done: a channel has [ended](Ended), or it has found something wrong.
 ///

@@ -2,13 +2,15 @@
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{Payload, Processor, SpeId, StackError};
 
 use crate::cause::Moment;
-use crate::named::{NamedError, Names};
+use crate::named::error::NamedError;
+use crate::named::registry::Names;
+use crate::sync::locked;
 use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
@@ -73,14 +75,14 @@ impl NetworkState {
 
     /// Something went wrong. Only what did so first is remembered, as the rest may follow from it.
     pub(crate) fn fail(&self, since: Moment, failure: Failure) {
-        let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = locked(&self.failure);
         if first.as_ref().is_none_or(|(other, _)| since < *other) {
             *first = Some((since, failure));
         }
     }
 
     pub(crate) fn take_failure(&self) -> Option<Failure> {
-        let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = locked(&self.failure);
         first.take().map(|(_, failure)| failure)
     }
 }

@@ -13,6 +13,14 @@ pub(crate) use cellworks_machine::barrier;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
+/// Locks a mutex of std's, also one that a process had locked when it panicked: what such a mutex
+/// protects here is whole all the same.
+pub(crate) fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 #[cfg(not(any(loom, shuttle)))]
 mod real {
     pub(crate) use crossbeam_utils::Backoff;

@@ -1,42 +1,42 @@
-//! Who waits for what, for the report of a deadlock.
+//! What processes waited for when they were cancelled, for the report of a deadlock.
+//!
+//! A deadlock cancels each process in the call that waits, and this call records what it waited
+//! for, with the thread it was on. The machine's report names the same thread: so each of its waits
+//! is known to be that of a process, or of something else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
-use crate::core::Side;
 use crate::held::Held;
-use crate::process::{Link, Waiting};
+use crate::link::Link;
+use crate::side::Side;
+use crate::sync::locked;
+use crate::waiting::Waiting;
 
-/// What the processes of a network were last known to wait for.
+/// What is known of the processes of a network.
 #[derive(Debug, Default)]
 pub(crate) struct Waits(Mutex<Known>);
 
 /// What is known when a run has ended in a deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// Who waited, by their numbers.
+    /// Those that were cancelled while they waited, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
-    /// Who had which ends when they were cancelled.
+    /// Which processes had which ends when they were cancelled.
     pub holders: BTreeMap<Held, Vec<u32>>,
-    /// Who had ended before.
+    /// Those that had ended before.
     pub ended: BTreeSet<u32>,
 }
 
-/// One process that waits.
+/// A process that was cancelled while it waited.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
+    /// The thread that waited, as [`Waiting::thread`](cellworks_machine::Waiting::thread) names it.
+    pub thread: (usize, u64),
     pub process: String,
     pub operations: Vec<Operation>,
     pub at: &'static Location<'static>,
-}
-
-impl Entry {
-    /// Whether this is what the report of a run says of a wait.
-    pub(crate) fn describes(&self, wait: &cellworks_machine::Waiting) -> bool {
-        let suffix = format!("as the process `{}`", self.process);
-        wait.what.ends_with(&suffix)
-    }
 }
 
 /// An operation that a process waits to be able to carry out.
@@ -56,7 +56,7 @@ impl Known {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // Held by nobody who was cancelled: borrowed from outside the network, perhaps.
+            // No process held it that was cancelled: it is borrowed from outside, perhaps.
             None => Vec::from_iter(operation.last_user),
         }
     }
@@ -64,29 +64,27 @@ impl Known {
 
 impl Waits {
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
-    pub(crate) fn take_down(
+    /// A process was cancelled while it waited. It may catch that and wait again, but what counts
+    /// is what it waited for first.
+    pub(crate) fn record(
         &self,
         number: u32,
         process: &str,
+        thread: (usize, u64),
         why: &Waiting<'_>,
         at: &'static Location<'static>,
     ) {
         let mut operations = Vec::new();
         collect(why, &mut operations);
-        let entry = Entry {
+        self.known().entries.entry(number).or_insert(Entry {
+            thread,
             process: process.to_owned(),
             operations,
             at,
-        };
-        self.known().entries.insert(number, entry);
-    }
-
-    /// The process goes on.
-    pub(crate) fn forget(&self, number: u32) {
-        self.known().entries.remove(&number);
+        });
     }
 
     /// The process has ended.

@@ -139,6 +139,7 @@ impl HostPpe {
             }
             run.ppe_waits(Some(Waiting {
                 who: Processor::Ppe.to_string(),
+                thread: self.sleeper().thread(),
                 what: why.to_string(),
                 location,
                 since: None,

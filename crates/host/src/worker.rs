@@ -302,6 +302,7 @@ impl Worker {
                 .filter(|thread| thread.waits_for != NO_PROGRAM && thread.name != "main");
             self.run.report(waits.map(|thread| Waiting {
                 who: thread.name,
+                thread: thread.thread,
                 what: thread.waits_for,
                 location: thread.at,
                 since: None,

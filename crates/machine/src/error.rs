@@ -54,6 +54,9 @@ pub enum RunError {
 pub struct Waiting {
     /// Who waits: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
     pub who: String,
+    /// The thread that waits, as its [`Sleeper`](crate::Sleeper::thread) names it: no two threads
+    /// of a run have the same numbers.
+    pub thread: (usize, u64),
     /// What it waits for: completes "waits for".
     pub what: String,
     /// The call that waits.
@@ -137,6 +140,7 @@ impl fmt::Display for Waiting {
             what,
             location,
             since,
+            ..
         } = self;
         write!(f, "{who} waits for {what} at {location}")?;
         match since {

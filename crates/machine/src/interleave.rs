@@ -345,7 +345,7 @@ const HOLD_INPUTS: usize = 1 << 17;
 const HOLD_INPUTS_MAX: usize = 1 << 22;
 const HOLD_SHARE: u128 = 64;
 /// And for so long, however soon inputs are done.
-const HOLD_FS: u128 = Span::from_nanoseconds(50_000_000).as_femtoseconds();
+const HOLD: Span = Span::from_nanoseconds(50_000_000);
 
 /// Inputs that are worked on before the first look [outside](SpeCore::look_outside), when it is not known how long they take; how
 /// many there may be at most where they have to be taken one by one, as they may take longer from now on; and how many times as
@@ -473,7 +473,7 @@ where
         let (mut best, mut hold) = (0, HOLD_INPUTS / 2);
         loop {
             let begin = self.spe.now();
-            let (fastest, time_fs) = match self.fastest(best) {
+            let (fastest, time) = match self.fastest(best) {
                 Ok(fastest) => fastest,
                 Err(NoTime::TooFewInputs) => return Ok(()),
                 Err(NoTime::Error(error)) => return Err(error),
@@ -483,40 +483,40 @@ where
                 false => HOLD_INPUTS,
             };
             best = fastest;
-            let finding_out_fs = self.spe.now().since(begin).as_femtoseconds();
-            let worth_it = finding_out_fs * HOLD_SHARE / time_fs.max(1);
-            let filled = HOLD_FS / time_fs.max(1);
+            let finding_out = self.spe.now().since(begin);
+            let worth_it = finding_out * HOLD_SHARE / time;
+            let filled = HOLD / time;
             let inputs = hold.max(usize::try_from(worth_it.max(filled)).unwrap_or(usize::MAX));
             self.work_on_batch(WIDTHS[best], inputs, None)?;
         }
     }
 
     /// The place of the number of threads with which an input takes the least time, and that time. It was `best` before.
-    fn fastest(&self, best: usize) -> Result<(usize, u128), NoTime> {
-        let alone_fs = self.least_time_fs(0, TIMES)?;
-        let alone_fs = alone_fs.expect("one needs no stack");
-        let mut times_fs = BTreeMap::new();
+    fn fastest(&self, best: usize) -> Result<(usize, Span), NoTime> {
+        let alone = self.least_time(0, TIMES)?;
+        let alone = alone.expect("one needs no stack");
+        let mut times = BTreeMap::new();
         if best > 0 {
-            times_fs.insert(best, self.least_time_fs(best, TIMES)?);
+            times.insert(best, self.least_time(best, TIMES)?);
             if best != USUAL_WIDTH {
-                times_fs.insert(USUAL_WIDTH, self.least_time_fs(USUAL_WIDTH, TIMES)?);
+                times.insert(USUAL_WIDTH, self.least_time(USUAL_WIDTH, TIMES)?);
             }
-        } else if !self.may_be_faster_than(alone_fs, &mut times_fs)? {
-            return Ok((0, alone_fs));
+        } else if !self.may_be_faster_than(alone, &mut times)? {
+            return Ok((0, alone));
         }
-        while let Some(width) = next_width(&times_fs) {
-            times_fs.insert(width, self.least_time_fs(width, TIMES)?);
+        while let Some(width) = next_width(&times) {
+            times.insert(width, self.least_time(width, TIMES)?);
         }
-        let mut fastest = (0, alone_fs);
-        for (width, time_fs) in times_fs {
-            let Some(time_fs) = time_fs else { continue };
+        let mut fastest = (0, alone);
+        for (width, time) in times {
+            let Some(time) = time else { continue };
             let is_over_loop = fastest.0 == 0 && self.spe.stages_in_place_for().is_some();
             let gain = match is_over_loop {
                 true => LEAST_GAIN_OVER_LOOP,
                 false => LEAST_GAIN,
             };
-            if time_fs.saturating_add(time_fs / gain) < fastest.1 {
-                fastest = (width, time_fs);
+            if time + time / gain < fastest.1 {
+                fastest = (width, time);
             }
         }
         Ok(fastest)
@@ -528,25 +528,25 @@ where
     /// To be told soon and at a small price: where data is near, and there are few inputs, this is what threads cost.
     fn may_be_faster_than(
         &self,
-        alone_fs: u128,
-        times_fs: &mut BTreeMap<usize, Option<u128>>,
+        alone: Span,
+        times: &mut BTreeMap<usize, Option<Span>>,
     ) -> Result<bool, NoTime> {
-        let few_fs = self.least_time_fs(FEW, 1)?;
-        times_fs.insert(FEW, few_fs);
-        let Some(few_fs) = few_fs else {
+        let few = self.least_time(FEW, 1)?;
+        times.insert(FEW, few);
+        let Some(few) = few else {
             return Ok(true);
         };
-        if few_fs > HOPELESS_LOSS * alone_fs {
+        if few > alone * HOPELESS_LOSS {
             return Ok(false);
         }
-        let many_fs = self.least_time_fs(MANY, TIMES)?;
-        times_fs.insert(MANY, many_fs);
-        let Some(many_fs) = many_fs else {
+        let many = self.least_time(MANY, TIMES)?;
+        times.insert(MANY, many);
+        let Some(many) = many else {
             return Ok(true);
         };
         // Where (a + w / 8, a + w / 32) is known, a + w / 128 is the second less a quarter of the difference.
-        let most_fs = many_fs.saturating_sub(few_fs.saturating_sub(many_fs) / 4);
-        Ok(most_fs + most_fs / EXPECTED_GAIN < alone_fs)
+        let most = many - (few - many) / 4;
+        Ok(most + most / EXPECTED_GAIN < alone)
     }
 
     /// Whether the local store has room for the stacks of so many threads, and for what they stage: twice what one has used, as
@@ -580,7 +580,7 @@ where
     }
 
     /// What an input takes with the number of threads at this place, or `None` if the local store has no room for them.
-    fn least_time_fs(&self, width: usize, times: usize) -> Result<Option<u128>, NoTime> {
+    fn least_time(&self, width: usize, times: usize) -> Result<Option<Span>, NoTime> {
         let threads = WIDTHS[width];
         if threads > 1 && !self.has_room_for(threads) {
             return Ok(None);
@@ -591,8 +591,8 @@ where
             Err(InterleaveError::Stack(_)) if threads > 1 => return Ok(None),
             Err(error) => return Err(NoTime::Error(error)),
         }
-        let time_fs = self.trial.get().and_then(|trial| trial.least_time_fs());
-        time_fs.map(Some).ok_or(NoTime::TooFewInputs)
+        let time = self.trial.get().and_then(|trial| trial.least_time());
+        time.map(Some).ok_or(NoTime::TooFewInputs)
     }
 
     /// Works on inputs until there are no more, or no more in this batch. Other threads do the same.

@@ -4,25 +4,29 @@
 //! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`]. There are
 //! two levels:
 //!
-//! - **Typed staging** ([`Spe::stage`] and its relatives) moves slices that the borrow checker
-//!   guards. It cannot race, and it is what programs should use.
-//! - **The raw level** ([`Mfc`]) is the architecture: commands with local-store and effective
-//!   addresses, tag groups, fences, lists, reservations. It is for tools that measure and for C
-//!   programs that were written for it. It cannot touch memory that no [`Region`](memory::Region)
-//!   covers.
+//! - **Every machine** has [`Spe`]s that stage slices ([`Spe::stage`] and its relatives), which the
+//!   borrow checker guards, run cooperative threads, and wait for and wake each other. That cannot
+//!   race, and it is what programs should use.
+//! - **A Cell** ([`CellMachine`], [`CellSpe`]) has the raw level besides ([`Mfc`]), mailboxes, signals
+//!   and a decrementer: commands with local-store and effective addresses, tag groups, fences, lists,
+//!   reservations. It is for tools that measure and for C programs that were written for it. It
+//!   cannot touch memory that no [`Region`](memory::Region) covers.
+//!
+//! A program for every machine uses what a Cell has where it is there by [`Machine::on_cell`].
 //!
 //! This crate says what is legal ([`mfc`], [`mailbox`], [`SignalMode`], [`Decrementer`]) and how it
 //! looks to programs. How it happens is for the machines to say.
 //!
 //! ```text
 //!   main program           Ppe ── spawn ──► program on an SPE
-//!                           │                 │ stage, stream, threads      typed level
-//!                           │                 │ mfc(): commands, lists      raw level
-//!                           └── mailboxes, signals, atomics ──┘
+//!                           │                 │ stage, stream, threads      every machine
+//!                           │                 │ mfc(): commands, lists      a Cell
+//!                           └── mailboxes, signals, atomics ──┘            a Cell
 //! ```
 //!
-//! Whatever waits is a [`Wait`]: other cooperative threads run meanwhile, and when everybody waits
-//! the run ends with [`RunError::Deadlock`], which lists who waits for what.
+//! Waiting and waking are [`Wait`] and [`Wake`], of SPEs and the PPE alike: other cooperative threads
+//! run meanwhile, and when all threads wait the run ends with [`RunError::Deadlock`], which lists
+//! which thread waits for what.
 
 mod atomic;
 pub mod barrier;

@@ -4,7 +4,7 @@
 //! (312.5 ps). 128 bits of them never run out; 64 would after five hours.
 
 use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::time::Duration;
 
 const FEMTOSECONDS_PER_NANOSECOND: u128 = 1_000_000;
@@ -87,6 +87,13 @@ impl Add<Span> for Time {
     }
 }
 
+impl Add for Span {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
 impl AddAssign for Span {
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
@@ -98,6 +105,29 @@ impl Sub for Span {
     /// The difference, or zero where it would be negative.
     fn sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Mul<u128> for Span {
+    type Output = Self;
+    fn mul(self, times: u128) -> Self {
+        Self(self.0 * times)
+    }
+}
+
+impl Div<u128> for Span {
+    type Output = Self;
+    /// The part, rounded down to a femtosecond.
+    fn div(self, parts: u128) -> Self {
+        Self(self.0 / parts)
+    }
+}
+
+impl Div for Span {
+    type Output = u128;
+    /// How often the other span fits into this one, as if none were shorter than a femtosecond.
+    fn div(self, other: Self) -> u128 {
+        self.0 / other.0.max(1)
     }
 }
 

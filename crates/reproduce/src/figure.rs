@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::experiment::{CommsTime, Experiment, Network, Overlap, SharedProgram, Stats, Switch};
+use crate::experiment::{Experiment, Stats};
 
 /// A figure: panels of curves against one quantity.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -12,31 +12,14 @@ pub struct Figure {
     pub number: String,
     /// What it shows, in a few words.
     pub title: String,
-    /// What its curves are drawn against.
-    pub x: Horizontal,
+    /// What its curves are drawn against: a parameter of their programs, or `spes`, `block_bytes`
+    /// or `list_elements` (of a list of 16 KB in all) of measurements of `cellworks stats`.
+    pub x: String,
     /// The numbers that `x` takes.
     pub at: Vec<u64>,
     /// Its panels.
     #[serde(rename = "panel")]
     pub panels: Vec<Panel>,
-}
-
-/// What curves are drawn against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Horizontal {
-    /// Bytes of a block.
-    BlockBytes,
-    /// Elements of a list of 16 KB in all.
-    ListElements,
-    /// How many SPEs.
-    Spes,
-    /// How many threads of an SPE.
-    Threads,
-    /// Computation for each byte, in cycles.
-    CyclesPerByte,
-    /// Floating-point operations in each step.
-    Operations,
 }
 
 /// A part of a figure with axes of its own.
@@ -69,71 +52,34 @@ pub struct Line {
 /// What the elements of a list have together in the figures of CellStats.
 const LIST_BYTES: u64 = 16 << 10;
 
-impl Horizontal {
-    /// What an axis of it is called.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::BlockBytes => "block_bytes",
-            Self::ListElements => "list_elements",
-            Self::Spes => "spes",
-            Self::Threads => "threads",
-            Self::CyclesPerByte => "cycles_per_byte",
-            Self::Operations => "operations",
-        }
-    }
-
-    /// The experiment at a number on the axis; `None` if it has no such quantity.
-    pub(crate) fn at(self, experiment: &Experiment, number: u64) -> Option<Experiment> {
-        match (self, experiment) {
-            (Self::Threads, Experiment::Switch(_)) => Some(Experiment::Switch(Switch {
-                threads: number as usize,
-            })),
-            (Self::CyclesPerByte, Experiment::Overlap(overlap)) => {
-                Some(Experiment::Overlap(Overlap {
-                    cycles_per_byte: number,
-                    ..*overlap
-                }))
-            }
-            (Self::Spes, Experiment::CommsTime(ring)) => Some(Experiment::CommsTime(CommsTime {
-                spes: number as u16,
-                ..*ring
-            })),
-            (Self::Spes, Experiment::SpeedUp(network)) => Some(Experiment::SpeedUp(Network {
-                spes: number as u16,
-                ..*network
-            })),
-            (Self::Operations, Experiment::SpeedUp(network))
-                if matches!(network.program, SharedProgram::Ratio { .. }) =>
-            {
-                Some(Experiment::SpeedUp(Network {
-                    program: SharedProgram::Ratio { operations: number },
-                    ..*network
-                }))
-            }
-            (_, Experiment::Stats(stats)) => {
+impl Figure {
+    /// An experiment of its curves at a number on the axis; `None` if it has no such quantity.
+    pub(crate) fn at(&self, experiment: &Experiment, number: u64) -> Option<Experiment> {
+        match experiment {
+            Experiment::Run(run) => run.at(&self.x, number).map(Experiment::Run),
+            Experiment::SpeedUp(run) => run.at(&self.x, number).map(Experiment::SpeedUp),
+            Experiment::Stats(stats) => {
                 let mut stats = stats.clone();
-                match self {
-                    Self::BlockBytes => stats.block_bytes = Some(number as usize),
-                    Self::ListElements => {
+                match self.x.as_str() {
+                    "block_bytes" => stats.block_bytes = Some(number as usize),
+                    "list_elements" => {
                         stats.list_elements = Some(number as u32);
                         stats.block_bytes = Some((LIST_BYTES / number) as usize);
                     }
-                    Self::Spes => stats.spes = number as usize,
-                    Self::Threads | Self::CyclesPerByte | Self::Operations => return None,
+                    "spes" => stats.spes = number as usize,
+                    _ => return None,
                 }
                 Some(Experiment::Stats(stats))
             }
             _ => None,
         }
     }
-}
 
-impl Figure {
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.at.is_empty() || self.at.contains(&0) {
             return Err("`at` has to name numbers above 0".to_owned());
         }
-        let in_elements = self.x == Horizontal::ListElements;
+        let in_elements = self.x == "list_elements";
         if let Some(number) = self
             .at
             .iter()
@@ -158,17 +104,20 @@ impl Figure {
                     panel.title
                 ));
             }
+            for line in panel.curves() {
+                line.of.dimension().map_err(|what| {
+                    format!("curve `{}` of panel `{}`: {what}", line.name, panel.title)
+                })?;
+            }
             let at = self.at[0];
             if let Some(line) = panel
                 .curves()
                 .iter()
-                .find(|line| self.x.at(&line.of, at).is_none())
+                .find(|line| self.at(&line.of, at).is_none())
             {
                 return Err(format!(
                     "curve `{}` of panel `{}` cannot be drawn against {}: its experiment has none",
-                    line.name,
-                    panel.title,
-                    self.x.name()
+                    line.name, panel.title, self.x
                 ));
             }
         }

@@ -23,10 +23,10 @@ mod run;
 mod sensitivity;
 
 pub use experiment::{
-    Access, Barrier, Bounce, ChannelTransport, Combination, Combined, CommsTime, Experiment, Gives,
-    Network, Overlap, Ring, RingStatistic, ScalesFrom, SharedProgram, Stats, Stream, Switch, Way,
+    Access, Bounce, Combination, Combined, Experiment, Gives, Ring, RingStatistic, Run, ScalesFrom,
+    Stats, Stream,
 };
-pub use figure::{Figure, Horizontal, Line, Panel};
+pub use figure::{Figure, Line, Panel};
 pub use paper::{Number, Paper, PaperError, Reading, Relation, Shape, Unit};
 pub use quantities::{fitted, with_quantity};
 pub use reproduce::{Plan, Reproducing, UnknownMachine};

@@ -337,7 +337,7 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experi
         curves.flat_map(move |curve| {
             let machine = Arc::clone(&machine);
             figure.at.iter().filter_map(move |at| {
-                let experiment = figure.x.at(&curve.of, *at)?;
+                let experiment = figure.at(&curve.of, *at)?;
                 Some((Arc::clone(&machine), experiment))
             })
         })
@@ -353,7 +353,7 @@ fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<Reproduce
             let machine: Arc<str> = paper.machine.as_str().into();
             let lookup = |simulation: &Simulation| outcome(outcomes, simulation);
             let point = |experiment: &Experiment, at: u64| {
-                let experiment = figure.x.at(experiment, at)?;
+                let experiment = figure.at(experiment, at)?;
                 let outcome = experiment.outcome(&machine, &lookup).ok()?;
                 let speed_up = match experiment {
                     Experiment::SpeedUp(_) => Some(experiment.value(&machine, &lookup).ok()?),
@@ -385,7 +385,7 @@ fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<Reproduce
                 paper: paper.name.clone(),
                 number: figure.number.clone(),
                 title: figure.title.clone(),
-                against: figure.x.name().to_owned(),
+                against: figure.x.clone(),
                 panels: figure.panels.iter().map(panel).collect(),
             }
         })

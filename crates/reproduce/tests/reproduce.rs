@@ -33,7 +33,7 @@ source = "table 1"
 unit = "cycles"
 value = 180
 relation = { fitted = "spu.switch_cycles" }
-experiment = { kind = "switch", threads = 2 }
+experiment = { kind = "run", program = "switch", with = { threads = 2, yields = 16_000 }, gives = "switch" }
 
 [[number]]
 id = "barrier"
@@ -41,7 +41,7 @@ quantity = "barrier"
 source = "table 2"
 unit = "ns"
 kept_back = true
-experiment = { kind = "barrier", spes = 4, root_per_cell = false }
+experiment = { kind = "run", program = "barrier", with = { roots = "one", spes = 4, barriers = 32 }, gives = "barrier" }
 
 [[number]]
 id = "grows"
@@ -51,8 +51,8 @@ unit = "times"
 shape = { rule = "3 members divided by 1", at_least = 1.0 }
 relation = "independent"
 experiment = { kind = "combined", how = "ratio", of = [
-    { kind = "barrier", spes = 4, root_per_cell = false },
-    { kind = "barrier", spes = 2, root_per_cell = false },
+    { kind = "run", program = "barrier", with = { roots = "one", spes = 4, barriers = 32 }, gives = "barrier" },
+    { kind = "run", program = "barrier", with = { roots = "one", spes = 2, barriers = 32 }, gives = "barrier" },
 ] }
 
 [[number]]
@@ -195,7 +195,7 @@ source = "text"
 unit = "times"
 shape = { rule = "speed-up on 2 SPEs", at_least = 1.2, at_most = 2.0 }
 relation = "independent"
-experiment = { kind = "speed-up", program = { knn = { points = 160, block_points = 20 } }, spes = 2, transport = "direct" }
+experiment = { kind = "speed-up", program = "knn", with = { spes = 2, threads = 1, transport = "direct", points = 160, dimensions = 72, neighbours = 10, block_points = 20 }, gives = "time" }
 
 [[number]]
 id = "well"
@@ -204,7 +204,7 @@ source = "text"
 unit = "MFLOP"
 value = 0.01
 relation = "independent"
-experiment = { kind = "scales-from", spes = 4, transport = "direct", efficiency_percent = 80, operations = [1_000, 10_000, 100_000] }
+experiment = { kind = "scales-from", of = { program = "ratio", with = { spes = 4, threads = 1, transport = "direct", operations = 1, steps = 10 }, gives = "time_per_step" }, efficiency_percent = 80, operations = [1_000, 10_000, 100_000] }
 
 [[figure]]
 number = "1"
@@ -213,7 +213,7 @@ x = "operations"
 at = [1_000, 100_000]
 [[figure.panel]]
 title = "4 SPEs"
-lines = [{ name = "1 thread", of = { kind = "speed-up", program = { ratio = { operations = 1 } }, spes = 4, transport = "direct" } }]
+lines = [{ name = "1 thread", of = { kind = "speed-up", program = "ratio", with = { spes = 4, threads = 1, transport = "direct", operations = 1, steps = 10 }, gives = "time_per_step" } }]
 
 [[figure]]
 number = "2"
@@ -222,7 +222,7 @@ x = "spes"
 at = [1, 4]
 [[figure.panel]]
 title = "100,000 operations"
-lines = [{ name = "1 thread", of = { kind = "speed-up", program = { ratio = { operations = 100_000 } }, spes = 1, transport = "direct" } }]
+lines = [{ name = "1 thread", of = { kind = "speed-up", program = "ratio", with = { spes = 1, threads = 1, transport = "direct", operations = 100_000, steps = 10 }, gives = "time_per_step" } }]
 
 [[figure]]
 number = "3"
@@ -231,7 +231,7 @@ x = "spes"
 at = [2, 4]
 [[figure.panel]]
 title = "by signals and DMA"
-lines = [{ name = "1 thread", of = { kind = "comms-time", spes = 2, transport = "direct" } }]
+lines = [{ name = "1 thread", of = { kind = "run", program = "commstime", with = { spes = 2, threads = 1, transport = "direct", rounds = 100 }, gives = "time_per_communication" } }]
 "#;
 
 #[test]
@@ -299,11 +299,11 @@ fn what_was_not_simulated_when_it_ends_is_named() {
 
 #[test]
 fn a_simulation_that_fails_is_named_and_the_others_go_on() {
-    let text = MINE.replace("spes = 4, root_per_cell", "spes = 32, root_per_cell");
+    let text = MINE.replace("spes = 4, barriers", "spes = 32, barriers");
     let found = reproduced(&text, false).unwrap();
     assert!(!found.envelope.trust.trustworthy && !found.envelope.complete);
     let name = &found.envelope.machine.name;
-    let why = format!("it needs 32 SPEs, and {name} has 16");
+    let why = format!("spes: {name} has 16 SPEs, not 32; use at most 16");
     assert_eq!(
         found.envelope.trust.reasons,
         [format!("barrier: {why}"), format!("grows: {why}")]

@@ -1,43 +1,53 @@
-//! What a description says of times, in femtoseconds.
+//! What a description says of times.
 
-use crate::Description;
+use crate::description::{Description, Quantity};
+use crate::time::Femtoseconds;
 
-const FEMTOSECONDS_PER_SECOND: u64 = 1_000_000_000_000_000;
-const FEMTOSECONDS_PER_PICOSECOND: u64 = 1_000;
+impl Quantity {
+    /// This number of picoseconds.
+    pub(crate) fn picoseconds(&self) -> Femtoseconds {
+        Femtoseconds::from_picoseconds(self.value)
+    }
 
-/// How long things take that are not the fabric's, in femtoseconds.
+    /// This number of cycles of a clock, rounded down to a femtosecond.
+    pub(crate) fn cycles_of(&self, hertz: &Self) -> Femtoseconds {
+        Femtoseconds::from_cycles(self.value, hertz.value)
+    }
+}
+
+/// How long things take that are not the fabric's.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     /// A cycle of the SPUs and the PPE; every primitive takes at least one.
-    pub cycle_fs: u64,
+    pub cycle: Femtoseconds,
     /// Issuing an MFC command on the SPU.
-    pub issue_fs: u64,
+    pub issue: Femtoseconds,
     /// From there to the first bus request.
-    pub start_fs: u64,
+    pub start: Femtoseconds,
     /// Between two bus requests of one MFC.
-    pub request_interval_fs: u64,
+    pub request_interval: Femtoseconds,
     /// Fetching an element of a list.
-    pub list_element_fs: u64,
+    pub list_element: Femtoseconds,
     /// Accessing a channel.
-    pub channel_fs: u64,
+    pub channel: Femtoseconds,
     /// Switching between cooperative threads.
-    pub switch_fs: u64,
+    pub switch: Femtoseconds,
     /// An atomic command on a line in the own cache.
-    pub atomic_hit_fs: u64,
+    pub atomic_hit: Femtoseconds,
     /// The PPE's part of a store to a register.
-    pub mmio_write_fs: u64,
+    pub mmio_write: Femtoseconds,
     /// The PPE's part of a load from a register.
-    pub mmio_read_fs: u64,
+    pub mmio_read: Femtoseconds,
     /// A library call to a mailbox.
-    pub mailbox_call_fs: u64,
+    pub mailbox_call: Femtoseconds,
     /// A library call to a signal register.
-    pub signal_call_fs: u64,
+    pub signal_call: Femtoseconds,
     /// Starting a program.
-    pub start_program_fs: u64,
+    pub start_program: Femtoseconds,
     /// Noticing its end.
-    pub end_program_fs: u64,
+    pub end_program: Femtoseconds,
     /// An atomic operation of the PPE.
-    pub ppe_atomic_fs: u64,
+    pub ppe_atomic: Femtoseconds,
     /// Bus requests of one MFC under way.
     pub outstanding_requests: usize,
 }
@@ -52,25 +62,24 @@ impl Costs {
             ppe,
             ..
         } = description;
-        let cycle_fs = FEMTOSECONDS_PER_SECOND / clock.spu_hz.value;
-        let bus_cycle_fs = FEMTOSECONDS_PER_SECOND / clock.bus_hz.value;
-        let of_picoseconds = |picoseconds: u64| picoseconds * FEMTOSECONDS_PER_PICOSECOND;
+        let cycle = Femtoseconds::from_cycles(1, clock.spu_hz.value);
+        let bus_cycle = Femtoseconds::from_cycles(1, clock.bus_hz.value);
         Self {
-            cycle_fs,
-            issue_fs: mfc.issue_cycles.value * cycle_fs,
-            start_fs: mfc.start_cycles.value * cycle_fs,
-            request_interval_fs: mfc.request_interval_bus_cycles.value * bus_cycle_fs,
-            list_element_fs: mfc.list_element_cycles.value * cycle_fs,
-            channel_fs: spu.channel_cycles.value * cycle_fs,
-            switch_fs: spu.switch_cycles.value * cycle_fs,
-            atomic_hit_fs: atomic.hit_cycles.value * cycle_fs,
-            mmio_write_fs: ppe.mmio_write_cycles.value * cycle_fs,
-            mmio_read_fs: ppe.mmio_read_cycles.value * cycle_fs,
-            mailbox_call_fs: of_picoseconds(ppe.mailbox_call_ps.value),
-            signal_call_fs: of_picoseconds(ppe.signal_call_ps.value),
-            start_program_fs: of_picoseconds(ppe.start_program_ps.value),
-            end_program_fs: of_picoseconds(ppe.end_program_ps.value),
-            ppe_atomic_fs: ppe.atomic_cycles.value * cycle_fs,
+            cycle,
+            issue: mfc.issue_cycles.value * cycle,
+            start: mfc.start_cycles.value * cycle,
+            request_interval: mfc.request_interval_bus_cycles.value * bus_cycle,
+            list_element: mfc.list_element_cycles.value * cycle,
+            channel: spu.channel_cycles.value * cycle,
+            switch: spu.switch_cycles.value * cycle,
+            atomic_hit: atomic.hit_cycles.value * cycle,
+            mmio_write: ppe.mmio_write_cycles.value * cycle,
+            mmio_read: ppe.mmio_read_cycles.value * cycle,
+            mailbox_call: ppe.mailbox_call_ps.picoseconds(),
+            signal_call: ppe.signal_call_ps.picoseconds(),
+            start_program: ppe.start_program_ps.picoseconds(),
+            end_program: ppe.end_program_ps.picoseconds(),
+            ppe_atomic: ppe.atomic_cycles.value * cycle,
             outstanding_requests: mfc.outstanding_requests.value as usize,
         }
     }

@@ -25,7 +25,8 @@
 //! ```
 //!
 //! ```text
-//!   Sim ── run ──► engine: events, processors, cooperative threads
+//!   Sim ── run ──► world: the state of a run, in parts
+//!                    ├─ engine     events, processors, cooperative threads
 //!                    │ SimSpe, SimPpe, SimMfc: what programs call, and what it costs
 //!                    ├─ words      mailboxes and signals
 //!                    ├─ mfc        commands, become requests of at most a line
@@ -37,37 +38,43 @@
 //! ```
 
 mod atomic;
+mod bus;
+mod clock;
 mod costs;
 mod description;
 mod engine;
 mod fabric;
 mod hazard;
+mod index;
+mod issuer;
 mod memory;
 mod mfc;
 mod observe;
+mod observers;
 mod ppe;
+mod processor;
+mod programs;
 mod queue;
 mod run;
+mod setup;
 mod sim;
 mod spe;
+mod threads;
+mod time;
 mod watchdog;
 mod words;
+mod world;
 
 pub use description::*;
 pub use hazard::{Hazard, HazardWatch, MAX_HAZARDS};
 pub use mfc::SimMfc;
 pub use observe::{Cause, Counters, ResourceCounters, SpeCounters};
 pub use ppe::SimPpe;
-pub use sim::{PpeAccess, Sim, SimBuilder};
+pub use setup::PpeAccess;
+pub use sim::{Sim, SimBuilder};
 pub use spe::{SimHold, SimSpe};
 
 /// Reads traces back: for tests of programs that run on a simulated machine.
 pub mod trace {
     pub use crate::observe::{ReadTraceError, Slice, read_slices};
-}
-
-/// A point in simulated time for messages, in microseconds to the nanosecond, so that it is found in a trace.
-pub(crate) fn at(now_fs: u64) -> impl std::fmt::Display {
-    let now_ns = now_fs / 1_000_000;
-    std::fmt::from_fn(move |f| write!(f, "{}.{:03} us", now_ns / 1_000, now_ns % 1_000))
 }

@@ -31,12 +31,16 @@ use cellworks_machine::{
     SignalMode, SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
 };
 
-use crate::engine::{Core, PPE, World};
-use crate::fabric::{Access, Node, Place, Transaction};
+use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
+use crate::index::PPE;
 use crate::observe::Cause;
-use crate::run::Run;
-use crate::words::{WORD_BYTES, inbound_full, node_of, register_write, signal};
-use crate::{PpeAccess, SimSpe};
+use crate::processor::SimProcessor;
+use crate::programs::Programs;
+use crate::setup::PpeAccess;
+use crate::spe::SimSpe;
+use crate::time::{Femtoseconds, Moment};
+use crate::words::{inbound_full, signal};
+use crate::world::World;
 
 /// Stores that write a command to the proxy queue of an MFC: its address in the local store, both halves of the effective
 /// address, size and tag, opcode.
@@ -44,7 +48,7 @@ const COMMAND_STORES: usize = 5;
 
 /// What a simulated machine does for its PPE.
 pub struct SimPpe {
-    run: Rc<Run>,
+    programs: Rc<Programs>,
     translation: Translation,
     /// What the condition of a wait did, whose time has still to pass.
     owed: RefCell<Vec<Owed>>,
@@ -61,60 +65,61 @@ enum Owed {
         to: SpeId,
         register: ProblemStateRegister,
         word: u32,
-        call_fs: u64,
+        call: Femtoseconds,
     },
 }
 
 impl SimPpe {
-    pub(crate) fn new(run: Rc<Run>, translation: Translation) -> Self {
+    pub(crate) fn new(programs: Rc<Programs>, translation: Translation) -> Self {
         Self {
-            run,
+            programs,
             translation,
             owed: RefCell::default(),
         }
     }
 
     fn world(&self) -> &World {
-        &self.run.world
+        &self.programs.world
     }
 
-    fn core(&self) -> &Core {
-        self.world().core(PPE)
+    fn processor(&self) -> &SimProcessor {
+        self.world().processor(PPE)
     }
 
     fn by_calls(&self) -> bool {
-        self.run.ppe_access == PpeAccess::SystemCalls
+        self.programs.ppe_access == PpeAccess::SystemCalls
     }
 
     /// A load from a register.
     fn load(&self, from: SpeId) {
         let transaction = |token| Transaction {
-            requester: node_of(PPE),
+            requester: Node::of(PPE),
             target: Node::Spe(from.index() as u16),
             place: Place::Register,
             access: Access::Read,
             bytes: WORD_BYTES,
             token,
         };
-        let start_fs = self.world().costs.mmio_read_fs;
+        let start = self.world().costs.mmio_read;
         self.world()
-            .transact(self.core(), Cause::Other, start_fs, transaction);
+            .transact(self.processor(), Cause::Other, start, transaction);
     }
 
     /// The time of a store to a register.
     fn pay_for_store(&self, to: SpeId) {
-        let start_fs = self.world().costs.mmio_write_fs;
+        let start = self.world().costs.mmio_write;
+        let to = Node::Spe(to.index() as u16);
         self.world()
-            .transact(self.core(), Cause::Other, start_fs, |token| {
-                register_write(node_of(PPE), to, token)
+            .transact(self.processor(), Cause::Other, start, |token| {
+                Transaction::register_write(Node::of(PPE), to, token)
             });
     }
 
     /// A store to a register, of a word that has its place there.
-    fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call_fs: u64) {
+    fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         let world = self.world();
         if self.by_calls() {
-            world.pass(self.core(), call_fs);
+            world.pass(self.processor(), call);
         } else {
             self.pay_for_store(to);
         }
@@ -123,15 +128,15 @@ impl SimPpe {
     }
 
     /// A store to a register, which a condition must not wait for.
-    fn write(&self, to: SpeId, register: ProblemStateRegister, word: u32, call_fs: u64) {
+    fn write(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         if !self.world().is_in_condition() {
-            return self.store(to, register, word, call_fs);
+            return self.store(to, register, word, call);
         }
         self.owed.borrow_mut().push(Owed::Write {
             to,
             register,
             word,
-            call_fs,
+            call,
         });
     }
 
@@ -139,7 +144,7 @@ impl SimPpe {
     fn pay_for_reading(&self, from: SpeId) {
         if self.by_calls() {
             self.world()
-                .pass(self.core(), self.world().costs.mailbox_call_fs);
+                .pass(self.processor(), self.world().costs.mailbox_call);
         } else {
             self.load(from);
             self.load(from);
@@ -152,7 +157,7 @@ impl SimPpe {
         match self.by_calls() {
             true => self
                 .world()
-                .pass(self.core(), self.world().costs.mailbox_call_fs),
+                .pass(self.processor(), self.world().costs.mailbox_call),
             false => self.load(of),
         }
     }
@@ -175,8 +180,8 @@ impl SimPpe {
     pub(crate) fn wait_for_programs(&self, at: &'static Location<'static>) {
         let why = "the programs that it spawned to end";
         let world = self.world();
-        world.wait_until(self.core(), Cause::Other, &why, at, &mut || {
-            self.run.programs.get() == 0
+        world.wait_until(self.processor(), Cause::Other, &why, at, &mut || {
+            self.programs.have_ended()
         });
         world.panic_if_proxy_faulty();
     }
@@ -190,7 +195,7 @@ impl SimPpe {
     ) -> bool {
         let came_true = self
             .world()
-            .wait_until(self.core(), cause, why, at, &mut || self.ask(ready));
+            .wait_until(self.processor(), cause, why, at, &mut || self.ask(ready));
         self.pay_owed();
         came_true
     }
@@ -222,8 +227,8 @@ impl SimPpe {
                     to,
                     register,
                     word,
-                    call_fs,
-                } => self.store(to, register, word, call_fs),
+                    call,
+                } => self.store(to, register, word, call),
             }
         }
     }
@@ -240,14 +245,14 @@ impl SimPpe {
                 to,
                 register,
                 word,
-                call_fs,
+                call,
             } = owed
             {
-                let start_fs = match self.by_calls() {
-                    true => call_fs,
-                    false => world.costs.mmio_write_fs,
+                let start = match self.by_calls() {
+                    true => call,
+                    false => world.costs.mmio_write,
                 };
-                world.launch_word(self.core(), world.spe(to), register, word, start_fs);
+                world.launch_word(self.processor(), world.spe(to), register, word, start);
             }
         }
     }
@@ -257,7 +262,7 @@ impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         // A loop of waits for what is there already comes to an end.
-        self.world().compute(self.core(), 1);
+        self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
 }
@@ -266,8 +271,9 @@ impl Wake for SimPpe {
     fn now(&self) -> Time {
         // A loop that only looks at the clock, or at whether programs have ended, comes to an end, and others run
         // meanwhile.
-        self.world().pass(self.core(), self.world().costs.cycle_fs);
-        self.world().now_of(self.core())
+        self.world()
+            .pass(self.processor(), self.world().costs.cycle);
+        self.world().now_of(self.processor())
     }
 
     fn is_cancelled(&self) -> bool {
@@ -276,12 +282,12 @@ impl Wake for SimPpe {
 
     #[track_caller]
     fn notify(&self, to: Processor) {
-        self.world().compute(self.core(), 1);
+        self.world().compute(self.processor(), 1);
         self.world().notify(self.world().named(to));
     }
 
     fn sleeper(&self) -> Sleeper {
-        self.world().sleeper(self.core())
+        self.world().sleeper(self.processor())
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
@@ -296,13 +302,12 @@ impl Wake for SimPpe {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let at = Location::caller();
-        let deadline_fs = deadline.as_femtoseconds();
-        let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
-        self.world().compute(self.core(), 1);
+        let deadline = Moment::from(deadline);
+        self.world().compute(self.processor(), 1);
         let mut ask = || self.ask(ready);
         let came_true =
             self.world()
-                .wait_until_deadline(self.core(), why, at, deadline_fs, &mut ask);
+                .wait_until_deadline(self.processor(), why, at, deadline, &mut ask);
         self.pay_owed();
         came_true
     }
@@ -317,7 +322,7 @@ impl PpeCore for SimPpe {
 
     fn compute(&self, cycles: Cycles) {
         // A loop of nothing comes to an end too.
-        self.world().compute(self.core(), cycles.0.max(1));
+        self.world().compute(self.processor(), cycles.0.max(1));
     }
 
     fn are_spes_confined_to_local_store(&self) -> bool {
@@ -326,8 +331,8 @@ impl PpeCore for SimPpe {
 
     fn start(&self, at: SpeId, program: Program<SimSpe>) {
         self.world()
-            .pass(self.core(), self.world().costs.start_program_fs);
-        self.run.enqueue(at, program);
+            .pass(self.processor(), self.world().costs.start_program);
+        self.programs.enqueue(at, program);
     }
 }
 
@@ -339,15 +344,15 @@ impl CellPpeCore for SimPpe {
         if !world.is_in_condition() {
             // A loop that tries until there is room comes to an end, also where only the call takes time.
             match self.by_calls() {
-                true => world.compute(self.core(), 1),
+                true => world.compute(self.processor(), 1),
                 false => self.load(to),
             }
         }
         if !receiver.words.keep_room() {
             return Err(inbound_full(to, word));
         }
-        let call_fs = world.costs.mailbox_call_fs;
-        self.write(to, ProblemStateRegister::InMbox, word, call_fs);
+        let call = world.costs.mailbox_call;
+        self.write(to, ProblemStateRegister::InMbox, word, call);
         Ok(())
     }
 
@@ -376,9 +381,9 @@ impl CellPpeCore for SimPpe {
         }
         if self.by_calls() {
             if sender.words.has_outbound(mailbox) {
-                world.pass(self.core(), world.costs.mailbox_call_fs);
+                world.pass(self.processor(), world.costs.mailbox_call);
             } else {
-                world.pass(self.core(), world.costs.cycle_fs);
+                world.pass(self.processor(), world.costs.cycle);
             }
         } else {
             self.load(from);
@@ -393,21 +398,21 @@ impl CellPpeCore for SimPpe {
     #[track_caller]
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
         self.world().spe(to);
-        let call_fs = self.world().costs.signal_call_fs;
-        self.write(to, signal(register), bits, call_fs);
+        let call = self.world().costs.signal_call;
+        self.write(to, signal(register), bits, call);
     }
 
     #[track_caller]
     fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode) {
-        let core = self.world().spe(spe);
+        let processor = self.world().spe(spe);
         self.world()
-            .pass(self.core(), self.world().costs.mmio_write_fs);
-        core.words.set_signal_mode(register, mode);
+            .pass(self.processor(), self.world().costs.mmio_write);
+        processor.words.set_signal_mode(register, mode);
     }
 
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
         self.world()
-            .pass(self.core(), self.world().costs.ppe_atomic_fs);
+            .pass(self.processor(), self.world().costs.ppe_atomic);
         if !ea.0.is_multiple_of(4) {
             return Err(AtomicError::Misaligned { ea });
         }
@@ -417,7 +422,7 @@ impl CellPpeCore for SimPpe {
         let before = before.ok_or(AtomicError::NotMapped { ea })?;
         if op.stores(before) {
             let line = ea.0 / LINE_BYTES as u64;
-            self.world().caches.borrow_mut().discard(line);
+            self.world().mfcs.caches.borrow_mut().discard(line);
         }
         Ok(before)
     }

@@ -13,6 +13,8 @@
 //! The order of arrival decides among events of the same instant. A seed permutes it, one to one, and
 //! nothing else; seed 0 leaves it as it is.
 
+use crate::index::ThreadIndex;
+use crate::time::Moment;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -65,6 +67,17 @@ pub(crate) struct Event {
     pub index: u32,
 }
 
+impl Event {
+    /// A thread goes on.
+    #[inline]
+    pub const fn resume(thread: ThreadIndex) -> Self {
+        Self {
+            kind: Kind::Resume,
+            index: thread,
+        }
+    }
+}
+
 /// The pending events.
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -91,9 +104,9 @@ impl Queue {
         }
     }
 
-    /// Adds an event at a point in time, in femtoseconds.
+    /// Adds an event at a point in time.
     #[inline(always)]
-    pub fn push(&mut self, time_fs: u64, event: Event) {
+    pub fn push(&mut self, time: Moment, event: Event) {
         debug_assert!(event.index < 1 << INDEX_BITS);
         let arrival = self.arrivals & ORDER_MASK;
         self.arrivals = self.arrivals.wrapping_add(1);
@@ -105,7 +118,7 @@ impl Queue {
         let low = order << (KIND_BITS + INDEX_BITS)
             | u64::from(event.kind as u8) << INDEX_BITS
             | u64::from(event.index);
-        let key = u128::from(time_fs) << 64 | u128::from(low);
+        let key = u128::from(time.as_femtoseconds()) << 64 | u128::from(low);
         if self.run_last < key {
             self.run_last = key;
             self.run.push_back(key);
@@ -122,7 +135,7 @@ impl Queue {
 
     /// Takes the next event.
     #[inline]
-    pub fn pop(&mut self) -> Option<(u64, Event)> {
+    pub fn pop(&mut self) -> Option<(Moment, Event)> {
         let key = if self.is_run_first() {
             self.run.pop_front()?
         } else {
@@ -133,18 +146,18 @@ impl Queue {
             kind: Kind::of(low >> INDEX_BITS & ((1 << KIND_BITS) - 1)),
             index: low as u32 & ((1 << INDEX_BITS) - 1),
         };
-        Some(((key >> 64) as u64, event))
+        Some((time_of(key), event))
     }
 
-    /// The time of the next event, in femtoseconds.
+    /// The time of the next event.
     #[inline]
-    pub fn next_time_fs(&self) -> Option<u64> {
+    pub fn next_time(&self) -> Option<Moment> {
         let next = if self.is_run_first() {
             self.run.front()
         } else {
             self.heap.peek().map(|Reverse(key)| key)
         };
-        next.map(|key| (key >> 64) as u64)
+        next.map(|key| time_of(*key))
     }
 
     /// Forgets all events.
@@ -169,6 +182,11 @@ impl Queue {
     }
 }
 
+#[inline]
+fn time_of(key: u128) -> Moment {
+    Moment::from_femtoseconds((key >> 64) as u64)
+}
+
 /// A permutation of the numbers of 40 bits, another one for each seed: multiplications by odd
 /// numbers and xors with the own upper bits, all of which can be undone.
 #[inline]
@@ -191,9 +209,13 @@ mod tests {
         Event { kind, index }
     }
 
+    fn at(femtoseconds: u64) -> Moment {
+        Moment::from_femtoseconds(femtoseconds)
+    }
+
     fn order(seed: u64) -> Vec<u32> {
         let mut queue = Queue::new(seed);
-        (0..100).for_each(|index| queue.push(7, event(index)));
+        (0..100).for_each(|index| queue.push(at(7), event(index)));
         std::iter::from_fn(|| queue.pop().map(|(_, event)| event.index)).collect()
     }
 
@@ -201,11 +223,11 @@ mod tests {
     fn time_comes_first_then_the_order_of_arrival() {
         let mut queue = Queue::new(0);
         for (time, index) in [(5, 0), (3, 1), (5, 2), (u64::MAX, 3), (3, 4)] {
-            queue.push(time, event(index));
+            queue.push(at(time), event(index));
         }
-        assert_eq!(queue.next_time_fs(), Some(3));
+        assert_eq!(queue.next_time(), Some(at(3)));
         let order: Vec<_> = std::iter::from_fn(|| queue.pop())
-            .map(|(time, event)| (time, event.index))
+            .map(|(time, event)| (time.as_femtoseconds(), event.index))
             .collect();
         assert_eq!(order, [(3, 1), (3, 4), (5, 0), (5, 2), (u64::MAX, 3)]);
     }
@@ -215,10 +237,10 @@ mod tests {
         let mut queue = Queue::new(0);
         let mut next = move |add: &[(u64, u32)]| {
             add.iter()
-                .for_each(|&(time, index)| queue.push(time, event(index)));
-            let next_fs = queue.next_time_fs();
+                .for_each(|&(time, index)| queue.push(at(time), event(index)));
+            let next = queue.next_time();
             let popped = queue.pop();
-            assert_eq!(popped.map(|(time, _)| time), next_fs);
+            assert_eq!(popped.map(|(time, _)| time), next);
             popped.map(|(_, event)| event.index)
         };
         assert_eq!(next(&[(3, 0), (8, 1), (6, 2)]), Some(0));
@@ -237,15 +259,15 @@ mod tests {
     fn a_cleared_queue_can_be_used_again() {
         let mut queue = Queue::new(0);
         for (time, index) in [(4, 0), (5, 1), (3, 2), (2, 3)] {
-            queue.push(time, event(index));
+            queue.push(at(time), event(index));
         }
-        assert_eq!(queue.pop(), Some((2, event(3))));
+        assert_eq!(queue.pop(), Some((at(2), event(3))));
         queue.clear();
         assert_eq!(queue.pop(), None);
-        queue.push(2, event(5));
-        queue.push(1, event(6));
+        queue.push(at(2), event(5));
+        queue.push(at(1), event(6));
         let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
-        assert_eq!(order, [(1, event(6)), (2, event(5))]);
+        assert_eq!(order, [(at(1), event(6)), (at(2), event(5))]);
     }
 
     #[test]
@@ -265,8 +287,8 @@ mod tests {
     #[test]
     fn a_seed_does_not_change_the_order_of_times() {
         let mut queue = Queue::new(3);
-        (0..50).for_each(|index| queue.push(u64::from(50 - index), event(index)));
-        let times: Vec<_> = std::iter::from_fn(|| queue.pop().map(|(time, _)| time)).collect();
+        (0..50).for_each(|index| queue.push(at(u64::from(50 - index)), event(index)));
+        let times: Vec<Moment> = std::iter::from_fn(|| queue.pop().map(|(time, _)| time)).collect();
         assert!(times.is_sorted());
     }
 }

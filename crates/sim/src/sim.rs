@@ -12,10 +12,14 @@ use cellworks_machine::{
 };
 use cellworks_threads as threads;
 
-use crate::engine::World;
+use crate::description::Description;
+use crate::hazard::HazardWatch;
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::{LOCAL_STORE_STRIDE, LOCAL_STORES_AT};
-use crate::{Counters, Description, HazardWatch, SimPpe, SimSpe};
+use crate::observe::Counters;
+use crate::ppe::SimPpe;
+use crate::setup::{Options, PpeAccess, Setup};
+use crate::spe::SimSpe;
 
 /// Where regions begin.
 const REGIONS_AT: u64 = 1 << 32;
@@ -33,11 +37,7 @@ const LIMIT_MAX: Span = Span::from_femtoseconds(5 * 3_600 * 1_000_000_000_000_00
 /// empty mailboxes. A machine runs one program at a time: to simulate on several OS threads at once, make a
 /// `Sim` for each.
 pub struct Sim {
-    pub(crate) description: Description,
-    pub(crate) topology: Topology,
-    pub(crate) options: Options,
-    pub(crate) space: Arc<AddressSpace>,
-    pub(crate) local_stores: Vec<Region>,
+    setup: Setup,
     /// By memory module.
     used: Vec<Used>,
     next_region: Mutex<u64>,
@@ -48,32 +48,12 @@ pub struct Sim {
 }
 
 /// A machine runs as long as this lives.
-pub(crate) struct Running<'a>(&'a AtomicBool);
+struct Running<'a>(&'a AtomicBool);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
-}
-
-/// How a machine is to be simulated.
-#[derive(Clone, Debug)]
-pub(crate) struct Options {
-    pub seed: u64,
-    pub limit: Span,
-    pub ppe_access: PpeAccess,
-    pub hazards: HazardWatch,
-    pub stack_bytes: usize,
-}
-
-/// How the PPE reaches the registers of SPEs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PpeAccess {
-    /// By loads and stores: the problem-state areas are mapped into its program.
-    #[default]
-    Direct,
-    /// By library calls that enter the kernel.
-    SystemCalls,
 }
 
 /// Settings of a [`Sim`] before it is built. See [`Sim::builder`].
@@ -149,7 +129,6 @@ impl SimBuilder {
         };
         let local_stores = (0..topology.spes().len()).map(local_store).collect();
         Sim {
-            local_stores,
             used: description
                 .modules
                 .iter()
@@ -160,10 +139,13 @@ impl SimBuilder {
             last_run: Mutex::default(),
             trace_error: Mutex::default(),
             is_running: AtomicBool::new(false),
-            description,
-            topology,
-            options: self.options,
-            space,
+            setup: Setup {
+                description,
+                topology,
+                options: self.options,
+                space,
+                local_stores,
+            },
         }
     }
 }
@@ -221,21 +203,12 @@ impl Sim {
 
     /// What the machine is made of.
     pub fn description(&self) -> &Description {
-        &self.description
+        &self.setup.description
     }
 
     /// What the last run did; `None` before the first, and if its trace could not be written.
     pub fn counters(&self) -> Option<Counters> {
         lock(&self.last_run).clone()
-    }
-
-    pub(crate) fn take_trace(&self) -> Option<Box<dyn io::Write + Send>> {
-        lock(&self.trace).take()
-    }
-
-    pub(crate) fn limit_fs(&self) -> u64 {
-        u64::try_from(self.options.limit.as_femtoseconds())
-            .expect("a limit is at most five hours, whose femtoseconds 64 bits count")
     }
 
     /// What kept the trace of the last run from being written, if something did. Taken once.
@@ -246,30 +219,38 @@ impl Sim {
     /// A run begins: the only one of this machine, as runs at once would meet in the local stores, and the only
     /// one of its OS thread, whose cooperative threads are those of one machine.
     #[track_caller]
-    pub(crate) fn begin_run(&self) -> Running<'_> {
+    fn begin_run(&self) -> Running<'_> {
         assert!(
             !self.is_running.swap(true, Ordering::Acquire),
             "{} runs a program already, which this one was started in or beside; make a machine for each run",
-            self.topology.name()
+            self.setup.topology.name()
         );
         let running = Running(&self.is_running);
         assert!(
             !threads::is_running(),
             "{} cannot run a program inside of a program of another machine: an OS thread runs one machine at a \
              time; run it before or after the other, or on an OS thread of its own (`std::thread::scope`)",
-            self.topology.name()
+            self.setup.topology.name()
         );
         running
     }
 
-    /// Takes down what a run did.
-    pub(crate) fn finish(&self, world: &World) {
-        let (counters, trace_error) = match world.finish() {
+    /// Runs `main`, and records what the run did.
+    #[track_caller]
+    fn run_alone<'env, R>(
+        &'env self,
+        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
+    ) -> Result<R, RunError> {
+        let _running = self.begin_run();
+        let trace = lock(&self.trace).take();
+        let (result, counters) = crate::run::run(&self.setup, trace, main);
+        let (counters, trace_error) = match counters {
             Ok(counters) => (Some(counters), None),
             Err(error) => (None, Some(error)),
         };
         *lock(&self.last_run) = counters;
         *lock(&self.trace_error) = trace_error;
+        result
     }
 }
 
@@ -279,7 +260,7 @@ unsafe impl Machine for Sim {
     type Core = SimPpe;
 
     fn topology(&self) -> &Topology {
-        &self.topology
+        &self.setup.topology
     }
 
     /// # Panics
@@ -291,7 +272,7 @@ unsafe impl Machine for Sim {
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError> {
-        crate::run::run(self, main)
+        self.run_alone(main)
     }
 
     fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output> {
@@ -301,13 +282,13 @@ unsafe impl Machine for Sim {
 
 impl CellMachine for Sim {
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
-        let modules = &self.description.modules;
+        let modules = &self.setup.description.modules;
         let (Some(description), Some(used)) =
             (modules.get(module.index()), self.used.get(module.index()))
         else {
             return Err(AllocateError::NoSuchModule {
                 module,
-                machine: self.topology.name().to_owned(),
+                machine: self.setup.topology.name().to_owned(),
                 highest: modules.len() - 1,
             });
         };
@@ -330,12 +311,14 @@ impl CellMachine for Sim {
         let at = *next;
         *next += whole;
         Ok(self
+            .setup
             .space
             .map(EffectiveAddress(at), Box::new(memory), module))
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
-        let translation = cellworks_machine::memory::Translation::new(Arc::clone(&self.space));
+        let translation =
+            cellworks_machine::memory::Translation::new(Arc::clone(&self.setup.space));
         translation.with(ea, 1, |block, _, _| block.home())
     }
 }

@@ -15,11 +15,14 @@ use cellworks_machine::{
 };
 use cellworks_threads as threads;
 
-use crate::engine::{Core, OWNER, World};
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
+use crate::processor::SimProcessor;
+use crate::threads::OWNER;
+use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
+use crate::world::World;
 
 /// What `stage_out` puts into a local store, so that a program which reads what it has not written
 /// shows: not a number, as a float.
@@ -32,7 +35,7 @@ const QUADWORD_BYTES: usize = 16;
 pub struct SimSpe {
     id: SpeId,
     world: Rc<World>,
-    core: Rc<Core>,
+    processor: Rc<SimProcessor>,
     timebase: Timebase,
     local_store: LocalStore,
     mfc: SimMfc,
@@ -71,12 +74,12 @@ impl SimSpe {
         local_store: LocalStore,
     ) -> Self {
         let mfc = SimMfc::new(Rc::clone(&world), id, local_store.clone());
-        let core = Rc::clone(world.spe(id));
-        let now = world.now_of(&core);
+        let processor = Rc::clone(world.spe(id));
+        let now = world.now_of(&processor);
         Self {
             id,
             world,
-            core,
+            processor,
             timebase,
             local_store,
             mfc,
@@ -88,12 +91,12 @@ impl SimSpe {
     /// Whether a program left nothing behind that the next one would meet: no reserved local store, no
     /// command, no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
-        let mfc = self.world.mfcs[self.id.index()].borrow();
+        let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
     }
 
-    fn core(&self) -> &Core {
-        &self.core
+    fn processor(&self) -> &SimProcessor {
+        &self.processor
     }
 
     fn views(&self) -> &Zeroed {
@@ -119,16 +122,16 @@ impl SimSpe {
         is_there: bool,
         take: impl Fn(&Self) -> Option<u32>,
     ) -> u32 {
-        let (world, core, at) = (&self.world, self.core(), Location::caller());
+        let (world, processor, at) = (&self.world, self.processor(), Location::caller());
         let mut found = None;
         let mut ready = || {
             found = self.by_channel_in_condition(|| take(self), Option::is_some);
             found.is_some()
         };
         if is_there {
-            world.wait_until(core, cause, why, at, &mut ready);
+            world.wait_until(processor, cause, why, at, &mut ready);
         } else {
-            world.wait_for_event(core, cause, why, at, &mut ready);
+            world.wait_for_event(processor, cause, why, at, &mut ready);
         }
         found.unwrap_or_default()
     }
@@ -143,10 +146,11 @@ impl SimSpe {
     ) -> R {
         let mut found = None;
         let at = Location::caller();
-        self.world.wait_until(self.core(), cause, why, at, &mut || {
-            found = attempt();
-            found.is_some()
-        });
+        self.world
+            .wait_until(self.processor(), cause, why, at, &mut || {
+                found = attempt();
+                found.is_some()
+            });
         found.unwrap_or_default()
     }
 
@@ -154,7 +158,7 @@ impl SimSpe {
     /// channel that is waited for stalls, and is not read again and again.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
-            self.world.pass(self.core(), self.world.costs.channel_fs);
+            self.world.pass(self.processor(), self.world.costs.channel);
             return act();
         }
         self.by_channel_in_condition(act, came_true)
@@ -169,7 +173,8 @@ impl SimSpe {
     ) -> R {
         let result = act();
         if came_true(&result) {
-            self.world.add_lag(self.core(), self.world.costs.channel_fs);
+            self.world
+                .add_lag(self.processor(), self.world.costs.channel);
         }
         result
     }
@@ -179,15 +184,15 @@ impl SimSpe {
     /// several senders, who gets the last place is not told apart more closely than that.
     #[inline]
     fn settle(&self) {
-        let (world, core) = (&self.world, self.core());
-        if !world.is_in_condition() && core.lag_fs() > world.costs.channel_fs {
-            world.pass(core, 0);
+        let (world, processor) = (&self.world, self.processor());
+        if !world.is_in_condition() && processor.lag() > world.costs.channel {
+            world.pass(processor, Femtoseconds::ZERO);
         }
     }
 
     /// Writes to an inbound mailbox, if it has room, and says whether it had.
     #[inline(always)]
-    fn write_if_room(&self, to: &Core, word: u32) -> bool {
+    fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
         let has_room = to.words.keep_room();
         if has_room {
@@ -200,14 +205,14 @@ impl SimSpe {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn write_when_room(&self, to: &Core, word: u32) {
-        let why = format_args!("room in the inbound mailbox of {}", to.processor);
-        let (core, at) = (self.core(), Location::caller());
+    fn write_when_room(&self, to: &SimProcessor, word: u32) {
+        let why = format_args!("room in the inbound mailbox of {}", to.id);
+        let (processor, at) = (self.processor(), Location::caller());
         self.world
-            .wait_until(core, Cause::Mailbox, &why, at, &mut || {
+            .wait_until(processor, Cause::Mailbox, &why, at, &mut || {
                 let written = self.write_if_room(to, word);
                 if !written {
-                    to.words.want_room(core.index);
+                    to.words.want_room(processor.index);
                 }
                 written
             });
@@ -215,27 +220,27 @@ impl SimSpe {
 
     /// Lets what was refused take a cycle too: a loop that tries until it succeeds meets the limit of the run.
     fn refuse<E>(&self, error: E) -> E {
-        self.world.compute(self.core(), 1);
+        self.world.compute(self.processor(), 1);
         error
     }
 
     /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
     #[inline(always)]
-    fn send(&self, to: &Core, register: ProblemStateRegister, word: u32) {
-        let (world, core) = (&self.world, self.core());
-        if to.index == core.index && !world.is_in_condition() {
+    fn send(&self, to: &SimProcessor, register: ProblemStateRegister, word: u32) {
+        let (world, processor) = (&self.world, self.processor());
+        if to.index == processor.index && !world.is_in_condition() {
             return self.send_to_itself(register, word);
         }
-        world.add_lag(core, world.costs.issue_fs);
-        world.launch_word(core, to, register, word, world.costs.start_fs);
+        world.add_lag(processor, world.costs.issue);
+        world.launch_word(processor, to, register, word, world.costs.start);
     }
 
     #[cold]
     #[inline(never)]
     fn send_to_itself(&self, register: ProblemStateRegister, word: u32) {
-        let (world, core) = (&self.world, self.core());
-        world.pass(core, world.costs.issue_fs);
-        let resumed = world.deliver(core, register, word);
+        let (world, processor) = (&self.world, self.processor());
+        world.pass(processor, world.costs.issue);
+        let resumed = world.deliver(processor, register, word);
         world.resume_now(resumed);
     }
 
@@ -246,10 +251,10 @@ impl SimSpe {
             return;
         }
         let world = &self.world;
-        world.pass(self.core(), world.costs.issue_fs);
+        world.pass(self.processor(), world.costs.issue);
         if !world.has_free_entry(self.id) {
             let why = "a free entry in its MFC command queue";
-            world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
+            world.wait_until(self.processor(), Cause::Dma, &why, at, &mut || {
                 world.has_free_entry(self.id)
             });
         }
@@ -269,17 +274,17 @@ impl Wait for SimSpe {
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
         // A loop of waits for what is there already comes to an end.
-        self.world.compute(self.core(), 1);
+        self.world.compute(self.processor(), 1);
         self.world
-            .wait_until(self.core(), Cause::Other, why, at, ready)
+            .wait_until(self.processor(), Cause::Other, why, at, ready)
     }
 }
 
 impl Wake for SimSpe {
     fn now(&self) -> Time {
         // A loop that only looks at the clock comes to an end.
-        self.world.compute(self.core(), 1);
-        self.world.now_of(self.core())
+        self.world.compute(self.processor(), 1);
+        self.world.now_of(self.processor())
     }
 
     fn is_cancelled(&self) -> bool {
@@ -288,12 +293,12 @@ impl Wake for SimSpe {
 
     #[track_caller]
     fn notify(&self, to: Processor) {
-        self.world.compute(self.core(), 1);
+        self.world.compute(self.processor(), 1);
         self.world.notify(self.world.named(to));
     }
 
     fn sleeper(&self) -> Sleeper {
-        self.world.sleeper(self.core())
+        self.world.sleeper(self.processor())
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
@@ -308,11 +313,10 @@ impl Wake for SimSpe {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let at = Location::caller();
-        let deadline_fs = deadline.as_femtoseconds();
-        let deadline_fs = u64::try_from(deadline_fs).unwrap_or(u64::MAX);
-        self.world.compute(self.core(), 1);
+        let deadline = Moment::from(deadline);
+        self.world.compute(self.processor(), 1);
         self.world
-            .wait_until_deadline(self.core(), why, at, deadline_fs, ready)
+            .wait_until_deadline(self.processor(), why, at, deadline, ready)
     }
 }
 
@@ -326,8 +330,8 @@ struct Starter<'scope, 'env> {
 impl StartThread for Starter<'_, '_> {
     fn start(&self, thread: NewThread) {
         let (spe, left) = (self.spe, self.left);
-        let (world, core) = (&*spe.world, spe.core());
-        world.compute(core, 1);
+        let (world, processor) = (&*spe.world, spe.processor());
+        world.compute(processor, 1);
         if threads::is_cancelled() {
             // Only a thread that unwinds gets here. What its destructors start does not run.
             return;
@@ -341,10 +345,14 @@ impl StartThread for Starter<'_, '_> {
             .builder()
             .name(format!("{}, thread {}", spe.id, id.0));
         drop(named.spawn(move || {
-            let me = world.adopt(core, id.0 as u32 + 1);
+            let me = world.adopt(processor, id.0 as u32 + 1);
             adopts.set(Some(me));
             world.first_turn(me);
-            let _end = EndOfThread { world, core, left };
+            let _end = EndOfThread {
+                world,
+                processor,
+                left,
+            };
             body();
         }));
         // It comes as far as its first turn, which the simulation gives it.
@@ -357,7 +365,7 @@ impl StartThread for Starter<'_, '_> {
 /// A thread of an SPE ends.
 struct EndOfThread<'a> {
     world: &'a World,
-    core: &'a Core,
+    processor: &'a SimProcessor,
     left: &'a Cell<usize>,
 }
 
@@ -365,8 +373,8 @@ impl Drop for EndOfThread<'_> {
     fn drop(&mut self) {
         self.left.set(self.left.get() - 1);
         if !threads::is_cancelled() {
-            self.world.pass(self.core, 0);
-            self.world.end_thread(self.core);
+            self.world.pass(self.processor, Femtoseconds::ZERO);
+            self.world.end_thread(self.processor);
         }
     }
 }
@@ -382,10 +390,10 @@ unsafe impl SpeCore for SimSpe {
     }
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
-        let (world, core) = (&*self.world, self.core());
+        let (world, processor) = (&*self.world, self.processor());
         // Before there are threads that nobody would wait for.
-        world.assert_may_wait(core);
-        world.compute(core, 1);
+        world.assert_may_wait(processor);
+        world.compute(processor, 1);
         let left = Cell::new(0);
         OWNER.scope_at(at, |scope| {
             let starter = Starter {
@@ -397,7 +405,7 @@ unsafe impl SpeCore for SimSpe {
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);
-                world.wait_until(core, Cause::Other, &why, at, &mut || left.get() == 0);
+                world.wait_until(processor, Cause::Other, &why, at, &mut || left.get() == 0);
             }));
             if let Err(panic) = ran.and(ended) {
                 resume_unwind(panic);
@@ -419,7 +427,7 @@ unsafe impl SpeCore for SimSpe {
             let why = "room in its local store, of which views that were put back hold the rest";
             let waited =
                 self.world
-                    .wait_until(self.core(), Cause::Dma, &why, request.at, &mut || {
+                    .wait_until(self.processor(), Cause::Dma, &why, request.at, &mut || {
                         self.local_store.free_bytes() > before
                     });
             if !waited {
@@ -460,7 +468,7 @@ unsafe impl SpeCore for SimSpe {
         if let Some(transfer) = hold.transfer.get() {
             let (world, at) = (&self.world, Location::caller());
             let why = "a view to arrive in its local store";
-            world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
+            world.wait_until(self.processor(), Cause::Dma, &why, at, &mut || {
                 world.typed_is_complete(self.id, transfer)
             });
         }
@@ -489,7 +497,7 @@ unsafe impl SpeCore for SimSpe {
     fn departed(&self) {
         let (world, at) = (&self.world, Location::caller());
         let why = "what it put back to leave its local store";
-        world.wait_until(self.core(), Cause::Dma, &why, at, &mut || {
+        world.wait_until(self.processor(), Cause::Dma, &why, at, &mut || {
             world.typed_puts_are_complete(self.id)
         });
     }
@@ -506,15 +514,15 @@ impl Spe for SimSpe {
 
     fn compute(&self, cycles: Cycles) {
         // A loop of nothing comes to an end too.
-        self.world.compute(self.core(), cycles.0.max(1));
+        self.world.compute(self.processor(), cycles.0.max(1));
     }
 
     fn yield_now(&self) {
-        self.world.yield_now(self.core());
+        self.world.yield_now(self.processor());
     }
 
     fn yield_ready(&self) {
-        self.world.yield_ready(self.core());
+        self.world.yield_ready(self.processor());
     }
 
     fn free_stack_bytes(&self) -> usize {
@@ -531,13 +539,13 @@ impl CellSpe for SimSpe {
 
     fn decrementer(&self) -> u32 {
         self.by_channel(|| (), |()| true);
-        let now = self.world.now_of(self.core());
+        let now = self.world.now_of(self.processor());
         self.decrementer.get().read(now, self.timebase)
     }
 
     fn set_decrementer(&self, value: u32) {
         self.by_channel(|| (), |()| true);
-        let now = self.world.now_of(self.core());
+        let now = self.world.now_of(self.processor());
         self.decrementer.set(Decrementer::set(value, now));
     }
 
@@ -578,22 +586,22 @@ impl CellSpe for SimSpe {
             return Err(self.refuse(AtomicError::NotMapped { ea }));
         }
         self.mfc.fetch_line(line);
-        let mfc = self.world.mfcs[self.id.index()].borrow();
+        let mfc = self.world.mfcs.of(self.id).borrow();
         mfc.translation
             .with(ea, 4, |block, offset, _| block.load_u32(offset))
             .ok_or(AtomicError::NotMapped { ea })
     }
 
     fn in_mbox_count(&self) -> usize {
-        self.by_channel(|| self.core.words.inbound_count(), |_| false)
+        self.by_channel(|| self.processor.words.inbound_count(), |_| false)
     }
 
     fn try_read_in_mbox(&self) -> Option<u32> {
-        self.by_channel(|| self.world.take_inbound(&self.core), Option::is_some)
+        self.by_channel(|| self.world.take_inbound(&self.processor), Option::is_some)
     }
 
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull> {
-        let put = || match self.world.put_outbound(self.core(), mailbox, word) {
+        let put = || match self.world.put_outbound(self.processor(), mailbox, word) {
             true => Ok(()),
             false => Err(MailboxFull {
                 spe: self.id,
@@ -621,7 +629,10 @@ impl CellSpe for SimSpe {
     }
 
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32> {
-        self.by_channel(|| self.core.words.take_signal(register), Option::is_some)
+        self.by_channel(
+            || self.processor.words.take_signal(register),
+            Option::is_some,
+        )
     }
 
     #[track_caller]
@@ -633,9 +644,9 @@ impl CellSpe for SimSpe {
 
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
-        let is_there = self.core.words.inbound_count() > 0;
+        let is_there = self.processor.words.inbound_count() > 0;
         let why = "a word in its inbound mailbox";
-        let take = |spe: &Self| spe.world.take_inbound(spe.core());
+        let take = |spe: &Self| spe.world.take_inbound(spe.processor());
         self.receive(Cause::Mailbox, &why, is_there, take)
     }
 
@@ -650,8 +661,8 @@ impl CellSpe for SimSpe {
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         let why = format_args!("a signal in its {register}");
-        let is_there = self.core.words.has_signal(register);
-        let take = |spe: &Self| spe.core.words.take_signal(register);
+        let is_there = self.processor.words.has_signal(register);
+        let take = |spe: &Self| spe.processor.words.take_signal(register);
         self.receive(Cause::Signal, &why, is_there, take)
     }
 }

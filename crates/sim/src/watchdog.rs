@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use cellworks_machine::SpeId;
 
-use crate::engine::{CoreIndex, PPE};
+use crate::index::{PPE, ProcessorIndex};
+use crate::time::Moment;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -31,7 +32,7 @@ static STARTED: Once = Once::new();
 pub(crate) struct Pulse {
     machine: String,
     /// The simulated time when a program last went on.
-    now_fs: AtomicU64,
+    now: AtomicU64,
     /// Who that was: the processor, and the number of its thread in the lower half.
     turn: AtomicU64,
     /// What runs on each SPE.
@@ -46,7 +47,7 @@ struct Program {
 /// A run, as the watchdog remembers it.
 struct Watched {
     pulse: Arc<Pulse>,
-    before: (u64, u64),
+    before: (Moment, u64),
     /// Looks since then that showed the same.
     looks: u32,
     has_warned: bool,
@@ -57,7 +58,7 @@ impl Pulse {
     pub fn new(machine: &str, spes: usize) -> Arc<Self> {
         Arc::new(Self {
             machine: machine.to_owned(),
-            now_fs: AtomicU64::new(0),
+            now: AtomicU64::new(0),
             turn: AtomicU64::new(PPE as u64),
             programs: Mutex::new((0..spes).map(|_| None).collect()),
         })
@@ -65,16 +66,16 @@ impl Pulse {
 
     /// The program whose turn it is goes on.
     #[inline]
-    pub fn beat(&self, now_fs: u64) {
-        self.now_fs.store(now_fs, Ordering::Relaxed);
+    pub fn beat(&self, now: Moment) {
+        self.now.store(now.as_femtoseconds(), Ordering::Relaxed);
     }
 
     /// A thread of a processor goes on in the place of another one: number 0 is the program itself.
     #[inline]
-    pub fn turn_of(&self, now_fs: u64, core: CoreIndex, number: u32) {
-        let turn = (core as u64) << 32 | u64::from(number);
+    pub fn turn_of(&self, now: Moment, processor: ProcessorIndex, number: u32) {
+        let turn = (processor as u64) << 32 | u64::from(number);
         self.turn.store(turn, Ordering::Relaxed);
-        self.beat(now_fs);
+        self.beat(now);
     }
 
     pub fn program_began(
@@ -102,17 +103,17 @@ impl Pulse {
         (0..).zip(&*lock(&self.programs)).filter_map(of).collect()
     }
 
-    fn look(&self) -> (u64, u64) {
+    fn look(&self) -> (Moment, u64) {
         (
-            self.now_fs.load(Ordering::Relaxed),
+            Moment::from_femtoseconds(self.now.load(Ordering::Relaxed)),
             self.turn.load(Ordering::Relaxed),
         )
     }
 
-    fn warning(&self, (now_fs, turn): (u64, u64)) -> String {
+    fn warning(&self, (now, turn): (Moment, u64)) -> String {
         let seconds = LOOK_EVERY.as_secs() * u64::from(LOOKS);
-        let (core, number) = ((turn >> 32) as CoreIndex, turn as u32);
-        let who = match core.checked_sub(1) {
+        let (processor, number) = ((turn >> 32) as ProcessorIndex, turn as u32);
+        let who = match processor.checked_sub(1) {
             None => "the main program on the PPE".to_owned(),
             Some(spe) => {
                 let thread = match number.checked_sub(1) {
@@ -128,10 +129,9 @@ impl Pulse {
                 format!("{thread}{program} on {}", SpeId::new(spe as u16))
             }
         };
-        let at = crate::at(now_fs);
         format!(
             "cellworks: warning: {who} has run for {seconds} s without a call that takes simulated time, so the \
-             simulated {} stands still at {at}. If it waits for another program, which cannot run \
+             simulated {} stands still at {now}. If it waits for another program, which cannot run \
              meanwhile, have it call `yield_now` in its loop, or `wait_until`. If it computes, it may go on; \
              `compute` tells the simulation how long that takes.",
             self.machine

@@ -6,9 +6,7 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 
 use crate::arch::{Context, Frame};
-use crate::list::Links;
 use crate::patience::Patience;
-use crate::scope::ScopeState;
 use crate::stack::Stack;
 
 /// What a thread is doing.
@@ -59,8 +57,10 @@ pub(crate) struct Block {
     pub(crate) links: Links,
     /// The thread that waits in `join` for this one.
     pub(crate) joiner: Cell<*const Block>,
-    /// The scope that waits for this thread; null for the main thread.
-    pub(crate) scope: Cell<*const ScopeState>,
+    /// The scope that waits for this thread; null for the main thread. Without its type, as the
+    /// state of a scope is made of blocks: see
+    /// [`ScopeState::of`](crate::scope_state::ScopeState::of).
+    pub(crate) scope: Cell<*const ()>,
     /// Where the closure lies until the thread starts and its result when it has ended.
     pub(crate) payload: Cell<*mut ()>,
     /// Drops the result in `payload`, handing back what a panic left there.
@@ -79,6 +79,21 @@ const _: () = assert!(
     std::mem::offset_of!(Block, turn) < 64,
     "what turns access is one cache line"
 );
+
+/// The places by which a block hangs in a [`List`](crate::list::List); it is in one list at a time.
+pub(crate) struct Links {
+    pub(crate) previous: Cell<*const Block>,
+    pub(crate) next: Cell<*const Block>,
+}
+
+impl Links {
+    const fn new() -> Self {
+        Links {
+            previous: Cell::new(ptr::null()),
+            next: Cell::new(ptr::null()),
+        }
+    }
+}
 
 /// Drops or moves out the result of an ended thread.
 pub(crate) type Discard = unsafe fn(*mut ()) -> Option<Box<dyn std::any::Any + Send>>;

@@ -7,8 +7,9 @@ use std::fmt::Display;
 use std::panic::Location;
 use std::thread::panicking;
 
+use crate::config::{Config, Idle};
 use crate::report::{Blocked, BlockedThread, Cause};
-use crate::scheduler::{self, Config, Idle, Scheduler, here, with};
+use crate::scheduler::{self, Scheduler, here, with};
 use crate::scope::{self, Scope};
 use crate::thread::Thread;
 

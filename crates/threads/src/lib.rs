@@ -138,6 +138,8 @@ mod arch;
 mod asan;
 mod block;
 mod calls;
+mod cancelled;
+mod config;
 mod list;
 mod overflow;
 mod owner;
@@ -146,6 +148,7 @@ mod report;
 mod rotation;
 mod scheduler;
 mod scope;
+mod scope_state;
 mod serials;
 mod stack;
 mod thread;
@@ -162,9 +165,10 @@ pub use calls::{
     is_running, is_unwinding, others_ready, park, run, scope, stack_high_water_bytes, take_turn,
     yield_now,
 };
+pub use cancelled::Cancelled;
+pub use config::{Config, Idle, NoOutside, Verdict};
 pub use owner::Owner;
 pub use patience::Patience;
 pub use report::{Blocked, BlockedThread};
-pub use scheduler::{Cancelled, Config, Idle, NoOutside, Verdict};
 pub use scope::{Builder, JoinHandle, Scope};
 pub use thread::Thread;

@@ -5,21 +5,6 @@ use std::ptr;
 
 use crate::block::Block;
 
-/// The places of a [`Block`] by which it hangs in a [`List`]; it is in one list at a time.
-pub(crate) struct Links {
-    previous: Cell<*const Block>,
-    next: Cell<*const Block>,
-}
-
-impl Links {
-    pub(crate) const fn new() -> Self {
-        Links {
-            previous: Cell::new(ptr::null()),
-            next: Cell::new(ptr::null()),
-        }
-    }
-}
-
 /// Blocks in the order in which they came.
 ///
 /// Blocks in a list are valid: both lists (the live threads of a core, the ended threads of a scope) hold blocks of the

@@ -11,13 +11,20 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::scheduler;
+use crate::block::Block;
 use crate::stack::Stack;
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
 /// What handled [`SIGNALS`] before us.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
+
+/// Which thread of the calling OS thread runs and has this address in its guard, if one does. To be
+/// called in a signal handler.
+pub(crate) type Find = fn(usize) -> Option<&'static Block>;
+
+/// How the handler finds the thread that has overflowed its stack.
+static FIND: OnceLock<Find> = OnceLock::new();
 
 /// Bytes of the alternate stack of OS threads that have none. The handler needs a few KiB, and the processor's state,
 /// which the kernel saves there, 12 KiB with the largest vector registers.
@@ -30,7 +37,9 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    pub(crate) fn new() -> io::Result<Guarded> {
+    /// Every call is given the same `find`.
+    pub(crate) fn new(find: Find) -> io::Result<Guarded> {
+        FIND.get_or_init(|| find);
         install_handler();
         let mut current = MaybeUninit::<libc::stack_t>::uninit();
         // SAFETY: asks for the alternate stack of this OS thread, which the call fills in.
@@ -95,7 +104,7 @@ fn install_handler() {
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     // SAFETY: the kernel passes a filled-in `info` to a handler with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
-    if let Some(block) = scheduler::running_block(address) {
+    if let Some(block) = FIND.get().and_then(|find| find(address)) {
         let mut message = Message::default();
         let _ = writeln!(
             message,

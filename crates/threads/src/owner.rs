@@ -3,8 +3,9 @@
 use std::fmt::Display;
 use std::panic::Location;
 
+use crate::config::{Config, Idle};
 use crate::report::{Blocked, Cause};
-use crate::scheduler::{self, Config, Idle, here, with};
+use crate::scheduler::{self, here, with};
 use crate::scope::{self, Scope};
 use crate::thread::Thread;
 
@@ -151,7 +152,7 @@ impl Owner {
     #[track_caller]
     #[inline(always)]
     pub fn hand_over(self, next: Thread, why: &dyn Display) {
-        here().hand_over(next, why);
+        here().hand_over((next.block, next.serial), why);
     }
 
     /// Ends the park of every thread of this core that is parked, in the order in which they were

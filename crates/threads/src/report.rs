@@ -8,6 +8,8 @@ use std::panic::Location;
 pub struct BlockedThread {
     /// The thread's name; its number in order of creation if it has none. The first thread is `main`, with number 0.
     pub name: String,
+    /// The thread, as [`Thread::into_raw`](crate::Thread::into_raw) names it.
+    pub thread: (usize, u64),
     /// What it waits for, in the words given to [`park`](crate::park), or the thread or scope that it joins.
     pub waits_for: String,
     /// The call that waits.
@@ -20,6 +22,7 @@ impl fmt::Display for BlockedThread {
             name,
             waits_for,
             at,
+            ..
         } = self;
         write!(f, "thread '{name}' waits for {waits_for} at {at}")
     }

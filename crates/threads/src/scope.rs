@@ -1,6 +1,5 @@
 //! Threads that borrow from their parent's stack, and their handles.
 
-use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -9,9 +8,10 @@ use std::ptr;
 
 use crate::arch;
 use crate::block::{Block, State};
+use crate::cancelled::{Cancelled, Payload, discard};
 use crate::list::List;
-use crate::rotation::Rotation;
-use crate::scheduler::{Cancelled, FREE_PAYLOAD_BYTES, Payload, Scheduler, discard, resume, with};
+use crate::scheduler::{FREE_PAYLOAD_BYTES, Scheduler, resume, with};
+use crate::scope_state::ScopeState;
 
 /// Where threads can be spawned that borrow from outside of it. See [`scope`](crate::scope()).
 pub struct Scope<'scope, 'env: 'scope> {
@@ -21,33 +21,13 @@ pub struct Scope<'scope, 'env: 'scope> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What a scope and its threads know of each other.
-pub(crate) struct ScopeState {
-    /// Threads that have not ended.
-    running: Cell<usize>,
-    /// Threads that have ended and whose handle still exists, or was forgotten.
-    ended: List,
-    /// The thread that waits at the end of the scope; null before.
-    pub(crate) drainer: Cell<*const Block>,
-    /// Its threads that take turns.
-    pub(crate) rotation: Rotation,
-    /// The first panic of a thread whose result nobody fetched.
-    panic: Cell<Option<Payload>>,
-}
-
 /// See [`crate::scope`](crate::scope()). Reports of blocked threads name the place `at`.
 pub(crate) fn scope_at<'env, R>(
     at: &'static Location<'static>,
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 ) -> R {
     let scope = Scope {
-        state: ScopeState {
-            running: Cell::new(0),
-            ended: List::new(),
-            drainer: Cell::new(ptr::null()),
-            rotation: Rotation::new(),
-            panic: Cell::new(None),
-        },
+        state: ScopeState::new(),
         scope: PhantomData,
         env: PhantomData,
     };
@@ -105,19 +85,6 @@ impl ScopeState {
         while let Some(block) = spent.last() {
             spent.remove(block);
             s.recycle(block);
-        }
-    }
-
-    /// Keeps the first panic; a real one rather than a cancellation.
-    fn keep(&self, panic: Payload) {
-        let (kept, other) = match self.panic.take() {
-            Some(first) if first.is::<Cancelled>() => (panic, Some(first)),
-            Some(first) => (first, Some(panic)),
-            None => (panic, None),
-        };
-        self.panic.set(Some(kept));
-        if let Some(other) = other {
-            discard(other);
         }
     }
 }
@@ -220,7 +187,7 @@ impl<'scope> Builder<'scope, '_> {
             block.unwinding.set(false);
             block.patience.restore();
             block.joiner.set(ptr::null());
-            block.scope.set(state);
+            block.scope.set(ptr::from_ref(state).cast());
             block.payload.set(payload.cast());
             block.discard.set(discard_result::<R>);
             if self.name.is_some() {
@@ -306,7 +273,7 @@ unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
         // SAFETY: the result has just been left there, and nobody else will fetch it.
         if let Some(panic) = unsafe { block.discard.get()(block.payload.get()) } {
             // SAFETY: the scope waits for this thread.
-            unsafe { (*block.scope.get()).keep(panic) };
+            unsafe { (*ScopeState::of(block)).keep(panic) };
         }
     }
     with(|s| end(s, block))
@@ -341,7 +308,7 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
 /// Takes the running thread out of the world and continues another one.
 fn end(s: &Scheduler, block: &Block) -> ! {
     // SAFETY: the scope waits for this thread: its state lives at least until the last thread has left.
-    let scope = unsafe { &*block.scope.get() };
+    let scope = unsafe { &*ScopeState::of(block) };
     s.end_turns();
     s.dismiss(block);
     let joiner = block.joiner.get();
@@ -439,7 +406,7 @@ impl<R> JoinHandle<'_, R> {
         // SAFETY: the thread has ended and left its result, and taking the pointer keeps others from it.
         let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
         // SAFETY: the scope outlives this handle.
-        unsafe { (*block.scope.get()).ended.remove(block) };
+        unsafe { (*ScopeState::of(block)).ended.remove(block) };
         s.recycle(block);
         Some(result)
     }
@@ -453,7 +420,7 @@ impl<R> Drop for JoinHandle<'_, R> {
             return;
         }
         // SAFETY: the scope outlives this handle.
-        let scope = unsafe { &*block.scope.get() };
+        let scope = unsafe { &*ScopeState::of(block) };
         match with(|s| self.take(s)) {
             Some(Err(panic)) => scope.keep(panic),
             Some(Ok(value)) => drop(value),

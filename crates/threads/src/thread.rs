@@ -19,7 +19,12 @@ impl Thread {
     /// The running thread of a core.
     #[inline]
     pub(crate) fn running(s: &Scheduler) -> Self {
-        let block = s.current();
+        Self::of(s.current())
+    }
+
+    /// The thread that has this block.
+    #[inline]
+    pub(crate) fn of(block: &Block) -> Self {
         Self {
             block,
             serial: block.serial.get(),
@@ -37,14 +42,7 @@ impl Thread {
     /// does nothing and says false.
     #[inline(always)]
     pub fn try_unpark(self) -> bool {
-        with(|s| {
-            let is_ours = s.is_of_this_run(self);
-            if is_ours {
-                // SAFETY: blocks of this run stay in their places until its end.
-                s.unpark(unsafe { &*self.block }, self.serial);
-            }
-            is_ours
-        })
+        with(|s| s.try_unpark(self.block, self.serial))
     }
 
     /// Whether it is the running thread, if it is known that it has not ended: otherwise another

@@ -18,7 +18,7 @@ use std::array;
 use cellworks_machine::Cycles;
 use multiversion::multiversion;
 
-use super::{Block, Found, HEADER_BYTES, Neighbour, Plan};
+use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 
 /// What a coordinate of a pair of points takes on an SPU, in cycles: as in the paper, which leaves SIMD out, one is
 /// computed after the other, and its multiply-add waits 6 cycles for the one before (Cell BE Programming Tutorial, table of

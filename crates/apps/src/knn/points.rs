@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 
 use multiversion::multiversion;
 
-use super::{Block, Found, Neighbour};
+use super::data::{Block, Found, Neighbour};
 use crate::ProgramError;
 use crate::error::agree;
 

@@ -3,4 +3,6 @@
 //! One program for all of it: each program of tests is linked on its own.
 
 mod networks;
+#[path = "../../../../tests/plain_machine.rs"]
+mod plain_machine;
 mod programs;

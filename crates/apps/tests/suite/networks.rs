@@ -10,6 +10,8 @@ use cellworks_host::Host;
 use cellworks_machine::Machine;
 use cellworks_sim::{Description, Sim};
 
+use crate::plain_machine::PlainMachine;
+
 fn qs22() -> Sim {
     Sim::new(Description::built_in("qs22").unwrap())
 }
@@ -34,6 +36,14 @@ fn done<P: Program>(program: P, machine: &impl Machine) -> Done<P> {
 
 /// Programs check their results in each run.
 fn runs_everywhere<P: Program + Clone>(programs: impl IntoIterator<Item = P>) {
+    let plain = PlainMachine::new(4);
+    for program in programs {
+        assert!(!done(program.clone(), &plain).quantities.is_empty());
+        runs_on_cells([program]);
+    }
+}
+
+fn runs_on_cells<P: Program + Clone>(programs: impl IntoIterator<Item = P>) {
     let (host, strict_host, qs22) = (host(), strict_host(), qs22());
     for program in programs {
         for quantities in [
@@ -75,8 +85,8 @@ fn commstime(spes: usize, threads: usize) -> CommsTime {
 
 fn prototein(beads: &'static str) -> Prototein {
     Prototein {
-        beads: beads.into(),
-        placed: 4,
+        prototein: beads.to_owned(),
+        placed: Some(4),
         placement: at(1, 1),
     }
 }
@@ -127,12 +137,12 @@ fn every_folding_is_found_once() {
     // From one task for all to one for each folding.
     for placed in [2, 6] {
         runs_everywhere([Prototein {
-            placed,
+            placed: Some(placed),
             ..prototein("HPPHHH")
         }]);
     }
     runs_everywhere([Prototein {
-        placed: 2,
+        placed: Some(2),
         ..prototein("HH")
     }]);
 }
@@ -183,7 +193,7 @@ fn data_go_round_and_are_computed_upon_in_each_step() {
 #[test]
 fn barriers_hold_everybody_back() {
     for roots in [Roots::One, Roots::EachCell] {
-        runs_everywhere([2, 3, 4].map(|spes| barrier(roots, spes)));
+        runs_on_cells([2, 3, 4].map(|spes| barrier(roots, spes)));
         done(barrier(roots, 16), &qs22());
     }
 }
@@ -198,6 +208,17 @@ fn a_root_in_each_cell_sends_less_between_them_and_is_faster() {
     assert_eq!(conclusions[0].quantity.name, "gain");
     assert_eq!(conclusions[0].quantity.value, one / each);
     assert_eq!(conclusions[0].parameters, all[1].program.parameters());
+}
+
+#[test]
+fn a_barrier_by_signals_needs_a_cell() {
+    let machine = PlainMachine::new(4);
+    let error = barrier(Roots::One, 4).run(&machine).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a plain machine has no signals, which the program is made of; run it on this computer or on \
+         a simulated Cell"
+    );
 }
 
 #[test]

@@ -1,16 +1,32 @@
 //! The programs on this computer and on a simulated machine.
 
-use cellworks_apps::{Aes, Buffering, Done, Overlap, Program, ProgramError, Switch};
+use cellworks_apps::{
+    Aes, Buffering, Done, Overlap, PROGRAMS, Program, ProgramError, Staging, Switch, Visitor, visit,
+};
 use cellworks_host::Host;
 use cellworks_machine::Machine;
 use cellworks_sim::{Description, Sim};
 
-const WAYS: [Buffering; 4] = [
-    Buffering::Single,
-    Buffering::Double,
-    Buffering::Threads(1),
-    Buffering::Threads(3),
-];
+use crate::plain_machine::PlainMachine;
+
+const SINGLE: Staging = Staging {
+    buffering: Buffering::Single,
+    threads: None,
+};
+
+const DOUBLE: Staging = Staging {
+    buffering: Buffering::Double,
+    threads: None,
+};
+
+const fn threads(count: usize) -> Staging {
+    Staging {
+        buffering: Buffering::Threads,
+        threads: Some(count),
+    }
+}
+
+const WAYS: [Staging; 4] = [SINGLE, DOUBLE, threads(1), threads(3)];
 
 fn qs20() -> Sim {
     Sim::new(Description::built_in("qs20").unwrap())
@@ -24,9 +40,9 @@ fn strict_host() -> Host {
     Host::builder().spes(2).strict().build().unwrap()
 }
 
-fn aes(buffering: Buffering) -> Aes {
+fn aes(staging: Staging) -> Aes {
     Aes {
-        buffering,
+        staging,
         spes: 2,
         // The last block is shorter.
         bytes: 20_000,
@@ -35,9 +51,9 @@ fn aes(buffering: Buffering) -> Aes {
     }
 }
 
-fn overlap(buffering: Buffering, cycles_per_byte: f64) -> Overlap {
+fn overlap(staging: Staging, cycles_per_byte: f64) -> Overlap {
     Overlap {
-        buffering,
+        staging,
         spes: 1,
         bytes: 64 << 10,
         block_bytes: 2 << 10,
@@ -81,6 +97,11 @@ fn every_way_encrypts_on_a_simulated_machine() {
 }
 
 #[test]
+fn every_way_encrypts_on_a_machine_that_is_no_cell() {
+    every_way_encrypts(&PlainMachine::new(2));
+}
+
+#[test]
 fn a_switch_takes_as_long_with_any_number_of_threads() {
     for threads in [1, 2, 7, 16] {
         let switch = Switch {
@@ -110,7 +131,7 @@ fn what_overlaps_takes_what_the_model_says() {
     };
     for one in &all[WAYS.len()..] {
         // A thread alone has nobody to hide its transfers behind.
-        if one.program.buffering != Buffering::Threads(1) {
+        if one.program.staging != threads(1) {
             let (taken, model) = (one.value("taken").unwrap(), value(&one.program, "model"));
             assert!((taken / model - 1.0).abs() < 0.08, "{one:?}: {model}");
         }
@@ -126,7 +147,7 @@ fn figures_have_a_curve_for_each_way() {
     let machine = qs20();
     let mut all = Vec::new();
     for cycles in [0.0, 1.0, 2.0] {
-        for way in [Buffering::Single, Buffering::Double] {
+        for way in [SINGLE, DOUBLE] {
             all.push(done(overlap(way, cycles), &machine));
         }
     }
@@ -157,7 +178,7 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
         ProgramError::Parameter(error) => (error.parameter(), error.to_string()),
         other => panic!("{other}"),
     };
-    let good = aes(Buffering::Single);
+    let good = aes(SINGLE);
     assert_eq!(
         refused(Aes { spes: 17, ..good }),
         (
@@ -190,8 +211,19 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
         )
     );
     assert_eq!(
-        refused(aes(Buffering::Threads(0))),
+        refused(aes(threads(0))),
         ("threads", "0 threads do nothing; use at least 1".to_owned())
+    );
+    assert_eq!(
+        refused(aes(Staging {
+            threads: Some(2),
+            ..DOUBLE
+        })),
+        (
+            "threads",
+            "double buffering has no threads; leave them out, or choose the buffering `threads`"
+                .to_owned()
+        )
     );
     let few = Switch {
         threads: 4,
@@ -208,7 +240,7 @@ fn blocks_that_do_not_fit_into_a_local_store_are_an_error() {
     let aes = Aes {
         bytes: 1 << 20,
         block_bytes: 300 << 10,
-        ..aes(Buffering::Single)
+        ..aes(SINGLE)
     };
     let error = aes.run(&qs20()).unwrap_err().to_string();
     assert!(error.starts_with("the local store of SPE "), "{error}");
@@ -216,4 +248,81 @@ fn blocks_that_do_not_fit_into_a_local_store_are_an_error() {
         error.ends_with("; use smaller blocks or fewer threads"),
         "{error}"
     );
+}
+
+#[test]
+fn only_programs_with_threads_have_a_number_of_them() {
+    let asked = |of: &[(Buffering, Option<usize>)]| {
+        let one = |(buffering, threads): &(Buffering, Option<usize>)| {
+            aes(Staging {
+                buffering: *buffering,
+                threads: *threads,
+            })
+        };
+        let complete = Aes::complete(of.iter().map(one).collect());
+        complete.iter().map(|one| one.staging).collect::<Vec<_>>()
+    };
+    let (single, in_threads) = (Buffering::Single, Buffering::Threads);
+    assert_eq!(
+        asked(&[(single, None), (in_threads, None)]),
+        [SINGLE, threads(4)]
+    );
+    assert_eq!(
+        asked(&[(single, Some(2)), (in_threads, Some(2))]),
+        [SINGLE, threads(2)]
+    );
+    // It is wrong then, and the check says so.
+    let wrong = Staging {
+        threads: Some(2),
+        ..SINGLE
+    };
+    assert_eq!(asked(&[(single, Some(2))]), [wrong]);
+}
+
+/// What every program has to have.
+struct Described;
+
+impl Visitor for Described {
+    type Output = ();
+
+    fn visit<P: Program>(self) {
+        let name = P::NAME;
+        let flags = P::flags();
+        assert!(flags.get_about().is_some(), "{name} says what it is");
+        assert!(!P::METRICS.is_empty(), "{name} gives something");
+        if let Some(repeats) = P::REPEATS {
+            let mut names = flags.get_arguments().map(|flag| flag.get_id().as_str());
+            assert!(names.any(|flag| flag == repeats.parameter), "{name}");
+        }
+        for flag in flags.get_arguments() {
+            assert!(flag.get_help().is_some(), "{name}: {flag} says what it is");
+        }
+    }
+}
+
+#[test]
+fn every_program_is_described() {
+    for name in PROGRAMS {
+        visit(name, Described).unwrap();
+    }
+    assert!(visit("swich", Described).is_none());
+}
+
+#[test]
+fn parameters_are_the_fields_in_their_order() {
+    let names = |program: &Aes| -> Vec<String> {
+        let parameters = program.parameters().into_iter();
+        parameters.map(|(name, _)| name).collect()
+    };
+    let all = [
+        "buffering",
+        "threads",
+        "spes",
+        "bytes",
+        "block_bytes",
+        "cycles_per_byte",
+    ];
+    assert_eq!(names(&aes(threads(2))), all);
+    let without_threads: Vec<&str> = all.into_iter().filter(|name| *name != "threads").collect();
+    assert_eq!(names(&aes(DOUBLE)), without_threads);
 }

@@ -30,7 +30,9 @@ use std::time::{Duration, Instant};
 use cellworks_csp::Channel;
 use cellworks_host::{Host, HostSpe};
 use cellworks_machine::mfc::{LsAddr, RawCommand, Tag};
-use cellworks_machine::{InFlight, InterleavedSpe, Machine, Mfc, ModuleId, Spe, SpeId};
+use cellworks_machine::{
+    CellMachine, CellSpe, InFlight, InterleavedSpe, Machine, Mfc, ModuleId, Spe, SpeId,
+};
 use cellworks_sim::{Description, Sim, SimSpe};
 use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
 use memory::{Pages, Table};

@@ -6,9 +6,9 @@ use cellworks::machine::{
     AtomicError, AtomicOp, CellMachine, CellSpe, Mfc, ModuleId, Spe, fetch_update_words,
 };
 
-use crate::{SPES, on_every_machine, spe};
+use crate::{SPES, on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     additions_of_all_processors_add_up,
     reservation_loops_of_all_spes_add_up,
     words_and_lines_can_be_mixed,

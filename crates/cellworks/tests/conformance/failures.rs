@@ -1,6 +1,7 @@
 //! How runs fail: panics, deadlocks, cancellation.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,36 +10,39 @@ use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::mfc::{ListElement, LsAddr, RawCommand, Tag};
 use cellworks::machine::{
     CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Processor, RunError, SignalRegister, Spe,
-    Wait, Waiting,
+    Wait, Waiting, Wake,
 };
 
-use crate::{on_every_machine, spe};
+use crate::{Words, on_every_machine, spe};
 
 on_every_machine![
     a_panic_comes_out_of_join,
     a_program_that_computed_before_it_waits_for_ever_is_reported,
     a_panic_that_nobody_joins_ends_the_run,
-    a_panic_of_the_ppe_cancels_programs_that_wait,
-    the_first_panic_wins_over_the_deadlock_that_it_causes,
-    a_panic_of_the_ppe_wins_over_those_that_it_causes,
     a_panic_of_a_thread_reaches_the_program,
     a_panicking_destructor_is_carried,
+    a_panic_with_the_payload_of_a_cancellation_is_a_panic,
+    a_thread_that_waits_is_named,
+    a_thread_that_waits_is_known_by_the_numbers_of_its_sleeper,
+    a_program_that_yields_for_ever_is_cancelled_with_the_run;
+    with words:
+    the_first_panic_wins_over_the_deadlock_that_it_causes,
+    a_panic_of_the_ppe_wins_over_those_that_it_causes,
     a_result_whose_destructor_panics_is_carried,
     a_captured_value_whose_destructor_panics_is_carried,
-    a_panic_with_the_payload_of_a_cancellation_is_a_panic,
     a_condition_that_panics_harms_nobody_else,
     a_thread_beside_one_that_unwinds_is_told_no_lies,
-    a_deadlock_lists_who_waits_for_what,
-    a_dead_peer_is_a_deadlock,
-    a_thread_that_waits_is_named,
     cancelled_programs_run_their_destructors,
     waiting_in_a_destructor_of_a_cancelled_program_returns,
     threads_in_a_destructor_of_a_cancelled_program_do_not_run,
     waiting_in_a_destructor_of_a_panicking_program_waits,
     who_catches_the_cancellation_is_cancelled_again,
     programs_that_never_began_are_dropped,
-    a_program_that_yields_for_ever_is_cancelled_with_the_run,
-    what_cancelled_programs_do_is_no_answer_to_the_ppe,
+    what_cancelled_programs_do_is_no_answer_to_the_ppe;
+    on Cells:
+    a_panic_of_the_ppe_cancels_programs_that_wait,
+    a_deadlock_lists_who_waits_for_what,
+    a_dead_peer_is_a_deadlock,
 ];
 
 /// Runs what must end in a deadlock, and gives the report, with locations checked and left out.
@@ -118,15 +122,18 @@ fn a_panic_of_the_ppe_cancels_programs_that_wait<M: CellMachine>(machine: &M) {
     );
 }
 
-fn the_first_panic_wins_over_the_deadlock_that_it_causes<M: CellMachine>(machine: &M) {
+fn the_first_panic_wins_over_the_deadlock_that_it_causes<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     let error = machine
         .run(|ppe| {
-            drop(ppe.spawn(spe(0), |this: &M::Spe| this.read_in_mbox()));
+            drop(ppe.spawn(spe(0), |this: &M::Spe| words.read(this)));
             drop(ppe.spawn(spe(1), |this: &M::Spe| {
                 if this.id() == spe(1) {
                     panic!("before the word was sent");
                 }
-                this.write_in_mbox_of(spe(0), 1);
+                words.send_from(this, spe(0), 1);
             }));
         })
         .unwrap_err();
@@ -138,15 +145,18 @@ fn the_first_panic_wins_over_the_deadlock_that_it_causes<M: CellMachine>(machine
     );
 }
 
-fn a_panic_of_the_ppe_wins_over_those_that_it_causes<M: CellMachine>(machine: &M) {
+fn a_panic_of_the_ppe_wins_over_those_that_it_causes<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     let error = machine
         .run(|ppe| {
             drop(ppe.spawn(spe(1), |spe: &M::Spe| {
-                spe.write_out_mbox(Outbound::Plain, 1);
-                let waits = catch_unwind(AssertUnwindSafe(|| spe.read_in_mbox()));
+                words.answer(spe, 1);
+                let waits = catch_unwind(AssertUnwindSafe(|| words.read(spe)));
                 assert!(waits.is_ok(), "the PPE is gone");
             }));
-            ppe.read_out_mbox(spe(1), Outbound::Plain);
+            words.read_answer(ppe, spe(1));
             panic!("before");
         })
         .map(|(): ()| ())
@@ -221,25 +231,28 @@ fn assert_bomb_went_off(error: &RunError) {
     );
 }
 
-fn a_result_whose_destructor_panics_is_carried<M: CellMachine>(machine: &M) {
+fn a_result_whose_destructor_panics_is_carried<M: Machine>(machine: &M, words: &impl Words<M>) {
     let error = machine
         .run(|ppe| {
             // Nobody holds the handle when the program ends, so the SPE drops the result.
             drop(ppe.spawn(spe(0), |spe: &M::Spe| {
-                spe.read_in_mbox();
+                words.read(spe);
                 Bomb
             }));
-            ppe.write_in_mbox(spe(0), 0);
+            words.send(ppe, spe(0), 0);
         })
         .unwrap_err();
     assert_bomb_went_off(&error);
 }
 
-fn a_captured_value_whose_destructor_panics_is_carried<M: CellMachine>(machine: &M) {
+fn a_captured_value_whose_destructor_panics_is_carried<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     let bomb = Bomb;
     let error = machine
         .run(|ppe| {
-            drop(ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox()));
+            drop(ppe.spawn(spe(0), |spe: &M::Spe| words.read(spe)));
             // Never begins, and is dropped with the run.
             drop(ppe.spawn(spe(0), move |_: &M::Spe| drop(bomb)));
         })
@@ -258,27 +271,30 @@ fn a_panic_with_the_payload_of_a_cancellation_is_a_panic<M: Machine>(machine: &M
     assert!(matches!(error, RunError::Panic { .. }), "{error}");
 }
 
-fn a_condition_that_panics_harms_nobody_else<M: CellMachine>(machine: &M) {
+fn a_condition_that_panics_harms_nobody_else<M: Machine>(machine: &M, words: &impl Words<M>) {
     for _ in 0..200 {
         machine
             .run(|ppe| {
-                let reader = ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox());
+                let reader = ppe.spawn(spe(0), |spe: &M::Spe| words.read(spe));
                 let panics = ppe.spawn(spe(2), |spe: &M::Spe| {
                     spe.wait_until(&"a word to fail at", &mut || {
-                        assert!(spe.try_read_in_mbox().is_none(), "the word has come");
+                        assert!(words.try_read(spe).is_none(), "the word has come");
                         false
                     });
                 });
-                ppe.write_in_mbox(spe(2), 0);
+                words.send(ppe, spe(2), 0);
                 assert!(panics.join().is_err());
-                ppe.write_in_mbox(spe(0), 1);
+                words.send(ppe, spe(0), 1);
                 assert_eq!(reader.join().unwrap(), 1);
             })
             .unwrap();
     }
 }
 
-fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: CellMachine>(machine: &M) {
+fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
             spe.threads(2, |thread| {
@@ -289,7 +305,7 @@ fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: CellMachine>(machine: &M)
                     panic!("and its destructor waits");
                 }
                 // The other thread does not unwind, so it must not be given a made-up word.
-                let word = spe.read_in_mbox();
+                let word = words.read(spe);
                 unreachable!("the word {word} was never sent");
             })
             .unwrap();
@@ -379,14 +395,17 @@ impl<S: Spe> Drop for AnswersLate<'_, S> {
     }
 }
 
-fn what_cancelled_programs_do_is_no_answer_to_the_ppe<M: CellMachine>(machine: &M) {
+fn what_cancelled_programs_do_is_no_answer_to_the_ppe<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     for _ in 0..20 {
         let answer = AtomicU32::new(0);
         let result = machine.run(|ppe| {
             let answer = &answer;
             drop(ppe.spawn(spe(0), move |spe: &M::Spe| {
                 let _answers = AnswersLate(spe, answer);
-                spe.read_in_mbox();
+                words.read(spe);
             }));
             ppe.wait_until(&"an answer", &mut || answer.load(Ordering::Acquire) == 1);
             unreachable!("the run was cancelled");
@@ -418,14 +437,41 @@ fn a_thread_that_waits_is_named<M: Machine>(machine: &M) {
     );
 }
 
-fn cancelled_programs_run_their_destructors<M: CellMachine>(machine: &M) {
+fn a_thread_that_waits_is_known_by_the_numbers_of_its_sleeper<M: Machine>(machine: &M) {
+    let sleepers = Mutex::new(BTreeSet::new());
+    let result = machine.run(|ppe| {
+        for id in [0, 1] {
+            drop(ppe.spawn(spe(id), |spe: &M::Spe| {
+                spe.threads(2, |_| {
+                    sleepers.lock().unwrap().insert(spe.sleeper().thread());
+                    spe.wait_until(&"what never comes", &mut || false);
+                })
+                .unwrap();
+            }));
+        }
+        sleepers
+            .lock()
+            .unwrap()
+            .insert(ppe.core().sleeper().thread());
+        ppe.wait_until(&"what never comes", &mut || false);
+    });
+    let Err(RunError::Deadlock { mut waits }) = result else {
+        panic!("expected a deadlock, got {:?}", result.err());
+    };
+    waits.retain(|wait| wait.what == "what never comes");
+    let threads = BTreeSet::from_iter(waits.iter().map(|wait| wait.thread));
+    assert_eq!(threads, sleepers.into_inner().unwrap(), "{waits:?}");
+    assert_eq!(threads.len(), 5, "{waits:?}");
+}
+
+fn cancelled_programs_run_their_destructors<M: Machine>(machine: &M, words: &impl Words<M>) {
     let order = Mutex::new(Vec::new());
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
             let _outer = OnDrop(|| order.lock().unwrap().push("program"));
             spe.threads(1, |_| {
                 let _inner = OnDrop(|| order.lock().unwrap().push("thread"));
-                spe.read_in_mbox();
+                words.read(spe);
             })
             .unwrap();
         }));
@@ -434,25 +480,31 @@ fn cancelled_programs_run_their_destructors<M: CellMachine>(machine: &M) {
     assert_eq!(order.into_inner().unwrap(), ["thread", "program"]);
 }
 
-fn waiting_in_a_destructor_of_a_cancelled_program_returns<M: CellMachine>(machine: &M) {
+fn waiting_in_a_destructor_of_a_cancelled_program_returns<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     let returned = AtomicU32::new(0);
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
             let _guard = OnDrop(|| {
                 let came = spe.wait_until(&"what never comes", &mut || false);
                 assert!(!came);
-                spe.read_in_mbox();
+                words.read(spe);
                 spe.yield_now();
                 returned.fetch_add(1, Ordering::Relaxed);
             });
-            spe.read_in_mbox();
+            words.read(spe);
         }));
     });
     assert!(matches!(result, Err(RunError::Deadlock { .. })));
     assert_eq!(returned.into_inner(), 1);
 }
 
-fn threads_in_a_destructor_of_a_cancelled_program_do_not_run<M: CellMachine>(machine: &M) {
+fn threads_in_a_destructor_of_a_cancelled_program_do_not_run<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     let returned = AtomicU32::new(0);
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
@@ -462,26 +514,29 @@ fn threads_in_a_destructor_of_a_cancelled_program_do_not_run<M: CellMachine>(mac
                 assert_eq!(ran.get(), 0);
                 returned.fetch_add(1, Ordering::Relaxed);
             });
-            spe.read_in_mbox();
+            words.read(spe);
         }));
     });
     assert!(matches!(result, Err(RunError::Deadlock { .. })));
     assert_eq!(returned.into_inner(), 1);
 }
 
-fn waiting_in_a_destructor_of_a_panicking_program_waits<M: CellMachine>(machine: &M) {
+fn waiting_in_a_destructor_of_a_panicking_program_waits<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     let word = AtomicU32::new(0);
     machine
         .run(|ppe| {
             let program = ppe.spawn(spe(0), |spe: &M::Spe| {
                 let _guard = OnDrop(|| {
-                    spe.write_out_mbox(Outbound::Plain, 1);
-                    word.store(spe.read_in_mbox(), Ordering::Relaxed);
+                    words.answer(spe, 1);
+                    word.store(words.read(spe), Ordering::Relaxed);
                 });
                 panic!("then the destructor waits");
             });
-            ppe.read_out_mbox(spe(0), Outbound::Plain);
-            ppe.write_in_mbox(spe(0), 8);
+            words.read_answer(ppe, spe(0));
+            words.send(ppe, spe(0), 8);
             let payload = program.join().map(|(): ()| ()).unwrap_err();
             assert_eq!(payload.downcast_ref(), Some(&"then the destructor waits"));
         })
@@ -489,12 +544,12 @@ fn waiting_in_a_destructor_of_a_panicking_program_waits<M: CellMachine>(machine:
     assert_eq!(word.into_inner(), 8);
 }
 
-fn who_catches_the_cancellation_is_cancelled_again<M: CellMachine>(machine: &M) {
+fn who_catches_the_cancellation_is_cancelled_again<M: Machine>(machine: &M, words: &impl Words<M>) {
     let caught = AtomicU32::new(0);
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(0), |spe: &M::Spe| {
             for _ in 0..3 {
-                let waits = catch_unwind(AssertUnwindSafe(|| spe.read_in_mbox()));
+                let waits = catch_unwind(AssertUnwindSafe(|| words.read(spe)));
                 assert!(waits.is_err());
                 caught.fetch_add(1, Ordering::Relaxed);
             }
@@ -504,10 +559,10 @@ fn who_catches_the_cancellation_is_cancelled_again<M: CellMachine>(machine: &M) 
     assert_eq!(caught.into_inner(), 3);
 }
 
-fn programs_that_never_began_are_dropped<M: CellMachine>(machine: &M) {
+fn programs_that_never_began_are_dropped<M: Machine>(machine: &M, words: &impl Words<M>) {
     let dropped = AtomicU32::new(0);
     let result = machine.run(|ppe| {
-        drop(ppe.spawn(spe(0), |spe: &M::Spe| spe.read_in_mbox()));
+        drop(ppe.spawn(spe(0), |spe: &M::Spe| words.read(spe)));
         let guard = OnDrop(|| {
             dropped.fetch_add(1, Ordering::Relaxed);
         });

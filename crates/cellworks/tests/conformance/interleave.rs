@@ -7,13 +7,11 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::{
-    CellMachine, CellSpe, InFlight, InterleaveError, Interleaved, InterleavedSpe, Machine,
-    RunError, Spe, Wait,
+    InFlight, InterleaveError, Interleaved, InterleavedSpe, Machine, RunError, Spe, Wait,
 };
 
-use crate::{on_every_machine, spe};
+use crate::{Words, on_every_machine, spe};
 
 on_every_machine![
     results_come_in_the_order_of_inputs,
@@ -36,7 +34,8 @@ on_every_machine![
     a_panic_of_inputs_or_sink_names_its_input,
     what_was_given_is_dropped_once,
     stacks_that_do_not_fit_are_an_error,
-    a_deadlock_in_a_body_ends_the_run,
+    a_deadlock_in_a_body_ends_the_run;
+    with words:
     work_in_a_destructor_of_a_cancelled_program_says_what_is_missing,
     work_without_end_is_cancelled_with_the_run,
     work_without_end_lets_other_spes_hear_from_outside,
@@ -489,7 +488,10 @@ fn a_deadlock_in_a_body_ends_the_run<M: Machine>(machine: &M) {
     }
 }
 
-fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: CellMachine>(machine: &M) {
+fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     struct Works<'a, S: Spe>(&'a S, &'a Mutex<Vec<String>>);
     impl<S: Spe> Drop for Works<'_, S> {
         fn drop(&mut self) {
@@ -508,7 +510,7 @@ fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: CellMachi
     let result = machine.run(|ppe| {
         let program = |spe: &M::Spe| {
             let _works = Works(spe, &outcomes);
-            spe.read_in_mbox();
+            words.read(spe);
         };
         drop(ppe.spawn(spe(0), program));
     });
@@ -527,14 +529,14 @@ fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: CellMachi
     );
 }
 
-fn work_without_end_is_cancelled_with_the_run<M: CellMachine>(machine: &M) {
+fn work_without_end_is_cancelled_with_the_run<M: Machine>(machine: &M, words: &impl Words<M>) {
     for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
-        let words = [1_u64; 64];
+        let table = [1_u64; 64];
         let outcome = machine.run(|ppe| {
             let program = |spe: &M::Spe| {
-                spe.write_out_mbox(Outbound::Plain, 1);
+                words.answer(spe, 1);
                 let body = |spe: InterleavedSpe<'_, M::Spe>, input: usize| {
-                    let word = slice::from_ref(&words[input % words.len()]);
+                    let word = slice::from_ref(&table[input % table.len()]);
                     spe.stage(word).unwrap()[0]
                 };
                 let outcome = spe
@@ -543,7 +545,7 @@ fn work_without_end_is_cancelled_with_the_run<M: CellMachine>(machine: &M) {
                 unreachable!("the run was cancelled, but the program has {outcome:?}");
             };
             drop(ppe.spawn(spe(0), program));
-            ppe.read_out_mbox(spe(0), Outbound::Plain);
+            words.read_answer(ppe, spe(0));
             panic!("enough");
         });
         let text = outcome.map(|(): ()| ()).unwrap_err().to_string();
@@ -551,13 +553,15 @@ fn work_without_end_is_cancelled_with_the_run<M: CellMachine>(machine: &M) {
     }
 }
 
-fn work_without_end_lets_other_spes_hear_from_outside<M: CellMachine>(machine: &M) {
+fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
         let spes = machine.topology().spes().len() as u16;
         let outcome = machine.run(|ppe| {
             let works = ppe.spawn(spe(0), |spe: &M::Spe| {
-                let inputs =
-                    std::iter::from_fn(|| spe.try_read_in_mbox().is_none().then_some(1_u64));
+                let inputs = std::iter::from_fn(|| words.try_read(spe).is_none().then_some(1_u64));
                 let body = |spe: InterleavedSpe<'_, M::Spe>, input: u64| {
                     spe.stage(slice::from_ref(&input)).unwrap()[0]
                 };
@@ -566,13 +570,13 @@ fn work_without_end_lets_other_spes_hear_from_outside<M: CellMachine>(machine: &
             });
             // Some of them are of the same core as the one that works, where that has several.
             let others: Vec<_> = (1..spes)
-                .map(|other| ppe.spawn(spe(other), |spe: &M::Spe| spe.read_in_mbox()))
+                .map(|other| ppe.spawn(spe(other), |spe: &M::Spe| words.read(spe)))
                 .collect();
             for (word, other) in others.into_iter().enumerate() {
-                ppe.write_in_mbox(spe(1 + word as u16), word as u32);
+                words.send(ppe, spe(1 + word as u16), word as u32);
                 assert_eq!(other.join().unwrap(), word as u32);
             }
-            ppe.write_in_mbox(spe(0), 1);
+            words.send(ppe, spe(0), 1);
             works.join().unwrap();
         });
         outcome.unwrap();
@@ -580,7 +584,7 @@ fn work_without_end_lets_other_spes_hear_from_outside<M: CellMachine>(machine: &
 }
 
 /// How many inputs are worked on between two looks outside depends on how long they take.
-fn slow_work_lets_others_hear_from_outside<M: CellMachine>(machine: &M) {
+fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M, words: &impl Words<M>) {
     for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
         let word = [1_u64];
         let outcome = machine.run(|ppe| {
@@ -588,7 +592,7 @@ fn slow_work_lets_others_hear_from_outside<M: CellMachine>(machine: &M) {
                 let heard = Cell::new(false);
                 spe.thread_scope(|scope| {
                     let listen = |_| {
-                        spe.read_in_mbox();
+                        words.read(spe);
                         heard.set(true);
                     };
                     scope.spawn(listen).unwrap();
@@ -596,7 +600,7 @@ fn slow_work_lets_others_hear_from_outside<M: CellMachine>(machine: &M) {
                     let body = |spe: InterleavedSpe<'_, M::Spe>, input: usize| {
                         if input == 100 {
                             // Not before: whoever begins a batch looks outside, too.
-                            spe.write_out_mbox(Outbound::Plain, 1);
+                            words.answer(&spe, 1);
                         }
                         if !heard.get() {
                             thread::sleep(Duration::from_micros(500));
@@ -609,8 +613,8 @@ fn slow_work_lets_others_hear_from_outside<M: CellMachine>(machine: &M) {
                 });
             };
             let works = ppe.spawn(spe(0), program);
-            ppe.read_out_mbox(spe(0), Outbound::Plain);
-            ppe.write_in_mbox(spe(0), 1);
+            words.read_answer(ppe, spe(0));
+            words.send(ppe, spe(0), 1);
             works.join().unwrap();
         });
         outcome.unwrap();

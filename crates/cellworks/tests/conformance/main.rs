@@ -1,12 +1,15 @@
 //! The contracts of `machine`, each written once and run on every machine.
 //!
-//! A new machine is one more line in [`on_every_machine!`].
+//! A new machine is one more line in [`on_every_cell!`], or one more module in [`on_every_machine!`]
+//! if it is no Cell.
 
 mod atomics;
 mod failures;
 mod interleave;
 mod memory;
 mod mfc;
+#[path = "../../../../tests/plain_machine.rs"]
+mod plain_machine;
 mod programs;
 mod proxy;
 mod raw_threads;
@@ -16,9 +19,14 @@ mod staging;
 mod waking;
 mod words;
 
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
 use cellworks::host::Host;
-use cellworks::machine::SpeId;
+use cellworks::machine::mailbox::Outbound;
+use cellworks::machine::{CellMachine, CellSpe, Machine, Ppe, Processor, Spe, SpeId, Wait, Wake};
 use cellworks::sim::{Description, Sim};
+use plain_machine::PlainMachine;
 
 /// How many SPEs the machines of these tests have. Computers with fewer CPUs share them out.
 const SPES: usize = 4;
@@ -41,16 +49,158 @@ fn qs20() -> Sim {
     Sim::new(description)
 }
 
-/// Runs each case, a function generic over the machine, on every machine.
+/// A machine that is no Cell.
+fn plain() -> PlainMachine {
+    PlainMachine::new(SPES)
+}
+
+/// Runs cases, functions generic over the machine: on every machine, then those that are handed
+/// [`Words`], mailboxes where there are any, and then those for Cells only.
 macro_rules! on_every_machine {
-    ($($case:ident),* $(,)?) => {
-        mod on_host { $(#[test] fn $case() { super::$case(&crate::host()); })* }
-        mod on_qs20 { $(#[test] fn $case() { super::$case(&crate::qs20()); })* }
-        mod on_strict_host { $(#[test] fn $case() { super::$case(&crate::strict_host()); })* }
+    (
+        $($case:ident),* $(,)?
+        $(; with words: $($with_words:ident),* $(,)?)?
+        $(; on Cells: $($on_cells:ident),* $(,)?)?
+    ) => {
+        crate::on_every_cell! {
+            @each ($($case)* $($($on_cells)*)?), ($($($with_words)*)?)
+        }
+        mod on_plain {
+            $(#[test] fn $case() { super::$case(&crate::plain()); })*
+            $($(#[test] fn $with_words() {
+                super::$with_words(&crate::plain(), &crate::Memory::default());
+            })*)?
+        }
     };
 }
-pub(crate) use on_every_machine;
+
+/// Runs cases on every machine that is a Cell.
+macro_rules! on_every_cell {
+    (@on $name:ident, $machine:ident, ($($case:ident)*), ($($with_words:ident)*)) => {
+        mod $name {
+            $(#[test] fn $case() { super::$case(&crate::$machine()); })*
+            $(#[test] fn $with_words() {
+                super::$with_words(&crate::$machine(), &crate::Mailboxes);
+            })*
+        }
+    };
+    (@each $cases:tt, $with_words:tt) => {
+        crate::on_every_cell! { @on on_host, host, $cases, $with_words }
+        crate::on_every_cell! { @on on_qs20, qs20, $cases, $with_words }
+        crate::on_every_cell! { @on on_strict_host, strict_host, $cases, $with_words }
+    };
+    ($($case:ident),* $(,)?) => { crate::on_every_cell! { @each ($($case)*), () } };
+}
+pub(crate) use {on_every_cell, on_every_machine};
 
 fn spe(index: u16) -> SpeId {
     SpeId::new(index)
+}
+
+/// Words that programs send each other, for cases that are about something else.
+trait Words<M: Machine>: Sync {
+    /// Takes the oldest word that was sent to this SPE; waits while there is none.
+    #[track_caller]
+    fn read(&self, spe: &M::Spe) -> u32;
+
+    /// Takes the oldest word that was sent to this SPE, if there is one.
+    fn try_read(&self, spe: &M::Spe) -> Option<u32>;
+
+    /// Sends a word to an SPE.
+    fn send(&self, ppe: &Ppe<'_, '_, M>, to: SpeId, word: u32);
+
+    /// Sends a word to another SPE.
+    fn send_from(&self, spe: &M::Spe, to: SpeId, word: u32);
+
+    /// Sends a word to the PPE.
+    fn answer(&self, spe: &M::Spe, word: u32);
+
+    /// Takes the word that an SPE has sent to the PPE; waits while there is none.
+    #[track_caller]
+    fn read_answer(&self, ppe: &Ppe<'_, '_, M>, from: SpeId) -> u32;
+}
+
+/// Words in the mailboxes of a Cell.
+struct Mailboxes;
+
+impl<M: CellMachine> Words<M> for Mailboxes {
+    #[track_caller]
+    fn read(&self, spe: &M::Spe) -> u32 {
+        spe.read_in_mbox()
+    }
+
+    fn try_read(&self, spe: &M::Spe) -> Option<u32> {
+        spe.try_read_in_mbox()
+    }
+
+    fn send(&self, ppe: &Ppe<'_, '_, M>, to: SpeId, word: u32) {
+        ppe.write_in_mbox(to, word);
+    }
+
+    fn send_from(&self, spe: &M::Spe, to: SpeId, word: u32) {
+        spe.write_in_mbox_of(to, word);
+    }
+
+    fn answer(&self, spe: &M::Spe, word: u32) {
+        spe.write_out_mbox(Outbound::Plain, word);
+    }
+
+    #[track_caller]
+    fn read_answer(&self, ppe: &Ppe<'_, '_, M>, from: SpeId) -> u32 {
+        ppe.read_out_mbox(from, Outbound::Plain)
+    }
+}
+
+/// Words in ordinary memory, by the number of the SPE.
+#[derive(Default)]
+struct Memory {
+    to: [Mutex<VecDeque<u32>>; SPES],
+    from: [Mutex<VecDeque<u32>>; SPES],
+}
+
+fn take(words: &Mutex<VecDeque<u32>>) -> Option<u32> {
+    words.lock().unwrap().pop_front()
+}
+
+/// Waits for a word in `words`. A destructor of a cancelled program gets 0.
+#[track_caller]
+fn wait_for(waiter: &impl Wait, words: &Mutex<VecDeque<u32>>) -> u32 {
+    let mut word = None;
+    waiter.wait_until(&"a word", &mut || {
+        word = take(words);
+        word.is_some()
+    });
+    word.unwrap_or_default()
+}
+
+impl<M: Machine> Words<M> for Memory {
+    #[track_caller]
+    fn read(&self, spe: &M::Spe) -> u32 {
+        wait_for(spe, &self.to[spe.id().index()])
+    }
+
+    fn try_read(&self, spe: &M::Spe) -> Option<u32> {
+        take(&self.to[spe.id().index()])
+    }
+
+    fn send(&self, ppe: &Ppe<'_, '_, M>, to: SpeId, word: u32) {
+        self.to[to.index()].lock().unwrap().push_back(word);
+        ppe.notify(to);
+    }
+
+    fn send_from(&self, spe: &M::Spe, to: SpeId, word: u32) {
+        self.to[to.index()].lock().unwrap().push_back(word);
+        spe.notify(Processor::Spe(to));
+    }
+
+    fn answer(&self, spe: &M::Spe, word: u32) {
+        let from = &self.from[spe.id().index()];
+        from.lock().unwrap().push_back(word);
+        spe.notify(Processor::Ppe);
+    }
+
+    #[track_caller]
+    fn read_answer(&self, ppe: &Ppe<'_, '_, M>, from: SpeId) -> u32 {
+        wait_for(ppe.core(), &self.from[from.index()])
+    }
 }

@@ -4,9 +4,9 @@ use cellworks::machine::mfc::EffectiveAddress;
 use cellworks::machine::{CellMachine, Spe};
 
 use crate::skipped::skipped;
-use crate::{on_every_machine, spe};
+use crate::{on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     what_was_written_is_at_home_where_it_was_allocated,
     what_is_no_memory_is_nowhere,
 ];

@@ -8,9 +8,9 @@ use cellworks::machine::{
     CellMachine, CellSpe, Mfc, ModuleId, ProblemStateRegister, SignalRegister, TryIssueError,
 };
 
-use crate::{on_every_machine, spe};
+use crate::{on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     every_legal_size_is_moved_both_ways,
     what_the_architecture_forbids_is_refused,
     an_address_that_no_region_covers_is_a_fault,

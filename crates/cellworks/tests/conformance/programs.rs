@@ -7,27 +7,29 @@ use cellworks::machine::{
     CellMachine, CellSpe, Cycles, Machine, Processor, SignalRegister, Spe, ThreadId, Wait, Wake,
 };
 
-use crate::{SPES, on_every_machine, spe};
+use crate::{SPES, Words, on_every_machine, spe};
 
 on_every_machine![
     programs_borrow_from_the_caller,
     programs_return_values,
     programs_on_one_spe_run_one_after_the_other,
-    a_run_waits_for_programs_that_nobody_joins,
     a_program_is_seen_to_finish,
     a_machine_can_run_again,
-    the_same_text_runs_on_all_spes_at_once,
     threads_take_turns,
     threads_may_start_threads,
     threads_wait_for_each_other,
-    threads_run_as_many_as_their_stacks_fit,
     spawned_threads_return_values,
     a_scope_waits_for_threads_that_nobody_joins,
     a_program_of_threads_has_an_argument_for_each,
     the_stack_that_is_left_is_known,
     ordinary_memory_can_be_waited_for,
     computing_is_allowed,
-    spawning_where_no_spe_is_panics,
+    spawning_where_no_spe_is_panics;
+    with words:
+    a_run_waits_for_programs_that_nobody_joins,
+    the_same_text_runs_on_all_spes_at_once;
+    on Cells:
+    threads_run_as_many_as_their_stacks_fit,
     naming_an_spe_that_is_not_there_panics,
 ];
 
@@ -70,16 +72,16 @@ fn programs_on_one_spe_run_one_after_the_other<M: Machine>(machine: &M) {
     assert_eq!(order.into_inner().unwrap(), expected);
 }
 
-fn a_run_waits_for_programs_that_nobody_joins<M: CellMachine>(machine: &M) {
+fn a_run_waits_for_programs_that_nobody_joins<M: Machine>(machine: &M, words: &impl Words<M>) {
     let done = AtomicU32::new(0);
     machine
         .run(|ppe| {
             for at in ppe.topology().spes() {
                 drop(ppe.spawn(at, |spe: &M::Spe| {
-                    spe.read_in_mbox();
+                    words.read(spe);
                     done.fetch_add(1, Ordering::Relaxed);
                 }));
-                ppe.write_in_mbox(at, 0);
+                words.send(ppe, at, 0);
             }
         })
         .unwrap();
@@ -93,17 +95,17 @@ fn a_machine_can_run_again<M: Machine>(machine: &M) {
     }
 }
 
-fn the_same_text_runs_on_all_spes_at_once<M: CellMachine>(machine: &M) {
+fn the_same_text_runs_on_all_spes_at_once<M: Machine>(machine: &M, words: &impl Words<M>) {
     // Each waits for all others, so they must really run at the same time.
     machine
         .run(|ppe| {
             for at in ppe.topology().spes() {
                 drop(ppe.spawn(at, |this: &M::Spe| {
                     for to in this.topology().spes().filter(|to| *to != this.id()) {
-                        this.write_in_mbox_of(to, 0);
+                        words.send_from(this, to, 0);
                     }
                     for _ in 1..SPES {
-                        this.read_in_mbox();
+                        words.read(this);
                     }
                 }));
             }

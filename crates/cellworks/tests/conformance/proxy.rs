@@ -8,9 +8,9 @@ use cellworks::machine::{
     CellMachine, CellSpe, Handle, Mfc, ModuleId, Ppe, ProblemStateRegister, RunError, TryIssueError,
 };
 
-use crate::{on_every_machine, spe};
+use crate::{on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     bytes_go_both_ways_without_a_program,
     a_program_finds_what_the_ppe_has_brought,
     a_fenced_command_waits_for_its_tag_group,

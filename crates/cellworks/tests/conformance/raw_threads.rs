@@ -6,15 +6,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use cellworks::machine::{CellMachine, CellSpe, Machine, RunError, Spe, Wait};
 use cellworks::threads::{self, Config, NoOutside};
 
-use crate::{on_every_machine, spe};
+use crate::{Words, on_every_machine, spe};
 
 on_every_machine![
-    a_program_that_uses_raw_threads_is_told,
     the_main_program_that_uses_raw_threads_is_told,
     a_thread_that_uses_raw_threads_is_told,
+    an_os_thread_of_a_program_may_be_a_core;
+    with words:
+    a_program_that_uses_raw_threads_is_told,
+    a_condition_that_uses_raw_threads_is_an_error;
+    on Cells:
     raw_threads_that_would_take_words_of_a_mailbox_are_an_error,
-    a_condition_that_uses_raw_threads_is_an_error,
-    an_os_thread_of_a_program_may_be_a_core,
 ];
 
 /// Calls everything that would start, suspend or wake threads, and checks that each call panics.
@@ -39,12 +41,12 @@ fn all_are_refused() {
     }
 }
 
-fn a_program_that_uses_raw_threads_is_told<M: CellMachine>(machine: &M) {
+fn a_program_that_uses_raw_threads_is_told<M: Machine>(machine: &M, words: &impl Words<M>) {
     let word = machine.run(|ppe| {
-        let waits = ppe.spawn(spe(1), |spe: &M::Spe| spe.read_in_mbox());
+        let waits = ppe.spawn(spe(1), |spe: &M::Spe| words.read(spe));
         let uses = |this: &M::Spe| {
             all_are_refused();
-            this.write_in_mbox_of(spe(1), 7);
+            words.send_from(this, spe(1), 7);
         };
         ppe.spawn(spe(0), uses).join().unwrap();
         waits.join().unwrap()
@@ -87,7 +89,7 @@ fn raw_threads_that_would_take_words_of_a_mailbox_are_an_error<M: CellMachine>(m
     is_the_panic_of_spe_0(&error.unwrap_err());
 }
 
-fn a_condition_that_uses_raw_threads_is_an_error<M: CellMachine>(machine: &M) {
+fn a_condition_that_uses_raw_threads_is_an_error<M: Machine>(machine: &M, words: &impl Words<M>) {
     let error = machine.run(|ppe| {
         let mut asked = 0;
         let program = move |spe: &M::Spe| {
@@ -96,14 +98,14 @@ fn a_condition_that_uses_raw_threads_is_an_error<M: CellMachine>(machine: &M) {
                 // At first on the stack of the thread that waits, later perhaps on another one.
                 if asked > 1 {
                     threads::scope(|s| {
-                        s.spawn(|| spe.try_read_in_mbox());
+                        s.spawn(|| words.try_read(spe));
                     });
                 }
                 false
             })
         };
         drop(ppe.spawn(spe(0), program));
-        ppe.write_in_mbox(spe(0), 1);
+        words.send(ppe, spe(0), 1);
     });
     is_the_panic_of_spe_0(&error.unwrap_err());
 }

@@ -4,25 +4,24 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cellworks::machine::{
-    CellMachine, CellSpe, Cycles, Machine, RunError, Span, Spe, Time, Wait, Wake,
-};
+use cellworks::machine::{Cycles, Machine, RunError, Span, Spe, Time, Wait, Wake};
 
-use crate::{on_every_machine, spe};
+use crate::{Words, on_every_machine, spe};
 
 on_every_machine![
     a_thread_is_woken_by_one_of_its_own_spe,
-    a_thread_is_woken_from_another_spe,
     the_ppe_is_woken,
     waking_who_does_not_wait_does_nothing,
     a_deadline_ends_a_wait,
-    what_comes_before_the_deadline_is_seen,
     the_ppe_waits_until_a_deadline,
-    who_waits_until_a_deadline_is_no_part_of_a_deadlock,
-    a_destructor_of_a_cancelled_program_can_be_woken,
     a_computing_thread_lets_those_go_on_that_are_ready,
     a_thread_without_others_yields_to_nobody,
-    nobody_waits_briefly_while_others_want_to_run,
+    nobody_waits_briefly_while_others_want_to_run;
+    with words:
+    a_thread_is_woken_from_another_spe,
+    what_comes_before_the_deadline_is_seen,
+    who_waits_until_a_deadline_is_no_part_of_a_deadlock,
+    a_destructor_of_a_cancelled_program_can_be_woken,
 ];
 
 const MOMENT: Span = Span::from_femtoseconds(2_000_000_000_000);
@@ -47,16 +46,16 @@ fn a_thread_is_woken_by_one_of_its_own_spe<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_thread_is_woken_from_another_spe<M: CellMachine>(machine: &M) {
+fn a_thread_is_woken_from_another_spe<M: Machine>(machine: &M, words: &impl Words<M>) {
     let sleeper = Mutex::new(None);
     let done = AtomicBool::new(false);
     let waits = |this: &M::Spe| {
         *sleeper.lock().unwrap() = Some(this.sleeper());
-        this.write_in_mbox_of(spe(1), 0);
+        words.send_from(this, spe(1), 0);
         this.wait_until(&"SPE 1", &mut || done.load(Ordering::Acquire));
     };
     let wakes = |this: &M::Spe| {
-        this.read_in_mbox();
+        words.read(this);
         this.compute(Cycles(10_000));
         done.store(true, Ordering::Release);
         this.wake(sleeper.lock().unwrap().unwrap());
@@ -149,21 +148,21 @@ fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn what_comes_before_the_deadline_is_seen<M: CellMachine>(machine: &M) {
+fn what_comes_before_the_deadline_is_seen<M: Machine>(machine: &M, words: &impl Words<M>) {
     // An hour: the test would notice.
     let hour = Span::from_femtoseconds(3_600_000_000_000_000_000);
     let program = move |this: &M::Spe| {
         let mut word = None;
         let deadline = this.now() + hour;
         this.wait_until_deadline(&"a word", deadline, &mut || {
-            word = this.try_read_in_mbox();
+            word = words.try_read(this);
             word.is_some()
         });
         (word, this.now() < deadline)
     };
     let seen = machine.run(|ppe| {
         let handle = ppe.spawn(spe(0), program);
-        ppe.write_in_mbox(spe(0), 7);
+        words.send(ppe, spe(0), 7);
         handle.join().unwrap()
     });
     assert_eq!(seen.unwrap(), (Some(7), true));
@@ -181,14 +180,17 @@ fn the_ppe_waits_until_a_deadline<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: CellMachine>(machine: &M) {
+fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     // SPE 0 waits for a word that SPE 1 sends when its time has come.
     machine
         .run(|ppe| {
-            drop(ppe.spawn(spe(0), |this: &M::Spe| this.read_in_mbox()));
+            drop(ppe.spawn(spe(0), |this: &M::Spe| words.read(this)));
             drop(ppe.spawn(spe(1), |this: &M::Spe| {
                 this.wait_until_deadline(&"nothing", this.now() + MOMENT, &mut || false);
-                this.write_in_mbox_of(spe(0), 1);
+                words.send_from(this, spe(0), 1);
             }));
         })
         .unwrap();
@@ -197,7 +199,7 @@ fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: CellMachine>(machine: 
         .run(|ppe| {
             drop(ppe.spawn(spe(0), |this: &M::Spe| {
                 this.wait_until_deadline(&"nothing", this.now() + MOMENT, &mut || false);
-                this.read_in_mbox();
+                words.read(this);
             }));
         })
         .unwrap_err();
@@ -213,11 +215,14 @@ impl<S: Spe> Drop for WakesItself<'_, S> {
     }
 }
 
-fn a_destructor_of_a_cancelled_program_can_be_woken<M: CellMachine>(machine: &M) {
+fn a_destructor_of_a_cancelled_program_can_be_woken<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
     let result = machine.run(|ppe| {
         let program = |spe: &M::Spe| {
             let _wakes = WakesItself(spe);
-            spe.read_in_mbox();
+            words.read(spe);
         };
         ppe.spawn(spe(0), program).join().unwrap();
     });

@@ -3,9 +3,9 @@
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::{CellMachine, CellSpe, SignalMode, SignalRegister, Spe, Wake};
 
-use crate::{on_every_machine, spe};
+use crate::{on_every_cell, spe};
 
-on_every_machine![
+on_every_cell![
     the_inbound_mailbox_holds_four_words_in_order,
     a_fifth_word_waits_for_room,
     each_outbound_mailbox_holds_one_word,

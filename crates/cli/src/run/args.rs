@@ -1,11 +1,18 @@
-//! What can be typed after `cellworks run`.
+//! What can be typed after `cellworks run`: a command for each program, made of the program's own
+//! flags.
+//!
+//! ```text
+//!   --spes 1-2 --threads 2,4 ──► values of each flag ──► (1, 2) (2, 2) (1, 4) (2, 4) ──► programs
+//! ```
 
-use cellworks_apps::{Aes, Buffering, Overlap, Program, SPU_AES_CYCLES_PER_BYTE, Switch};
-use clap::{Args, Subcommand, ValueEnum};
+use cellworks_apps::{PROGRAMS, Program, Visitor};
+use cellworks_machine::Capabilities;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use serde_json::{Map, Value};
 
 use super::dma_latency::DmaLatency;
-use super::list::{List, counts, cycles, one_count, sizes};
-use super::networks::{BarrierArgs, CommsTimeArgs, KnnArgs, PrototeinArgs, RatioArgs};
+use super::list::{List, listed, parsed};
 use crate::args::CommonArgs;
 
 const AFTER_HELP: &str = "\
@@ -39,312 +46,184 @@ pub(crate) struct RunArgs {
     pub program: ProgramArgs,
 }
 
-#[derive(Subcommand)]
-pub(crate) enum ProgramArgs {
-    /// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
-    ///
-    /// The result is compared with what the cipher makes of the whole buffer at once.
-    Aes(Asking<AesArgs>),
-
-    /// Measures a barrier of SPEs by signals, with one root or with one in each Cell: CellStats' section 5.2.
-    Barrier(Asking<BarrierArgs>),
-
-    /// Measures what a communication between processes costs: DSMCBE's figure 3.
-    ///
-    /// A number goes round a ring of processes on SPEs, and a process on the PPE checks and times the copies that it gets.
-    /// Processes of one SPE that are neighbours in the ring speak through channels that do not leave the SPE.
-    #[command(name = "commstime")]
-    CommsTime(Asking<CommsTimeArgs>),
-
-    /// Measures the latency of a get by size, each SPE with a buffer of its own: CellMT's figure 2.
-    ///
-    /// It is the dmaget of `cellworks stats` with -N, in time and in cycles.
-    DmaLatency(Asking<DmaLatencyArgs>),
-
-    /// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
-    ///
-    /// The result is compared with brute force. Speed-ups are over one SPE with one thread, if that runs too. The paper has
-    /// 50k points.
-    Knn(Asking<KnnArgs>),
-
-    /// Compares single buffering, double buffering and threads by computation a byte, with a model and with the
-    /// crossover, where computation takes as long as transfers.
-    Overlap(Asking<OverlapArgs>),
-
-    /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
-    ///
-    /// The result is compared with that of a search without tasks. Speed-ups are over one SPE with one thread, if that runs too.
-    Prototein(Asking<PrototeinArgs>),
-
-    /// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's figure 9.
-    ///
-    /// The operations of a step are shared by all processes, and then each gives 16 bytes to the next. Speed-ups are over one
-    /// SPE with one thread, if that runs too.
-    Ratio(Asking<RatioArgs>),
-
-    /// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
-    Switch(Asking<SwitchArgs>),
-}
-
-/// The flags of a program, and those that all programs have.
-#[derive(Args)]
-pub(crate) struct Asking<A: Args> {
-    #[command(flatten)]
-    pub program: A,
-
-    #[command(flatten)]
+/// A program and its flags.
+pub(crate) struct ProgramArgs {
+    pub name: String,
+    /// Of the program, as lists.
+    pub flags: ArgMatches,
+    /// Those that all programs have.
     pub common: CommonArgs,
 }
 
-/// What kind of machine a program runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    ThisComputer,
-    Simulated,
-}
+impl FromArgMatches for ProgramArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let (name, flags) = matches
+            .subcommand()
+            .ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        Ok(Self {
+            name: name.to_owned(),
+            flags: flags.clone(),
+            common: CommonArgs::from_arg_matches(flags)?,
+        })
+    }
 
-impl Kind {
-    /// How often something is done if nobody has said it: many times to be measured, or a few to be simulated.
-    pub fn usual(self, on_this_computer: u64, simulated: u64) -> u64 {
-        match self {
-            Self::ThisComputer => on_this_computer,
-            Self::Simulated => simulated,
-        }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
-/// The flags of a program, as the programs that they ask for.
-pub(super) trait Asked: Args {
-    type Program: Program + Clone + Send + 'static;
+impl Subcommand for ProgramArgs {
+    fn augment_subcommands(command: Command) -> Command {
+        let mut names = [PROGRAMS, &[DmaLatency::NAME]].concat();
+        names.sort_unstable();
+        command.subcommands(names.into_iter().map(|name| visit(name, Describe)))
+    }
 
-    /// An example that works, without the machine.
-    const EXAMPLE: &'static str;
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
 
-    /// Every combination of values, on this kind of machine; the message says why there is none.
-    fn programs(&self, on: Kind) -> Result<Vec<Self::Program>, String>;
-}
-
-/// The flag of a parameter.
-pub(super) fn flag_of(parameter: &str) -> &'static str {
-    match parameter {
-        "barriers" => "--barriers",
-        "block_bytes" => "--block",
-        "block_points" => "--block-points",
-        "bytes" => "--bytes",
-        "cycles_per_byte" => "--cycles-per-byte",
-        "dimensions" => "--dimensions",
-        "neighbours" => "--neighbours",
-        "operations" => "--operations",
-        "placed" => "--placed",
-        "points" => "--points",
-        "prototein" => "--prototein",
-        "rounds" => "--rounds",
-        "sizes" => "--sizes",
-        "spes" => "--spes",
-        "steps" => "--steps",
-        "threads" => "--threads",
-        "yields" => "--yields",
-        other => unreachable!("the programs have no parameter {other}"),
+    fn has_subcommand(name: &str) -> bool {
+        name == DmaLatency::NAME || PROGRAMS.contains(&name)
     }
 }
 
-/// How transfers and computation follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum How {
-    /// get, compute and put each block, one after the other
-    Single,
-    /// the next block arrives while the present one is computed
-    Double,
-    /// as single, in several cooperative threads of each SPE
-    Threads,
+/// Does something with the program of this name, which is one of those that can be typed.
+pub(super) fn visit<V: Visitor>(name: &str, visitor: V) -> V::Output {
+    if name == DmaLatency::NAME {
+        return visitor.visit::<DmaLatency>();
+    }
+    cellworks_apps::visit(name, visitor).expect("clap lets only names of programs pass")
 }
 
-/// Each way, with each number of threads.
-fn bufferings(how: &[How], threads: &List<usize>) -> Vec<Buffering> {
-    let of = |how: &How| match how {
-        How::Single => vec![Buffering::Single],
-        How::Double => vec![Buffering::Double],
-        How::Threads => threads.0.iter().copied().map(Buffering::Threads).collect(),
-    };
-    how.iter().flat_map(of).collect()
-}
+/// The command of a program.
+struct Describe;
 
-#[derive(Args)]
-pub(crate) struct AesArgs {
-    /// How transfers and computation follow each other
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "single,double,threads"
-    )]
-    pub buffering: Vec<How>,
+impl Visitor for Describe {
+    type Output = Command;
 
-    /// Threads of each SPE, with --buffering threads [default: 4]
-    #[arg(long, value_name = "LIST", value_parser = counts, allow_negative_numbers = true)]
-    pub threads: Option<List<usize>>,
-
-    /// How many SPEs share the buffer
-    #[arg(long, value_name = "LIST", value_parser = counts, default_value = "1", allow_negative_numbers = true)]
-    pub spes: List<usize>,
-
-    /// Bytes of the buffer, a multiple of 16
-    #[arg(long, value_name = "LIST", value_parser = sizes, default_value = "1m", allow_negative_numbers = true)]
-    pub bytes: List<usize>,
-
-    /// Bytes that are staged at once, a multiple of 16
-    #[arg(long, value_name = "LIST", value_parser = sizes, default_value = "4k", allow_negative_numbers = true)]
-    pub block: List<usize>,
-
-    /// What a simulated SPU computes for each byte [default: 11.7, AES-128 on an SPE by Bos, Osvik and
-    /// Stefan, 2009]
-    #[arg(long, value_name = "LIST", value_parser = cycles, allow_negative_numbers = true)]
-    pub cycles_per_byte: Option<List<f64>>,
-}
-
-impl Asked for AesArgs {
-    type Program = Aes;
-    const EXAMPLE: &'static str = "aes --buffering threads --threads 4 --block 4k";
-
-    fn programs(&self, _: Kind) -> Result<Vec<Aes>, String> {
-        if self.threads.is_some() && !self.buffering.contains(&How::Threads) {
-            return Err(
-                "--threads without --buffering threads: the other ways have no threads; leave it \
-                        out, or add threads to --buffering"
-                    .to_owned(),
-            );
-        }
-        let four = List(vec![4]);
-        let usual = List(vec![SPU_AES_CYCLES_PER_BYTE]);
-        let threads = self.threads.as_ref().unwrap_or(&four);
-        let cycles = self.cycles_per_byte.as_ref().unwrap_or(&usual);
-        let mut programs = Vec::new();
-        for &bytes in &self.bytes.0 {
-            for &block_bytes in &self.block.0 {
-                for &spes in &self.spes.0 {
-                    for &cycles_per_byte in &cycles.0 {
-                        let one = |buffering| Aes {
-                            buffering,
-                            spes,
-                            bytes,
-                            block_bytes,
-                            cycles_per_byte,
-                        };
-                        programs.extend(bufferings(&self.buffering, threads).into_iter().map(one));
-                    }
-                }
+    fn visit<P: Program>(self) -> Command {
+        let program = P::flags().mut_args(listed);
+        let program = program.mut_args(|flag| match P::REPEATS {
+            Some(repeats) if flag.get_id() == repeats.parameter => {
+                let help = flag.get_help().cloned().unwrap_or_default();
+                flag.required(false).help(format!(
+                    "{help} [default: {} on this computer, {} on a simulated machine]",
+                    repeats.on_this_computer, repeats.simulated
+                ))
             }
-        }
-        Ok(programs)
+            _ => flag,
+        });
+        // Their documentation as a whole would take the place of the program's.
+        let common = CommonArgs::augment_args(Command::new(P::NAME));
+        let after = |flag: &clap::Arg| flag.clone().display_order(None);
+        program.args(common.get_arguments().map(after))
     }
 }
 
-#[derive(Args)]
-pub(crate) struct OverlapArgs {
-    /// Threads of each SPE
-    #[arg(long, value_name = "LIST", value_parser = counts, default_value = "2,4,8", allow_negative_numbers = true)]
-    pub threads: List<usize>,
-
-    /// What is computed for each byte, in cycles; a range is taken at 1, 2 and 5 of each power of 10
-    #[arg(long, value_name = "LIST", value_parser = cycles, default_value = "0.1-100,11.7", allow_negative_numbers = true)]
-    pub cycles_per_byte: List<f64>,
-
-    /// How many SPEs share the buffer
-    #[arg(long, value_name = "LIST", value_parser = counts, default_value = "1", allow_negative_numbers = true)]
-    pub spes: List<usize>,
-
-    /// Bytes of the buffer, a multiple of 16
-    #[arg(long, value_name = "SIZE", value_parser = sizes, default_value = "1m", allow_negative_numbers = true)]
-    pub bytes: List<usize>,
-
-    /// Bytes that are staged at once, a multiple of 16
-    #[arg(long, value_name = "LIST", value_parser = sizes, default_value = "4k", allow_negative_numbers = true)]
-    pub block: List<usize>,
+/// Every combination of the values of all flags, each once; those of the first flag change fastest.
+/// The message says why there is none.
+pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Capabilities) -> Result<Vec<P>, String> {
+    let command = P::flags();
+    let mut combinations = vec![Map::new()];
+    let mut names: Vec<_> = command.get_arguments().collect();
+    names.reverse();
+    for flag in names {
+        let name = flag.get_id().as_str();
+        let given = flags.get_many::<List>(name).into_iter().flatten();
+        let mut values: Vec<Value> = given.flat_map(|list| list.0.clone()).collect();
+        if let Some(repeats) = P::REPEATS
+            && repeats.parameter == name
+            && values.is_empty()
+        {
+            values = match on.is_steady {
+                false => parsed(flag, repeats.on_this_computer)?,
+                true => parsed(flag, repeats.simulated)?,
+            };
+        }
+        if !values.is_empty() {
+            combinations = combinations
+                .iter()
+                .flat_map(|one| {
+                    values.iter().map(|value| {
+                        let mut one = one.clone();
+                        one.insert(name.to_owned(), value.clone());
+                        one
+                    })
+                })
+                .collect();
+        }
+    }
+    let asked: Result<Vec<P>, serde_json::Error> = combinations
+        .into_iter()
+        .map(|one| serde_json::from_value(Value::Object(one)))
+        .collect();
+    let asked = asked.map_err(|error| error.to_string())?;
+    let mut each_once: Vec<P> = Vec::with_capacity(asked.len());
+    for program in P::complete(asked) {
+        if !each_once.contains(&program) {
+            each_once.push(program);
+        }
+    }
+    Ok(each_once)
 }
 
-impl Asked for OverlapArgs {
-    type Program = Overlap;
-    const EXAMPLE: &'static str = "overlap --threads 2,4,8 --cycles-per-byte 0.1-100";
-
-    fn programs(&self, _: Kind) -> Result<Vec<Overlap>, String> {
-        let how = [How::Single, How::Double, How::Threads];
-        // The transfers alone: what the model starts from.
-        let mut cycles = vec![0.0];
-        cycles.extend(&self.cycles_per_byte.0);
-        cycles.sort_by(f64::total_cmp);
-        cycles.dedup();
-        let mut programs = Vec::new();
-        for &bytes in &self.bytes.0 {
-            for &block_bytes in &self.block.0 {
-                for &spes in &self.spes.0 {
-                    for &cycles_per_byte in &cycles {
-                        let one = |buffering| Overlap {
-                            buffering,
-                            spes,
-                            bytes,
-                            block_bytes,
-                            cycles_per_byte,
-                        };
-                        programs.extend(bufferings(&how, &self.threads).into_iter().map(one));
-                    }
-                }
-            }
-        }
-        Ok(programs)
+/// What is said of a parameter, with its flag in front.
+pub(super) fn about_parameter<P: Program>(parameter: &str, message: &str) -> String {
+    let command = P::flags();
+    let mut flags = command.get_arguments();
+    let flag = flags.find(|flag| flag.get_id() == parameter);
+    match flag.and_then(|flag| flag.get_long()) {
+        Some(flag) => format!("--{flag}: {message}"),
+        None => format!("{parameter}: {message}"),
     }
 }
 
-#[derive(Args)]
-pub(crate) struct SwitchArgs {
-    /// How many threads
-    #[arg(long, value_name = "LIST", value_parser = counts, default_value = "1-16", allow_negative_numbers = true)]
-    pub threads: List<usize>,
+#[cfg(test)]
+mod tests {
+    use cellworks_apps::{CommsTime, ParameterError, Switch};
 
-    /// How often all threads yield together [default: 1m on this computer, 16k on a simulated machine]
-    #[arg(long, value_name = "YIELDS", value_parser = one_count, allow_negative_numbers = true)]
-    pub yields: Option<u64>,
-}
+    use super::*;
+    use crate::machine::Kind;
+    use crate::run::explain;
 
-/// A millisecond or more on any computer.
-const HOST_YIELDS: u64 = 1_000_000;
-/// What starting and ending 16 threads takes is less than a hundredth of it.
-const SIMULATED_YIELDS: u64 = 16_000;
-
-impl Asked for SwitchArgs {
-    type Program = Switch;
-    const EXAMPLE: &'static str = "switch --threads 1-16";
-
-    fn programs(&self, on: Kind) -> Result<Vec<Switch>, String> {
-        let yields = self
-            .yields
-            .unwrap_or(on.usual(HOST_YIELDS, SIMULATED_YIELDS));
-        let one = |&threads| Switch { threads, yields };
-        Ok(self.threads.0.iter().map(one).collect())
+    fn asked<P: Program>(flags: &str, on: Kind) -> Vec<P> {
+        let command = Describe.visit::<P>().no_binary_name(true);
+        let flags = command.try_get_matches_from(flags.split_whitespace());
+        programs(&flags.unwrap(), on.capabilities()).unwrap()
     }
-}
 
-#[derive(Args)]
-pub(crate) struct DmaLatencyArgs {
-    /// Bytes of a block; a range is taken at powers of 2
-    #[arg(long, value_name = "LIST", value_parser = sizes, default_value = "8-16k", allow_negative_numbers = true)]
-    pub sizes: List<usize>,
+    #[test]
+    fn every_combination_runs_once_and_the_first_flag_changes_fastest() {
+        let placed: Vec<(usize, usize, u64)> =
+            asked::<CommsTime>("--spes 1,2,2 --threads 3-4 --rounds 5", Kind::ThisComputer)
+                .iter()
+                .map(|one| (one.placement.spes, one.placement.threads, one.rounds))
+                .collect();
+        assert_eq!(placed, [(1, 3, 5), (2, 3, 5), (1, 4, 5), (2, 4, 5)]);
+    }
 
-    /// How many SPEs get at once
-    #[arg(long, value_name = "LIST", value_parser = counts, default_value = "1", allow_negative_numbers = true)]
-    pub spes: List<usize>,
-}
+    #[test]
+    fn what_is_not_said_depends_on_the_machine() {
+        let yields = |on| asked::<Switch>("--threads 1", on)[0].yields;
+        assert_eq!(
+            [Kind::ThisComputer, Kind::Simulated].map(yields),
+            [1_000_000, 16_000]
+        );
+    }
 
-impl Asked for DmaLatencyArgs {
-    type Program = DmaLatency;
-    const EXAMPLE: &'static str = "dma-latency --sizes 8-16k --spes 1";
-
-    fn programs(&self, _: Kind) -> Result<Vec<DmaLatency>, String> {
-        let mut programs = Vec::new();
-        for &spes in &self.spes.0 {
-            let one = |&block_bytes| DmaLatency { spes, block_bytes };
-            programs.extend(self.sizes.0.iter().map(one));
-        }
-        Ok(programs)
+    #[test]
+    fn a_wrong_parameter_is_named_by_its_flag_if_it_has_one() {
+        let explained = |parameter| {
+            explain::<DmaLatency>(&ParameterError::Zero {
+                parameter,
+                noun: "of them",
+            })
+        };
+        const WHAT: &str = "0 of them do nothing; use at least 1";
+        assert_eq!(explained("block_bytes"), format!("--sizes: {WHAT}"));
+        // A program may name what is no parameter of its own.
+        assert_eq!(explained("colour"), format!("colour: {WHAT}"));
     }
 }

@@ -1,18 +1,41 @@
 //! The latency of a get by size (CellMT, figure 2): a measurement of `stats`, among the programs.
 
 use cellworks_apps::{
-    Axis, Done, Figure, ParameterError, Parameters, Program, ProgramError, Quantity, Value,
-    against, clock_rate_hz,
+    Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
+    clock_rate_hz,
 };
 use cellworks_machine::{CellMachine, LOCAL_STORE_BYTES, Machine, OnCell, Span, Topology};
 use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, Settings, measure};
+use clap::Args;
+use serde::{Deserialize, Serialize};
 
-/// SPEs that get blocks, each from a buffer of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DmaLatency {
-    pub spes: usize,
-    pub block_bytes: usize,
+/// Measures the latency of a get by size, each SPE with a buffer of its own: CellMT's figure 2.
+///
+/// It is the dmaget of `cellworks stats` with -N, in time and in cycles.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DmaLatency {
+    /// Bytes of a block; a range is taken at powers of 2
+    #[arg(long = "sizes", default_value = "8-16k")]
+    block_bytes: usize,
+
+    /// How many SPEs get at once
+    #[arg(long, default_value = "1")]
+    spes: usize,
 }
+
+const LATENCY: Metric = Metric {
+    name: "latency",
+    unit: "ns",
+};
+const LATENCY_CYCLES: Metric = Metric {
+    name: "latency_cycles",
+    unit: "cycles",
+};
+const BANDWIDTH: Metric = Metric {
+    name: "bandwidth",
+    unit: "bytes/s",
+};
 
 /// The largest DMA command, which is the largest block of the figure, and buffers for all SPEs of any machine.
 const LIMITS: Limits = Limits {
@@ -42,7 +65,7 @@ impl DmaLatency {
             .map_err(|error| ParameterError::Refused {
                 parameter: match error.flag {
                     "-N" => "spes",
-                    _ => "sizes",
+                    _ => "block_bytes",
                 },
                 why: error.to_string(),
             })
@@ -51,6 +74,8 @@ impl DmaLatency {
 
 impl Program for DmaLatency {
     const NAME: &'static str = "dma-latency";
+    const EXAMPLE: &'static str = "--sizes 8-16k --spes 1";
+    const METRICS: &'static [Metric] = &[LATENCY, LATENCY_CYCLES, BANDWIDTH];
 
     fn title(&self) -> String {
         let noun = if self.spes == 1 { "SPE" } else { "SPEs" };
@@ -58,13 +83,6 @@ impl Program for DmaLatency {
             "dma-latency, {} bytes, {} {noun}",
             self.block_bytes, self.spes
         )
-    }
-
-    fn parameters(&self) -> Parameters {
-        vec![
-            ("spes", Value::Count(self.spes as u64)),
-            ("block_bytes", Value::Count(self.block_bytes as u64)),
-        ]
     }
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
@@ -86,8 +104,8 @@ impl Program for DmaLatency {
                 unit: "bytes",
             })
         };
-        let mut figures = against(done, "Latency of a get", "latency_cycles", by_size);
-        figures.extend(against(done, "Latency of a get", "latency", by_size));
+        let mut figures = against(done, "Latency of a get", LATENCY_CYCLES, by_size);
+        figures.extend(against(done, "Latency of a get", LATENCY, by_size));
         figures
     }
 }
@@ -105,22 +123,11 @@ impl<M: Machine> OnCell<M> for &DmaLatency {
             .map_err(|error| ProgramError::Measurement(error.to_string()))?;
         let ns = measured.latency_ns.p50;
         let mut quantities = vec![
-            Quantity {
-                name: "latency",
-                value: ns,
-                unit: "ns",
-            },
-            Quantity {
-                name: "latency_cycles",
-                value: ns * clock_hz / 1e9,
-                unit: "cycles",
-            },
+            LATENCY.measured(ns),
+            LATENCY_CYCLES.measured(ns * clock_hz / 1e9),
         ];
-        quantities.extend(measured.bandwidth_bytes_per_s.map(|bytes_per_s| Quantity {
-            name: "bandwidth",
-            value: bytes_per_s as f64,
-            unit: "bytes/s",
-        }));
+        let bandwidth = measured.bandwidth_bytes_per_s;
+        quantities.extend(bandwidth.map(|moved| BANDWIDTH.measured(moved as f64)));
         Ok(quantities)
     }
 }

@@ -1,8 +1,6 @@
 //! What the runs of a program have found so far.
 
-use std::collections::BTreeMap;
-
-use cellworks_apps::{Conclusion, Done, Figure, Parameters, Program, Quantity, Value};
+use cellworks_apps::{Conclusion, Done, Figure, Parameters, Program, Quantity};
 use cellworks_report::{
     Envelope, FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, Trust, json,
     program,
@@ -36,7 +34,7 @@ impl<P: Program> Found<P> {
     }
 }
 
-impl<P: Program + Send + 'static> Steps for Found<P> {
+impl<P: Program> Steps for Found<P> {
     type Report = ProgramReport;
 
     const NAME: &'static str = "runs";
@@ -103,18 +101,11 @@ impl<P: Program + Send + 'static> Steps for Found<P> {
 
 /// A number as reports have it.
 fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
-    let value = |value: &Value| match value {
-        Value::Count(count) => (*count).into(),
-        Value::Number(number) => (*number).into(),
-        Value::Text(text) => text.as_ref().into(),
-    };
-    let parameters = parameters.iter();
-    let parameters = parameters.map(|(name, of)| ((*name).to_owned(), value(of)));
     Finding {
         name: quantity.name.to_owned(),
         value: quantity.value,
         unit: quantity.unit.to_owned(),
-        parameters: parameters.collect::<BTreeMap<_, _>>(),
+        parameters: parameters.iter().cloned().collect(),
     }
 }
 

@@ -1,26 +1,91 @@
 //! Lists and ranges of values.
 
+use std::any::TypeId;
+
+use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser, ValueParser};
+use clap::{Arg, ArgAction};
+use serde_json::Value;
+
 use crate::args::{count, size};
 
 /// The values of a flag, in the order in which they were given.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct List<T>(pub Vec<T>);
+pub(super) struct List(pub Vec<Value>);
 
 /// So many values are a slip of the hand.
 const VALUES_MAX: usize = 1_000;
 
-/// Numbers: `1,2,4-8` is 1, 2, 4, 5, 6, 7 and 8.
-pub(super) fn counts(text: &str) -> Result<List<usize>, String> {
-    parsed(text, count_of, |first, last, all| {
+/// How the values of a flag are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// Whole numbers: `1,2,4-8` is 1, 2, 4, 5, 6, 7 and 8.
+    Counts,
+    /// Bytes: `8-16k` is 8 and its doubles up to 16k.
+    Sizes,
+    /// Cycles: `0.1-100` is 0.1, 0.2, 0.5, 1 and so on to 100.
+    Cycles,
+    /// Anything else, between commas.
+    Texts,
+}
+
+impl Values {
+    /// Those of a flag, which is that of one value.
+    fn of(flag: &Arg) -> Self {
+        let name = flag.get_id().as_str();
+        let parser = flag.get_value_parser();
+        if parser.type_id() == TypeId::of::<f64>() {
+            Self::Cycles
+        } else if parser.possible_values().is_some() || parser.type_id() == TypeId::of::<String>() {
+            Self::Texts
+        } else if name == "bytes" || name.ends_with("_bytes") {
+            Self::Sizes
+        } else {
+            Self::Counts
+        }
+    }
+
+    fn parse(self, text: &str) -> Result<Vec<Value>, String> {
+        match self {
+            Self::Counts => counts(text),
+            Self::Sizes => sizes(text),
+            Self::Cycles => cycles(text),
+            Self::Texts => Ok(text.split(',').map(Value::from).collect()),
+        }
+    }
+}
+
+/// The flag of one value as a flag of a list.
+pub(super) fn listed(flag: Arg) -> Arg {
+    let values = Values::of(&flag);
+    let list = move |text: &str| values.parse(text).map(List);
+    let possible: Vec<_> = flag.get_possible_values();
+    let flag = flag.value_name("LIST").allow_negative_numbers(true);
+    if values != Values::Texts {
+        return flag.value_parser(ValueParser::new(list));
+    }
+    let one = |text: String| List(vec![text.into()]);
+    flag.value_delimiter(',')
+        .action(ArgAction::Append)
+        .value_parser(match possible.is_empty() {
+            true => ValueParser::new(StringValueParser::new().map(one)),
+            false => ValueParser::new(PossibleValuesParser::new(possible).map(one)),
+        })
+}
+
+/// The values of a list that is written as for this flag, which is that of one value.
+pub(super) fn parsed(flag: &Arg, text: &str) -> Result<Vec<Value>, String> {
+    Values::of(flag).parse(text)
+}
+
+fn counts(text: &str) -> Result<Vec<Value>, String> {
+    split(text, count, |first, last, all| {
         all.extend((first..=last).take(VALUES_MAX + 1));
     })
 }
 
-/// Sizes: `8-16k` is 8 and its doubles up to 16k.
-pub(super) fn sizes(text: &str) -> Result<List<usize>, String> {
-    let one = |text: &str| size(text).map(to_usize);
-    parsed(text, one, |first, last, all| {
-        let doubled = |size: &usize| size.checked_mul(2);
+fn sizes(text: &str) -> Result<Vec<Value>, String> {
+    split(text, size, |first, last, all| {
+        let doubled = |size: &u64| size.checked_mul(2);
         let sizes = std::iter::successors(Some(first), doubled);
         all.extend(
             sizes
@@ -33,8 +98,7 @@ pub(super) fn sizes(text: &str) -> Result<List<usize>, String> {
     })
 }
 
-/// Cycles: `0.1-100` is 0.1, 0.2, 0.5, 1 and so on to 100.
-pub(super) fn cycles(text: &str) -> Result<List<f64>, String> {
+fn cycles(text: &str) -> Result<Vec<Value>, String> {
     let one = |text: &str| {
         let number: Result<f64, _> = text.parse();
         number
@@ -42,7 +106,7 @@ pub(super) fn cycles(text: &str) -> Result<List<f64>, String> {
             .filter(|number| number.is_finite() && *number >= 0.0)
             .ok_or("cycles are numbers from 0 on, such as 11.7".to_owned())
     };
-    parsed(text, one, |first, last, all| {
+    split(text, one, |first, last, all| {
         // From the power of 10 below the first.
         let lowest = if first > 0.0 {
             first.log10().floor() as i32
@@ -60,26 +124,12 @@ pub(super) fn cycles(text: &str) -> Result<List<f64>, String> {
     })
 }
 
-/// One number.
-pub(super) fn one_count(text: &str) -> Result<u64, String> {
-    count(text)
-}
-
-fn count_of(text: &str) -> Result<usize, String> {
-    count(text).map(to_usize)
-}
-
-/// A number that is too large for this computer's `usize` is too large for everything that it could mean.
-fn to_usize(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
 /// Values and ranges between commas; `between` adds those of a range.
-fn parsed<T: Copy + PartialOrd>(
+fn split<T: Copy + PartialOrd + Into<Value>>(
     text: &str,
     one: impl Fn(&str) -> Result<T, String>,
     between: impl Fn(T, T, &mut Vec<T>),
-) -> Result<List<T>, String> {
+) -> Result<Vec<Value>, String> {
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
@@ -101,7 +151,7 @@ fn parsed<T: Copy + PartialOrd>(
             ));
         }
     }
-    Ok(List(all))
+    Ok(all.into_iter().map(T::into).collect())
 }
 
 #[cfg(test)]
@@ -110,15 +160,15 @@ mod tests {
 
     #[test]
     fn ranges_are_of_every_count_of_doubled_sizes_and_of_1_2_5() {
-        assert_eq!(counts("1,2,4-8").unwrap().0, [1, 2, 4, 5, 6, 7, 8]);
-        assert_eq!(counts("1k").unwrap().0, [1_000]);
-        assert_eq!(sizes("8-64,3").unwrap().0, [8, 16, 32, 64, 3]);
-        assert_eq!(sizes("8k-16k").unwrap().0, [8_192, 16_384]);
+        assert_eq!(counts("1,2,4-8").unwrap(), [1, 2, 4, 5, 6, 7, 8]);
+        assert_eq!(counts("1k").unwrap(), [1_000]);
+        assert_eq!(sizes("8-64,3").unwrap(), [8, 16, 32, 64, 3]);
+        assert_eq!(sizes("8k-16k").unwrap(), [8_192, 16_384]);
         assert_eq!(
-            cycles("0.1-5,11.7").unwrap().0,
+            cycles("0.1-5,11.7").unwrap(),
             [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 11.7]
         );
-        assert_eq!(cycles("0").unwrap().0, [0.0]);
+        assert_eq!(cycles("0").unwrap(), [0.0]);
     }
 
     #[test]

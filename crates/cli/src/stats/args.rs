@@ -12,7 +12,7 @@ use cellworks_stats::{
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::args::{CommonArgs, Format, SimulationArgs, count, first_given, size, span};
+use crate::args::{CommonArgs, Format, count, first_given, size, span};
 use crate::machine::Kind;
 
 /// How long everything takes at the most.
@@ -285,32 +285,17 @@ impl StatsArgs {
     /// Refuses flags of simulated machines for this computer, flags of this computer for simulated
     /// machines, and flags of one run for many.
     fn check_simulation(&self) -> Result<(), String> {
-        let SimulationArgs {
-            trace,
-            limit,
-            seed,
-            hazards,
-            counters,
-            system_calls,
-        } = &self.common.simulation;
-        let of_one_run = [(trace.is_some(), "--trace"), (*counters, "--counters")];
-        let of_a_simulation = [
-            (limit.is_some(), "--limit"),
-            (seed.is_some(), "--seed"),
-            (hazards.is_some(), "--hazards"),
-            (*system_calls, "--system-calls"),
-        ];
+        let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
         let machine = self.machine_flag();
-        if self.budget.is_some() && Kind::of(&self.common.machine).capabilities().repeats {
+        if self.budget.is_some() && kind.capabilities().repeats {
             return Err(format!(
                 "--budget with{machine}: a simulated machine takes the same time whenever it is \
                  measured, so there is nothing to share out; leave it out, or end long runs with \
                  --limit\n  example: cellworks stats{machine} --limit 1s"
             ));
         }
-        if Kind::of(&self.common.machine) != Kind::Simulated {
-            let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
-            return given.map_or(Ok(()), |flag| {
+        if kind != Kind::Simulated {
+            return simulation.given().map_or(Ok(()), |flag| {
                 Err(format!(
                     "{flag} with --machine {}: only a simulated machine has it; choose one, such as \
                      qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget",
@@ -318,7 +303,7 @@ impl StatsArgs {
                 ))
             });
         }
-        match first_given(&of_one_run) {
+        match simulation.of_one_run() {
             Some(flag) if self.function.is_none() => Err(format!(
                 "{flag} without -f: it is of one run, and {} many; name a function\n  example: \
                  cellworks stats{machine} -f dmaget",

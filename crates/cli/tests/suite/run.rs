@@ -159,8 +159,7 @@ fn bad_input_is_refused_with_what_to_do() {
         ),
         (
             "--buffering single --threads 2",
-            "--threads without --buffering threads: the other ways have no threads; leave it out, or add \
-             threads to --buffering",
+            "--threads: single buffering has no threads; leave them out, or choose the buffering `threads`",
         ),
         (
             "--trace never-written",

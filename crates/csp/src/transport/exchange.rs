@@ -4,18 +4,19 @@
 //! uses it performs the operation that would have brought it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::memory::{AllocateError, LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, ModuleId, Processor};
 
+use super::choice::{Traffic, Transport};
 use super::items::Items;
 use super::request::Requests;
-use super::{Traffic, Transport};
-use crate::core::Side;
-use crate::process::Waiting;
+use crate::side::Side;
+use crate::sync::locked;
+use crate::waiting::Waiting;
 
 /// Lines of main memory for channels. One that is used after so many others shares a line with another one.
 const CHANNEL_LINES: usize = 4096;
@@ -25,19 +26,6 @@ const PROCESS_LINES: usize = 1024;
 
 /// Bytes of main memory for items that wait there.
 const ITEM_BYTES: usize = 64 << 20;
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A channel that may be used by several processors.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
-    /// Its number among all that were ever made.
-    pub id: u64,
-    /// Each of its ends belongs to one process.
-    pub is_one_to_one: bool,
-}
 
 /// The processes at one side of a channel, as far as they were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,7 +127,7 @@ impl Exchange {
         let Some(key) = link.key() else {
             return Route::Local;
         };
-        let mut channels = lock(&self.channels);
+        let mut channels = locked(&self.channels);
         let next = channels.len() % CHANNEL_LINES;
         let channel = channels.entry(key.id).or_insert(Channel {
             line: next,
@@ -172,38 +160,38 @@ impl Exchange {
     }
 
     pub fn begin(&self, process: u32, processor: Processor) {
-        lock(&self.processors).insert(process, processor);
+        locked(&self.processors).insert(process, processor);
     }
 
     pub fn end(&self, process: u32) {
-        lock(&self.processors).remove(&process);
-        lock(&self.alternating).remove(&process);
+        locked(&self.processors).remove(&process);
+        locked(&self.alternating).remove(&process);
     }
 
     /// Where a process runs, unless it has ended.
     pub fn processor_of(&self, process: u32) -> Option<Processor> {
-        lock(&self.processors).get(&process).copied()
+        locked(&self.processors).get(&process).copied()
     }
 
     /// The processes on a processor.
     pub fn processes_on(&self, processor: Processor) -> Vec<u32> {
-        let processors = lock(&self.processors);
+        let processors = locked(&self.processors);
         let here = processors.iter().filter(|(_, place)| **place == processor);
         here.map(|(process, _)| *process).collect()
     }
 
     /// News for a process has come.
     pub fn arrive(&self, process: u32) {
-        lock(&self.arrived).insert(process);
+        locked(&self.arrived).insert(process);
     }
 
     /// Whether news has come for a process, which now looks at it.
     pub fn take_arrived(&self, process: u32) -> bool {
-        lock(&self.arrived).remove(&process)
+        locked(&self.arrived).remove(&process)
     }
 
     pub fn set_alternating(&self, process: u32, alternates: bool) {
-        let mut alternating = lock(&self.alternating);
+        let mut alternating = locked(&self.alternating);
         if alternates {
             alternating.insert(process);
         } else {
@@ -212,7 +200,7 @@ impl Exchange {
     }
 
     pub fn alternates(&self, process: u32) -> bool {
-        lock(&self.alternating).contains(&process)
+        locked(&self.alternating).contains(&process)
     }
 
     pub fn count_communication(&self) {

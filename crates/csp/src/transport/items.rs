@@ -7,9 +7,9 @@ use std::panic::Location;
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{NoRoom, Processor, Space, SpeId};
 
-use super::Asker;
+use super::carrier::Asker;
+use crate::link::Link;
 use crate::parcel::Origin;
-use crate::process::Link;
 
 /// Bytes that the address of an item is a multiple of, so that whole lines move as such.
 const LINE_ALIGN: u32 = 128;

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The protocol is the same everywhere, and so are the items: Rust values, which change their owner in ordinary memory
-//! (`core`). What is added here where [SPEs are confined to their local stores](cellworks_machine::Spe::is_confined_to_local_store)
+//! (`protocol`). What is added here where
+//! [SPEs are confined to their local stores](cellworks_machine::Spe::is_confined_to_local_store)
 //! are the operations of the machine that would carry them, and that nobody goes on before what carries the news has arrived. On a
 //! simulated machine these operations take time.
 //!
@@ -35,6 +36,8 @@
 //! **A network uses** on such machines both signal registers (in OR mode), the inbound and the outbound mailbox of its SPEs, and their
 //! tag groups from 16 on; its processes cannot.
 
+mod carrier;
+mod choice;
 mod costs;
 mod exchange;
 mod items;
@@ -42,147 +45,16 @@ mod ppe;
 mod request;
 mod spe;
 
-use std::fmt;
-
 use cellworks_machine::memory::AllocateError;
-use cellworks_machine::{CellMachine, Machine, OnCell, SpeId, Time};
+use cellworks_machine::{CellMachine, Machine, OnCell, SpeId};
 
-use crate::parcel::Origin;
-use crate::process::{Link, Waiting};
-use crate::waker::Woken;
-
-pub(crate) use exchange::{Exchange, Key};
+pub(crate) use carrier::{Asker, Carrier, MainCarrier, Stepped};
+pub use choice::{Traffic, Transport};
+pub(crate) use exchange::Exchange;
 pub use items::NoRoomForItem;
 use ppe::PpeCarrier;
 pub(crate) use spe::EndOfProgram;
 use spe::SpeCarrier;
-
-/// How processes of a network reach each other where SPEs are confined to their local stores: on a simulated Cell, and on a strict
-/// host, where it takes no simulated time. On any other host they share memory, and it makes no difference.
-///
-/// There the signal registers, the mailboxes and the tag groups from 16 on of its SPEs are the network's: its processes must not use
-/// them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    /// SPE to SPE, by signals and DMA, with the decisions made by the SPEs: what the paper proposes for the future
-    /// (section 4).
-    #[default]
-    Direct,
-    /// The paper's own: every request goes through the SPE handler to the request coordinator, both on the PPE
-    /// (section 2.1). Two short cuts (section 2.2.8): between two processes that never change, of a channel made by
-    /// [`one_to_one`](crate::Channel::one_to_one), the SPE handler decides alone, and if they are on one SPE nothing leaves it.
-    Coordinator,
-}
-
-/// What the channels of a network had to move where [transports](Transport) are used: all 0 where processors share memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Items that were read.
-    pub communications: u64,
-    /// Messages of SPEs to the PPE: requests to the [coordinator](Transport::Coordinator), wake-ups of the main process with
-    /// the [direct](Transport::Direct) transport.
-    pub requests: u64,
-    /// Bytes of items that were moved by DMA, between local stores, or to and from main memory. Those that were flushed count
-    /// twice, when they leave and when they are read.
-    pub bytes_moved: u64,
-    /// Items that were put to main memory because a local store was full.
-    pub items_flushed: u64,
-}
-
-/// A process that asks its processor's carrier for something.
-#[derive(Clone, Copy)]
-pub(crate) struct Asker<'a> {
-    pub name: &'a str,
-    pub number: u32,
-    /// It alternates, and may find nothing to do.
-    pub looks: bool,
-}
-
-/// What came of a step.
-pub(crate) struct Stepped {
-    pub woken: Woken,
-    /// The process that asked for it has to wait for another one.
-    pub waits: bool,
-    /// It has changed the state of the channel. Only a look of an alternation may not have.
-    pub changes: bool,
-}
-
-/// Performs a step of a channel at its line, which `update` changes and `look` reads. Returns whom to wake.
-fn step_at_line(
-    asker: Asker<'_>,
-    step: &mut dyn FnMut() -> Stepped,
-    look: impl FnOnce(),
-    update: impl FnOnce(),
-) -> Woken {
-    if !asker.looks {
-        update();
-        return step().woken;
-    }
-    // Who reads a line leaves the reservations of those alone that are about to change it.
-    look();
-    let stepped = step();
-    if stepped.changes {
-        update();
-    }
-    stepped.woken
-}
-
-/// What carries news and items for the processes of one processor.
-pub(crate) trait Carrier {
-    /// A process starts.
-    fn begin(&self, process: u32);
-
-    /// A process has ended.
-    fn end(&self, process: u32);
-
-    /// Performs a step of the channel that `what` names, and wakes whom it gave a reason to go on.
-    fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped);
-
-    /// Performs the step with which an alternation begins to wait.
-    fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken);
-
-    /// An alternation has looked whether a guard is ready, and none was.
-    fn glance(&self, asker: Asker<'_>);
-
-    /// Does what this processor has been asked for by others: see [`PpeCarrier`].
-    fn serve(&self);
-
-    /// Wakes others for something that was no step: ends that were dropped.
-    fn wake(&self, woken: Woken);
-
-    /// Waits until `ready` says true and the news of it has arrived, or `deadline` has come: then false.
-    fn wait(
-        &self,
-        asker: Asker<'_>,
-        what: &Waiting<'_>,
-        why: &dyn fmt::Display,
-        deadline: Option<Time>,
-        ready: &mut dyn FnMut() -> bool,
-    ) -> bool;
-
-    /// Makes room for an item that is to be written.
-    fn pack(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> Origin;
-
-    /// Brings an item to this processor.
-    fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize);
-
-    /// An item was read.
-    fn count_communication(&self);
-
-    /// The processes of an SPE have ended, or all processes of the network if this is the carrier
-    /// of the main one.
-    fn finish(&self);
-}
-
-/// What carries news and items for the main process, and serves the SPEs.
-pub(crate) trait MainCarrier: Carrier {
-    /// Takes the words that are in outbound mailboxes; asked in conditions. Says whether there was
-    /// one.
-    fn collect(&self) -> bool;
-
-    /// Does what the words that have come ask for.
-    fn handle_all(&self);
-}
 
 /// How the carriers of a network are made, on a machine that has what they use.
 pub(crate) struct Carriers<M: Machine> {

@@ -11,15 +11,18 @@ use cellworks_machine::{
     AtomicOp, CellPpeCore, Processor, SignalMode, SignalRegister, SpeId, Time,
 };
 
+use super::carrier::{Asker, Carrier, MainCarrier, Stepped, step_at_line};
+use super::choice::Transport;
 use super::costs::{
     ANSWER_WORDS, COORDINATOR, HANDLER, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_STEP, THREAD_WAKE,
 };
-use super::exchange::{Exchange, Route, lock};
+use super::exchange::{Exchange, Route};
 use super::items::{Bytes, issue_all, signal_of};
 use super::spe::{Asked, wake_bit};
-use super::{Asker, Carrier, MainCarrier, Stepped, Transport, step_at_line};
+use crate::link::Link;
 use crate::parcel::Origin;
-use crate::process::{Link, Waiting};
+use crate::sync::locked;
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
 /// See the module.
@@ -168,7 +171,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
         self.wake(step());
     }
 
-    fn glance(&self, asker: Asker<'_>) {
+    fn skip(&self, asker: Asker<'_>) {
         self.serve();
         if self.exchange.transport == Transport::Direct {
             self.look(self.exchange.line_of_process(asker.number));
@@ -252,7 +255,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
         if bytes == 0 {
             return Origin::default();
         }
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         let start = items.reserve_main(asker, link, bytes);
         items.pack(Bytes::Main { start })
     }
@@ -261,11 +264,11 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
         if origin == Origin::default() {
             return;
         }
-        let Some(from) = lock(&self.exchange.items).begin_fetch(origin) else {
+        let Some(from) = locked(&self.exchange.items).begin_fetch(origin) else {
             return;
         };
         if let Bytes::Local { spe, lsa, .. } = from {
-            let mut items = lock(&self.exchange.items);
+            let mut items = locked(&self.exchange.items);
             let start = items.reserve_main(asker, link, bytes);
             let ea = items.main_address(start);
             drop(items);
@@ -277,14 +280,14 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
                 (self.core.incomplete_proxy_tags(spe) & tag.into()).is_empty()
             });
             self.exchange.count_moved(bytes);
-            let mut items = lock(&self.exchange.items);
+            let mut items = locked(&self.exchange.items);
             items.end_fetch(origin);
             items.release_main(start);
             drop(items);
             self.core
                 .send_signal(spe, SignalRegister::Two, signal_of(origin));
         } else {
-            lock(&self.exchange.items).end_fetch(origin);
+            locked(&self.exchange.items).end_fetch(origin);
         }
     }
 

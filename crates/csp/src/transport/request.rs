@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use super::Stepped;
-use super::exchange::lock;
+use super::carrier::Stepped;
+use crate::sync::locked;
 
 type Step = dyn FnMut() -> Stepped;
 
@@ -36,7 +36,7 @@ struct Asking<'a> {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        lock(&self.requests.0).remove(&self.process);
+        locked(&self.requests.0).remove(&self.process);
     }
 }
 
@@ -59,16 +59,16 @@ impl Requests {
             requests: self,
             process,
         };
-        lock(&self.0).insert(process, Request::Asked(StepPointer(step)));
+        locked(&self.0).insert(process, Request::Asked(StepPointer(step)));
         wait();
-        let request = lock(&self.0).remove(&process);
+        let request = locked(&self.0).remove(&process);
         drop(asking);
         matches!(request, Some(Request::Performed { .. }))
     }
 
     /// Performs the step that a process has asked for, unless it was taken back.
     pub fn perform(&self, process: u32) -> Option<Stepped> {
-        let mut requests = lock(&self.0);
+        let mut requests = locked(&self.0);
         let request = requests.get_mut(&process)?;
         let Request::Asked(StepPointer(mut step)) = *request else {
             return None;
@@ -84,7 +84,7 @@ impl Requests {
 
     /// Whether the step of a process has been performed; and then, whether the process has to wait for another one.
     pub fn outcome(&self, process: u32) -> Option<bool> {
-        match lock(&self.0).get(&process) {
+        match locked(&self.0).get(&process) {
             Some(Request::Performed { waits }) => Some(*waits),
             _ => None,
         }

@@ -11,12 +11,15 @@ use cellworks_machine::{
     AtomicOp, CellSpe, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Time,
 };
 
+use super::carrier::{Asker, Carrier, Stepped, step_at_line};
+use super::choice::Transport;
 use super::costs::{ANSWER_WORDS, PAUSE_OF_SKIP, REQUEST_WORDS, SPE_REQUEST, SPE_STEP};
-use super::exchange::{Exchange, Route, lock};
+use super::exchange::{Exchange, Route};
 use super::items::{Bytes, CommandOf, HOLDER, issue_all, no_room_for_item, room_of, signal_of};
-use super::{Asker, Carrier, Stepped, Transport, step_at_line};
+use crate::link::Link;
 use crate::parcel::Origin;
-use crate::process::{Link, Waiting};
+use crate::sync::locked;
+use crate::waiting::Waiting;
 use crate::waker::Woken;
 
 /// Signals of who may go on; see [`wake_bit`].
@@ -228,7 +231,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         let Some(signal) = self.spe.try_read_signal(FETCHED) else {
             return false;
         };
-        let fetched = lock(&self.exchange.items).take_fetched(self.spe.id(), signal);
+        let fetched = locked(&self.exchange.items).take_fetched(self.spe.id(), signal);
         let mut rooms = self.rooms.borrow_mut();
         for origin in &fetched {
             rooms.remove(&origin.number());
@@ -263,7 +266,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
     /// Puts the item that waits here longest to main memory. False if none does.
     fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
         let mut rooms = self.rooms.borrow_mut();
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         let mut ids = rooms.keys().copied();
         let Some(origin) = ids
             .find(|id| items.is_waiting(Origin::new(*id)))
@@ -278,7 +281,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         let ea = items.main_address(start);
         drop(items);
         self.transfer(asker, RawCommand::put, &buffer, ea, bytes);
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         if items.flushed(origin, start) {
             self.exchange.count_flushed();
         } else {
@@ -363,7 +366,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         self.wake(step());
     }
 
-    fn glance(&self, asker: Asker<'_>) {
+    fn skip(&self, asker: Asker<'_>) {
         self.look(self.exchange.line_of_process(asker.number));
         self.spe.compute(PAUSE_OF_SKIP);
     }
@@ -417,7 +420,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         }
         let buffer = self.make_room(asker, link, bytes);
         let lsa = buffer.address();
-        let origin = lock(&self.exchange.items).pack(Bytes::Local {
+        let origin = locked(&self.exchange.items).pack(Bytes::Local {
             spe: self.spe.id(),
             lsa,
             ea: self.spe.local_store().effective(lsa),
@@ -430,7 +433,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         if origin == Origin::default() {
             return;
         }
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         let bytes_of = items.bytes_of(origin);
         if matches!(bytes_of, Some(Bytes::Local { spe, .. }) if spe == self.spe.id()) {
             items.remove(origin);
@@ -441,7 +444,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         }
         drop(items);
         let buffer = self.make_room(asker, link, bytes);
-        let mut items = lock(&self.exchange.items);
+        let mut items = locked(&self.exchange.items);
         let Some(from) = items.begin_fetch(origin) else {
             return;
         };
@@ -451,7 +454,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         };
         drop(items);
         self.transfer(asker, RawCommand::get, &buffer, ea, bytes);
-        lock(&self.exchange.items).end_fetch(origin);
+        locked(&self.exchange.items).end_fetch(origin);
         if let Bytes::Local { spe, .. } = from {
             self.spe.send_signal(spe, FETCHED, signal_of(origin));
         }

@@ -4,7 +4,7 @@ use cellworks_csp::{
     Alternation, Channel, Deadlock, Ended, Network, NetworkError, Place, Process, ProcessError,
     Reader, Writer, processes,
 };
-use cellworks_machine::{CellMachine, CellSpe, Cycles, Machine, Processor, Span, Spe};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Machine, Processor, Span, Spe, Wait};
 
 use crate::{network, on_every_machine, spe};
 
@@ -23,7 +23,7 @@ on_every_machine![
     an_end_is_left_over,
     a_channel_is_never_created,
     an_end_that_nobody_took_is_waited_for,
-    a_process_waits_for_something_else,
+    a_wait_is_known_by_its_thread_and_not_by_its_text,
     destructors_of_cancelled_processes_do_not_wait,
     a_slow_network_is_no_deadlock,
     a_time_out_is_no_deadlock,
@@ -43,7 +43,9 @@ on_every_machine![
     a_panic_of_the_main_process_comes_before_what_follows_from_it,
     a_panic_that_was_caught_is_forgotten,
     an_error_comes_before_what_follows_from_it,
-    ends_of_channels_are_no_errors,
+    ends_of_channels_are_no_errors;
+    on Cells:
+    a_process_waits_for_something_else,
 ];
 
 /// The deadlock in which a network ends.
@@ -437,6 +439,29 @@ fn a_process_waits_for_something_else<M: CellMachine>(machine: &M) {
         text.contains("SPE 0 waits for a word in its inbound mailbox at failures.rs"),
         "{text}"
     );
+}
+
+fn a_wait_is_known_by_its_thread_and_not_by_its_text<M: Machine>(machine: &M) {
+    let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
+    let mut network = network(machine);
+    network.process("reader", spe(1), move |process| {
+        at_a.read(process)?;
+        Ok(())
+    });
+    network.process("other", spe(0), move |process| {
+        // As the machine's report describes the wait of the reader, to the letter.
+        let why = "a writer to the channel `a`, as the process `reader`";
+        process.place().wait_until(&why, &mut || false);
+        Ok(a.write(process, 1)?)
+    });
+    let deadlock = deadlock(network);
+    let text = report(&deadlock);
+    let [outside] = &deadlock.outside[..] else {
+        panic!("one thread waits that is in no call of a channel: {text}");
+    };
+    assert_eq!(outside.who, "SPE 0");
+    assert_eq!(deadlock.others.len(), 1, "{text}");
+    assert_eq!(deadlock.others[0].process, "reader");
 }
 
 /// Uses a channel when it is dropped, as a process may that says farewell.

@@ -7,6 +7,8 @@ mod ends;
 mod failures;
 mod named;
 mod networks;
+#[path = "../../../../tests/plain_machine.rs"]
+mod plain_machine;
 mod processes;
 mod ring;
 mod schedules;
@@ -20,6 +22,7 @@ use cellworks_csp::{Network, Transport};
 use cellworks_host::Host;
 use cellworks_machine::{Machine, SpeId};
 use cellworks_sim::{Description, Sim};
+use plain_machine::PlainMachine;
 
 /// How many SPEs the machines of these tests have. Computers with fewer CPUs share them out.
 const SPES: usize = 4;
@@ -30,6 +33,11 @@ fn host() -> Host {
 
 fn strict_host() -> Host {
     Host::builder().spes(SPES).strict().build().unwrap()
+}
+
+/// A machine that is no Cell.
+fn plain() -> PlainMachine {
+    PlainMachine::new(SPES)
 }
 
 /// A QS22, simulated, with two SPEs of each Cell.
@@ -63,11 +71,16 @@ fn network<M: Machine>(machine: &M) -> Network<'_, M> {
     network
 }
 
-/// Runs each case, a function generic over the machine, on every machine, with every transport where there is a choice.
+/// Runs each case, a function generic over the machine, on every machine, with every transport where
+/// there is a choice; those that need a Cell come last.
 macro_rules! on_every_machine {
-    ($($case:ident),* $(,)?) => {
-        mod on_host { $(#[test] fn $case() { super::$case(&crate::host()); })* }
-        $crate::with_every_transport![$($case),*];
+    ($($case:ident),* $(,)? $(; on Cells: $($on_cells:ident),* $(,)?)?) => {
+        mod on_host {
+            $(#[test] fn $case() { super::$case(&crate::host()); })*
+            $($(#[test] fn $on_cells() { super::$on_cells(&crate::host()); })*)?
+        }
+        mod on_plain { $(#[test] fn $case() { super::$case(&crate::plain()); })* }
+        $crate::with_every_transport![$($case,)* $($($on_cells),*)?];
     };
 }
 

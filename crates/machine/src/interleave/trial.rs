@@ -77,33 +77,33 @@ impl Trial {
     }
 
     /// What an input takes, if there were enough of them.
-    pub(super) fn least_time_fs(&self) -> Option<u128> {
+    pub(super) fn least_time(&self) -> Option<Span> {
         let least = self.least.filter(|_| self.times == 0)?;
-        Some(least.as_femtoseconds() / self.inputs as u128)
+        Some(least / self.inputs as u128)
     }
 }
 
 /// How many inputs there are in a span of time, at least one, if so many took a time.
 pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
-    let fit = span.as_femtoseconds() * inputs as u128 / took.as_femtoseconds().max(1);
+    let fit = span * inputs as u128 / took;
     usize::try_from(fit).unwrap_or(usize::MAX).max(1)
 }
 
 /// Which number of threads to try next, by its place, if it is known what an input takes with some: one beside the fastest of them,
 /// up to where all beside it are slower. `None` stands for a number that there was no room for.
-pub(super) fn next_width(times_fs: &BTreeMap<usize, Option<u128>>) -> Option<usize> {
-    let fastest = times_fs
+pub(super) fn next_width(times: &BTreeMap<usize, Option<Span>>) -> Option<usize> {
+    let fastest = times
         .iter()
-        .filter_map(|(width, time_fs)| Some(((*time_fs)?, *width)))
+        .filter_map(|(width, time)| Some(((*time)?, *width)))
         .min();
     let beside = match fastest {
         Some((_, width)) => [width + 1, width - 1],
-        None => [0, *times_fs.first_key_value()?.0 - 1],
+        None => [0, *times.first_key_value()?.0 - 1],
     };
     let mut places = beside
         .into_iter()
         .filter(|width| (1..WIDTHS.len()).contains(width));
-    places.find(|width| !times_fs.contains_key(width))
+    places.find(|width| !times.contains_key(width))
 }
 
 #[cfg(test)]
@@ -126,11 +126,8 @@ mod tests {
         let trial = trial_of(64, &[9_000, 400, 1_300, 1_280, 5_000]);
         // After two rounds of 64.
         assert_eq!(trial.next, 1_000 + 2 * 64 + 4 * 256);
-        assert_eq!(trial.least_time_fs(), Some(5_000_000));
-        assert_eq!(
-            trial_of(64, &[9_000, 400, 1_300, 1_280]).least_time_fs(),
-            None
-        );
+        assert_eq!(trial.least_time(), Some(Span::from_nanoseconds(5)));
+        assert_eq!(trial_of(64, &[9_000, 400, 1_300, 1_280]).least_time(), None);
     }
 
     #[test]
@@ -138,20 +135,23 @@ mod tests {
         // 50 us each.
         let trial = trial_of(1, &[400_000, 400_000, 400_000, 400_000, 400_000]);
         assert_eq!(trial.next, 1_000 + 6 * 8);
-        assert_eq!(trial.least_time_fs(), Some(50_000_000_000));
+        assert_eq!(trial.least_time(), Some(Span::from_nanoseconds(50_000)));
     }
 
     #[test]
     fn a_disturbed_round_does_not_make_all_times_short() {
         let trial = trial_of(8, &[100, 1_000_000, 80, 2_560, 2_570, 2_580]);
         assert_eq!(trial.next, 1_000 + 3 * 8 + 4 * 256);
-        assert_eq!(trial.least_time_fs(), Some(10_000_000));
+        assert_eq!(trial.least_time(), Some(Span::from_nanoseconds(10)));
     }
 
     #[test]
     fn the_next_number_is_beside_the_fastest() {
-        let next =
-            |times_fs: &[(usize, Option<u128>)]| next_width(&times_fs.iter().copied().collect());
+        let next = |times: &[(usize, Option<u64>)]| {
+            let time = |time: Option<u64>| time.map(Span::from_nanoseconds);
+            let times = times.iter().map(|&(width, ns)| (width, time(ns)));
+            next_width(&times.collect())
+        };
         assert_eq!(next(&[(3, Some(30)), (5, Some(20))]), Some(6));
         assert_eq!(
             next(&[(3, Some(30)), (5, Some(20)), (6, Some(25))]),

@@ -5,7 +5,7 @@ use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId, SpeId};
 use serde::Deserialize;
 
 use super::gather::{gather, join, report};
-use super::{Outcome, check_spes, failed};
+use super::outcome::{Outcome, check_spes, failed};
 
 /// A line that two SPEs change in turn by `getllar` and `putllc`; the result is the time from one change
 /// to the next.

@@ -14,7 +14,7 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, SpeId};
 
-use super::failed;
+use super::outcome::failed;
 
 /// What an SPE says when it failed to prepare; no region of a machine has this address.
 const NOWHERE: EffectiveAddress = EffectiveAddress(u64::MAX);

@@ -1,33 +1,29 @@
 //! What can be simulated, as papers name it.
 
-mod barrier;
 mod bounce;
-mod commstime;
 mod gather;
-mod network;
-mod overlap;
+mod outcome;
+mod ppe;
+mod program;
 mod ring;
 mod stats;
 mod stream;
-mod switch;
 #[cfg(test)]
 mod tests;
 
+use std::iter;
 use std::sync::Arc;
 
-use cellworks_machine::{CellMachine, Machine};
+use cellworks_machine::CellMachine;
 use serde::Deserialize;
 
-pub use barrier::Barrier;
 pub use bounce::Bounce;
-pub use commstime::{ChannelTransport, CommsTime};
-pub use network::{Network, ScalesFrom, SharedProgram};
-pub use overlap::{Overlap, Way};
+pub use program::{Run, ScalesFrom};
 pub use ring::{Ring, RingStatistic};
 pub use stats::{Gives, Stats};
 pub use stream::Stream;
-pub use switch::Switch;
 
+pub(crate) use outcome::Outcome;
 pub(crate) use ring::RingRun;
 
 /// A program whose result is a number, or a combination of several.
@@ -38,22 +34,18 @@ pub enum Experiment {
     Stats(Stats),
     /// One tick of the decrementer, which the machine's description states.
     Tick,
-    /// An all-to-one barrier by signals.
-    Barrier(Barrier),
     /// Tasks that pass packets around a ring, for all mappings to SPEs.
     Ring(Ring),
-    /// A switch between cooperative threads of an SPE.
-    Switch(Switch),
-    /// A buffer that is changed block by block.
-    Overlap(Overlap),
     /// SPEs that move blocks without waiting for each.
     Stream(Stream),
     /// A line that SPEs take away from each other.
     Bounce(Bounce),
-    /// A ring of processes that communicate by channels.
-    CommsTime(CommsTime),
-    /// How many times as fast a program is that processes share.
-    SpeedUp(Network),
+    /// A communication by a channel on the PPE alone: a write to a buffer, and a read from it.
+    PpeCommunication,
+    /// A program of `cellworks run`.
+    Run(Run),
+    /// How many times as fast such a program is, as with one process on one SPE.
+    SpeedUp(Run),
     /// The computation from which on a ring scales well.
     ScalesFrom(ScalesFrom),
     /// Several experiments, put together.
@@ -136,32 +128,11 @@ pub(crate) struct Simulation {
 pub(crate) enum Program {
     Stats(Stats),
     Tick,
-    Barrier(Barrier),
     Ring(RingRun),
-    Switch(Switch),
-    Overlap(Overlap),
     Stream(Stream),
     Bounce(Bounce),
-    CommsTime(CommsTime),
-    Network(Network),
-}
-
-/// What a run found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Outcome {
-    /// The time of one operation.
-    pub ns: f64,
-    /// What all SPEs moved together, if they moved anything.
-    pub bytes_per_s: Option<f64>,
-}
-
-impl Outcome {
-    fn time(ns: f64) -> Self {
-        Self {
-            ns,
-            bytes_per_s: None,
-        }
-    }
+    PpeCommunication,
+    Run(Run),
 }
 
 /// Finds the outcome of a simulation; `Err` says why there is none.
@@ -177,14 +148,11 @@ impl Program {
         match self {
             Self::Stats(stats) => stats.run(machine),
             Self::Tick => Ok(Outcome::time(1e9 / timebase_hz as f64)),
-            Self::Barrier(barrier) => barrier.run(machine),
             Self::Ring(ring) => ring.run(machine),
-            Self::Switch(switch) => switch.run(machine),
-            Self::Overlap(overlap) => overlap.run(machine),
             Self::Stream(stream) => stream.run(machine),
             Self::Bounce(bounce) => bounce.run(machine),
-            Self::CommsTime(ring) => ring.run(machine),
-            Self::Network(network) => network.run(machine),
+            Self::PpeCommunication => ppe::run(machine),
+            Self::Run(run) => run.run(machine),
         }
     }
 }
@@ -194,15 +162,14 @@ impl Experiment {
     pub(crate) fn dimension(&self) -> Result<Dimension, String> {
         match self {
             Self::Stats(stats) => Ok(stats.gives.dimension()),
-            Self::Tick
-            | Self::Barrier(_)
-            | Self::Switch(_)
-            | Self::Overlap(_)
-            | Self::Bounce(_)
-            | Self::CommsTime(_) => Ok(Dimension::Time),
+            Self::Tick | Self::Bounce(_) | Self::PpeCommunication => Ok(Dimension::Time),
+            Self::Run(run) => run.dimension(),
             Self::Stream(stream) => stream.check().map(|()| Dimension::Bandwidth),
             Self::Ring(ring) => ring.dimension(),
-            Self::SpeedUp(_) => Ok(Dimension::Ratio),
+            Self::SpeedUp(run) => {
+                run.alone()?;
+                run.dimension().map(|_| Dimension::Ratio)
+            }
             Self::ScalesFrom(looked_for) => looked_for.check().map(|()| Dimension::Operations),
             Self::Combined(combined) => combined.dimension(),
         }
@@ -220,23 +187,21 @@ impl Experiment {
         match self {
             Self::Stats(stats) => one(stats.ppe_access, Program::Stats(stats.operation())),
             Self::Tick => one(Access::Direct, Program::Tick),
-            Self::Barrier(barrier) => one(Access::Direct, Program::Barrier(*barrier)),
-            Self::Switch(switch) => one(Access::Direct, Program::Switch(*switch)),
-            Self::Overlap(overlap) => one(Access::Direct, Program::Overlap(*overlap)),
             Self::Stream(stream) => one(Access::Direct, Program::Stream(stream.clone())),
             Self::Bounce(bounce) => one(Access::Direct, Program::Bounce(*bounce)),
-            Self::CommsTime(ring) => one(ring.ppe_access, Program::CommsTime(*ring)),
+            Self::PpeCommunication => one(Access::Direct, Program::PpeCommunication),
+            Self::Run(run) => one(run.ppe_access, Program::Run(run.clone())),
             Self::Ring(ring) => ring
                 .runs()
                 .for_each(|run| one(Access::Direct, Program::Ring(run))),
-            Self::SpeedUp(network) => {
-                for run in [*network, network.alone()] {
-                    one(run.ppe_access, Program::Network(run));
+            Self::SpeedUp(run) => {
+                for run in iter::once(run.clone()).chain(run.alone()) {
+                    one(run.ppe_access, Program::Run(run));
                 }
             }
             Self::ScalesFrom(looked_for) => looked_for
                 .runs()
-                .for_each(|run| one(run.ppe_access, Program::Network(run))),
+                .for_each(|run| one(run.ppe_access, Program::Run(run))),
             Self::Combined(combined) => {
                 for part in &combined.of {
                     part.simulations(machine, all);
@@ -276,13 +241,13 @@ impl Experiment {
             | Self::Stream(_) => single()?
                 .bytes_per_s
                 .ok_or_else(|| "the operation moves no blocks".to_owned()),
-            Self::Stats(_)
-            | Self::Tick
-            | Self::Barrier(_)
-            | Self::Switch(_)
-            | Self::Overlap(_)
-            | Self::Bounce(_)
-            | Self::CommsTime(_) => Ok(single()?.ns),
+            Self::Run(_) => {
+                let Outcome { ns, bytes_per_s } = single()?;
+                Ok(bytes_per_s.unwrap_or(ns))
+            }
+            Self::Stats(_) | Self::Tick | Self::Bounce(_) | Self::PpeCommunication => {
+                Ok(single()?.ns)
+            }
             Self::Ring(ring) => Ok(ring.statistic(&times()?)),
             Self::SpeedUp(_) => {
                 let times = times()?;
@@ -346,26 +311,4 @@ impl Combination {
             Self::Mean => values.iter().sum::<f64>() / values.len() as f64,
         }
     }
-}
-
-/// How many threads there are on each SPE where nothing is said.
-fn one() -> u16 {
-    1
-}
-
-/// Why a run of a machine gave no number.
-fn failed(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-/// That the machine has too few SPEs, if so.
-fn check_spes<M: Machine>(machine: &M, needed: usize) -> Result<(), String> {
-    let has = machine.topology().spes().len();
-    if needed <= has {
-        return Ok(());
-    }
-    Err(format!(
-        "it needs {needed} SPEs, and {} has {has}",
-        machine.topology().name()
-    ))
 }

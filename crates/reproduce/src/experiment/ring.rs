@@ -18,8 +18,9 @@ use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId, SpeId};
 use serde::Deserialize;
 
+use super::Dimension;
 use super::gather::{address, gather, join, prepare, tell};
-use super::{Dimension, Outcome, check_spes, failed};
+use super::outcome::{Outcome, check_spes, failed};
 use crate::permutation::fixing_zero;
 
 /// Tasks in a ring, for all mappings to SPEs in which SPE 0 has task 0.

@@ -4,7 +4,8 @@ use cellworks_machine::{CellId, CellMachine, LOCAL_STORE_BYTES, ModuleId};
 use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings, measure};
 use serde::Deserialize;
 
-use super::{Access, Dimension, Outcome, failed};
+use super::outcome::{Outcome, failed};
+use super::{Access, Dimension};
 
 /// A measurement of `cellworks stats`, in the terms of the paper's flags; see
 /// [`cellworks_stats::Request`]. What is not given is as there.

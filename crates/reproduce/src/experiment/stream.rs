@@ -5,7 +5,7 @@ use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, Mfc, ModuleId, SpeId}
 use serde::Deserialize;
 
 use super::gather::{address, gather, join, prepare, tell};
-use super::{Outcome, check_spes, failed};
+use super::outcome::{Outcome, check_spes, failed};
 
 /// SPEs that move blocks between their local stores and main memory, or the local stores of other SPEs, with
 /// several under way; the result is what all move together.

@@ -22,6 +22,13 @@ fn experiment(text: &str) -> Experiment {
     wrapped.experiment
 }
 
+/// What looks for the computation from which on a ring scales well.
+fn scales_from(spes: u16, efficiency_percent: u16, operations: &str) -> String {
+    format!(
+        r#"kind = "scales-from", of = {{ program = "ratio", with = {{ spes = {spes}, threads = 1, transport = "coordinator", operations = 1, steps = 10 }}, gives = "time_per_step" }}, efficiency_percent = {efficiency_percent}, operations = {operations}"#
+    )
+}
+
 /// Runs all simulations of an experiment on the host.
 fn outcomes(text: &str) -> Vec<Outcome> {
     let experiment = experiment(text);
@@ -43,30 +50,37 @@ fn gives_a_time(text: &str) {
 
 #[test]
 fn barriers_let_everybody_through() {
-    gives_a_time(r#"kind = "barrier", spes = 4, root_per_cell = false"#);
-    gives_a_time(r#"kind = "barrier", spes = 4, root_per_cell = true"#);
-    gives_a_time(r#"kind = "barrier", spes = 2, root_per_cell = false"#);
+    for (roots, spes) in [("one", 4), ("each-cell", 4), ("one", 2)] {
+        gives_a_time(&format!(
+            r#"kind = "run", program = "barrier", with = {{ roots = "{roots}", spes = {spes}, barriers = 32 }}, gives = "barrier""#
+        ));
+    }
 }
 
 #[test]
 fn numbers_go_around_a_ring_of_channels() {
     for transport in ["coordinator", "direct"] {
-        for spes in [0, 4] {
-            gives_a_time(&format!(
-                r#"kind = "comms-time", spes = {spes}, threads = 2, transport = "{transport}""#
-            ));
-        }
+        gives_a_time(&format!(
+            r#"kind = "run", program = "commstime", with = {{ spes = 4, threads = 2, transport = "{transport}", rounds = 100 }}, gives = "time_per_communication""#
+        ));
     }
+    gives_a_time(r#"kind = "ppe-communication""#);
 }
 
 #[test]
 fn processes_share_programs_as_one_alone_does_them() {
     // What they find is compared with what it has to be.
-    for program in [
-        "{ knn = { points = 60, block_points = 7 } }",
-        "{ ratio = { operations = 1_000 } }",
+    for (program, with, gives) in [
+        (
+            "knn",
+            "points = 60, dimensions = 72, neighbours = 10, block_points = 7",
+            "time",
+        ),
+        ("ratio", "operations = 1_000, steps = 10", "time_per_step"),
     ] {
-        let text = format!(r#"kind = "speed-up", program = {program}, spes = 3, threads = 2"#);
+        let text = format!(
+            r#"kind = "speed-up", program = "{program}", with = {{ spes = 3, threads = 2, transport = "coordinator", {with} }}, gives = "{gives}""#
+        );
         assert_eq!(
             outcomes(&text).len(),
             2,
@@ -74,9 +88,7 @@ fn processes_share_programs_as_one_alone_does_them() {
         );
         gives_a_time(&text);
     }
-    gives_a_time(
-        r#"kind = "scales-from", spes = 2, efficiency_percent = 90, operations = [2, 64]"#,
-    );
+    gives_a_time(&scales_from(2, 90, "[2, 64]"));
 }
 
 #[test]
@@ -114,7 +126,8 @@ fn streams_have_a_bandwidth() {
 #[test]
 fn switches_and_measurements_have_a_time() {
     // Subtracting the reference may leave nothing of a switch on a computer that is busy with others.
-    assert!(outcomes(r#"kind = "switch", threads = 4"#)[0].ns >= 0.0);
+    let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
+    assert!(outcomes(switch)[0].ns >= 0.0);
     gives_a_time(
         r#"kind = "stats", function = "dmaget", spes = 2, buffers = "private", block_bytes = 128"#,
     );
@@ -130,13 +143,13 @@ fn a_tick_is_the_inverse_of_the_timebase() {
 fn too_few_spes_are_named() {
     let host = host();
     let name = host.topology().name();
-    let barrier = Barrier {
-        spes: 5,
-        root_per_cell: false,
+    let text = r#"kind = "run", program = "barrier", with = { roots = "one", spes = 5, barriers = 32 }, gives = "barrier""#;
+    let Experiment::Run(barrier) = experiment(text) else {
+        panic!("it is one");
     };
     assert_eq!(
         barrier.run(&host).unwrap_err(),
-        format!("it needs 5 SPEs, and {name} has 4")
+        format!("spes: {name} has 4 SPEs, not 5; use at most 4")
     );
     let bounce = Bounce { between: [0, 9] };
     assert_eq!(
@@ -182,23 +195,21 @@ fn experiments_are_combined() {
 #[test]
 fn a_speed_up_is_over_one_process() {
     // 100 ns; one process takes 200 ns.
-    let text = r#"kind = "speed-up", program = "prototein", spes = 16, threads = 2"#;
+    let text = r#"kind = "speed-up", program = "prototein", with = { spes = 16, threads = 2, transport = "direct", prototein = "HPPH", placed = 2 }, gives = "time""#;
     assert_eq!(value(text), 2.0);
     let mut all = Vec::new();
     experiment(text).simulations(&"made up".into(), &mut all);
     let placed = all.iter().map(|simulation| match &simulation.program {
-        Program::Network(network) => (network.spes, network.threads),
+        Program::Run(run) => ["spes", "threads"].map(|name| run.with[name].as_u64().unwrap()),
         other => panic!("{other:?}"),
     });
-    assert_eq!(placed.collect::<Vec<_>>(), [(16, 2), (1, 1)]);
+    assert_eq!(placed.collect::<Vec<_>>(), [[16, 2], [1, 1]]);
 }
 
 #[test]
 fn scaling_well_begins_between_two_numbers_of_operations() {
     let found = |times: &[f64]| {
-        let text = r#"kind = "scales-from", spes = 4, efficiency_percent = 50,
-            operations = [1_000_000, 2_000_000, 4_000_000]"#;
-        let text = text.replace('\n', " ");
+        let text = scales_from(4, 50, "[1_000_000, 2_000_000, 4_000_000]");
         let Experiment::ScalesFrom(looked_for) = experiment(&text) else {
             panic!("it is one");
         };
@@ -324,18 +335,6 @@ fn what_cannot_be_simulated_is_refused() {
             "9 blocks in flight: a stream has 1 to 8",
         ),
         (
-            r#"kind = "scales-from", spes = 2, efficiency_percent = 90, operations = [100, 10]"#,
-            "what it looks for lies between `operations`: name at least 2, in rising order",
-        ),
-        (
-            r#"kind = "scales-from", spes = 2, efficiency_percent = 90, operations = [100]"#,
-            "what it looks for lies between `operations`: name at least 2, in rising order",
-        ),
-        (
-            r#"kind = "scales-from", spes = 2, efficiency_percent = 101, operations = [10, 100]"#,
-            "101 % of the number of SPEs is no speed-up to look for: use 1 to 100",
-        ),
-        (
             r#"kind = "combined", how = "ratio", of = []"#,
             "a combination of no experiments gives nothing",
         ),
@@ -350,5 +349,81 @@ fn what_cannot_be_simulated_is_refused() {
     ];
     for (text, message) in cases {
         assert_eq!(experiment(text).dimension().unwrap_err(), message, "{text}");
+    }
+    for (efficiency, operations, message) in [
+        (
+            90,
+            "[100, 10]",
+            "what it looks for lies between `operations`: name at least 2, in rising order",
+        ),
+        (
+            90,
+            "[100]",
+            "what it looks for lies between `operations`: name at least 2, in rising order",
+        ),
+        (
+            101,
+            "[10, 100]",
+            "101 % of the number of SPEs is no speed-up to look for: use 1 to 100",
+        ),
+    ] {
+        let text = scales_from(2, efficiency, operations);
+        assert_eq!(
+            experiment(&text).dimension().unwrap_err(),
+            message,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn programs_that_are_not_there_or_lack_something_are_refused() {
+    const NETWORK: &str = r#"spes = 2, threads = 1, transport = "direct""#;
+    let switch = |with: &str, gives: &str| {
+        format!(r#"kind = "run", program = "switch", with = {{ {with} }}, gives = "{gives}""#)
+    };
+    let looked_for = scales_from(2, 90, "[10, 100]");
+    for (text, message) in [
+        (
+            switch("threads = 8, yields = 16", "switch")
+                .replace("\"switch\", with", "\"swich\", with"),
+            "there is no program `swich`; use one of aes, barrier, commstime, knn, overlap, prototein, ratio, switch",
+        ),
+        (
+            switch("threads = 8, yeilds = 16", "switch"),
+            "program `switch`: unknown field `yeilds`, expected `threads` or `yields`",
+        ),
+        (
+            switch("threads = 8", "switch"),
+            "program `switch`: missing field `yields`",
+        ),
+        (
+            format!(
+                r#"kind = "run", program = "commstime", with = {{ {NETWORK}, rounds = 100, colour = 1 }}, gives = "time_per_communication""#
+            ),
+            "program `commstime`: unknown field `colour`",
+        ),
+        (
+            switch("threads = 8, yields = 16", "time"),
+            "program `switch` gives no `time`; use one of switch, switch_cycles",
+        ),
+        (
+            switch("threads = 8, yields = 16", "switch_cycles"),
+            "`switch_cycles` of `switch` is in cycles; name a time or a bandwidth of it",
+        ),
+        (
+            switch("threads = 8, yields = 16", "switch").replace("\"run\"", "\"speed-up\""),
+            "a speed-up is over 1 SPE with 1 thread, and `switch` has not both `spes` and `threads`; state them",
+        ),
+        (
+            looked_for.replace("operations = 1, ", ""),
+            "`ratio` has no `operations`, which it looks for; state some",
+        ),
+    ] {
+        assert_eq!(
+            experiment(&text).dimension().unwrap_err(),
+            message,
+            "{text}"
+        );
     }
 }

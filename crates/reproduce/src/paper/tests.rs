@@ -215,6 +215,30 @@ fn figures_are_checked() {
         let expected = format!("paper `mine`, figure 4: {what}");
         assert_eq!(figure(at, panel).unwrap_err(), expected);
     }
+    let line = |x: &str, with: &str| {
+        let text = format!(
+            "{number}[[figure]]\nnumber = '3'\ntitle = 't'\nx = '{x}'\nat = [1]\n\
+             [[figure.panel]]\ntitle = 'p'\nlines = [{{ name = 'l', of = {{ kind = 'run', \
+             program = 'switch', with = {{ {with} }}, gives = 'switch' }} }}]"
+        );
+        paper(&text).map_err(|error| error.to_string())
+    };
+    assert!(line("threads", "threads = 1, yields = 16").is_ok());
+    for (x, with, what) in [
+        (
+            "threads",
+            "threads = 1",
+            "curve `l` of panel `p`: program `switch`: missing field `yields`",
+        ),
+        (
+            "sps",
+            "threads = 1, yields = 16",
+            "curve `l` of panel `p` cannot be drawn against sps: its experiment has none",
+        ),
+    ] {
+        let expected = format!("paper `mine`, figure 3: {what}");
+        assert_eq!(line(x, with).unwrap_err(), expected);
+    }
 }
 
 #[test]

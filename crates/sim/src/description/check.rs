@@ -1,6 +1,7 @@
 //! What must fit together in a description whose values are right one by one.
 
-use super::read::{DescriptionError, Table};
+use super::error::DescriptionError;
+use super::file::File;
 use super::*;
 
 type Result = std::result::Result<(), DescriptionError>;
@@ -9,7 +10,7 @@ type Result = std::result::Result<(), DescriptionError>;
 pub(super) const SPES_MAX: usize = 1_024;
 
 /// Refuses what no machine can have together; `file` knows where it is written.
-pub(super) fn check(machine: &Description, file: &Table<'_>) -> Result {
+pub(super) fn check(machine: &Description, file: &File<'_>) -> Result {
     cells(machine, file)?;
     modules(machine, file)?;
     match &machine.interconnect {
@@ -20,7 +21,7 @@ pub(super) fn check(machine: &Description, file: &Table<'_>) -> Result {
     }
 }
 
-fn cells(machine: &Description, file: &Table<'_>) -> Result {
+fn cells(machine: &Description, file: &File<'_>) -> Result {
     let cells = machine.cells.len();
     let cells_max = match machine.interconnect {
         Interconnect::Rings(_) => 2,
@@ -74,7 +75,7 @@ fn numbers(count: usize, of: &str) -> String {
     }
 }
 
-fn modules(machine: &Description, file: &Table<'_>) -> Result {
+fn modules(machine: &Description, file: &File<'_>) -> Result {
     let cells = machine.cells.len();
     let on_a_mesh = matches!(machine.interconnect, Interconnect::Mesh(_));
     for (index, module) in machine.modules.iter().enumerate() {
@@ -109,7 +110,7 @@ fn modules(machine: &Description, file: &Table<'_>) -> Result {
     Ok(())
 }
 
-fn on_rings(machine: &Description, rings: &Rings, file: &Table<'_>) -> Result {
+fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) -> Result {
     for (place, element) in rings.elements.iter().enumerate() {
         let refused = |problem: String| {
             let path = format!("interconnect.elements[{place}]");
@@ -164,7 +165,7 @@ fn is_element(name: &str) -> bool {
     is_spe || matches!(name, "PPE" | "MIC" | "IOIF0" | "IOIF1")
 }
 
-fn reaches_everybody(rings: &Rings, file: &Table<'_>) -> Result {
+fn reaches_everybody(rings: &Rings, file: &File<'_>) -> Result {
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
     let elements = rings.elements.len() as u64;
     // Round one way only, the farthest element is the one just behind.
@@ -187,7 +188,7 @@ fn reaches_everybody(rings: &Rings, file: &Table<'_>) -> Result {
     Ok(())
 }
 
-fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &Table<'_>) -> Result {
+fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &File<'_>) -> Result {
     let (columns, rows) = (mesh.columns.value, mesh.rows.value);
     let tiles = columns * rows;
     let on_the_mesh = |path: &str, [column, row]: [u16; 2]| {
@@ -219,7 +220,7 @@ fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &Table<'_>) -> Result {
     Ok(())
 }
 
-fn with_a_matrix(machine: &Description, matrix: &Matrix, file: &Table<'_>) -> Result {
+fn with_a_matrix(machine: &Description, matrix: &Matrix, file: &File<'_>) -> Result {
     let spes = machine.spes().count();
     let fits = |path: &str, what: &str, length: usize| {
         if length == spes {

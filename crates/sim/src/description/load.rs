@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::{fs, io};
 
+use super::error::DescriptionError;
 use super::nearest::nearest;
-use super::read::DescriptionError;
 use super::*;
 
 /// Names and texts of the machines that are built in.

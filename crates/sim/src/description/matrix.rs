@@ -1,7 +1,7 @@
 //! Measured latency matrices, as CSV.
 
 use super::check::SPES_MAX;
-use super::read::DescriptionError;
+use super::error::DescriptionError;
 
 /// The longest time, as in a description.
 const LONGEST_NS: f64 = 1e9;

@@ -6,12 +6,15 @@
 //!
 //! ```text
 //!   name of a machine ──┐
-//!   FILE.toml ──────────┼─► load ─► read: each key by its rule ─► check: all together ─► Description
-//!   FILE.csv ─► matrix ─┘                                                                    │
-//!               FILE.toml ◄──────────────── write ◄──────────────────────────────────────────┘
+//!   FILE.toml ──────────┼─► load ─► read: each value as allowed ─► check: all ─► Description
+//!   FILE.csv ─► matrix ─┘                                                            │
+//!               FILE.toml ◄────────────── write ◄────────────────────────────────────┘
 //! ```
 
+mod allowed;
 mod check;
+mod error;
+mod file;
 mod load;
 mod matrix;
 mod nearest;
@@ -20,10 +23,13 @@ mod read;
 mod tests;
 mod write;
 
+pub use error::DescriptionError;
 pub use load::LoadError;
-pub use read::DescriptionError;
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::{EnumAccess, Error as _, VariantAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A parameter: a number, where it comes from, and how sure it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +90,7 @@ pub struct Description {
     #[serde(rename = "memory")]
     pub modules: Vec<MemoryModule>,
     /// What carries data between the elements of a Cell.
+    #[serde(deserialize_with = "interconnect")]
     pub interconnect: Interconnect,
     /// What carries commands.
     pub command: CommandBus,
@@ -187,6 +194,40 @@ pub enum Interconnect {
     Crossbar(Crossbar),
     /// A measured one-way time for each pair of SPEs.
     Matrix(Matrix),
+}
+
+/// Reads an interconnect, whose kind is one of its keys. The derive would read all keys before it
+/// looks at the kind, and could not say where a value stands.
+fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {
+    struct Kinds;
+
+    impl<'de> Visitor<'de> for Kinds {
+        type Value = Interconnect;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an interconnect")
+        }
+
+        fn visit_newtype_struct<D: Deserializer<'de>>(
+            self,
+            from: D,
+        ) -> Result<Interconnect, D::Error> {
+            Interconnect::deserialize(from)
+        }
+
+        fn visit_enum<A: EnumAccess<'de>>(self, from: A) -> Result<Interconnect, A::Error> {
+            let (kind, table) = from.variant::<String>()?;
+            match kind.as_str() {
+                "rings" => table.newtype_variant().map(Interconnect::Rings),
+                "mesh" => table.newtype_variant().map(Interconnect::Mesh),
+                "crossbar" => table.newtype_variant().map(Interconnect::Crossbar),
+                "matrix" => table.newtype_variant().map(Interconnect::Matrix),
+                _ => Err(A::Error::unknown_variant(&kind, &allowed::KINDS)),
+            }
+        }
+    }
+
+    from.deserialize_newtype_struct("Interconnect", Kinds)
 }
 
 /// Data rings.

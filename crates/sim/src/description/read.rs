@@ -1,51 +1,25 @@
-//! From the text of a description to its values: which keys there are, what each may be, and where in
-//! the file a value stands that may not be.
+//! From the text of a description to its values.
 //!
 //! ```text
-//!   text ─► toml's tree, with the place of every value ─► rules, one for each key ─► Description
-//!                         │                                                             │
-//!                         └────────────── place of a key ──► check: what must fit together
+//!   text ─► File: toml's tree, with the place of every value ─► serde: Deserialize ─► Description
+//!             │                                                  each value as it is allowed     │
+//!             └────────────── place of a key ──► check: what must fit together ◄─────────────────┘
 //! ```
 //!
-//! A rule reads the value of one key. Values that are right by themselves but not together are for
-//! [`check`](super::check).
+//! Which keys there are is what the derives of [`Description`] say. What their values may be is
+//! [`allowed`].
 
-use std::fmt::{self, Display};
-use std::marker::PhantomData;
-use std::ops::Range;
+use std::{fmt, iter};
 
+use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error as _, IntoDeserializer, Visitor};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::error::DescriptionError;
+use super::file::File;
 use super::nearest::nearest;
 use super::*;
-
-/// What is wrong with a description, and where.
-///
-/// ```
-/// let error = cellworks_sim::Description::from_toml("name = 7", "my.toml").unwrap_err();
-/// assert_eq!(error.to_string(), "my.toml:1: name is 7; allowed: lower-case letters, digits and dashes");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {problem}")]
-pub struct DescriptionError {
-    file: String,
-    line: usize,
-    problem: String,
-}
-
-impl DescriptionError {
-    pub(super) fn new(file: &str, line: usize, problem: String) -> Self {
-        let file = file.to_owned();
-        Self {
-            file,
-            line,
-            problem,
-        }
-    }
-}
-
-type Result<T> = std::result::Result<T, DescriptionError>;
 
 impl Description {
     /// Reads a description from TOML, the text of a file that errors call `file`.
@@ -58,65 +32,58 @@ impl Description {
     /// The first thing that is wrong: no TOML, a key that is unknown or missing, a value of a wrong
     /// type or out of its range, or values that no machine can have together. The message names the
     /// file, the line, the key, the value and what is allowed.
-    pub fn from_toml(text: &str, file: &str) -> std::result::Result<Self, DescriptionError> {
-        let file = File { name: file, text };
-        let root = DeTable::parse(text).map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            file.error(offset, format!("no TOML: {}", error.message()))
-        })?;
-        let root = Table {
-            file,
+    pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
+        let file = File::parse(text, file)?;
+        let root = || Entry {
+            file: &file,
             path: String::new(),
-            offset: 0,
-            entries: root.get_ref(),
-            kind: None,
+            value: &file.root,
+            tag: None,
         };
-        let description = Self::read(&root)?;
-        check::check(&description, &root)?;
+        let description = Self::deserialize(root()).map_err(|refused| root().locate(refused))?;
+        check::check(&description, &file)?;
         Ok(description)
     }
 }
 
-/// The file that is read.
-#[derive(Clone, Copy)]
-struct File<'t> {
-    name: &'t str,
-    text: &'t str,
+/// Why a value was refused: what serde says of a table, until it is known where that is.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error("{0}")]
+    There(DescriptionError),
+    #[error("{0} is no known key")]
+    Unknown(String, &'static [&'static str]),
+    #[error("{0} is missing")]
+    Missing(&'static str),
+    #[error("{0}")]
+    Other(String),
 }
 
-impl File<'_> {
-    fn error(&self, offset: usize, problem: String) -> DescriptionError {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        DescriptionError::new(self.name, line, problem)
+impl serde::de::Error for Refused {
+    fn custom<T: fmt::Display>(what: T) -> Self {
+        Self::Other(what.to_string())
     }
 
-    /// What is written there, or the beginning of it.
-    fn excerpt(&self, span: Range<usize>) -> String {
-        const LONGEST: usize = 60;
-        let line = self.text.get(span).unwrap_or_default();
-        let mut line = line.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-        if let Some((end, _)) = line.char_indices().nth(LONGEST) {
-            line.truncate(end);
-            line.push_str("...");
-        }
-        line
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        Self::Unknown(key.to_owned(), known)
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::Missing(key)
     }
 }
 
-/// A table of the file.
-pub(super) struct Table<'t> {
-    file: File<'t>,
+/// A value of the file.
+struct Entry<'f> {
+    file: &'f File<'f>,
     /// What leads to it, such as `memory[1]`; nothing for the file as a whole.
     path: String,
-    /// Where it begins.
-    offset: usize,
-    entries: &'t DeTable<'t>,
-    /// The key that says which keys there are, where there is one.
-    kind: Option<&'static str>,
+    value: &'f Spanned<DeValue<'f>>,
+    /// The key that says which keys a table has, where there is one.
+    tag: Option<&'static str>,
 }
 
-impl<'t> Table<'t> {
+impl<'f> Entry<'f> {
     fn path_of(&self, key: &str) -> String {
         match self.path.as_str() {
             "" => key.to_owned(),
@@ -124,585 +91,229 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Refuses keys that are not among these.
-    fn has_only(&self, known: &[&'static str]) -> Result<()> {
-        let unknown = self.entries.keys().filter(|key| {
-            let key = key.get_ref().as_ref();
-            !known.contains(&key) && self.kind != Some(key)
-        });
-        let Some(key) = unknown.min_by_key(|key| key.span().start) else {
-            return Ok(());
-        };
-        let meant = match nearest(key.get_ref(), known.iter().copied()) {
-            Some(near) => format!("did you mean {near}? "),
-            None => String::new(),
-        };
-        let path = self.path_of(key.get_ref());
-        let path = path.escape_debug();
-        let known = known.join(", ");
-        let problem = format!("{path} is no known key; {meant}allowed: {known}");
-        Err(self.file.error(key.span().start, problem))
+    /// The value of a key or of an element.
+    fn inner(&self, path: String, value: &'f Spanned<DeValue<'f>>) -> Self {
+        let (file, tag) = (self.file, None);
+        Self {
+            file,
+            path,
+            value,
+            tag,
+        }
     }
 
-    /// Reads the value of a key.
-    fn get<R: Rule>(&self, key: &'static str, rule: R) -> Result<R::Value> {
-        match self.entries.get(key) {
-            Some(value) => rule.read(&self.entry(self.path_of(key), value)),
-            None => rule.absent().ok_or_else(|| {
+    /// Says where it is that something was refused, if that is not known yet.
+    fn locate(&self, refused: Refused) -> DescriptionError {
+        let here = self.value.span().start;
+        match refused {
+            Refused::There(error) => error,
+            Refused::Unknown(key, known) => {
+                let meant = match nearest(&key, known.iter().copied()) {
+                    Some(near) => format!("did you mean {near}? "),
+                    None => String::new(),
+                };
+                let path = self.path_of(&key);
+                let path = path.escape_debug();
+                let known = known.join(", ");
+                let problem = format!("{path} is no known key; {meant}allowed: {known}");
+                let table = self.value.get_ref().as_table();
+                let written = table.and_then(|table| table.get_key_value(key.as_str()));
+                let offset = written.map_or(here, |(key, _)| key.span().start);
+                self.file.error_at(offset, problem)
+            }
+            Refused::Missing(key) => {
                 let path = self.path_of(key);
-                let problem = format!("{path} is missing; allowed: {}", rule.allowed());
-                self.file.error(self.offset, problem)
-            }),
+                let problem = format!("{path} is missing; allowed: {}", allowed::at(&path));
+                self.file.error_at(here, problem)
+            }
+            Refused::Other(what) => self.file.error_at(here, format!("{} {what}", self.path)),
         }
     }
 
-    fn entry(&self, path: String, value: &'t Spanned<DeValue<'t>>) -> Entry<'t> {
-        let file = self.file;
-        Entry { file, path, value }
-    }
-
-    /// An error about what `path` leads to from this table, such as `memory[1].cell`; about the
-    /// nearest part of the path that is written down, if all of it is not.
-    pub(super) fn error(&self, path: &str, problem: impl Display) -> DescriptionError {
-        let mut offset = self.offset;
-        let mut here: Option<&DeValue<'_>> = None;
-        for step in path.split(['.', '[']) {
-            let next = match (step.strip_suffix(']'), here) {
-                (Some(index), Some(DeValue::Array(array))) => {
-                    index.parse().ok().and_then(|index: usize| array.get(index))
-                }
-                (None, None) => self.entries.get(step),
-                (None, Some(DeValue::Table(table))) => table.get(step),
-                _ => None,
-            };
-            let Some(value) = next else { break };
-            offset = value.span().start;
-            here = Some(value.get_ref());
-        }
-        self.file.error(offset, format!("{path} {problem}"))
-    }
-}
-
-/// A value of the file.
-struct Entry<'t> {
-    file: File<'t>,
-    path: String,
-    value: &'t Spanned<DeValue<'t>>,
-}
-
-impl<'t> Entry<'t> {
     /// It is not what is allowed.
-    fn refused(&self, allowed: impl Display) -> DescriptionError {
+    fn refused(&self, allowed: impl fmt::Display) -> Refused {
         let span = self.value.span();
         let value = self.file.excerpt(span.clone());
         let problem = format!("{} is {value}; allowed: {allowed}", self.path);
-        self.file.error(span.start, problem)
+        Refused::There(self.file.error_at(span.start, problem))
     }
 
-    fn table(&self, allowed: impl Display) -> Result<Table<'t>> {
-        let DeValue::Table(entries) = self.value.get_ref() else {
-            return Err(self.refused(allowed));
+    fn number(&self) -> Result<u64, Refused> {
+        let allowed = allowed::number(&self.path);
+        let DeValue::Integer(integer) = self.value.get_ref() else {
+            return Err(self.refused(format_args!("whole numbers, {allowed}")));
         };
-        Ok(Table {
-            file: self.file,
-            path: self.path.clone(),
-            offset: self.value.span().start,
-            entries,
-            kind: None,
-        })
+        let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
+        let number = number.filter(|&number| allowed.allows(number));
+        number.ok_or_else(|| self.refused(allowed))
     }
 
-    /// The elements of an array.
-    fn elements(&self, allowed: impl Display) -> Result<Vec<Self>> {
-        let DeValue::Array(array) = self.value.get_ref() else {
-            return Err(self.refused(allowed));
-        };
-        let element = |(index, value)| Self {
-            file: self.file,
-            path: format!("{}[{index}]", self.path),
-            value,
-        };
-        Ok(array.iter().enumerate().map(element).collect())
-    }
-}
-
-/// What the value of a key may be.
-trait Rule {
-    type Value;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<Self::Value>;
-
-    /// What stands for the key if it is not there; nothing if it must be there.
-    fn absent(&self) -> Option<Self::Value> {
-        None
+    fn text(&self) -> Result<&'f str, Refused> {
+        let text = self.value.get_ref().as_str();
+        let (allowed, is_allowed) = allowed::text(&self.path, text.unwrap_or_default());
+        text.filter(|_| is_allowed)
+            .ok_or_else(|| self.refused(allowed))
     }
 
-    fn allowed(&self) -> String;
-}
-
-/// A whole number.
-#[derive(Clone, Copy)]
-struct Whole {
-    least: u64,
-    most: u64,
-    multiple_of: u64,
-}
-
-const fn whole(least: u64, most: u64) -> Whole {
-    Whole {
-        least,
-        most,
-        multiple_of: 1,
+    /// One of some words.
+    fn word(&self, words: &[&str]) -> Result<&'f str, Refused> {
+        let text = self.value.get_ref().as_str();
+        let text = text.filter(|text| words.contains(text));
+        text.ok_or_else(|| self.refused(allowed::one_of(words)))
     }
-}
 
-impl Display for Whole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (least, most) = (Digits(self.least), Digits(self.most));
-        match self.multiple_of {
-            1 => write!(f, "{least} to {most}"),
-            step => write!(f, "multiples of {step} from {least} to {most}"),
+    /// The elements of a list of one or more, or of as many as are asked for.
+    fn elements(&self, count: Option<usize>) -> Result<impl Iterator<Item = Self>, Refused> {
+        let refused = || self.refused(allowed::list(&self.path).unwrap_or(allowed::TABLE));
+        let array = self.value.get_ref().as_array().ok_or_else(refused)?;
+        if array.is_empty() || count.is_some_and(|count| count != array.len()) {
+            return Err(refused());
         }
+        let elements = array.iter().enumerate();
+        Ok(elements.map(|(index, value)| self.inner(format!("{}[{index}]", self.path), value)))
     }
-}
 
-/// A number as TOML has it, with the digits in groups of three.
-struct Digits(u64);
-
-impl Display for Digits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 < 1_000 {
-            return write!(f, "{}", self.0);
-        }
-        write!(f, "{}_{:03}", Digits(self.0 / 1_000), self.0 % 1_000)
+    fn table(&self) -> Result<&'f DeTable<'f>, Refused> {
+        let table = self.value.get_ref().as_table();
+        table.ok_or_else(|| self.refused(allowed::TABLE))
     }
-}
 
-impl Rule for Whole {
-    type Value = u64;
+    /// The table that stands for a quantity that is only its number.
+    fn plain_quantity(&self) -> Spanned<DeValue<'f>> {
+        let span = self.value.span();
+        let text = |text: &'static str| Spanned::new(span.clone(), DeValue::String(text.into()));
+        let table = [
+            ("value", self.value.clone()),
+            ("source", text("not given")),
+            ("sure", text("uncertain")),
+        ];
+        let table = table.map(|(key, value)| (Spanned::new(span.clone(), key.into()), value));
+        Spanned::new(span, DeValue::Table(table.into_iter().collect()))
+    }
 
-    fn read(&self, entry: &Entry<'_>) -> Result<u64> {
-        let number = match entry.value.get_ref() {
-            DeValue::Integer(integer) => {
-                u64::from_str_radix(integer.as_str(), integer.radix()).ok()
+    /// Of a quantity: whether it says what it was fitted to if it was, and only then.
+    fn check_fitted(&self, quantity: &DeTable<'_>) -> Result<(), Refused> {
+        let sure = quantity
+            .get("sure")
+            .and_then(|sure| sure.get_ref().as_str());
+        let problem = match (sure == Some("fitted"), quantity.contains_key("fitted_to")) {
+            (true, false) => {
+                "is missing; allowed: the published number that the value was fitted to"
             }
-            _ => return Err(entry.refused(format_args!("whole numbers, {self}"))),
-        };
-        let is_allowed = |number: &u64| {
-            (self.least..=self.most).contains(number) && number.is_multiple_of(self.multiple_of)
-        };
-        let number = number.filter(is_allowed);
-        number.ok_or_else(|| entry.refused(self))
-    }
-
-    fn allowed(&self) -> String {
-        self.to_string()
-    }
-}
-
-/// The number of an SPE, a Cell, a module, or a tile's column or row.
-struct Index;
-
-/// Numbers that can be read; whether there is such an element is for `check` to say.
-const INDEX: Whole = whole(0, 65_535);
-
-impl Rule for Index {
-    type Value = u16;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<u16> {
-        let number = INDEX.read(entry)?;
-        Ok(u16::try_from(number).expect("the rule allows no more"))
-    }
-
-    fn allowed(&self) -> String {
-        INDEX.to_string()
-    }
-}
-
-/// A [`Quantity`] whose number is in a range.
-struct In(Whole);
-
-impl Rule for In {
-    type Value = Quantity;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<Quantity> {
-        if !entry.value.get_ref().is_table() {
-            return self.0.read(entry).map(Quantity::plain);
-        }
-        let table = entry.table("a table")?;
-        table.has_only(&["value", "source", "sure", "fitted_to"])?;
-        let quantity = Quantity {
-            value: table.get("value", self.0)?,
-            source: table.get("source", Line)?,
-            sure: table.get("sure", Sure)?,
-            fitted_to: table.get("fitted_to", Maybe(Line))?,
-        };
-        if (quantity.sure == Certainty::Fitted) != quantity.fitted_to.is_some() {
-            let problem = match quantity.fitted_to {
-                None => "is missing; allowed: the published number that the value was fitted to",
-                Some(_) => {
-                    "is there, but the value is not fitted; allowed: only with sure = \"fitted\""
-                }
-            };
-            let path = table.path_of("fitted_to");
-            return Err(table.file.error(table.offset, format!("{path} {problem}")));
-        }
-        Ok(quantity)
-    }
-
-    fn allowed(&self) -> String {
-        self.0.to_string()
-    }
-}
-
-/// How sure a quantity is.
-struct Sure;
-
-impl Sure {
-    const ALL: [(&str, Certainty); 4] = [
-        ("stated", Certainty::Stated),
-        ("derived", Certainty::Derived),
-        ("uncertain", Certainty::Uncertain),
-        ("fitted", Certainty::Fitted),
-    ];
-}
-
-impl Rule for Sure {
-    type Value = Certainty;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<Certainty> {
-        let text = entry.value.get_ref().as_str();
-        let mut all = Self::ALL.into_iter();
-        let named = all.find_map(|(name, sure)| (Some(name) == text).then_some(sure));
-        named.ok_or_else(|| entry.refused(self.allowed()))
-    }
-
-    fn allowed(&self) -> String {
-        Self::ALL.map(|(name, _)| format!("{name:?}")).join(", ")
-    }
-}
-
-/// A text that can be printed on one line.
-struct Line;
-
-impl Rule for Line {
-    type Value = String;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<String> {
-        let text = entry.value.get_ref().as_str();
-        let text = text.filter(|text| !text.is_empty() && !text.chars().any(char::is_control));
-        text.map(str::to_owned)
-            .ok_or_else(|| entry.refused(self.allowed()))
-    }
-
-    fn allowed(&self) -> String {
-        "text on one line".to_owned()
-    }
-}
-
-/// What can be typed as a machine's name.
-struct Name;
-
-impl Rule for Name {
-    type Value = String;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<String> {
-        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let text = entry.value.get_ref().as_str();
-        let text = text.filter(|text| !text.is_empty() && text.chars().all(is_allowed));
-        text.map(str::to_owned)
-            .ok_or_else(|| entry.refused(self.allowed()))
-    }
-
-    fn allowed(&self) -> String {
-        "lower-case letters, digits and dashes".to_owned()
-    }
-}
-
-/// A column and a row.
-struct Tile;
-
-impl Rule for Tile {
-    type Value = [u16; 2];
-
-    fn read(&self, entry: &Entry<'_>) -> Result<[u16; 2]> {
-        let elements = entry.elements(self.allowed())?;
-        let [column, row] = elements.as_slice() else {
-            return Err(entry.refused(self.allowed()));
-        };
-        Ok([Index.read(column)?, Index.read(row)?])
-    }
-
-    fn allowed(&self) -> String {
-        "a column and a row, such as [0, 2]".to_owned()
-    }
-}
-
-/// Something that need not be there.
-struct Maybe<R>(R);
-
-impl<R: Rule> Rule for Maybe<R> {
-    type Value = Option<R::Value>;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<Self::Value> {
-        self.0.read(entry).map(Some)
-    }
-
-    fn absent(&self) -> Option<Self::Value> {
-        Some(None)
-    }
-
-    fn allowed(&self) -> String {
-        self.0.allowed()
-    }
-}
-
-/// A list of at least one; the text says what such a list is.
-struct List<R>(R, &'static str);
-
-impl<R: Rule> Rule for List<R> {
-    type Value = Vec<R::Value>;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<Self::Value> {
-        let elements = entry.elements(self.allowed())?;
-        if elements.is_empty() {
-            return Err(entry.refused(self.allowed()));
-        }
-        elements.iter().map(|entry| self.0.read(entry)).collect()
-    }
-
-    fn allowed(&self) -> String {
-        self.1.to_owned()
-    }
-}
-
-/// A table with keys of its own.
-trait Section: Sized {
-    fn read(table: &Table<'_>) -> Result<Self>;
-}
-
-/// The rule of a [`Section`].
-struct Keys<S>(PhantomData<S>);
-
-const fn keys<S>() -> Keys<S> {
-    Keys(PhantomData)
-}
-
-impl<S: Section> Rule for Keys<S> {
-    type Value = S;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<S> {
-        S::read(&entry.table(self.allowed())?)
-    }
-
-    fn allowed(&self) -> String {
-        "a table of keys".to_owned()
-    }
-}
-
-/// Says of a section which keys it has and the rule of each.
-macro_rules! section {
-    ($name:ident { $($field:ident $(as $key:literal)?: $rule:expr,)* }) => {
-        impl Section for $name {
-            fn read(table: &Table<'_>) -> Result<Self> {
-                table.has_only(&[$(section!(@key $field $($key)?)),*])?;
-                Ok(Self { $($field: table.get(section!(@key $field $($key)?), $rule)?,)* })
+            (false, true) => {
+                "is there, but the value is not fitted; allowed: only with sure = \"fitted\""
             }
-        }
-    };
-    (@key $field:ident) => { stringify!($field) };
-    (@key $field:ident $key:literal) => { $key };
-}
-
-// The ranges hold every machine that anybody may want to describe, and keep 64 bits of femtoseconds
-// from overflowing: the slowest cycle is 10^9 fs, the longest time 10^15 fs, and a line of 128 bytes
-// takes at most 1.28 * 10^11 fs, where 1.8 * 10^19 fit.
-const HZ: In = In(whole(1_000_000, 1_000_000_000_000));
-const BYTES_PER_S: In = In(whole(1_000_000, 10_000_000_000_000));
-const PS: In = In(whole(0, 1_000_000_000_000));
-/// What a program can do again and again must take time, or a loop that waits would never end.
-const SOME_PS: In = In(whole(1, 1_000_000_000_000));
-const CYCLES: In = In(whole(1, 1_000_000));
-const SMALL: In = In(whole(1, 1_024));
-
-const fn lines_of_128(most: u64) -> In {
-    In(Whole {
-        least: 128,
-        most,
-        multiple_of: 128,
-    })
-}
-
-section!(Description {
-    name: Name,
-    title: Line,
-    clock: keys(),
-    cells as "cell": List(keys(), "one [[cell]] or more"),
-    modules as "memory": List(keys(), "one [[memory]] or more"),
-    interconnect: keys(),
-    command: keys(),
-    link: Maybe(keys()),
-    mfc: keys(),
-    local_store: keys(),
-    registers: keys(),
-    atomic: keys(),
-    spu: keys(),
-    ppe: keys(),
-});
-
-section!(Clock {
-    spu_hz: HZ,
-    bus_hz: HZ,
-    timebase_hz: HZ,
-});
-
-section!(Cell {
-    spes: List(Index, "the numbers of one SPE or more, such as [0, 1, 2]"),
-    nearest_module: Index,
-});
-
-section!(MemoryModule {
-    cell: Index,
-    tile: Maybe(Tile),
-    bytes: lines_of_128(1 << 40),
-    bytes_per_s: BYTES_PER_S,
-    access_ps: PS,
-    accept_ps: PS,
-    banks: SMALL,
-    bank_read_ps: PS,
-    bank_write_ps: PS,
-    turnaround_ps: PS,
-    write_batch_lines: SMALL,
-    write_queue_lines: SMALL,
-    whole_write_bytes: In(whole(1, 128)),
-    refresh_interval_ps: In(whole(1_000, 1_000_000_000_000)),
-    refresh_ps: PS,
-});
-
-impl Section for Interconnect {
-    fn read(table: &Table<'_>) -> Result<Self> {
-        let kind = table.get("kind", Kind)?;
-        let table = &Table {
-            kind: Some("kind"),
-            path: table.path.clone(),
-            ..*table
+            _ => return Ok(()),
         };
-        Ok(match kind {
-            "rings" => Self::Rings(Rings::read(table)?),
-            "mesh" => Self::Mesh(Mesh::read(table)?),
-            "crossbar" => Self::Crossbar(Crossbar::read(table)?),
-            "matrix" => Self::Matrix(Matrix::read(table)?),
-            _ => unreachable!("the rule allows no other kind"),
-        })
+        let problem = format!("{} {problem}", self.path_of("fitted_to"));
+        let offset = self.value.span().start;
+        Err(Refused::There(self.file.error_at(offset, problem)))
     }
 }
 
-/// The kind of an interconnect.
-struct Kind;
+impl<'de> IntoDeserializer<'de, Refused> for Entry<'_> {
+    type Deserializer = Self;
 
-impl Kind {
-    const ALL: [&str; 4] = ["rings", "mesh", "crossbar", "matrix"];
-}
-
-impl Rule for Kind {
-    type Value = &'static str;
-
-    fn read(&self, entry: &Entry<'_>) -> Result<&'static str> {
-        let text = entry.value.get_ref().as_str();
-        let named = Self::ALL.into_iter().find(|kind| Some(*kind) == text);
-        named.ok_or_else(|| entry.refused(self.allowed()))
-    }
-
-    fn allowed(&self) -> String {
-        Self::ALL.map(|kind| format!("{kind:?}")).join(", ")
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
-section!(Rings {
-    elements: List(
-        Line,
-        "the elements in ring order, such as [\"PPE\", \"SPE0\", \"MIC\"]"
-    ),
-    elements_source: Line,
-    clockwise: In(whole(0, 16)),
-    counterclockwise: In(whole(0, 16)),
-    packet_bus_cycles: CYCLES,
-    hop_bus_cycles: CYCLES,
-    start_interval_bus_cycles: CYCLES,
-    hops_max: In(whole(1, 64)),
-});
+impl<'de> Deserializer<'de> for Entry<'_> {
+    type Error = Refused;
 
-section!(Mesh {
-    columns: In(whole(1, 64)),
-    rows: In(whole(1, 64)),
-    ppe_tile: Tile,
-    hop_ps: PS,
-    link_bytes_per_s: BYTES_PER_S,
-});
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        match self.value.get_ref() {
+            DeValue::String(_) => visitor.visit_str(self.text()?),
+            DeValue::Array(_) => visitor.visit_seq(SeqDeserializer::new(self.elements(None)?)),
+            DeValue::Table(_) => self.deserialize_struct("", &[], visitor),
+            _ => visitor.visit_u64(self.number()?),
+        }
+    }
 
-section!(Crossbar {
-    latency_ps: PS,
-    port_bytes_per_s: BYTES_PER_S,
-});
+    fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        visitor.visit_u64(self.number()?)
+    }
 
-section!(Matrix {
-    one_way_ps: List(
-        List(PS.0, "a row of times"),
-        "rows of times, one for each SPE",
-    ),
-    one_way_source: Line,
-    to_memory_ps: PS,
-    port_bytes_per_s: BYTES_PER_S,
-});
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        visitor.visit_u64(self.number()?)
+    }
 
-section!(CommandBus {
-    phase_bus_cycles: CYCLES,
-    interval_bus_cycles: CYCLES,
-    coherent_interval_bus_cycles: CYCLES,
-});
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        visitor.visit_str(self.text()?)
+    }
 
-section!(Link {
-    latency_ps: PS,
-    bytes_per_s: BYTES_PER_S,
-    packet_overhead_bytes: In(whole(0, 1_024)),
-    command_bytes: In(whole(0, 1_024)),
-});
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        visitor.visit_some(self)
+    }
 
-section!(Mfc {
-    outstanding_requests: In(whole(1, 128)),
-    issue_cycles: CYCLES,
-    start_cycles: CYCLES,
-    request_interval_bus_cycles: CYCLES,
-    list_element_cycles: CYCLES,
-});
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        visitor.visit_seq(SeqDeserializer::new(self.elements(None)?))
+    }
 
-section!(LocalStore {
-    bytes: lines_of_128(1 << 30),
-    read_cycles: CYCLES,
-    write_cycles: CYCLES,
-});
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        count: usize,
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
+        visitor.visit_seq(SeqDeserializer::new(self.elements(Some(count))?))
+    }
 
-section!(Registers {
-    read_cycles: CYCLES,
-    write_cycles: CYCLES,
-});
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
+        let is_quantity = name == "Quantity";
+        if is_quantity && !self.value.get_ref().is_table() {
+            self.number()?;
+            let plain = self.plain_quantity();
+            let plain = self.inner(self.path.clone(), &plain);
+            return plain.deserialize_struct(name, keys, visitor);
+        }
+        let table = self.table()?;
+        let keys = table.iter().map(|(key, value)| (&**key.get_ref(), value));
+        let keys = keys.filter(|(key, _)| self.tag != Some(*key));
+        let entries = keys.map(|(key, value)| (key, self.inner(self.path_of(key), value)));
+        let read = visitor.visit_map(MapDeserializer::new(entries));
+        let read = read.map_err(|refused| Refused::There(self.locate(refused)))?;
+        if is_quantity {
+            self.check_fitted(table)?;
+        }
+        Ok(read)
+    }
 
-section!(Atomic {
-    cache_lines: SMALL,
-    hit_cycles: CYCLES,
-});
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        words: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
+        visitor.visit_enum(StrDeserializer::new(self.word(words)?))
+    }
 
-section!(Spu {
-    channel_cycles: CYCLES,
-    switch_cycles: CYCLES,
-});
+    /// A table whose key `kind` says which other keys there are.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
+        const TAG: &str = "kind";
+        let kind = self.table()?.get(TAG);
+        let kind = kind.ok_or_else(|| Refused::There(self.locate(Refused::missing_field(TAG))))?;
+        let kind = self.inner(self.path_of(TAG), kind);
+        let entry = Entry {
+            tag: Some(TAG),
+            ..self.inner(self.path.clone(), self.value)
+        };
+        // To serde, an enum is a map of one entry: its variant and what that holds.
+        let variant = iter::once((kind.word(&allowed::KINDS)?, entry));
+        visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(variant)))
+    }
 
-section!(Ppe {
-    mmio_write_cycles: CYCLES,
-    mmio_read_cycles: CYCLES,
-    mailbox_call_ps: SOME_PS,
-    signal_call_ps: SOME_PS,
-    start_program_ps: SOME_PS,
-    end_program_ps: SOME_PS,
-    atomic_cycles: CYCLES,
-});
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u32 u128 f32 f64 char str bytes byte_buf unit unit_struct
+        tuple_struct map identifier ignored_any
+    }
+}

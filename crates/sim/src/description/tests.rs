@@ -222,6 +222,14 @@ fn keys() {
         "",
         "1: name is missing; allowed: lower-case letters, digits and dashes",
     );
+    refused(
+        &changed("kind = \"rings\"\n", ""),
+        "43: interconnect.kind is missing; allowed: \"rings\", \"mesh\", \"crossbar\", \"matrix\"",
+    );
+    refused(
+        &changed("elements_source = \"made up\"\n", ""),
+        "43: interconnect.elements_source is missing; allowed: text on one line",
+    );
 }
 
 #[test]
@@ -568,6 +576,14 @@ fn what_is_written_out_is_read_back() {
             Description::from_toml(&text, "written.toml").unwrap(),
             machine
         );
+    }
+}
+
+#[test]
+fn serde_reads_what_it_writes_in_other_formats_too() {
+    for machine in Description::built_in_names().filter_map(Description::built_in) {
+        let value = toml::Value::try_from(&machine).unwrap();
+        assert_eq!(value.try_into::<Description>().unwrap(), machine);
     }
 }
 

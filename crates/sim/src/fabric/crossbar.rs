@@ -1,12 +1,14 @@
 //! A crossbar: every element reaches every other in the same time, and packets meet only at the ports.
 
-use super::{ports::Ports, ps_fs};
-use crate::{Crossbar as Parameters, ResourceCounters};
+use super::ports::Ports;
+use crate::description::Crossbar as Parameters;
+use crate::observe::ResourceCounters;
+use crate::time::{Femtoseconds, Moment};
 
 /// A crossbar.
 #[derive(Debug)]
 pub(super) struct Crossbar {
-    latency_fs: u64,
+    latency: Femtoseconds,
     ports: Ports,
 }
 
@@ -14,23 +16,23 @@ impl Crossbar {
     /// An idle crossbar between elements with these names.
     pub fn new(parameters: &Parameters, elements: Vec<String>) -> Self {
         Self {
-            latency_fs: ps_fs(&parameters.latency_ps),
+            latency: parameters.latency_ps.picoseconds(),
             ports: Ports::new(elements, parameters.port_bytes_per_s.value),
         }
     }
 
     /// How long the head of a packet takes.
-    pub fn latency_fs(&self) -> u64 {
-        self.latency_fs
+    pub fn latency(&self) -> Femtoseconds {
+        self.latency
     }
 
     /// When the last byte of a packet arrives that is ready at a time, by the indices of the elements.
     ///
     /// Packets are served in the order of the calls, which must be that of the times at which they are
     /// ready.
-    pub fn arrival_fs(&mut self, ready_fs: u64, from: usize, to: usize, bytes: u32) -> u64 {
-        let latency_fs = self.latency_fs;
-        self.ports.arrival_fs(ready_fs, from, to, bytes, latency_fs)
+    pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
+        let latency = self.latency;
+        self.ports.arrival(ready_at, from, to, bytes, latency)
     }
 
     /// What each port has carried.
@@ -44,7 +46,7 @@ mod tests {
     use cellworks_machine::Span;
 
     use super::*;
-    use crate::Quantity;
+    use crate::description::Quantity;
 
     /// Four elements, 10 ns apart, whose ports take 1 ns for 16 bytes.
     fn crossbar() -> Crossbar {
@@ -55,45 +57,64 @@ mod tests {
         Crossbar::new(&parameters, ["A", "B", "C", "D"].map(str::to_owned).into())
     }
 
-    const NS: u64 = 1_000_000;
+    const NS: Femtoseconds = Femtoseconds(1_000_000);
+
+    const NOW: Femtoseconds = Femtoseconds::ZERO;
+
+    /// When a packet arrives that is ready then, both counted from the start of the run.
+    fn arrival(
+        crossbar: &mut Crossbar,
+        ready: Femtoseconds,
+        from: usize,
+        to: usize,
+        bytes: u32,
+    ) -> Femtoseconds {
+        crossbar.arrival(Moment::START + ready, from, to, bytes) - Moment::START
+    }
 
     #[test]
     fn one_packet_takes_the_latency_and_its_body() {
-        assert_eq!(crossbar().arrival_fs(5 * NS, 0, 1, 128), (5 + 10 + 8) * NS);
-        assert_eq!(crossbar().arrival_fs(5 * NS, 0, 1, 16), (5 + 10 + 1) * NS);
-        assert_eq!(crossbar().arrival_fs(5 * NS, 0, 1, 0), (5 + 10) * NS);
+        assert_eq!(
+            arrival(&mut crossbar(), 5 * NS, 0, 1, 128),
+            (5 + 10 + 8) * NS
+        );
+        assert_eq!(
+            arrival(&mut crossbar(), 5 * NS, 0, 1, 16),
+            (5 + 10 + 1) * NS
+        );
+        assert_eq!(arrival(&mut crossbar(), 5 * NS, 0, 1, 0), (5 + 10) * NS);
     }
 
     #[test]
     fn packets_of_one_source_follow_one_another() {
         let mut crossbar = crossbar();
-        assert_eq!(crossbar.arrival_fs(0, 0, 1, 128), 18 * NS);
-        assert_eq!(crossbar.arrival_fs(NS, 0, 2, 128), 26 * NS);
-        assert_eq!(crossbar.arrival_fs(100 * NS, 0, 3, 128), 118 * NS);
+        assert_eq!(arrival(&mut crossbar, NOW, 0, 1, 128), 18 * NS);
+        assert_eq!(arrival(&mut crossbar, NS, 0, 2, 128), 26 * NS);
+        assert_eq!(arrival(&mut crossbar, 100 * NS, 0, 3, 128), 118 * NS);
     }
 
     #[test]
     fn packets_to_one_target_follow_one_another() {
         let mut crossbar = crossbar();
-        assert_eq!(crossbar.arrival_fs(0, 0, 2, 128), 18 * NS);
-        assert_eq!(crossbar.arrival_fs(0, 1, 2, 128), 26 * NS);
+        assert_eq!(arrival(&mut crossbar, NOW, 0, 2, 128), 18 * NS);
+        assert_eq!(arrival(&mut crossbar, NOW, 1, 2, 128), 26 * NS);
         // The second one waited at its target: its source was free after 8 ns.
-        assert_eq!(crossbar.arrival_fs(8 * NS, 1, 3, 128), 26 * NS);
+        assert_eq!(arrival(&mut crossbar, 8 * NS, 1, 3, 128), 26 * NS);
     }
 
     #[test]
     fn packets_with_different_ends_do_not_meet() {
         let mut crossbar = crossbar();
         for (from, to) in [(0, 1), (1, 0), (2, 3), (3, 2)] {
-            assert_eq!(crossbar.arrival_fs(0, from, to, 128), 18 * NS);
+            assert_eq!(arrival(&mut crossbar, NOW, from, to, 128), 18 * NS);
         }
     }
 
     #[test]
     fn ports_count_what_they_carry() {
         let mut crossbar = crossbar();
-        crossbar.arrival_fs(0, 0, 1, 128);
-        crossbar.arrival_fs(0, 0, 2, 16);
+        arrival(&mut crossbar, NOW, 0, 1, 128);
+        arrival(&mut crossbar, NOW, 0, 2, 16);
         let counters: Vec<_> = crossbar.resources().collect();
         assert_eq!(
             counters[0],

@@ -4,14 +4,16 @@
 //! counted from the start of a message. What follows a command or a response can begin with its first
 //! beat; a packet of data is of use only when its last byte has come.
 
-use super::Usage;
-use crate::{Description, ResourceCounters};
+use super::usage::Usage;
+use crate::description::Description;
+use crate::observe::ResourceCounters;
+use crate::time::{Femtoseconds, Moment};
 
 /// The link between Cell 0 and Cell 1.
 #[derive(Debug)]
 pub(super) struct Link {
-    latency_fs: u64,
-    command_fs: u64,
+    latency: Femtoseconds,
+    command: Femtoseconds,
     overhead_bytes: u64,
     bytes_per_s: u64,
     /// By the Cell that sends.
@@ -20,16 +22,16 @@ pub(super) struct Link {
 
 #[derive(Debug, Default)]
 struct Direction {
-    free_fs: u64,
+    free_at: Moment,
     usage: Usage,
 }
 
 impl Direction {
     /// Takes the direction for a time, as soon as it is free, and tells when that is.
-    fn take_fs(&mut self, now_fs: u64, span_fs: u64) -> u64 {
-        let start = now_fs.max(self.free_fs);
-        self.free_fs = start + span_fs;
-        self.usage.busy_fs += span_fs;
+    fn take(&mut self, now: Moment, span: Femtoseconds) -> Moment {
+        let start = now.max(self.free_at);
+        self.free_at = start + span;
+        self.usage.busy += span;
         start
     }
 }
@@ -48,8 +50,8 @@ impl Link {
         let link = description.link.as_ref().expect("two Cells have a link");
         let bytes_per_s = link.bytes_per_s.value;
         Some(Self {
-            latency_fs: super::ps_fs(&link.latency_ps),
-            command_fs: super::transfer_fs(link.command_bytes.value, bytes_per_s),
+            latency: link.latency_ps.picoseconds(),
+            command: Femtoseconds::of_transfer(link.command_bytes.value, bytes_per_s),
             overhead_bytes: link.packet_overhead_bytes.value,
             bytes_per_s,
             directions: Default::default(),
@@ -57,18 +59,18 @@ impl Link {
     }
 
     /// Sends a command or a response, and tells when it arrives.
-    pub fn command_fs(&mut self, now_fs: u64, from_cell: usize) -> u64 {
-        self.directions[from_cell].take_fs(now_fs, self.command_fs) + self.latency_fs
+    pub fn command(&mut self, now: Moment, from_cell: usize) -> Moment {
+        self.directions[from_cell].take(now, self.command) + self.latency
     }
 
     /// Sends a packet of data, and tells when all of it has arrived.
-    pub fn data_fs(&mut self, now_fs: u64, from_cell: usize, bytes: u32) -> u64 {
+    pub fn data_at(&mut self, now: Moment, from_cell: usize, bytes: u32) -> Moment {
         let whole = u64::from(bytes) + self.overhead_bytes;
-        let span = super::transfer_fs(whole, self.bytes_per_s);
+        let span = Femtoseconds::of_transfer(whole, self.bytes_per_s);
         let direction = &mut self.directions[from_cell];
         direction.usage.packets += 1;
         direction.usage.bytes += u64::from(bytes);
-        direction.take_fs(now_fs, span) + span + self.latency_fs
+        direction.take(now, span) + span + self.latency
     }
 
     /// What each direction carried: packets and bytes of data; it was busy with commands and

@@ -21,18 +21,19 @@
 
 use std::collections::VecDeque;
 
-use super::Usage;
-use crate::{MemoryModule, ResourceCounters};
+use super::usage::Usage;
+use crate::description::MemoryModule;
+use crate::observe::ResourceCounters;
+use crate::time::{Femtoseconds, Moment};
 
 /// What is stored in one bank, before the next line is in the next bank: the line of the bus.
 const LINE_BYTES: u64 = 128;
-const NEVER_FS: u64 = u64::MAX;
 
 /// What came of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The data of a read will be at the bus.
-    Data { transaction: u32, time_fs: u64 },
+    Data { transaction: u32, time: Moment },
     /// A write is in the write queue.
     Accepted { transaction: u32 },
 }
@@ -40,14 +41,14 @@ pub(super) enum Outcome {
 /// A memory module.
 #[derive(Debug)]
 pub(super) struct Memory {
-    line_fs: u64,
-    access_fs: u64,
-    accept_fs: u64,
-    bank_read_fs: u64,
-    bank_write_fs: u64,
-    turnaround_fs: u64,
-    refresh_interval_fs: u64,
-    refresh_fs: u64,
+    line: Femtoseconds,
+    access: Femtoseconds,
+    accept: Femtoseconds,
+    bank_read: Femtoseconds,
+    bank_write: Femtoseconds,
+    turnaround: Femtoseconds,
+    refresh_interval: Femtoseconds,
+    refresh: Femtoseconds,
     whole_write_bytes: u64,
     write_batch: usize,
     write_room: usize,
@@ -63,15 +64,15 @@ pub(super) struct Memory {
     /// What the pins did last, and for how many lines on end.
     direction: Direction,
     lines_on_end: usize,
-    pins_free_fs: u64,
+    pins_free_at: Moment,
     arrivals: u64,
-    wake_fs: u64,
+    wake_at: Moment,
     usage: Usage,
 }
 
 #[derive(Debug, Default)]
 struct Bank {
-    free_fs: u64,
+    free_at: Moment,
     reads: VecDeque<Request>,
     writes: VecDeque<Request>,
 }
@@ -97,7 +98,7 @@ struct Request {
     /// Of two requests the one with the smaller number is the older one.
     order: u64,
     /// When it can start: what a short write has read must have come.
-    from_fs: u64,
+    not_before: Moment,
     bytes: u32,
     /// Who gets the data of a read; nobody for the one that a short write needs.
     reader: Option<u32>,
@@ -123,14 +124,14 @@ impl Memory {
         let write_room = module.write_queue_lines.value as usize;
         assert!(banks > 0 && write_room > 0, "banks and room for writes");
         Self {
-            line_fs: super::transfer_fs(LINE_BYTES, module.bytes_per_s.value),
-            access_fs: super::ps_fs(&module.access_ps),
-            accept_fs: super::ps_fs(&module.accept_ps),
-            bank_read_fs: super::ps_fs(&module.bank_read_ps),
-            bank_write_fs: super::ps_fs(&module.bank_write_ps),
-            turnaround_fs: super::ps_fs(&module.turnaround_ps),
-            refresh_interval_fs: super::ps_fs(&module.refresh_interval_ps),
-            refresh_fs: super::ps_fs(&module.refresh_ps),
+            line: Femtoseconds::of_transfer(LINE_BYTES, module.bytes_per_s.value),
+            access: module.access_ps.picoseconds(),
+            accept: module.accept_ps.picoseconds(),
+            bank_read: module.bank_read_ps.picoseconds(),
+            bank_write: module.bank_write_ps.picoseconds(),
+            turnaround: module.turnaround_ps.picoseconds(),
+            refresh_interval: module.refresh_interval_ps.picoseconds(),
+            refresh: module.refresh_ps.picoseconds(),
             whole_write_bytes: module.whole_write_bytes.value,
             write_batch: (module.write_batch_lines.value as usize).clamp(1, write_room),
             write_room,
@@ -141,23 +142,23 @@ impl Memory {
             outside: VecDeque::new(),
             direction: Direction::Read,
             lines_on_end: 0,
-            pins_free_fs: 0,
+            pins_free_at: Moment::START,
             arrivals: 0,
-            wake_fs: NEVER_FS,
+            wake_at: Moment::NEVER,
             usage: Usage::default(),
         }
     }
 
     /// A command to read arrives. [`proceed`](Self::proceed) must follow.
-    pub fn read(&mut self, now_fs: u64, transaction: u32, address: u64, bytes: u32) {
+    pub fn read(&mut self, now: Moment, transaction: u32, address: u64, bytes: u32) {
         let bank = self.bank_of(address);
-        self.enqueue(Direction::Read, bank, now_fs, bytes, Some(transaction));
+        self.enqueue(Direction::Read, bank, now, bytes, Some(transaction));
     }
 
     /// Data to write arrives. [`proceed`](Self::proceed) must follow.
     pub fn write(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         transaction: u32,
         address: u64,
         bytes: u32,
@@ -168,35 +169,35 @@ impl Memory {
             address,
             bytes,
         });
-        self.accept(now_fs, outcomes);
+        self.accept(now, outcomes);
     }
 
     /// Starts what can start now. Returns when to call [`wake`](Self::wake), if that is not yet known.
-    pub fn proceed(&mut self, now_fs: u64, outcomes: &mut Vec<Outcome>) -> Option<u64> {
+    pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         while let Some(direction) = self.next_direction() {
-            let (start, bank) = self.next_start(now_fs, direction);
-            if start > now_fs {
-                let known = start == self.wake_fs;
-                self.wake_fs = start;
+            let (start, bank) = self.next_start(now, direction);
+            if start > now {
+                let known = start == self.wake_at;
+                self.wake_at = start;
                 return (!known).then_some(start);
             }
-            self.start(now_fs, direction, bank, outcomes);
+            self.start(now, direction, bank, outcomes);
         }
-        self.wake_fs = NEVER_FS;
+        self.wake_at = Moment::NEVER;
         None
     }
 
     /// The same at a time that was asked for; does nothing if another one has been asked for since.
-    pub fn wake(&mut self, now_fs: u64, outcomes: &mut Vec<Outcome>) -> Option<u64> {
-        if now_fs != self.wake_fs {
+    pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
+        if now != self.wake_at {
             return None;
         }
-        self.proceed(now_fs, outcomes)
+        self.proceed(now, outcomes)
     }
 
     /// From the last byte of a write that is accepted until its Cell has been told.
-    pub fn accept_fs(&self) -> u64 {
-        self.accept_fs
+    pub fn accept_time(&self) -> Femtoseconds {
+        self.accept
     }
 
     /// What its pins carried; a short write counts as two lines, because its line is read before.
@@ -205,7 +206,7 @@ impl Memory {
     }
 
     /// Accepts writes while there is room.
-    fn accept(&mut self, now_fs: u64, outcomes: &mut Vec<Outcome>) {
+    fn accept(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) {
         while self.accepted < self.write_room
             && let Some(write) = self.outside.pop_front()
         {
@@ -217,7 +218,7 @@ impl Memory {
                 Direction::Write
             };
             let bank = self.bank_of(write.address);
-            self.enqueue(first, bank, now_fs, write.bytes, None);
+            self.enqueue(first, bank, now, write.bytes, None);
             let transaction = write.transaction;
             outcomes.push(Outcome::Accepted { transaction });
         }
@@ -231,7 +232,7 @@ impl Memory {
         &mut self,
         direction: Direction,
         bank: usize,
-        from_fs: u64,
+        not_before: Moment,
         bytes: u32,
         reader: Option<u32>,
     ) {
@@ -243,7 +244,7 @@ impl Memory {
         }
         self.banks[bank].queue(direction).push_back(Request {
             order,
-            from_fs,
+            not_before,
             bytes,
             reader,
         });
@@ -276,33 +277,35 @@ impl Memory {
     }
 
     /// When the next line of a direction can start, and in which bank.
-    fn next_start(&self, now_fs: u64, direction: Direction) -> (u64, usize) {
+    fn next_start(&self, now: Moment, direction: Direction) -> (Moment, usize) {
         let turnaround = if direction == self.direction {
-            0
+            Femtoseconds::ZERO
         } else {
-            self.turnaround_fs
+            self.turnaround
         };
-        let pins = now_fs.max(self.pins_free_fs + turnaround);
+        let pins = now.max(self.pins_free_at + turnaround);
         let requests = self.banks.iter().enumerate().filter_map(|(index, bank)| {
             let request = bank.first(direction)?;
-            let start = pins.max(bank.free_fs).max(request.from_fs);
+            let start = pins.max(bank.free_at).max(request.not_before);
             Some((start, request.order, index))
         });
         let (start, _, bank) = requests.min().expect("a request in that direction");
-        (self.after_refresh_fs(start), bank)
+        (self.after_refresh(start), bank)
     }
 
-    fn after_refresh_fs(&self, time_fs: u64) -> u64 {
-        if time_fs < self.refresh_interval_fs || self.refresh_interval_fs == 0 {
-            return time_fs;
+    fn after_refresh(&self, time: Moment) -> Moment {
+        if self.refresh_interval == Femtoseconds::ZERO
+            || time < Moment::START + self.refresh_interval
+        {
+            return time;
         }
-        let since_refresh = time_fs % self.refresh_interval_fs;
-        time_fs + self.refresh_fs.saturating_sub(since_refresh)
+        let since_refresh = time.after_last_multiple_of(self.refresh_interval);
+        time + self.refresh.saturating_sub(since_refresh)
     }
 
     fn start(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         direction: Direction,
         bank: usize,
         outcomes: &mut Vec<Outcome>,
@@ -314,31 +317,28 @@ impl Memory {
             self.lines_on_end = 0;
         }
         self.lines_on_end += 1;
-        self.pins_free_fs = now_fs + self.line_fs;
+        self.pins_free_at = now + self.line;
         self.usage.packets += 1;
-        self.usage.busy_fs += self.line_fs;
+        self.usage.busy += self.line;
         match direction {
             Direction::Read => {
                 self.reads -= 1;
-                self.banks[bank].free_fs = now_fs + self.bank_read_fs;
-                let time_fs = now_fs + self.access_fs;
+                self.banks[bank].free_at = now + self.bank_read;
+                let time = now + self.access;
                 if let Some(transaction) = request.reader {
                     self.usage.bytes += u64::from(request.bytes);
-                    outcomes.push(Outcome::Data {
-                        transaction,
-                        time_fs,
-                    });
+                    outcomes.push(Outcome::Data { transaction, time });
                 } else {
                     let bytes = request.bytes;
-                    self.enqueue(Direction::Write, bank, time_fs, bytes, None);
+                    self.enqueue(Direction::Write, bank, time, bytes, None);
                 }
             }
             Direction::Write => {
                 self.writes -= 1;
-                self.banks[bank].free_fs = now_fs + self.bank_write_fs;
+                self.banks[bank].free_at = now + self.bank_write;
                 self.usage.bytes += u64::from(request.bytes);
                 self.accepted -= 1;
-                self.accept(now_fs, outcomes);
+                self.accept(now, outcomes);
             }
         }
     }
@@ -347,9 +347,12 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Description;
+    use crate::description::Description;
 
-    const NS: u64 = 1_000_000;
+    /// A point in nanoseconds after the start of the run.
+    fn ns(nanoseconds: u64) -> Moment {
+        Moment::from_femtoseconds(nanoseconds.saturating_mul(1_000_000))
+    }
 
     fn module() -> MemoryModule {
         let mut module = Description::built_in("qs20").unwrap().modules[0].clone();
@@ -362,7 +365,7 @@ mod tests {
     /// A module that is given requests by hand, in nanoseconds; a line is `n` where its address is 128 n.
     struct Driver {
         memory: Memory,
-        wakes: Vec<u64>,
+        wakes: Vec<Moment>,
         requests: u32,
         starts: Vec<u64>,
         /// Transaction and time.
@@ -386,9 +389,9 @@ mod tests {
             self.run_until(now);
             let transaction = self.requests;
             self.requests += 1;
-            self.step(now * NS, |memory, outcomes| {
-                memory.read(now * NS, transaction, line * 128, 128);
-                memory.proceed(now * NS, outcomes)
+            self.step(ns(now), |memory, outcomes| {
+                memory.read(ns(now), transaction, line * 128, 128);
+                memory.proceed(ns(now), outcomes)
             });
         }
 
@@ -396,16 +399,16 @@ mod tests {
             self.run_until(now);
             let transaction = self.requests;
             self.requests += 1;
-            self.step(now * NS, |memory, outcomes| {
-                memory.write(now * NS, transaction, line * 128, bytes, outcomes);
-                memory.proceed(now * NS, outcomes)
+            self.step(ns(now), |memory, outcomes| {
+                memory.write(ns(now), transaction, line * 128, bytes, outcomes);
+                memory.proceed(ns(now), outcomes)
             });
         }
 
         /// Handles wake-ups before a time.
         fn run_until(&mut self, end: u64) {
             while let Some(next) = self.wakes.iter().copied().min()
-                && next < end.saturating_mul(NS)
+                && next < ns(end)
             {
                 self.wakes.retain(|&wake| wake != next);
                 self.step(next, |memory, outcomes| memory.wake(next, outcomes));
@@ -425,23 +428,22 @@ mod tests {
 
         fn step(
             &mut self,
-            now_fs: u64,
-            act: impl FnOnce(&mut Memory, &mut Vec<Outcome>) -> Option<u64>,
+            now: Moment,
+            act: impl FnOnce(&mut Memory, &mut Vec<Outcome>) -> Option<Moment>,
         ) {
             let mut outcomes = Vec::new();
             let before = self.memory.usage.packets;
             self.wakes.extend(act(&mut self.memory, &mut outcomes));
             for _ in before..self.memory.usage.packets {
-                self.starts.push(now_fs / NS);
+                self.starts.push(now.as_nanoseconds());
             }
             for outcome in outcomes {
                 match outcome {
-                    Outcome::Data {
-                        transaction,
-                        time_fs,
-                    } => self.data.push((transaction, time_fs / NS)),
+                    Outcome::Data { transaction, time } => {
+                        self.data.push((transaction, time.as_nanoseconds()))
+                    }
                     Outcome::Accepted { transaction } => {
-                        self.accepted.push((transaction, now_fs / NS));
+                        self.accepted.push((transaction, now.as_nanoseconds()));
                     }
                 }
             }

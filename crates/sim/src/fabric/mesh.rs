@@ -13,8 +13,9 @@
 //! ```
 
 use super::ports::Lane;
-use super::{ps_fs, transfer_fs};
-use crate::{Mesh as Parameters, ResourceCounters};
+use crate::description::Mesh as Parameters;
+use crate::observe::ResourceCounters;
+use crate::time::{Femtoseconds, Moment};
 
 /// An element and where it is attached.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub(super) struct Attached {
 #[derive(Debug)]
 pub(super) struct Mesh {
     columns: usize,
-    hop_fs: u64,
+    hop: Femtoseconds,
     link_bytes_per_s: u64,
     elements: Vec<Attached>,
     /// By element.
@@ -71,7 +72,7 @@ impl Mesh {
         let lanes = || elements.iter().map(|_| Lane::default()).collect();
         Self {
             columns: columns as usize,
-            hop_fs: ps_fs(&parameters.hop_ps),
+            hop: parameters.hop_ps.picoseconds(),
             link_bytes_per_s: parameters.link_bytes_per_s.value,
             out: lanes(),
             into: lanes(),
@@ -85,33 +86,33 @@ impl Mesh {
     ///
     /// Packets are served in the order of the calls, which must be that of the times at which they are
     /// ready. The ports of an element carry as much as a link.
-    pub fn arrival_fs(&mut self, ready_fs: u64, from: usize, to: usize, bytes: u32) -> u64 {
+    pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
-        let body_fs = transfer_fs(u64::from(bytes), self.link_bytes_per_s);
-        let start = ready_fs.max(self.out[from].free_fs);
+        let body = Femtoseconds::of_transfer(u64::from(bytes), self.link_bytes_per_s);
+        let start = ready_at.max(self.out[from].free_at);
         // When the head is at the next link.
         let mut next = start;
         for &(tile, direction) in &self.way {
             let link = &self.links[tile][direction as usize];
-            next = next.max(link.free_fs) + self.hop_fs;
+            next = next.max(link.free_at) + self.hop;
         }
-        let arrival_of_head = next.max(self.into[to].free_fs);
-        self.into[to].hold(arrival_of_head, arrival_of_head + body_fs, bytes);
+        let arrival_of_head = next.max(self.into[to].free_at);
+        self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
         // All of the packet waits where its head waits, so that its last byte never does: it is at each
         // link one hop before it is at the next.
         let hops = self.way.len() as u64;
-        let mut gone = arrival_of_head + body_fs - hops * self.hop_fs;
+        let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
         let mut head = start;
         for &(tile, direction) in &self.way {
             let link = &mut self.links[tile][direction as usize];
-            head = head.max(link.free_fs);
+            head = head.max(link.free_at);
             link.hold(head, gone, bytes);
-            head += self.hop_fs;
-            gone += self.hop_fs;
+            head += self.hop;
+            gone += self.hop;
         }
-        arrival_of_head + body_fs
+        arrival_of_head + body
     }
 
     /// The links from tile to tile: along the row, then along the column.
@@ -167,9 +168,9 @@ mod tests {
     use cellworks_machine::Span;
 
     use super::*;
-    use crate::Quantity;
+    use crate::description::Quantity;
 
-    const NS: u64 = 1_000_000;
+    const NS: Femtoseconds = Femtoseconds(1_000_000);
 
     /// An element on each of 4 x 3 tiles, and a second one on the first. A hop takes 2 ns, a line 8 ns.
     fn mesh() -> Mesh {
@@ -196,6 +197,19 @@ mod tests {
         mesh.way.iter().map(|(tile, _)| *tile).collect()
     }
 
+    const NOW: Femtoseconds = Femtoseconds::ZERO;
+
+    /// When a packet arrives that is ready then, both counted from the start of the run.
+    fn arrival(
+        mesh: &mut Mesh,
+        ready: Femtoseconds,
+        from: usize,
+        to: usize,
+        bytes: u32,
+    ) -> Femtoseconds {
+        mesh.arrival(Moment::START + ready, from, to, bytes) - Moment::START
+    }
+
     #[test]
     fn a_packet_goes_along_the_row_and_then_along_the_column() {
         assert_eq!(tiles(0, 11), [0, 1, 2, 3, 7]);
@@ -208,11 +222,11 @@ mod tests {
     fn one_packet_takes_a_hop_for_each_tile_and_its_body() {
         for (to, hops) in [(1, 1), (3, 3), (4, 1), (11, 5), (12, 0)] {
             assert_eq!(
-                mesh().arrival_fs(7 * NS, 0, to, 128),
+                arrival(&mut mesh(), 7 * NS, 0, to, 128),
                 (7 + 2 * hops + 8) * NS
             );
             assert_eq!(
-                mesh().arrival_fs(7 * NS, to, 0, 16),
+                arrival(&mut mesh(), 7 * NS, to, 0, 16),
                 (7 + 2 * hops + 1) * NS
             );
         }
@@ -221,9 +235,9 @@ mod tests {
     #[test]
     fn two_packets_on_one_link_follow_one_another() {
         let mut mesh = mesh();
-        assert_eq!(mesh.arrival_fs(0, 0, 2, 128), 12 * NS);
+        assert_eq!(arrival(&mut mesh, NOW, 0, 2, 128), 12 * NS);
         // Its head is at the link from tile 1 to 2 at once; the other one is on it from 2 to 10 ns.
-        assert_eq!(mesh.arrival_fs(0, 1, 3, 128), (10 + 4 + 8) * NS);
+        assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (10 + 4 + 8) * NS);
     }
 
     #[test]
@@ -232,7 +246,7 @@ mod tests {
         // The second goes the other way, the fourth crosses the way of the third at tile 5.
         for (from, to) in [(0, 2), (2, 0), (4, 6), (1, 9), (12, 4), (3, 7)] {
             let hops = tiles(from, to).len() as u64;
-            let arrival = mesh.arrival_fs(0, from, to, 128);
+            let arrival = arrival(&mut mesh, NOW, from, to, 128);
             assert_eq!(arrival, (2 * hops + 8) * NS, "{from} to {to}");
         }
     }
@@ -241,15 +255,18 @@ mod tests {
     fn a_packet_that_waits_holds_the_links_behind_its_head() {
         let mut mesh = mesh();
         // On the link from tile 2 to 3 from 0 to 80 ns.
-        assert_eq!(mesh.arrival_fs(0, 2, 3, 1_280), 82 * NS);
+        assert_eq!(arrival(&mut mesh, NOW, 2, 3, 1_280), 82 * NS);
         // Its head waits for that link, so that its body holds the link from tile 1 to 2 to the end.
-        assert_eq!(mesh.arrival_fs(0, 1, 3, 128), (80 + 2 + 8) * NS);
+        assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (80 + 2 + 8) * NS);
         // That link, which leads to tile 2 only, is free one hop before the one that follows.
-        assert_eq!(mesh.arrival_fs(0, 0, 2, 128), (80 + 8 - 2 + 2 + 8) * NS);
-        // And that packet holds the link from tile 0 to 1 and its source's port, but no other's.
-        assert_eq!(mesh.arrival_fs(0, 12, 4, 128), (2 + 8) * NS);
         assert_eq!(
-            mesh.arrival_fs(0, 0, 4, 128),
+            arrival(&mut mesh, NOW, 0, 2, 128),
+            (80 + 8 - 2 + 2 + 8) * NS
+        );
+        // And that packet holds the link from tile 0 to 1 and its source's port, but no other's.
+        assert_eq!(arrival(&mut mesh, NOW, 12, 4, 128), (2 + 8) * NS);
+        assert_eq!(
+            arrival(&mut mesh, NOW, 0, 4, 128),
             (80 + 8 - 2 - 2 + 8 + 2 + 8) * NS
         );
     }
@@ -257,9 +274,9 @@ mod tests {
     #[test]
     fn packets_to_one_element_follow_one_another() {
         let mut mesh = mesh();
-        assert_eq!(mesh.arrival_fs(0, 1, 0, 128), 10 * NS);
-        assert_eq!(mesh.arrival_fs(0, 4, 0, 128), 18 * NS);
-        assert_eq!(mesh.arrival_fs(0, 12, 0, 128), 26 * NS);
+        assert_eq!(arrival(&mut mesh, NOW, 1, 0, 128), 10 * NS);
+        assert_eq!(arrival(&mut mesh, NOW, 4, 0, 128), 18 * NS);
+        assert_eq!(arrival(&mut mesh, NOW, 12, 0, 128), 26 * NS);
     }
 
     #[test]
@@ -267,8 +284,8 @@ mod tests {
         let mut mesh = mesh();
         // Between 4 x 3 tiles there are 3 * 3 + 4 * 2 pairs of neighbours.
         assert_eq!(mesh.resources().count(), 2 * 17);
-        mesh.arrival_fs(0, 0, 5, 128);
-        mesh.arrival_fs(0, 1, 5, 16);
+        arrival(&mut mesh, NOW, 0, 5, 128);
+        arrival(&mut mesh, NOW, 1, 5, 16);
         let used: Vec<_> = mesh.resources().filter(|link| link.packets > 0).collect();
         let link = |name: &str, packets, bytes, ns| ResourceCounters {
             name: format!("link from tile {name}"),

@@ -62,95 +62,25 @@ mod matrix;
 mod memory;
 mod mesh;
 mod network;
+mod packet;
 mod ports;
 mod rings;
 #[cfg(test)]
 mod tests;
+mod transaction;
+mod usage;
 
-use cellworks_machine::Span;
-
+use crate::description::{Description, Quantity};
+use crate::observe::ResourceCounters;
 use crate::queue::{Event, Kind, Queue};
-use crate::{Description, Quantity, ResourceCounters};
+use crate::time::{Femtoseconds, Moment};
+pub(crate) use transaction::{Access, Node, Place, Token, Transaction, WORD_BYTES};
+
 use command::CommandBus;
 use link::Link;
 use memory::{Memory, Outcome};
 use network::{Element, Network};
-
-/// An end of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
-    /// The PPE of a Cell; programs run on that of Cell 0.
-    Ppe { cell: u16 },
-    /// An SPE, by its id.
-    Spe(u16),
-    /// A memory module.
-    Module(u16),
-}
-
-/// What of the target is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Its local store: no other Cell snoops.
-    LocalStore,
-    /// Its mailboxes and signals: no other Cell snoops.
-    Register,
-    /// A line of main memory: coherent, so that every Cell snoops.
-    Memory {
-        /// The address in the module of the first byte.
-        address: u64,
-    },
-    /// A line of main memory that the target, an SPE, has changed in the cache of its atomic unit:
-    /// coherent.
-    AtomicCache,
-}
-
-impl Place {
-    fn is_coherent(self) -> bool {
-        matches!(self, Self::Memory { .. } | Self::AtomicCache)
-    }
-}
-
-/// Which way data goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// From the target to the requester.
-    Read,
-    /// From the requester to the target.
-    Write,
-    /// Nowhere: only the command phase, which makes a line the requester's own.
-    Claim,
-}
-
-/// One request on the bus, of at most a line of 128 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Transaction {
-    pub requester: Node,
-    pub target: Node,
-    pub place: Place,
-    pub access: Access,
-    /// 1 to 128; 0 for a claim.
-    pub bytes: u32,
-    /// Comes back when the transaction is complete.
-    pub token: Token,
-}
-
-/// Names a transaction for who began it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token(pub u32);
-
-/// A packet of data on its way over the interconnect of one Cell.
-#[derive(Clone, Copy, Debug, Default)]
-struct Packet {
-    /// When its source has it.
-    ready_fs: u64,
-    /// How long its sink takes after the last byte.
-    sink_fs: u64,
-    /// What happens then: the index of an event of the fabric.
-    then: u32,
-    bytes: u32,
-    from: u16,
-    to: u16,
-}
+use packet::Packet;
 
 /// What happens in the fabric; it is the upper part of an event's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,7 +158,7 @@ struct UnderWay {
     /// Coherent: whether the combined response is known where data waits for it.
     responded: bool,
     /// Coherent: data that waits for the combined response, and since when.
-    data_fs: Option<u64>,
+    data_at: Option<Moment>,
     /// The packet of [`Step::Ready`].
     packet: Packet,
 }
@@ -250,40 +180,40 @@ impl UnderWay {
 /// How long the ends of a transaction take.
 #[derive(Debug)]
 struct Ends {
-    local_store_read_fs: u64,
-    local_store_write_fs: u64,
-    register_read_fs: u64,
-    register_write_fs: u64,
+    local_store_read: Femtoseconds,
+    local_store_write: Femtoseconds,
+    register_read: Femtoseconds,
+    register_write: Femtoseconds,
 }
 
 impl Ends {
     fn new(description: &Description) -> Self {
-        let cycles = |cycles| cycles_fs(cycles, &description.clock.spu_hz);
+        let cycles = |cycles: &Quantity| cycles.cycles_of(&description.clock.spu_hz);
         Self {
-            local_store_read_fs: cycles(&description.local_store.read_cycles),
-            local_store_write_fs: cycles(&description.local_store.write_cycles),
-            register_read_fs: cycles(&description.registers.read_cycles),
-            register_write_fs: cycles(&description.registers.write_cycles),
+            local_store_read: cycles(&description.local_store.read_cycles),
+            local_store_write: cycles(&description.local_store.write_cycles),
+            register_read: cycles(&description.registers.read_cycles),
+            register_write: cycles(&description.registers.write_cycles),
         }
     }
 
     /// From the request for data to its first byte at the bus; for memory the controller says it.
-    fn source_fs(&self, transaction: &Transaction) -> u64 {
+    fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
-            (Access::Write, _, Node::Spe(_)) => self.local_store_read_fs,
-            (Access::Write, ..) => 0,
-            (_, Place::Register, _) => self.register_read_fs,
-            (..) => self.local_store_read_fs,
+            (Access::Write, _, Node::Spe(_)) => self.local_store_read,
+            (Access::Write, ..) => Femtoseconds::ZERO,
+            (_, Place::Register, _) => self.register_read,
+            (..) => self.local_store_read,
         }
     }
 
     /// From the last byte off the bus until the transaction is complete.
-    fn sink_fs(&self, transaction: &Transaction) -> u64 {
+    fn sink(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
-            (Access::Write, Place::Memory { .. }, _) => 0,
-            (Access::Write, Place::Register, _) => self.register_write_fs,
-            (Access::Write, ..) | (_, _, Node::Spe(_)) => self.local_store_write_fs,
-            (..) => 0,
+            (Access::Write, Place::Memory { .. }, _) => Femtoseconds::ZERO,
+            (Access::Write, Place::Register, _) => self.register_write,
+            (Access::Write, ..) | (_, _, Node::Spe(_)) => self.local_store_write,
+            (..) => Femtoseconds::ZERO,
         }
     }
 }
@@ -356,23 +286,23 @@ impl Fabric {
 
     /// Begins a transaction. It is complete when its token comes out of [`handle`](Self::handle): data
     /// that is read has arrived, data that is written is there.
-    pub fn begin(&mut self, now_fs: u64, transaction: Transaction, queue: &mut Queue) {
+    pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];
         let cell = usize::from(entry.requester.cell);
         if transaction.place.is_coherent() {
-            let slot = self.command.coherent_slot_fs(now_fs, cell);
-            self.at(slot + self.command.phase_fs, Step::Reflected, id, queue);
+            let slot = self.command.coherent_slot(now, cell);
+            self.at(slot + self.command.phase, Step::Reflected, id, queue);
             return;
         }
         let crosses = entry.crosses();
-        let reflected = self.command.slot_fs(now_fs, cell) + self.command.phase_fs;
+        let reflected = self.command.slot(now, cell) + self.command.phase;
         match transaction.access {
             Access::Claim => self.at(reflected, Step::Complete, id, queue),
             Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
             // From here on the data's way needs no more commands: its time is known ahead.
             Access::Read | Access::Write => {
-                let ready = reflected + self.ends.source_fs(&transaction);
+                let ready = reflected + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
             }
         }
@@ -380,39 +310,39 @@ impl Fabric {
 
     /// Handles one of its events, which it has put into the queue as [`Kind::Fabric`],
     /// and pushes the tokens of what is complete to `done`.
-    pub fn handle(&mut self, now_fs: u64, index: u32, queue: &mut Queue, done: &mut Vec<Token>) {
+    pub fn handle(&mut self, now: Moment, index: u32, queue: &mut Queue, done: &mut Vec<Token>) {
         let (step, id) = Step::from_index(index);
         match step {
-            Step::Arbitrate => self.arbitrate(now_fs, id, queue),
+            Step::Arbitrate => self.arbitrate(now, id, queue),
             Step::Schedule => {
                 let mut outcomes = std::mem::take(&mut self.outcomes);
-                let wake = self.modules[id].wake(now_fs, &mut outcomes);
-                self.after_memory(now_fs, id, wake, outcomes, queue);
+                let wake = self.modules[id].wake(now, &mut outcomes);
+                self.after_memory(now, id, wake, outcomes, queue);
             }
-            Step::Reflected => self.reflected(now_fs, id, queue),
-            Step::Crossed => self.crossed(now_fs, id, queue),
-            Step::Snooped if self.is_written_across(id) => self.responded(now_fs, id, queue),
+            Step::Reflected => self.reflected(now, id, queue),
+            Step::Crossed => self.crossed(now, id, queue),
+            Step::Snooped if self.is_written_across(id) => self.responded(now, id, queue),
             Step::Snooped => {
                 let other = self.other_cell(id);
-                let arrival = self.link().command_fs(now_fs, other);
+                let arrival = self.link().command(now, other);
                 self.at(arrival, Step::Responded, id, queue);
             }
-            Step::Responded => self.responded(now_fs, id, queue),
+            Step::Responded => self.responded(now, id, queue),
             Step::Ready => {
                 let packet = self.under_way[id].packet;
                 let cell = self.cell_of_packet(id, &packet);
-                let arrival = self.networks[cell].arrival_fs(now_fs, &packet);
+                let arrival = self.networks[cell].arrival(now, &packet);
                 let arrival = arrival.expect("an interconnect without an arbiter");
-                push(arrival + packet.sink_fs, packet.then, queue);
+                push(arrival + packet.sink, packet.then, queue);
             }
             Step::AtLink => {
                 let entry = &self.under_way[id];
                 let (source, _) = entry.ends();
                 let bytes = entry.transaction.bytes;
-                let arrival = self.link().data_fs(now_fs, usize::from(source.cell), bytes);
+                let arrival = self.link().data_at(now, usize::from(source.cell), bytes);
                 self.at(arrival, Step::OffLink, id, queue);
             }
-            Step::OffLink => self.off_link(now_fs, id, queue),
+            Step::OffLink => self.off_link(now, id, queue),
             Step::AtMemory => {
                 let Transaction {
                     target: Node::Module(module),
@@ -425,9 +355,9 @@ impl Fabric {
                 };
                 let module = usize::from(module);
                 let mut outcomes = std::mem::take(&mut self.outcomes);
-                self.modules[module].write(now_fs, id as u32, address, bytes, &mut outcomes);
-                let wake = self.modules[module].proceed(now_fs, &mut outcomes);
-                self.after_memory(now_fs, module, wake, outcomes, queue);
+                self.modules[module].write(now, id as u32, address, bytes, &mut outcomes);
+                let wake = self.modules[module].proceed(now, &mut outcomes);
+                self.after_memory(now, module, wake, outcomes, queue);
             }
             Step::Complete => {
                 done.push(self.under_way[id].transaction.token);
@@ -439,11 +369,11 @@ impl Fabric {
     /// How long a word takes from node to a register of another one, from its command on, where words meet
     /// no other packets: on a crossbar and a measured matrix. `None` where they take a transaction.
     #[inline]
-    pub fn word_latency_fs(&self, from: Node, to: Node) -> Option<u64> {
+    pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
-        let network_fs = self.networks[usize::from(from.cell)].word_fs(from.element, to.element)?;
-        let ends_fs = self.ends.local_store_read_fs + self.ends.register_write_fs;
-        Some(self.command.phase_fs + network_fs + ends_fs)
+        let network = self.networks[usize::from(from.cell)].word(from.element, to.element)?;
+        let ends = self.ends.local_store_read + self.ends.register_write;
+        Some(self.command.phase + network + ends)
     }
 
     /// What rings, memory modules and links have carried so far.
@@ -463,7 +393,7 @@ impl Fabric {
             requester: self.port(transaction.requester),
             target: self.port(transaction.target),
             responded: false,
-            data_fs: None,
+            data_at: None,
             packet: Packet::default(),
         };
         if let Some(id) = self.unused.pop() {
@@ -496,62 +426,62 @@ impl Fabric {
         1 - usize::from(self.under_way[id].requester.cell)
     }
 
-    fn at(&self, time_fs: u64, step: Step, id: usize, queue: &mut Queue) {
-        push(time_fs, step.index(id), queue);
+    fn at(&self, time: Moment, step: Step, id: usize, queue: &mut Queue) {
+        push(time, step.index(id), queue);
     }
 
     /// The units of the requester's Cell have seen a command that is coherent, or a read that crosses.
-    fn reflected(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+    fn reflected(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = self.under_way[id];
         let own_cell = usize::from(entry.requester.cell);
         let coherent = entry.transaction.place.is_coherent();
         if coherent && !entry.crosses() && entry.transaction.access == Access::Read {
-            self.start_source(now_fs, id, queue);
+            self.start_source(now, id, queue);
         }
         if self.link.is_none() {
-            self.responded(now_fs, id, queue);
+            self.responded(now, id, queue);
             return;
         }
         if self.is_written_across(id) {
-            let ready = now_fs + self.ends.source_fs(&entry.transaction);
+            let ready = now + self.ends.source(&entry.transaction);
             self.leave_source(ready, id, queue);
         }
-        let arrival = self.link().command_fs(now_fs, own_cell);
+        let arrival = self.link().command(now, own_cell);
         if entry.crosses() && entry.transaction.access == Access::Read {
             self.at(arrival, Step::Crossed, id, queue);
         }
         if coherent {
-            self.at(arrival + self.command.phase_fs, Step::Snooped, id, queue);
+            self.at(arrival + self.command.phase, Step::Snooped, id, queue);
         }
     }
 
     /// The command of a read arrives in the target's Cell, which is not the requester's.
-    fn crossed(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+    fn crossed(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (transaction, cell) = (entry.transaction, usize::from(entry.target.cell));
         if transaction.place.is_coherent() {
-            self.start_source(now_fs, id, queue);
+            self.start_source(now, id, queue);
             return;
         }
-        let reflected = self.command.slot_fs(now_fs, cell) + self.command.phase_fs;
-        let ready = reflected + self.ends.source_fs(&transaction);
+        let reflected = self.command.slot(now, cell) + self.command.phase;
+        let ready = reflected + self.ends.source(&transaction);
         self.leave_source(ready, id, queue);
     }
 
     /// The target of a coherent read has seen the command.
-    fn start_source(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+    fn start_source(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let transaction = self.under_way[id].transaction;
         match (transaction.place, transaction.target) {
             (Place::Memory { address }, Node::Module(module)) => {
                 let module = usize::from(module);
                 let mut outcomes = std::mem::take(&mut self.outcomes);
                 let memory = &mut self.modules[module];
-                memory.read(now_fs, id as u32, address, transaction.bytes);
-                let wake = memory.proceed(now_fs, &mut outcomes);
-                self.after_memory(now_fs, module, wake, outcomes, queue);
+                memory.read(now, id as u32, address, transaction.bytes);
+                let wake = memory.proceed(now, &mut outcomes);
+                self.after_memory(now, module, wake, outcomes, queue);
             }
             _ => {
-                let ready = now_fs + self.ends.source_fs(&transaction);
+                let ready = now + self.ends.source(&transaction);
                 self.source_ready(ready, id, queue);
             }
         }
@@ -560,57 +490,56 @@ impl Fabric {
     /// Goes on with what a memory module has done.
     fn after_memory(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         module: usize,
-        wake_fs: Option<u64>,
+        wake_at: Option<Moment>,
         mut outcomes: Vec<Outcome>,
         queue: &mut Queue,
     ) {
         for outcome in outcomes.drain(..) {
             match outcome {
-                Outcome::Data {
-                    transaction,
-                    time_fs,
-                } => self.source_ready(time_fs, transaction as usize, queue),
+                Outcome::Data { transaction, time } => {
+                    self.source_ready(time, transaction as usize, queue)
+                }
                 Outcome::Accepted { transaction } => {
                     let id = transaction as usize;
-                    let mut told_fs = now_fs + self.modules[module].accept_fs();
+                    let mut told_at = now + self.modules[module].accept_time();
                     if self.under_way[id].crosses() {
                         let cell = usize::from(self.under_way[id].target.cell);
-                        told_fs = self.link().command_fs(told_fs, cell);
+                        told_at = self.link().command(told_at, cell);
                     }
-                    self.at(told_fs, Step::Complete, id, queue);
+                    self.at(told_at, Step::Complete, id, queue);
                 }
             }
         }
         self.outcomes = outcomes;
-        if let Some(wake) = wake_fs {
+        if let Some(wake) = wake_at {
             self.at(wake, Step::Schedule, module, queue);
         }
     }
 
     /// The source of a coherent read will have the data. In its own Cell it is given away only after the
     /// combined response; in the other one it sets out at once.
-    fn source_ready(&mut self, ready_fs: u64, id: usize, queue: &mut Queue) {
+    fn source_ready(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         if entry.crosses() || entry.responded {
-            self.leave_source(ready_fs, id, queue);
+            self.leave_source(ready_at, id, queue);
         } else {
-            entry.data_fs = Some(ready_fs);
+            entry.data_at = Some(ready_at);
         }
     }
 
     /// The requester's Cell knows the combined response.
-    fn responded(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+    fn responded(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
         let transaction = entry.transaction;
         match transaction.access {
-            Access::Claim => self.at(now_fs, Step::Complete, id, queue),
+            Access::Claim => self.at(now, Step::Complete, id, queue),
             Access::Read => {
                 entry.responded = true;
-                if let Some(data_fs) = entry.data_fs {
-                    let ready = now_fs.max(data_fs);
+                if let Some(data_at) = entry.data_at {
+                    let ready = now.max(data_at);
                     if entry.crosses() {
                         self.enter_from_link(ready, id, queue);
                     } else {
@@ -620,37 +549,37 @@ impl Fabric {
             }
             Access::Write if is_written_across => {
                 entry.responded = true;
-                if let Some(data_fs) = entry.data_fs {
-                    self.enter_from_link(now_fs.max(data_fs), id, queue);
+                if let Some(data_at) = entry.data_at {
+                    self.enter_from_link(now.max(data_at), id, queue);
                 }
             }
             Access::Write if transaction.place.is_coherent() => {
-                let ready = now_fs + self.ends.source_fs(&transaction);
+                let ready = now + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
                 // The acknowledgement, whose time is in that of the response: see the drawing above.
                 let own_cell = usize::from(entry.requester.cell);
-                self.link().command_fs(now_fs, own_cell);
-                self.enter_from_link(now_fs, id, queue);
+                self.link().command(now, own_cell);
+                self.enter_from_link(now, id, queue);
             }
         }
     }
 
     /// Data has arrived from the link in the Cell of its sink.
-    fn off_link(&mut self, now_fs: u64, id: usize, queue: &mut Queue) {
+    fn off_link(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         let coherent = entry.transaction.place.is_coherent();
         match entry.transaction.access {
             Access::Read | Access::Write if coherent && !entry.responded => {
-                entry.data_fs = Some(now_fs);
+                entry.data_at = Some(now);
             }
             Access::Write if !coherent => {
                 let cell = usize::from(entry.target.cell);
-                let slot = self.command.slot_fs(now_fs, cell);
-                self.at(slot + self.command.phase_fs, Step::Snooped, id, queue);
+                let slot = self.command.slot(now, cell);
+                self.at(slot + self.command.phase, Step::Snooped, id, queue);
             }
-            _ => self.enter_from_link(now_fs, id, queue),
+            _ => self.enter_from_link(now, id, queue),
         }
     }
 
@@ -663,26 +592,40 @@ impl Fabric {
     }
 
     /// Puts data on the interconnect of its source's Cell.
-    fn leave_source(&mut self, ready_fs: u64, id: usize, queue: &mut Queue) {
+    fn leave_source(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (source, sink) = entry.ends();
         if source.cell != sink.cell {
             let interface = self.link_ports[usize::from(source.cell)];
             let then = Step::AtLink.index(id);
-            self.send(ready_fs, id, [source, interface], 0, then, queue);
+            self.send(
+                ready_at,
+                id,
+                [source, interface],
+                Femtoseconds::ZERO,
+                then,
+                queue,
+            );
         } else {
-            self.send_to_sink(ready_fs, id, source, sink, queue);
+            self.send_to_sink(ready_at, id, source, sink, queue);
         }
     }
 
     /// Puts data that has crossed on the interconnect of its sink's Cell.
-    fn enter_from_link(&mut self, ready_fs: u64, id: usize, queue: &mut Queue) {
+    fn enter_from_link(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let (_, sink) = self.under_way[id].ends();
         let interface = self.link_ports[usize::from(sink.cell)];
-        self.send_to_sink(ready_fs, id, interface, sink, queue);
+        self.send_to_sink(ready_at, id, interface, sink, queue);
     }
 
-    fn send_to_sink(&mut self, ready_fs: u64, id: usize, from: Port, to: Port, queue: &mut Queue) {
+    fn send_to_sink(
+        &mut self,
+        ready_at: Moment,
+        id: usize,
+        from: Port,
+        to: Port,
+        queue: &mut Queue,
+    ) {
         let transaction = &self.under_way[id].transaction;
         let to_memory = transaction.access == Access::Write
             && matches!(transaction.place, Place::Memory { .. });
@@ -691,23 +634,23 @@ impl Fabric {
         } else {
             Step::Complete
         };
-        let sink_fs = self.ends.sink_fs(transaction);
-        self.send(ready_fs, id, [from, to], sink_fs, then.index(id), queue);
+        let sink = self.ends.sink(transaction);
+        self.send(ready_at, id, [from, to], sink, then.index(id), queue);
     }
 
     fn send(
         &mut self,
-        ready_fs: u64,
+        ready_at: Moment,
         id: usize,
         [from, to]: [Port; 2],
-        sink_fs: u64,
+        sink: Femtoseconds,
         then: u32,
         queue: &mut Queue,
     ) {
         let entry = &mut self.under_way[id];
         let packet = Packet {
-            ready_fs,
-            sink_fs,
+            ready_at,
+            sink,
             then,
             bytes: entry.transaction.bytes,
             from: from.element,
@@ -720,7 +663,7 @@ impl Fabric {
             }
         } else {
             entry.packet = packet;
-            self.at(ready_fs, Step::Ready, id, queue);
+            self.at(ready_at, Step::Ready, id, queue);
         }
     }
 
@@ -730,12 +673,12 @@ impl Fabric {
         usize::from(if leaves { source.cell } else { sink.cell })
     }
 
-    fn arbitrate(&mut self, now_fs: u64, cell: usize, queue: &mut Queue) {
+    fn arbitrate(&mut self, now: Moment, cell: usize, queue: &mut Queue) {
         let Network::Rings(rings) = &mut self.networks[cell] else {
             unreachable!("only rings have an arbiter");
         };
-        let wake = rings.arbitrate(now_fs, |arrival_fs, packet| {
-            push(arrival_fs + packet.sink_fs, packet.then, queue);
+        let wake = rings.arbitrate(now, |arrival, packet| {
+            push(arrival + packet.sink, packet.then, queue);
         });
         if let Some(wake) = wake {
             push(wake, Step::Arbitrate.index(cell), queue);
@@ -744,46 +687,7 @@ impl Fabric {
 }
 
 #[inline]
-fn push(time_fs: u64, index: u32, queue: &mut Queue) {
+fn push(time: Moment, index: u32, queue: &mut Queue) {
     let kind = Kind::Fabric;
-    queue.push(time_fs, Event { kind, index });
-}
-
-/// What a resource has carried so far.
-#[derive(Clone, Copy, Debug, Default)]
-struct Usage {
-    packets: u64,
-    bytes: u64,
-    busy_fs: u64,
-}
-
-impl Usage {
-    fn counters(&self, name: String) -> ResourceCounters {
-        ResourceCounters {
-            name,
-            packets: self.packets,
-            bytes: self.bytes,
-            busy: Span::from_femtoseconds(u128::from(self.busy_fs)),
-        }
-    }
-}
-
-const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
-
-/// How long so many cycles of a clock take, rounded down to a femtosecond.
-fn cycles_fs(cycles: &Quantity, hz: &Quantity) -> u64 {
-    let span = u128::from(cycles.value) * FEMTOSECONDS_PER_SECOND / u128::from(hz.value);
-    u64::try_from(span).expect("a time of the machine's description below five hours")
-}
-
-/// A time that the description gives in picoseconds.
-fn ps_fs(picoseconds: &Quantity) -> u64 {
-    let span = picoseconds.value.checked_mul(1_000);
-    span.expect("a time of the machine's description below five hours")
-}
-
-/// How long so many bytes take, rounded up to a femtosecond so that no rate is ever exceeded.
-fn transfer_fs(bytes: u64, bytes_per_s: u64) -> u64 {
-    let span = u128::from(bytes) * FEMTOSECONDS_PER_SECOND;
-    u64::try_from(span.div_ceil(u128::from(bytes_per_s))).expect("a rate of some bytes a second")
+    queue.push(time, Event { kind, index });
 }

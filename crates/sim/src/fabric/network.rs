@@ -1,11 +1,13 @@
 //! What carries data between the elements of one Cell: a choice of the machine's description.
 
-use super::Packet;
 use super::crossbar::Crossbar;
 use super::matrix::Matrix;
 use super::mesh::{Attached, Mesh};
+use super::packet::Packet;
 use super::rings::Rings;
-use crate::{Description, Interconnect, ResourceCounters};
+use crate::description::{Description, Interconnect};
+use crate::observe::ResourceCounters;
+use crate::time::{Femtoseconds, Moment};
 
 /// What is attached to the interconnect of a Cell.
 #[derive(Clone, Copy, Debug)]
@@ -91,22 +93,22 @@ impl Network {
     }
 
     /// When the last byte of a packet arrives that is ready now; `None` if an arbiter decides that.
-    pub fn arrival_fs(&mut self, now_fs: u64, packet: &Packet) -> Option<u64> {
+    pub fn arrival(&mut self, now: Moment, packet: &Packet) -> Option<Moment> {
         let (from, to) = (usize::from(packet.from), usize::from(packet.to));
         match self {
             Self::Rings(_) => None,
-            Self::Mesh(mesh) => Some(mesh.arrival_fs(now_fs, from, to, packet.bytes)),
-            Self::Crossbar(crossbar) => Some(crossbar.arrival_fs(now_fs, from, to, packet.bytes)),
-            Self::Matrix(matrix) => Some(matrix.arrival_fs(now_fs, from, to, packet.bytes)),
+            Self::Mesh(mesh) => Some(mesh.arrival(now, from, to, packet.bytes)),
+            Self::Crossbar(crossbar) => Some(crossbar.arrival(now, from, to, packet.bytes)),
+            Self::Matrix(matrix) => Some(matrix.arrival(now, from, to, packet.bytes)),
         }
     }
 
     /// How long a word takes from SPE to SPE where words meet no other packets.
-    pub fn word_fs(&self, from: u16, to: u16) -> Option<u64> {
+    pub fn word(&self, from: u16, to: u16) -> Option<Femtoseconds> {
         match self {
             Self::Rings(_) | Self::Mesh(_) => None,
-            Self::Crossbar(crossbar) => Some(crossbar.latency_fs()),
-            Self::Matrix(matrix) => Some(matrix.latency_fs(from.into(), to.into())),
+            Self::Crossbar(crossbar) => Some(crossbar.latency()),
+            Self::Matrix(matrix) => Some(matrix.latency(from.into(), to.into())),
         }
     }
 

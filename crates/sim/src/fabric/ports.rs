@@ -7,24 +7,25 @@
 //!                     waits          ╎   waits in a buffer at the target
 //! ```
 
-use super::{Usage, transfer_fs};
-use crate::ResourceCounters;
+use super::usage::Usage;
+use crate::observe::ResourceCounters;
+use crate::time::{Femtoseconds, Moment};
 
 /// Something that carries one packet at a time.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     /// When the last byte of the last packet leaves it.
-    pub free_fs: u64,
+    pub free_at: Moment,
     usage: Usage,
 }
 
 impl Lane {
     /// Holds it for a packet from the time that its head is there to the time that its last byte is gone.
-    pub fn hold(&mut self, head_fs: u64, gone_fs: u64, bytes: u32) {
-        self.free_fs = gone_fs;
+    pub fn hold(&mut self, head: Moment, gone: Moment, bytes: u32) {
+        self.free_at = gone;
         self.usage.packets += 1;
         self.usage.bytes += u64::from(bytes);
-        self.usage.busy_fs += gone_fs - head_fs;
+        self.usage.busy += gone - head;
     }
 
     pub fn counters(&self, name: String) -> ResourceCounters {
@@ -53,22 +54,22 @@ impl Ports {
         }
     }
 
-    /// When the last byte of a packet arrives whose head takes `latency_fs` from port to port.
-    pub fn arrival_fs(
+    /// When the last byte of a packet arrives whose head takes `latency` from port to port.
+    pub fn arrival(
         &mut self,
-        ready_fs: u64,
+        ready_at: Moment,
         from: usize,
         to: usize,
         bytes: u32,
-        latency_fs: u64,
-    ) -> u64 {
-        let body_fs = transfer_fs(u64::from(bytes), self.bytes_per_s);
+        latency: Femtoseconds,
+    ) -> Moment {
+        let body = Femtoseconds::of_transfer(u64::from(bytes), self.bytes_per_s);
         let (out, into) = (&mut self.out[from], &mut self.into[to]);
-        let start = ready_fs.max(out.free_fs);
-        out.hold(start, start + body_fs, bytes);
-        let head = (start + latency_fs).max(into.free_fs);
-        into.hold(head, head + body_fs, bytes);
-        head + body_fs
+        let start = ready_at.max(out.free_at);
+        out.hold(start, start + body, bytes);
+        let head = (start + latency).max(into.free_at);
+        into.hold(head, head + body, bytes);
+        head + body
     }
 
     /// What each port has carried.

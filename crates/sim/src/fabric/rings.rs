@@ -35,17 +35,18 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{Packet, Usage};
-use crate::{Quantity, ResourceCounters};
-
-const NEVER_FS: u64 = u64::MAX;
+use super::packet::Packet;
+use super::usage::Usage;
+use crate::description::{Quantity, Rings as Parameters};
+use crate::observe::ResourceCounters;
+use crate::time::{Femtoseconds, Moment};
 
 /// The rings of one Cell.
 #[derive(Debug)]
 pub(super) struct Rings {
-    packet_fs: u64,
-    hop_fs: u64,
-    start_interval_fs: u64,
+    packet: Femtoseconds,
+    hop: Femtoseconds,
+    start_interval: Femtoseconds,
     /// By ring; those that run clockwise come first.
     rings: Vec<Ring>,
     clockwise: usize,
@@ -54,28 +55,28 @@ pub(super) struct Rings {
     /// By element, in ring order.
     elements: Vec<Element>,
     /// By element: the earliest time at which its first packet could be granted, or earlier;
-    /// [`NEVER_FS`] without one.
-    next_fs: Vec<u64>,
+    /// [`Moment::NEVER`] without one.
+    next: Vec<Moment>,
     /// By element: its latest grant, counted over all; of the memory controller always 0.
     granted: Vec<u64>,
     grants: u64,
     memory_controller: usize,
-    wake_fs: u64,
+    wake_at: Moment,
 }
 
 #[derive(Debug)]
 struct Ring {
     /// By segment; number n is between the elements n and n + 1.
-    free_fs: Vec<u64>,
-    next_start_fs: u64,
-    busy_until_fs: u64,
+    free_at: Vec<Moment>,
+    next_start: Moment,
+    busy_until: Moment,
     usage: Usage,
 }
 
 #[derive(Debug, Default)]
 struct Element {
-    out_free_fs: u64,
-    in_free_fs: u64,
+    out_free_at: Moment,
+    in_free_at: Moment,
     /// Sorted by the time at which they are ready.
     packets: VecDeque<Packet>,
 }
@@ -89,7 +90,7 @@ struct Way {
 /// How a packet goes: from when on, on which ring and which way.
 #[derive(Clone, Copy)]
 struct Start {
-    time_fs: u64,
+    time: Moment,
     ring: usize,
     way: Way,
 }
@@ -100,15 +101,15 @@ impl Rings {
     /// # Panics
     ///
     /// If an element is missing, or there is no ring or no way from one element to another.
-    pub fn new(description: &crate::Rings, bus_hz: &Quantity) -> Self {
-        let bus_fs = |cycles| super::cycles_fs(cycles, bus_hz);
+    pub fn new(description: &Parameters, bus_hz: &Quantity) -> Self {
+        let bus = |cycles: &Quantity| cycles.cycles_of(bus_hz);
         let count = description.elements.len();
         let clockwise = description.clockwise.value as usize;
         let rings = clockwise + description.counterclockwise.value as usize;
         let ring = || Ring {
-            free_fs: vec![0; count],
-            next_start_fs: 0,
-            busy_until_fs: 0,
+            free_at: vec![Moment::START; count],
+            next_start: Moment::START,
+            busy_until: Moment::START,
             usage: Usage::default(),
         };
         let ways = |index| {
@@ -133,43 +134,43 @@ impl Rings {
                 _ => allowed,
             }
         };
-        let hop_fs = bus_fs(&description.hop_bus_cycles);
+        let hop = bus(&description.hop_bus_cycles);
         let memory_controller = element(description, "MIC");
         let mut granted: Vec<u64> = (1..=count as u64).collect();
         granted[memory_controller] = 0;
         Self {
-            packet_fs: bus_fs(&description.packet_bus_cycles),
-            hop_fs,
-            start_interval_fs: bus_fs(&description.start_interval_bus_cycles),
+            packet: bus(&description.packet_bus_cycles),
+            hop,
+            start_interval: bus(&description.start_interval_bus_cycles),
             rings: (0..rings).map(|_| ring()).collect(),
             clockwise,
             ways: (0..count * count).map(ways).collect(),
             elements: (0..count).map(|_| Element::default()).collect(),
-            next_fs: vec![NEVER_FS; count],
+            next: vec![Moment::NEVER; count],
             granted,
             grants: count as u64,
             memory_controller,
-            wake_fs: NEVER_FS,
+            wake_at: Moment::NEVER,
         }
     }
 
     /// Takes a packet that will be ready at a time that has not passed. Returns when the arbiter must
     /// be woken, if that is not yet known.
-    pub fn send(&mut self, packet: Packet) -> Option<u64> {
+    pub fn send(&mut self, packet: Packet) -> Option<Moment> {
         let source = usize::from(packet.from);
         let packets = &mut self.elements[source].packets;
         let mut index = packets.len();
-        while index > 0 && packets[index - 1].ready_fs > packet.ready_fs {
+        while index > 0 && packets[index - 1].ready_at > packet.ready_at {
             index -= 1;
         }
         packets.insert(index, packet);
         if index > 0 {
             return None;
         }
-        let earliest = self.earliest_fs(source);
-        self.next_fs[source] = earliest;
-        (earliest < self.wake_fs).then(|| {
-            self.wake_fs = earliest;
+        let earliest = self.earliest(source);
+        self.next[source] = earliest;
+        (earliest < self.wake_at).then(|| {
+            self.wake_at = earliest;
             earliest
         })
     }
@@ -177,21 +178,25 @@ impl Rings {
     /// Grants what can be granted now, and gives each packet with the time at which its last byte arrives to
     /// `arrive`. Returns when the arbiter must be woken again, if there is more to do. A wake-up that has been
     /// replaced by an earlier one does nothing.
-    pub fn arbitrate(&mut self, now_fs: u64, mut arrive: impl FnMut(u64, &Packet)) -> Option<u64> {
-        if now_fs != self.wake_fs {
+    pub fn arbitrate(
+        &mut self,
+        now: Moment,
+        mut arrive: impl FnMut(Moment, &Packet),
+    ) -> Option<Moment> {
+        if now != self.wake_at {
             return None;
         }
-        while let Some(source) = self.next_in_turn(now_fs) {
-            match self.start(now_fs, source) {
+        while let Some(source) = self.next_in_turn(now) {
+            match self.start(now, source) {
                 Ok(start) => {
                     let (arrival, packet) = self.grant(source, start);
                     arrive(arrival, &packet);
                 }
-                Err(time_fs) => self.next_fs[source] = time_fs,
+                Err(time) => self.next[source] = time,
             }
         }
-        self.wake_fs = self.find_wake_fs();
-        (self.wake_fs != NEVER_FS).then_some(self.wake_fs)
+        self.wake_at = self.find_wake();
+        (self.wake_at != Moment::NEVER).then_some(self.wake_at)
     }
 
     /// What each ring carried.
@@ -202,11 +207,11 @@ impl Rings {
 
     /// Of the elements that may send now, the one whose turn it is.
     #[inline]
-    fn next_in_turn(&self, now_fs: u64) -> Option<usize> {
+    fn next_in_turn(&self, now: Moment) -> Option<usize> {
         let mut next = None;
         let mut least = u64::MAX;
-        for (source, (&time, &granted)) in self.next_fs.iter().zip(&self.granted).enumerate() {
-            if time <= now_fs && granted < least {
+        for (source, (&time, &granted)) in self.next.iter().zip(&self.granted).enumerate() {
+            if time <= now && granted < least {
                 (next, least) = (Some(source), granted);
             }
         }
@@ -215,58 +220,56 @@ impl Rings {
 
     /// The earliest time at which something can be granted: times that have become too early because
     /// of other grants are put right, but only as far as that takes.
-    fn find_wake_fs(&mut self) -> u64 {
+    fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
-            for other in 1..self.next_fs.len() {
-                if self.next_fs[other] < self.next_fs[source] {
+            for other in 1..self.next.len() {
+                if self.next[other] < self.next[source] {
                     source = other;
                 }
             }
-            let next = self.next_fs[source];
-            if next == NEVER_FS {
-                return NEVER_FS;
+            let next = self.next[source];
+            if next == Moment::NEVER {
+                return Moment::NEVER;
             }
-            let earliest = self.earliest_fs(source);
+            let earliest = self.earliest(source);
             if earliest <= next {
                 return next;
             }
-            self.next_fs[source] = earliest;
+            self.next[source] = earliest;
         }
     }
 
     /// When an element's first packet can start if nothing else does.
     #[inline]
-    fn earliest_fs(&self, source: usize) -> u64 {
-        self.first_start(self.elements[source].packets[0].ready_fs, source)
-            .time_fs
+    fn earliest(&self, source: usize) -> Moment {
+        self.first_start(self.elements[source].packets[0].ready_at, source)
+            .time
     }
 
     /// How an element's first packet can start now, or when to try again.
     #[inline]
-    fn start(&self, now_fs: u64, source: usize) -> Result<Start, u64> {
-        let first = self.first_start(now_fs, source);
-        if first.time_fs > now_fs {
-            return Err(first.time_fs);
+    fn start(&self, now: Moment, source: usize) -> Result<Start, Moment> {
+        let first = self.first_start(now, source);
+        if first.time > now {
+            return Err(first.time);
         }
-        let waiting = self.first_to_wait(now_fs, source);
+        let waiting = self.first_to_wait(now, source);
         if waiting == [None, None] {
             return Ok(first);
         }
-        let waiting = waiting.map(|element| Some((element?, self.first_start(now_fs, element?))));
+        let waiting = waiting.map(|element| Some((element?, self.first_start(now, element?))));
         let delays = |start: &Start| {
             let mut waiting = waiting.iter().flatten();
             waiting.find(|(element, other)| self.delays(source, start, *element, other))
         };
-        let mut starts = self
-            .starts(now_fs, source)
-            .filter(|start| start.time_fs <= now_fs);
+        let mut starts = self.starts(now, source).filter(|start| start.time <= now);
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
                 // The other one may itself have to let one before it go.
                 let (element, other) = delays(&first).expect("it was tried");
-                Err(other.time_fs.max(self.next_fs[*element]))
+                Err(other.time.max(self.next[*element]))
             }
         }
     }
@@ -274,13 +277,13 @@ impl Rings {
     /// Those whose turn is before that of an element, and whose packets are ready and wait for their way: the memory
     /// controller, and the first of the others.
     #[inline]
-    fn first_to_wait(&self, now_fs: u64, source: usize) -> [Option<usize>; 2] {
+    fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
         let mut least = self.granted[source];
         for (element, (&granted, waits)) in self.granted.iter().zip(&self.elements).enumerate() {
             if granted < least
                 && let Some(packet) = waits.packets.front()
-                && packet.ready_fs <= now_fs
+                && packet.ready_at <= now
             {
                 if element == self.memory_controller {
                     first[0] = Some(element);
@@ -299,11 +302,10 @@ impl Rings {
         let sink = |source: usize| self.elements[source].packets[0].to;
         // How much later the head of the other one passes a place after so many hops each.
         let later = |hops: usize, other_hops: usize| {
-            let head = start.time_fs + hops as u64 * self.hop_fs;
-            (other.time_fs + other_hops as u64 * self.hop_fs).saturating_sub(head)
+            let head = start.time + hops as u64 * self.hop;
+            (other.time + other_hops as u64 * self.hop).saturating_since(head)
         };
-        if sink(source) == sink(other_source)
-            && later(start.way.hops, other.way.hops) < self.packet_fs
+        if sink(source) == sink(other_source) && later(start.way.hops, other.way.hops) < self.packet
         {
             return true;
         }
@@ -311,36 +313,36 @@ impl Rings {
             return false;
         }
         let count = self.elements.len();
-        other.time_fs - start.time_fs < self.start_interval_fs
+        other.time - start.time < self.start_interval
             || segments(source, start.way, count)
                 .enumerate()
                 .any(|(hops, segment)| {
                     let mut others = segments(other_source, other.way, count).enumerate();
                     others.any(|(other_hops, other)| {
-                        segment == other && later(hops, other_hops) < self.packet_fs
+                        segment == other && later(hops, other_hops) < self.packet
                     })
                 })
     }
 
     /// The first start of an element's first packet from a time on, and of several at the same time that
     /// on the first ring. Written out: it is most of what an arbiter does.
-    fn first_start(&self, now_fs: u64, from: usize) -> Start {
+    fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
         let to = usize::from(packet.to);
-        let sink_free = self.elements[to].in_free_fs;
-        let ready = now_fs.max(packet.ready_fs).max(source.out_free_fs);
+        let sink_free = self.elements[to].in_free_at;
+        let ready = now.max(packet.ready_at).max(source.out_free_at);
         let mut first: Option<Start> = None;
         for &way in self.ways[from * self.elements.len() + to].iter().flatten() {
-            let reaches_sink = way.hops as u64 * self.hop_fs;
+            let reaches_sink = way.hops as u64 * self.hop;
             let ports_free = ready.max(sink_free.saturating_sub(reaches_sink));
             for ring in self.rings_of(way) {
-                if first.is_some_and(|first| first.time_fs <= ports_free) {
+                if first.is_some_and(|first| first.time <= ports_free) {
                     break;
                 }
-                let time_fs = ports_free.max(self.way_free_fs(&self.rings[ring], from, way));
-                if first.is_none_or(|first| time_fs < first.time_fs) {
-                    first = Some(Start { time_fs, ring, way });
+                let time = ports_free.max(self.way_free(&self.rings[ring], from, way));
+                if first.is_none_or(|first| time < first.time) {
+                    first = Some(Start { time, ring, way });
                 }
             }
         }
@@ -349,19 +351,19 @@ impl Rings {
 
     /// The first start of an element's first packet from a time on, on each ring that it may use.
     #[inline]
-    fn starts(&self, now_fs: u64, from: usize) -> impl Iterator<Item = Start> {
+    fn starts(&self, now: Moment, from: usize) -> impl Iterator<Item = Start> {
         let source = &self.elements[from];
         let packet = &source.packets[0];
         let to = usize::from(packet.to);
-        let sink_free = self.elements[to].in_free_fs;
-        let ready = now_fs.max(packet.ready_fs).max(source.out_free_fs);
+        let sink_free = self.elements[to].in_free_at;
+        let ready = now.max(packet.ready_at).max(source.out_free_at);
         let ways = &self.ways[from * self.elements.len() + to];
         ways.iter().flatten().flat_map(move |&way| {
-            let reaches_sink = way.hops as u64 * self.hop_fs;
+            let reaches_sink = way.hops as u64 * self.hop;
             let ports_free = ready.max(sink_free.saturating_sub(reaches_sink));
             self.rings_of(way).map(move |ring| {
-                let time_fs = ports_free.max(self.way_free_fs(&self.rings[ring], from, way));
-                Start { time_fs, ring, way }
+                let time = ports_free.max(self.way_free(&self.rings[ring], from, way));
+                Start { time, ring, way }
             })
         })
     }
@@ -369,13 +371,13 @@ impl Rings {
     /// Takes the first packet of an element from its queue, and what is on its way for the time in which
     /// it passes. Returns when its last byte arrives.
     #[inline]
-    fn grant(&mut self, from: usize, Start { time_fs, ring, way }: Start) -> (u64, Packet) {
+    fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
         let packet = source.packets.pop_front().expect("a packet was granted");
-        source.out_free_fs = time_fs + self.packet_fs;
-        self.next_fs[from] = match source.packets.front() {
-            Some(next) => next.ready_fs.max(source.out_free_fs),
-            None => NEVER_FS,
+        source.out_free_at = time + self.packet;
+        self.next[from] = match source.packets.front() {
+            Some(next) => next.ready_at.max(source.out_free_at),
+            None => Moment::NEVER,
         };
         if from != self.memory_controller {
             self.grants += 1;
@@ -383,29 +385,29 @@ impl Rings {
         }
 
         let ring = &mut self.rings[ring];
-        ring.next_start_fs = time_fs + self.start_interval_fs;
-        let mut passed = time_fs + self.packet_fs;
-        for segment in segments(from, way, ring.free_fs.len()) {
-            ring.free_fs[segment] = passed;
-            passed += self.hop_fs;
+        ring.next_start = time + self.start_interval;
+        let mut passed = time + self.packet;
+        for segment in segments(from, way, ring.free_at.len()) {
+            ring.free_at[segment] = passed;
+            passed += self.hop;
         }
-        self.elements[usize::from(packet.to)].in_free_fs = passed;
+        self.elements[usize::from(packet.to)].in_free_at = passed;
 
         ring.usage.packets += 1;
         ring.usage.bytes += u64::from(packet.bytes);
-        ring.usage.busy_fs += passed.saturating_sub(time_fs.max(ring.busy_until_fs));
-        ring.busy_until_fs = ring.busy_until_fs.max(passed);
+        ring.usage.busy += passed.saturating_since(time.max(ring.busy_until));
+        ring.busy_until = ring.busy_until.max(passed);
         (passed, packet)
     }
 
     /// From when on a packet can start so that every segment is free when it comes by.
     #[inline]
-    fn way_free_fs(&self, ring: &Ring, from: usize, way: Way) -> u64 {
-        let mut free = ring.next_start_fs;
-        let mut reached = 0;
-        for segment in segments(from, way, ring.free_fs.len()) {
-            free = free.max(ring.free_fs[segment].saturating_sub(reached));
-            reached += self.hop_fs;
+    fn way_free(&self, ring: &Ring, from: usize, way: Way) -> Moment {
+        let mut free = ring.next_start;
+        let mut reached = Femtoseconds::ZERO;
+        for segment in segments(from, way, ring.free_at.len()) {
+            free = free.max(ring.free_at[segment].saturating_sub(reached));
+            reached += self.hop;
         }
         free
     }
@@ -424,7 +426,7 @@ impl Rings {
 /// # Panics
 ///
 /// If the rings have no such element.
-pub(super) fn element(description: &crate::Rings, name: &str) -> usize {
+pub(super) fn element(description: &Parameters, name: &str) -> usize {
     let found = description
         .elements
         .iter()
@@ -451,15 +453,15 @@ fn segments(from: usize, way: Way, count: usize) -> impl Iterator<Item = usize> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Description, Interconnect};
+    use crate::description::{Description, Interconnect};
 
-    const CYCLE_FS: u64 = 625_000;
+    const CYCLE: Femtoseconds = Femtoseconds(625_000);
 
     // Places in ring order.
     const PPE: u16 = 0;
     const MIC: u16 = 11;
 
-    fn description() -> (crate::Rings, Quantity) {
+    fn description() -> (Parameters, Quantity) {
         let qs20 = Description::built_in("qs20").unwrap();
         let Interconnect::Rings(rings) = qs20.interconnect else {
             panic!("a QS20 has rings");
@@ -477,11 +479,11 @@ mod tests {
     /// Sends packets, each given by when it is ready, from where and where to, and tells when each arrives;
     /// times are in bus cycles.
     fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
-        let mut wakes: Vec<u64> = Vec::new();
+        let mut wakes: Vec<Moment> = Vec::new();
         for (index, &(ready, from, to)) in packets.iter().enumerate() {
             wakes.extend(rings.send(Packet {
-                ready_fs: ready * CYCLE_FS,
-                sink_fs: 0,
+                ready_at: Moment::START + ready * CYCLE,
+                sink: Femtoseconds::ZERO,
                 then: index as u32,
                 bytes: 128,
                 from,
@@ -492,7 +494,7 @@ mod tests {
         while let Some(next) = wakes.iter().copied().min() {
             wakes.retain(|&wake| wake != next);
             wakes.extend(rings.arbitrate(next, |arrival, packet| {
-                arrivals[packet.then as usize] = arrival / CYCLE_FS;
+                arrivals[packet.then as usize] = arrival.as_femtoseconds() / CYCLE.0;
             }));
         }
         arrivals
@@ -663,10 +665,7 @@ mod tests {
         let counters: Vec<_> = rings.resources(1).collect();
         assert_eq!(counters[0].name, "Cell 1, ring 0");
         assert_eq!((counters[0].packets, counters[0].bytes), (3, 384));
-        assert_eq!(
-            counters[0].busy.as_femtoseconds(),
-            u128::from((12 + 9) * CYCLE_FS)
-        );
+        assert_eq!(counters[0].busy, ((12 + 9) * CYCLE).into());
         assert_eq!(
             (counters[1].packets, counters[1].busy),
             (0, Default::default())

@@ -74,7 +74,7 @@ fn run_with(
     let mut queue = Queue::new(seed);
     for (index, &(time, _)) in transactions.iter().enumerate() {
         let (kind, index) = (Kind::Resume, index as u32);
-        queue.push(time, Event { kind, index });
+        queue.push(Moment::from_femtoseconds(time), Event { kind, index });
     }
     let (mut complete, mut done) = (Vec::new(), Vec::new());
     while let Some((now, event)) = queue.pop() {
@@ -84,6 +84,7 @@ fn run_with(
             fabric.begin(now, Transaction { token, ..begun }, &mut queue);
         } else {
             fabric.handle(now, event.index, &mut queue, &mut done);
+            let now = now.as_femtoseconds();
             complete.extend(done.drain(..).map(|Token(token)| (token as usize, now)));
         }
     }

@@ -13,11 +13,13 @@ use cellworks_machine::{LocalStore, Mfc, SpeId, TryIssueError, Wait};
 use cellworks_threads as threads;
 
 use super::requests::request;
-use super::{Issuer, LINE, MfcState, Task, Work};
+use super::state::{LINE, MfcState, Stalled, Task, Work};
 use crate::atomic::{Held, LineNumber};
-use crate::engine::{Core, World};
 use crate::fabric::{Access, Node, Place, Transaction};
+use crate::issuer::Issuer;
 use crate::observe::Cause;
+use crate::processor::SimProcessor;
+use crate::world::World;
 
 /// The MFC of a [`SimSpe`](crate::SimSpe).
 pub struct SimMfc {
@@ -35,20 +37,20 @@ impl SimMfc {
         }
     }
 
-    fn core(&self) -> &Core {
+    fn processor(&self) -> &SimProcessor {
         self.world.spe(self.spe)
     }
 
     fn state(&self) -> std::cell::RefMut<'_, MfcState> {
-        self.world.mfcs[self.spe.index()].borrow_mut()
+        self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// What nobody can be told of as an error: the call that found it did not cause it.
+    /// What no call returns as an error: the call that found it did not cause it.
     fn panic_if_faulty(&self) {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty
             && !threads::is_unwinding()
-            && let Some(error) = self.world.take_late_error(self.core())
+            && let Some(error) = self.world.take_late_error(self.processor())
         {
             // Like a panic, but it is the machine that speaks, and at a place that says nothing.
             resume_unwind(error);
@@ -57,7 +59,7 @@ impl SimMfc {
 
     /// Checks an atomic command, at the cost of a cycle: a loop that tries it until it is legal comes to an end.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
-        self.world.compute(self.core(), 1);
+        self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
         let Command::Atomic(atomic) = command else {
             unreachable!("an atomic's opcode makes an atomic");
@@ -71,22 +73,22 @@ impl SimMfc {
     pub(crate) fn fetch_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
-        world.pass(self.core(), world.costs.issue_fs);
-        let is_held = || world.caches.borrow().held(spe, line) != Held::No;
+        world.pass(self.processor(), world.costs.issue);
+        let is_held = || world.mfcs.caches.borrow().held(spe, line) != Held::No;
         if is_held() || world.is_in_condition() {
-            world.pass(self.core(), world.costs.atomic_hit_fs);
+            world.pass(self.processor(), world.costs.atomic_hit);
         }
         // Also where somebody else has stored to the line meanwhile.
         if !is_held() && !world.is_in_condition() {
             self.fetch_from_others(ea, spe, line);
         }
-        world.add_lag(self.core(), world.costs.channel_fs);
-        world.caches.borrow_mut().read(spe, line);
+        world.add_lag(self.processor(), world.costs.channel);
+        world.mfcs.caches.borrow_mut().read(spe, line);
     }
 
     /// Takes the time of getting a line from the cache that has changed it, or from memory.
     fn fetch_from_others(&self, ea: EffectiveAddress, spe: usize, line: LineNumber) {
-        let mut caches = self.world.caches.borrow_mut();
+        let mut caches = self.world.mfcs.caches.borrow_mut();
         let owner = caches.changed_by(line);
         // Who has changed the line sees the request long before the requester has the line, and shares it
         // from then on.
@@ -106,15 +108,15 @@ impl SimMfc {
     pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
-        world.pass(self.core(), world.costs.issue_fs);
-        let is_own = world.caches.borrow().held(spe, line) == Held::Changed;
+        world.pass(self.processor(), world.costs.issue);
+        let is_own = world.mfcs.caches.borrow().held(spe, line) == Held::Changed;
         if is_own || !self.state().has_reservation() || world.is_in_condition() {
-            world.pass(self.core(), world.costs.atomic_hit_fs);
+            world.pass(self.processor(), world.costs.atomic_hit);
         } else {
             let module = world.module_of(&self.state(), ea);
             self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
         }
-        world.add_lag(self.core(), world.costs.channel_fs);
+        world.add_lag(self.processor(), world.costs.channel);
     }
 
     fn lock_transaction(&self, access: Access, target: Node, place: Place, bytes: u32) {
@@ -123,9 +125,9 @@ impl SimMfc {
             ..request(self.spe, target, place, access, bytes)
         };
         self.world.transact(
-            self.core(),
+            self.processor(),
             Cause::Lock,
-            self.world.costs.start_fs,
+            self.world.costs.start,
             transaction,
         );
     }
@@ -136,16 +138,16 @@ impl Wait for SimMfc {
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
         // A loop of waits for what is there already comes to an end.
-        self.world.compute(self.core(), 1);
+        self.world.compute(self.processor(), 1);
         self.world
-            .wait_until(self.core(), Cause::Dma, why, at, ready)
+            .wait_until(self.processor(), Cause::Dma, why, at, ready)
     }
 }
 
 impl Mfc for SimMfc {
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
         let world = &self.world;
-        world.pass(self.core(), world.costs.issue_fs);
+        world.pass(self.processor(), world.costs.issue);
         self.panic_if_faulty();
         let command = command.check(self.local_store.bytes() as u32)?;
         let mut mfc = self.state();
@@ -182,26 +184,26 @@ impl Mfc for SimMfc {
 
     #[track_caller]
     fn free_entries(&self) -> usize {
-        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.world.pass(self.processor(), self.world.costs.channel);
         self.panic_if_faulty();
         self.state().free_entries()
     }
 
     #[track_caller]
     fn incomplete_tags(&self) -> TagMask {
-        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.world.pass(self.processor(), self.world.costs.channel);
         self.panic_if_faulty();
         self.state().spu.queue.incomplete_tags()
     }
 
     fn take_stall_notifications(&self) -> TagMask {
-        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.world.pass(self.processor(), self.world.costs.channel);
         self.state().spu.queue.take_stall_notifications()
     }
 
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
         let world = &self.world;
-        world.pass(self.core(), world.costs.channel_fs);
+        world.pass(self.processor(), world.costs.channel);
         let mut mfc = self.state();
         let resumed: Vec<EntryId> = mfc.spu.queue.acknowledge(tag).collect();
         let mut outcome = Ok(());
@@ -215,22 +217,15 @@ impl Mfc for SimMfc {
                 world.forget_command(&mfc, stalled.id, false, &[]);
                 continue;
             }
+            let task = Task::List {
+                cursor,
+                element: None,
+                stalls: false,
+            };
+            let Stalled { id, issue, .. } = stalled;
             mfc.work.push(Work {
-                id: stalled.id,
-                issuer: Issuer::Spu,
                 entry: Some(entry),
-                task: Task::List {
-                    cursor,
-                    element: None,
-                    stalls: false,
-                },
-                from_fs: world.now_fs(),
-                in_flight: 0,
-                is_sent: false,
-                is_blocked: false,
-                is_watched: false,
-                issue: stalled.issue,
-                watched: Vec::new(),
+                ..Work::new(id, Issuer::Spu, issue, task, world.now())
             });
         }
         world.start_commands(&mut mfc);
@@ -264,6 +259,7 @@ impl Mfc for SimMfc {
         let mfc = self.state();
         self.world.store_line(&mfc, lsa, ea);
         self.world
+            .mfcs
             .caches
             .borrow_mut()
             .store(self.spe.index(), ea.0 / LINE);
@@ -271,7 +267,7 @@ impl Mfc for SimMfc {
     }
 
     fn reservation_lost(&self) -> bool {
-        self.world.pass(self.core(), self.world.costs.channel_fs);
+        self.world.pass(self.processor(), self.world.costs.channel);
         !self.state().has_reservation()
     }
 }
@@ -279,7 +275,7 @@ impl Mfc for SimMfc {
 impl World {
     /// Whether a line of main memory is there.
     pub fn is_line_mapped(&self, spe: SpeId, ea: EffectiveAddress) -> bool {
-        let mfc = self.mfcs[spe.index()].borrow();
+        let mfc = self.mfcs.of(spe).borrow();
         let is_memory = mfc
             .translation
             .with(ea, LINE_BYTES, |block, _, _| block.can_be_reserved());
@@ -288,7 +284,7 @@ impl World {
 
     /// Reads a line of main memory and reserves it for an SPE. `None` if it is not there.
     pub fn reserve_line(&self, spe: SpeId, ea: EffectiveAddress) -> Option<[u8; LINE_BYTES]> {
-        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
         let mut line = [0; LINE_BYTES];
         let reserved = mfc.translation.with(ea, LINE_BYTES, |block, offset, _| {
             block.can_be_reserved().then(|| {
@@ -307,14 +303,17 @@ impl World {
         ea: EffectiveAddress,
         line: &[u8; LINE_BYTES],
     ) -> Option<bool> {
-        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
         let reservation = mfc.reservation.take();
         let stored = mfc.translation.with(ea, LINE_BYTES, |block, _, _| {
             reservation
                 .is_some_and(|(at, reserved)| at == ea && block.store_conditional(reserved, line))
         })?;
         if stored {
-            self.caches.borrow_mut().store(spe.index(), ea.0 / LINE);
+            self.mfcs
+                .caches
+                .borrow_mut()
+                .store(spe.index(), ea.0 / LINE);
         }
         Some(stored)
     }

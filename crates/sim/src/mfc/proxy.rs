@@ -6,19 +6,20 @@ use cellworks_machine::mfc::{Command, MfcFault, PushError, RawCommand, TagMask};
 use cellworks_machine::{SpeId, TryIssueError};
 use cellworks_threads as threads;
 
-use super::Issuer;
-use crate::engine::{PPE, World};
+use crate::index::PPE;
+use crate::issuer::Issuer;
+use crate::world::World;
 
 impl World {
     /// Checks the shape of a command for the proxy queue of an MFC.
     pub fn check_proxy(&self, spe: SpeId, command: RawCommand) -> Result<Command, MfcFault> {
-        let mfc = self.mfcs[spe.index()].borrow();
+        let mfc = self.mfcs.of(spe).borrow();
         command.check_proxy(mfc.local_store.bytes() as u32)
     }
 
     /// Puts a command that was checked into the proxy queue of an MFC. Takes no time.
     pub fn issue_proxy(&self, spe: SpeId, command: &Command) -> Result<(), TryIssueError> {
-        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.check_addresses(command, self.spe_count())?;
         let entry = match mfc.proxy.queue.push(*command) {
             Ok(entry) => entry,
@@ -35,22 +36,18 @@ impl World {
 
     /// Whether the proxy queue of an MFC has a free entry.
     pub fn has_free_proxy_entry(&self, spe: SpeId) -> bool {
-        self.mfcs[spe.index()].borrow().proxy.queue.free_entries() > 0
+        self.mfcs.of(spe).borrow().proxy.queue.free_entries() > 0
     }
 
     /// The tag groups with commands in the proxy queue of an MFC.
     pub fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
-        self.mfcs[spe.index()]
-            .borrow()
-            .proxy
-            .queue
-            .incomplete_tags()
+        self.mfcs.of(spe).borrow().proxy.queue.incomplete_tags()
     }
 
-    /// Tells the PPE what nobody can be told of as an error: the call that found it did not cause it.
+    /// Tells the PPE what no call returns as an error: the call that found it did not cause it.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
-            && let Some(error) = self.take_late_error(self.core(PPE))
+            && let Some(error) = self.take_late_error(self.processor(PPE))
         {
             // Like a panic, but it is the machine that speaks, and at a place that says nothing.
             resume_unwind(error);

@@ -4,21 +4,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, MfcFault, Operation};
-use cellworks_machine::{Payload, ProblemStateRegister, Processor, SpeId};
+use cellworks_machine::{Payload, Processor, SpeId};
 
-use super::watch::is_watched;
-use super::{Effect, Issuer, LINE, Line, MfcState, Move, Site, Stalled, Task, Work};
-use crate::engine::{Core, Owner, PPE, ThreadIndex, World};
+use super::state::{Effect, LINE, Line, MfcState, Stalled, Task, Work, is_watched};
+use crate::bus::Owner;
 use crate::fabric::{Access, Node, Place, Transaction};
+use crate::index::{PPE, ThreadIndex};
+use crate::issuer::Issuer;
+use crate::processor::SimProcessor;
 use crate::queue::{Event, Kind};
-use crate::words::WORD_BYTES;
+use crate::time::Moment;
+use crate::world::World;
 
 /// What a look for something to send has found.
 enum Sent {
     /// A request has left, or a command needed none.
     Something,
     /// Nothing can leave before this time.
-    NotBefore(u64),
+    NotBefore(Moment),
     /// Nothing is left to send, or nothing may leave until something comes back.
     Nothing,
 }
@@ -26,20 +29,20 @@ enum Sent {
 impl World {
     /// Starts the commands that may start now.
     pub(super) fn start_commands(&self, mfc: &mut MfcState) {
-        let from_fs = self.now_fs() + self.costs.start_fs;
+        let not_before = self.now() + self.costs.start;
         let MfcState {
             spu, proxy, work, ..
         } = mfc;
         if !mfc.is_closed {
-            spu.start(Issuer::Spu, from_fs, work);
+            spu.start(Issuer::Spu, not_before, work);
         }
-        proxy.start(Issuer::Ppe, from_fs, work);
+        proxy.start(Issuer::Ppe, not_before, work);
     }
 
     /// Ends what a program has left in its MFC: what is on the bus comes to its end, the rest does not
     /// begin. What the PPE has issued goes on.
     pub fn close_mfc(&self, spe: SpeId) {
-        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.is_closed = true;
         let (on_the_bus, given_up) = std::mem::take(&mut mfc.work)
             .into_iter()
@@ -62,55 +65,53 @@ impl World {
         }
     }
 
-    /// The program of an SPE has ended: what its MFC has still to say is not for the next one. Returns what its
-    /// program would have panicked with, if it had asked.
+    /// The program of an SPE has ended: what its MFC has still to say is not for the next one.
+    /// Returns what its program would have panicked with, if it had asked.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
-        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
         mfc.spu.late.take()
     }
 
-    /// Takes what a queue would tell the processor that fills it when it asks next. The PPE fills one of each MFC.
-    pub fn take_late_error(&self, core: &Core) -> Option<Payload> {
-        match core.processor {
+    /// Takes what a queue would tell the processor that fills it when it asks next. The PPE fills
+    /// one of each MFC.
+    pub fn take_late_error(&self, processor: &SimProcessor) -> Option<Payload> {
+        match processor.id {
             Processor::Ppe => {
-                let mut mfcs = self.mfcs.iter();
+                let mut mfcs = self.mfcs.all().iter();
                 mfcs.find_map(|mfc| mfc.borrow_mut().proxy.late.take())
             }
-            Processor::Spe(spe) => self.mfcs[spe.index()].borrow_mut().spu.late.take(),
+            Processor::Spe(spe) => self.mfcs.of(spe).borrow_mut().spu.late.take(),
         }
     }
 
     /// An MFC looks for something to send: its event.
     #[inline(never)]
-    pub fn send_requests(&self, spe: usize) -> Option<ThreadIndex> {
-        let mut mfc = self.mfcs[spe].borrow_mut();
-        mfc.wake_up_fs = None;
+    pub fn send_requests(&self, spe: SpeId) -> Option<ThreadIndex> {
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
+        mfc.wake_up_at = None;
         self.pump(&mut mfc);
         drop(mfc);
         self.check_if_finished(spe)
     }
 
     /// An MFC that was blocked by a full mailbox looks again.
-    pub fn wake_mfc(&self, spe: usize) {
-        let mut mfc = self.mfcs[spe].borrow_mut();
+    pub fn wake_mfc(&self, spe: SpeId) {
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.work.iter_mut().for_each(|work| work.is_blocked = false);
-        self.wake_up_at(&mut mfc, self.now_fs());
+        self.wake_up_at(&mut mfc, self.now());
     }
 
-    fn wake_up_at(&self, mfc: &mut MfcState, time_fs: u64) {
-        if mfc
-            .wake_up_fs
-            .is_some_and(|planned_fs| planned_fs <= time_fs)
-        {
+    fn wake_up_at(&self, mfc: &mut MfcState, time: Moment) {
+        if mfc.wake_up_at.is_some_and(|planned| planned <= time) {
             return;
         }
-        mfc.wake_up_fs = Some(time_fs);
+        mfc.wake_up_at = Some(time);
         let event = Event {
             kind: Kind::MfcRequest,
             index: mfc.spe.index() as u32,
         };
-        self.queue.borrow_mut().push(time_fs, event);
+        self.clock.plan(time, event);
     }
 
     /// Sends what may be sent now, and sees to it that the rest is sent later.
@@ -118,14 +119,14 @@ impl World {
         loop {
             match self.send_one(mfc) {
                 Sent::Something => {}
-                Sent::NotBefore(time_fs) => return self.wake_up_at(mfc, time_fs),
+                Sent::NotBefore(time) => return self.wake_up_at(mfc, time),
                 Sent::Nothing => return,
             }
         }
     }
 
     fn send_one(&self, mfc: &mut MfcState) -> Sent {
-        let now_fs = self.now_fs();
+        let now = self.now();
         if mfc.free_lines.is_empty() {
             return Sent::Nothing;
         }
@@ -133,16 +134,16 @@ impl World {
         let Some(place) = mfc
             .work
             .iter()
-            .position(|work| can_send(work) && work.from_fs <= now_fs)
+            .position(|work| can_send(work) && work.not_before <= now)
         else {
             let waiting = mfc.work.iter().filter(|work| can_send(work));
-            return match waiting.map(|work| work.from_fs).min() {
-                Some(time_fs) => Sent::NotBefore(time_fs),
+            return match waiting.map(|work| work.not_before).min() {
+                Some(time) => Sent::NotBefore(time),
                 None => Sent::Nothing,
             };
         };
-        if mfc.next_request_fs > now_fs {
-            return Sent::NotBefore(mfc.next_request_fs);
+        if mfc.next_request_at > now {
+            return Sent::NotBefore(mfc.next_request_at);
         }
         let spe = mfc.spe.index();
         match self.next_request(mfc, place) {
@@ -159,7 +160,7 @@ impl World {
                     element,
                     effect,
                 };
-                mfc.next_request_fs = now_fs + self.costs.request_interval_fs;
+                mfc.next_request_at = now + self.costs.request_interval;
                 let token = Owner::Line {
                     spe: spe as u32,
                     line,
@@ -169,187 +170,16 @@ impl World {
                     token,
                     ..transaction
                 };
-                let queue = &mut self.queue.borrow_mut();
-                self.fabric.borrow_mut().begin(now_fs, transaction, queue);
+                self.bus.begin(&self.clock, transaction);
             }
             Ok(None) => self.finish_if_complete(mfc, place),
             Err(fault) => {
-                mfc.fail(mfc.work[place].issuer, now_fs, &fault);
+                mfc.fail(mfc.work[place].issuer, now, &fault);
                 mfc.work[place].is_sent = true;
                 self.finish_if_complete(mfc, place);
             }
         }
         Sent::Something
-    }
-
-    /// The next request of a piece of work; `None` if it has none now, because it is sent or blocked.
-    fn next_request(
-        &self,
-        mfc: &mut MfcState,
-        place: usize,
-    ) -> Result<Option<(Transaction, Effect)>, MfcFault> {
-        let spe = mfc.spe;
-        let to_memory = |module, address, access, bytes| {
-            request(spe, module, Place::Memory { address }, access, bytes)
-        };
-        let Work {
-            id,
-            issuer,
-            from_fs,
-            ..
-        } = mfc.work[place];
-        let mut task = std::mem::replace(&mut mfc.work[place].task, Task::Nothing);
-        let mut is_sent = false;
-        let mut is_blocked = false;
-        let mut again_from_fs = from_fs;
-        let request = match &mut task {
-            Task::Nothing => {
-                is_sent = true;
-                Ok(None)
-            }
-            Task::Typed {
-                direction,
-                address,
-                left,
-            } => {
-                let bytes = (*left).min(LINE) as u32;
-                let access = access_of(*direction);
-                let module = Node::Module(self.typed_module());
-                let request = (*left > 0)
-                    .then(|| (to_memory(module, *address, access, bytes), Effect::Nothing));
-                *address += LINE;
-                *left -= u64::from(bytes);
-                is_sent = *left == 0;
-                Ok(request)
-            }
-            Task::LinePut { lsa, ea } => {
-                is_sent = true;
-                let effect = Effect::StoreLine { lsa: *lsa, ea: *ea };
-                let module = self.module_of(mfc, *ea);
-                Ok(Some((
-                    to_memory(module, ea.0, Access::Write, LINE as u32),
-                    effect,
-                )))
-            }
-            Task::Zero { ea, lines } => {
-                let effect = Effect::ZeroLine { ea: *ea };
-                let module = self.module_of(mfc, EffectiveAddress(*ea));
-                let request = (*lines > 0)
-                    .then(|| (to_memory(module, *ea, Access::Write, LINE as u32), effect));
-                *ea = ea.wrapping_add(LINE);
-                *lines = lines.saturating_sub(1);
-                is_sent = *lines == 0;
-                Ok(request)
-            }
-            Task::Move(part) => self
-                .next_of_move(mfc, issuer, part, &mut is_blocked)
-                .inspect(|_| {
-                    is_sent = part.left == 0;
-                }),
-            Task::List {
-                cursor,
-                element,
-                stalls,
-            } => {
-                if element.is_none() && !*stalls {
-                    match cursor.next(|at| mfc.read_element(at)).transpose() {
-                        Err(fault) => return Err(fault),
-                        Ok(None) => is_sent = true,
-                        Ok(Some(next)) => {
-                            *stalls = next.stalls();
-                            let next = Move {
-                                operation: next.operation(),
-                                direction: cursor.list().direction(),
-                                lsa: next.lsa().0,
-                                ea: next.ea().0,
-                                left: next.bytes(),
-                                met_full_mailbox: false,
-                            };
-                            if next.left > 0 {
-                                self.watch_element(mfc, place, &next);
-                            }
-                            *element = Some(next);
-                            again_from_fs = self.now_fs() + self.costs.list_element_fs;
-                        }
-                    }
-                    // The element leaves once it has been fetched.
-                    Ok(None)
-                } else {
-                    let request = match element {
-                        Some(part) => self.next_of_move(mfc, issuer, part, &mut is_blocked),
-                        None => Ok(None),
-                    };
-                    if element.is_some_and(|part| part.left == 0) {
-                        *element = None;
-                        is_sent = *stalls;
-                        if let Some(watched) = mfc.work[place].watched.last_mut() {
-                            watched.is_sent = true;
-                        }
-                    }
-                    request
-                }
-            }
-        };
-        let work = &mut mfc.work[place];
-        debug_assert_eq!(work.id, id);
-        work.task = task;
-        work.is_sent = is_sent;
-        work.is_blocked = is_blocked;
-        work.from_fs = again_from_fs;
-        request
-    }
-
-    fn next_of_move(
-        &self,
-        mfc: &mut MfcState,
-        issuer: Issuer,
-        part: &mut Move,
-        is_blocked: &mut bool,
-    ) -> Result<Option<(Transaction, Effect)>, MfcFault> {
-        if part.left == 0 {
-            return Ok(None);
-        }
-        let bytes = part.left.min((LINE - part.ea % LINE) as u32);
-        let Move {
-            operation,
-            direction,
-            lsa,
-            ea,
-            ..
-        } = *part;
-        let copy = |target, place| request(mfc.spe, target, place, access_of(direction), bytes);
-        let effect = Effect::Copy {
-            operation,
-            direction,
-            lsa,
-            ea,
-            bytes,
-        };
-        let request = match mfc.site(operation, direction, ea, bytes, self.spe_count())? {
-            Site::Memory(target) => (copy(target, Place::Memory { address: ea }), effect),
-            Site::LocalStore(target) => (copy(target, Place::LocalStore), effect),
-            Site::Register(to, register) => {
-                if register == ProblemStateRegister::InMbox && !self.spe(to).words.keep_room() {
-                    self.spe(to).words.block_until_room(mfc.spe.index());
-                    // It tries again whenever there is room, which another may take first.
-                    if !std::mem::replace(&mut part.met_full_mailbox, true) {
-                        let from = issuer.processor(mfc.spe);
-                        let mut hazards = self.hazards.borrow_mut();
-                        let hazard = hazards.mailbox_full(self.now_fs(), from, to);
-                        mfc.take_down(issuer, hazard);
-                    }
-                    *is_blocked = true;
-                    return Ok(None);
-                }
-                let target = Node::Spe(to.index() as u16);
-                let write = request(mfc.spe, target, Place::Register, Access::Write, WORD_BYTES);
-                (write, Effect::Word { to, register, lsa })
-            }
-        };
-        part.lsa += bytes;
-        part.ea += u64::from(bytes);
-        part.left -= bytes;
-        Ok(Some(request))
     }
 
     /// The memory module of a line that was checked.
@@ -361,8 +191,8 @@ impl World {
     }
 
     /// A request of an MFC is complete. Returns the thread that goes on at once, if one does.
-    pub fn line_arrives(&self, spe: usize, line: usize) -> Option<ThreadIndex> {
-        let mut mfc = self.mfcs[spe].borrow_mut();
+    pub fn line_arrives(&self, spe: SpeId, line: usize) -> Option<ThreadIndex> {
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
         let Line {
             work,
             element,
@@ -382,7 +212,7 @@ impl World {
             } => {
                 if let Err(fault) = self.copy(&mfc, operation, direction, lsa, ea, bytes) {
                     let issuer = mfc.work[place].issuer;
-                    mfc.fail(issuer, self.now_fs(), &fault);
+                    mfc.fail(issuer, self.now(), &fault);
                 }
                 None
             }
@@ -399,7 +229,7 @@ impl World {
                     .with(EffectiveAddress(ea), LINE_BYTES, |block, offset, _| {
                         block.write(offset, &[0; LINE_BYTES]);
                     });
-                self.caches.borrow_mut().discard(ea / LINE);
+                self.mfcs.caches.borrow_mut().discard(ea / LINE);
                 None
             }
         };
@@ -421,11 +251,7 @@ impl World {
             delivered.and_then(|(to, register, word)| self.deliver(self.spe(to), register, word));
         match (resumed, self.check_if_finished(spe)) {
             (Some(resumed), Some(later)) => {
-                let event = Event {
-                    kind: Kind::Resume,
-                    index: later,
-                };
-                self.queue.borrow_mut().push(self.now_fs(), event);
+                self.clock.plan_now(Event::resume(later));
                 Some(resumed)
             }
             (resumed, later) => resumed.or(later),
@@ -433,18 +259,14 @@ impl World {
     }
 
     /// Asks what the SPE's threads wait for, if a command has ended since this was last asked.
-    fn check_if_finished(&self, spe: usize) -> Option<ThreadIndex> {
-        let finished = self.finished[spe].replace(false);
-        if finished {
-            self.check(self.core(spe + 1))
-        } else {
-            None
-        }
+    fn check_if_finished(&self, spe: SpeId) -> Option<ThreadIndex> {
+        let finished = self.mfcs.take_finished(spe);
+        finished.then(|| self.check(self.spe(spe))).flatten()
     }
 
     /// Has the SPE's threads look, if a command has ended since they last did.
     pub(super) fn tell_if_finished(&self, spe: SpeId) {
-        if self.finished[spe.index()].replace(false) {
+        if self.mfcs.take_finished(spe) {
             self.notify(self.spe(spe));
         }
     }
@@ -468,7 +290,7 @@ impl World {
                 Direction::Put => memory.copy_from(offset, local, at, length, in_flight),
             });
         if direction == Direction::Put {
-            self.caches.borrow_mut().discard(ea.0 / LINE);
+            self.mfcs.caches.borrow_mut().discard(ea.0 / LINE);
         }
         moved.ok_or(MfcFault::DataStorage { operation, ea })
     }
@@ -479,7 +301,7 @@ impl World {
         mfc.translation.with(ea, LINE_BYTES, |block, offset, _| {
             block.write(offset, &line)
         });
-        self.caches.borrow_mut().discard(ea.0 / LINE);
+        self.mfcs.caches.borrow_mut().discard(ea.0 / LINE);
     }
 
     /// Takes a piece of work away that has nothing to send and nothing under way.
@@ -490,8 +312,8 @@ impl World {
         }
         let work = mfc.work.remove(place);
         match work.issuer {
-            Issuer::Spu => self.finished[mfc.spe.index()].set(true),
-            Issuer::Ppe => self.notify(self.core(PPE)),
+            Issuer::Spu => self.mfcs.set_finished(mfc.spe),
+            Issuer::Ppe => self.notify(self.processor(PPE)),
         }
         let mut given_back = Vec::new();
         match (work.entry, work.task) {
@@ -522,16 +344,17 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // After the watch has forgotten the transfer. If it minds, because of another one, it unwinds: not through
-        // the event loop, which may run on anybody's stack.
+        // After the watch has forgotten the transfer. If it minds, because of another one, it
+        // unwinds: not through the event loop, which may run on the stack of any thread.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }
         let depth = mfc.depth(work.issuer);
-        let now_fs = self.now_fs();
-        self.observer
+        let now = self.now();
+        self.observers
+            .observer
             .borrow_mut()
-            .queue_depth(now_fs, mfc.spe, work.issuer, depth);
+            .queue_depth(now, mfc.spe, work.issuer, depth);
         self.start_commands(mfc);
     }
 }
@@ -554,7 +377,7 @@ pub(super) fn request(
     }
 }
 
-fn access_of(direction: Direction) -> Access {
+pub(super) fn access_of(direction: Direction) -> Access {
     match direction {
         Direction::Get => Access::Read,
         Direction::Put => Access::Write,

@@ -3,21 +3,18 @@
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order};
 use cellworks_machine::{LocalBuffer, SpeId};
 
-use super::{Issuer, LINE, TYPED_AT, Task, Work};
-use crate::engine::World;
+use super::state::{TYPED_AT, Task, Work};
 use crate::hazard::Transfer;
+use crate::issuer::Issuer;
+use crate::world::World;
 
 impl World {
     /// Begins a transfer whose bytes have moved already.
     pub fn begin_typed(&self, spe: SpeId, direction: Direction, lsa: LsAddr, bytes: usize) -> u64 {
-        let mut mfc = self.mfcs[spe.index()].borrow_mut();
+        let mut mfc = self.mfcs.of(spe).borrow_mut();
         let id = mfc.next_serial();
         let left = bytes as u64;
-        // Where ordinary memory lies differs from run to run, so it is dealt out to the banks in the order
-        // in which it is used.
-        let address = self.typed_address.get();
-        self.typed_address
-            .set(address + left.next_multiple_of(LINE));
+        let address = self.mfcs.next_typed_address(left);
         let task = match left {
             0 => Task::Nothing,
             _ => Task::Typed {
@@ -30,8 +27,8 @@ impl World {
             Direction::Get => "typed get",
             Direction::Put => "typed put",
         };
-        let now_fs = self.now_fs();
-        let mut hazards = self.hazards.borrow_mut();
+        let now = self.now();
+        let mut hazards = self.observers.hazards.borrow_mut();
         let issue = hazards.issue(spe, Issuer::Spu, None, Order::None);
         let transfer = Transfer {
             name,
@@ -41,26 +38,18 @@ impl World {
             bytes: bytes as u32,
             issue,
         };
-        let hazard = hazards.begin(now_fs, spe, id, &transfer);
-        mfc.take_down(Issuer::Spu, hazard);
+        let hazard = hazards.begin(now, spe, id, &transfer);
+        mfc.record_hazard(Issuer::Spu, hazard);
         drop(hazards);
+        let not_before = now + self.costs.start;
         mfc.work.push(Work {
-            id,
-            issuer: Issuer::Spu,
-            entry: None,
-            task,
-            from_fs: now_fs + self.costs.start_fs,
-            in_flight: 0,
-            is_sent: false,
-            is_blocked: false,
             is_watched: true,
-            issue,
-            watched: Vec::new(),
+            ..Work::new(id, Issuer::Spu, issue, task, not_before)
         });
         mfc.typed.push((id, direction));
-        let mut observer = self.observer.borrow_mut();
-        observer.command_issued(now_fs, spe, Issuer::Spu, id, name, left);
-        observer.queue_depth(now_fs, spe, Issuer::Spu, mfc.depth(Issuer::Spu));
+        let mut observer = self.observers.observer.borrow_mut();
+        observer.command_issued(now, spe, Issuer::Spu, id, name, left);
+        observer.queue_depth(now, spe, Issuer::Spu, mfc.depth(Issuer::Spu));
         drop(observer);
         self.pump(&mut mfc);
         drop(mfc);
@@ -70,28 +59,25 @@ impl World {
 
     /// Whether a typed transfer is complete.
     pub fn typed_is_complete(&self, spe: SpeId, id: u64) -> bool {
-        let mfc = self.mfcs[spe.index()].borrow();
+        let mfc = self.mfcs.of(spe).borrow();
         mfc.typed.iter().all(|(other, _)| *other != id)
     }
 
     /// Keeps the buffer of a view that is gone until its last transfer is complete.
     pub fn hold_buffer(&self, spe: SpeId, transfer: u64, buffer: LocalBuffer) {
         if !self.typed_is_complete(spe, transfer) {
-            self.mfcs[spe.index()]
-                .borrow_mut()
-                .held
-                .push((transfer, buffer));
+            self.mfcs.of(spe).borrow_mut().held.push((transfer, buffer));
         }
     }
 
     /// Whether buffers are held whose views are gone.
     pub fn holds_buffers(&self, spe: SpeId) -> bool {
-        !self.mfcs[spe.index()].borrow().held.is_empty()
+        !self.mfcs.of(spe).borrow().held.is_empty()
     }
 
     /// Whether all typed puts are complete.
     pub fn typed_puts_are_complete(&self, spe: SpeId) -> bool {
-        let mfc = self.mfcs[spe.index()].borrow();
+        let mfc = self.mfcs.of(spe).borrow();
         mfc.typed
             .iter()
             .all(|(_, direction)| *direction == Direction::Get)
@@ -99,6 +85,6 @@ impl World {
 
     /// Whether the queue of an MFC has a free entry.
     pub fn has_free_entry(&self, spe: SpeId) -> bool {
-        self.mfcs[spe.index()].borrow().free_entries() > 0
+        self.mfcs.of(spe).borrow().free_entries() > 0
     }
 }

@@ -2,19 +2,15 @@
 
 use cellworks_machine::mfc::{Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode};
 
-use super::{Issuer, MfcState, Move, Watched};
-use crate::engine::World;
+use super::state::{MfcState, Move, Watched};
+use crate::fabric::WORD_BYTES;
 use crate::hazard::Transfer;
-use crate::words::WORD_BYTES;
-
-/// Whether the watch for hazards knows a command by its own id, and not by its elements.
-pub(super) fn is_watched(command: &Command) -> bool {
-    matches!(command, Command::Transfer(_) | Command::SendSignal(_))
-}
+use crate::issuer::Issuer;
+use crate::world::World;
 
 impl World {
-    /// Takes down that a command was issued, and begins to watch what it transfers; elements of lists are
-    /// watched from when they are fetched on.
+    /// Records that a command was issued, and begins to watch what it transfers; elements of lists
+    /// are watched from when they are fetched on.
     pub(super) fn watch_command(
         &self,
         mfc: &mut MfcState,
@@ -22,10 +18,10 @@ impl World {
         entry: EntryId,
         command: &Command,
     ) {
-        let (now_fs, spe) = (self.now_fs(), mfc.spe);
+        let (now, spe) = (self.now(), mfc.spe);
         let id = mfc.next_serial();
         let opcode = command.opcode();
-        let mut hazards = self.hazards.borrow_mut();
+        let mut hazards = self.observers.hazards.borrow_mut();
         let issue = hazards.issue(spe, issuer, command.tag(), opcode.order());
         let transfer = |direction, lsa, ea, bytes| Transfer {
             name: opcode.name(),
@@ -49,17 +45,17 @@ impl World {
         };
         let bytes = transfer.map_or(0, |transfer| u64::from(transfer.bytes));
         if let Some(transfer) = transfer {
-            let hazard = hazards.begin(now_fs, spe, id, &transfer);
-            mfc.take_down(issuer, hazard);
+            let hazard = hazards.begin(now, spe, id, &transfer);
+            mfc.record_hazard(issuer, hazard);
         }
         drop(hazards);
         match issuer {
             Issuer::Spu => mfc.spu.waiting.push((entry, id, issue)),
             Issuer::Ppe => mfc.proxy.waiting.push((entry, id, issue)),
         }
-        let mut observer = self.observer.borrow_mut();
-        observer.command_issued(now_fs, spe, issuer, id, opcode.name(), bytes);
-        observer.queue_depth(now_fs, spe, issuer, mfc.depth(issuer));
+        let mut observer = self.observers.observer.borrow_mut();
+        observer.command_issued(now, spe, issuer, id, opcode.name(), bytes);
+        observer.queue_depth(now, spe, issuer, mfc.depth(issuer));
     }
 
     /// Begins to watch an element of a list.
@@ -79,18 +75,19 @@ impl World {
             in_flight: 0,
             is_sent: false,
         });
-        let hazard = self
-            .hazards
-            .borrow_mut()
-            .begin(self.now_fs(), mfc.spe, serial, &transfer);
-        mfc.take_down(Issuer::Spu, hazard);
+        let hazard =
+            self.observers
+                .hazards
+                .borrow_mut()
+                .begin(self.now(), mfc.spe, serial, &transfer);
+        mfc.record_hazard(Issuer::Spu, hazard);
     }
 
     /// Ends the watch of an element that has nothing to send and nothing under way.
     pub(super) fn forget_element(&self, mfc: &mut MfcState, place: usize, at: usize) {
         let element = &mfc.work[place].watched[at];
         if element.is_sent && element.in_flight == 0 {
-            self.hazards.borrow_mut().end(mfc.spe, element.id);
+            self.observers.hazards.borrow_mut().end(mfc.spe, element.id);
             mfc.work[place].watched.remove(at);
         }
     }
@@ -103,14 +100,15 @@ impl World {
         is_watched: bool,
         watched: &[Watched],
     ) {
-        let mut hazards = self.hazards.borrow_mut();
+        let mut hazards = self.observers.hazards.borrow_mut();
         let own = is_watched.then_some(id);
         let elements = watched.iter().map(|element| element.id);
         own.into_iter()
             .chain(elements)
             .for_each(|id| hazards.end(mfc.spe, id));
-        self.observer
+        self.observers
+            .observer
             .borrow_mut()
-            .command_complete(self.now_fs(), mfc.spe, id);
+            .command_complete(self.now(), mfc.spe, id);
     }
 }

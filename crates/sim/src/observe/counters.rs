@@ -4,7 +4,8 @@ use std::fmt;
 
 use cellworks_machine::Span;
 
-use super::{Activity, Cause};
+use super::activity::{Activity, Cause};
+use crate::time::{Femtoseconds, Moment};
 
 /// What an SPE did with its time.
 ///
@@ -161,9 +162,9 @@ fn table<const COLUMNS: usize>(
 pub(super) struct SpeCount {
     /// What it does, as [`Activity::index`].
     activity: usize,
-    since_fs: u64,
+    since: Moment,
     /// Time spent, by [`Activity::index`].
-    spent_fs: [u64; Activity::COUNT],
+    spent: [Femtoseconds; Activity::COUNT],
     commands: u64,
     bytes: u64,
     /// Commands that are not complete, with their ids and bytes: as many as the queues have entries.
@@ -175,8 +176,8 @@ impl SpeCount {
     pub fn new() -> Self {
         Self {
             activity: Activity::Idle.index(),
-            since_fs: 0,
-            spent_fs: [0; Activity::COUNT],
+            since: Moment::START,
+            spent: [Femtoseconds::ZERO; Activity::COUNT],
             commands: 0,
             bytes: 0,
             in_flight: Vec::with_capacity(32),
@@ -184,13 +185,10 @@ impl SpeCount {
     }
 
     #[inline]
-    pub fn activity(&mut self, now_fs: u64, activity: Activity) {
-        debug_assert!(
-            now_fs >= self.since_fs,
-            "the time of one SPE never goes back"
-        );
-        self.spent_fs[self.activity] += now_fs - self.since_fs;
-        self.since_fs = now_fs;
+    pub fn activity(&mut self, now: Moment, activity: Activity) {
+        debug_assert!(now >= self.since, "the time of one SPE never goes back");
+        self.spent[self.activity] += now - self.since;
+        self.since = now;
         self.activity = activity.index();
     }
 
@@ -208,10 +206,9 @@ impl SpeCount {
         self.bytes += bytes;
     }
 
-    pub fn finish(mut self, now_fs: u64) -> SpeCounters {
-        self.activity(now_fs, Activity::Idle);
-        let spent =
-            |activity: Activity| Span::from_femtoseconds(self.spent_fs[activity.index()].into());
+    pub fn finish(mut self, now: Moment) -> SpeCounters {
+        self.activity(now, Activity::Idle);
+        let spent = |activity: Activity| Span::from(self.spent[activity.index()]);
         SpeCounters {
             computing: spent(Activity::Computing),
             waiting_for_dma: spent(Activity::Waiting(Cause::Dma)),

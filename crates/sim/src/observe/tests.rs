@@ -6,13 +6,23 @@ use cellworks_machine::{Processor, Span, SpeId};
 use proptest::prelude::*;
 use prost::Message;
 
+use super::hash::Hash;
 use super::perfetto::{
     EventType, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Trace, TracePacket,
     TrackDescriptor, TrackEvent,
 };
 use super::*;
+use crate::issuer::Issuer;
+use crate::time::{Femtoseconds, Moment};
 
-const NS: u64 = 1_000_000;
+/// A point in nanoseconds after the start of the run.
+fn ns(nanoseconds: u64) -> Moment {
+    fs(nanoseconds * 1_000_000)
+}
+
+fn fs(femtoseconds: u64) -> Moment {
+    Moment::from_femtoseconds(femtoseconds)
+}
 
 /// A file that the test can read while the run goes on.
 #[derive(Clone, Default)]
@@ -58,7 +68,7 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     let mut observer = Observer::new("Test", 2, Some(Box::new(file.clone())));
     assert!(observer.is_tracing());
     run(&mut observer);
-    observer.finish(end_ns * NS, Vec::new(), 0).unwrap();
+    observer.finish(ns(end_ns), Vec::new(), 0).unwrap();
     well_formed(&file.bytes());
     file.bytes()
 }
@@ -66,18 +76,18 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
 /// A loop with two buffers: the second get runs while the program computes on the first.
 fn double_buffered(observer: &mut Observer) {
     let (spe, of) = (spe(1), Processor::Spe(spe(1)));
-    observer.program_began(10 * NS, spe, "double buffered");
-    observer.command_issued(20 * NS, spe, Issuer::Spu, 0, "get", 4096);
-    observer.queue_depth(20 * NS, spe, Issuer::Spu, 1);
-    observer.command_issued(30 * NS, spe, Issuer::Spu, 1, "get", 4096);
-    observer.queue_depth(30 * NS, spe, Issuer::Spu, 2);
-    observer.activity(40 * NS, of, Activity::Waiting(Cause::Dma));
-    observer.command_complete(120 * NS, spe, 0);
-    observer.queue_depth(120 * NS, spe, Issuer::Spu, 1);
-    observer.activity(120 * NS, of, Activity::Computing);
-    observer.command_complete(170 * NS, spe, 1);
-    observer.queue_depth(170 * NS, spe, Issuer::Spu, 0);
-    observer.program_ended(200 * NS, spe);
+    observer.program_began(ns(10), spe, "double buffered");
+    observer.command_issued(ns(20), spe, Issuer::Spu, 0, "get", 4096);
+    observer.queue_depth(ns(20), spe, Issuer::Spu, 1);
+    observer.command_issued(ns(30), spe, Issuer::Spu, 1, "get", 4096);
+    observer.queue_depth(ns(30), spe, Issuer::Spu, 2);
+    observer.activity(ns(40), of, Activity::Waiting(Cause::Dma));
+    observer.command_complete(ns(120), spe, 0);
+    observer.queue_depth(ns(120), spe, Issuer::Spu, 1);
+    observer.activity(ns(120), of, Activity::Computing);
+    observer.command_complete(ns(170), spe, 1);
+    observer.queue_depth(ns(170), spe, Issuer::Spu, 0);
+    observer.program_ended(ns(200), spe);
 }
 
 /// Checks what Perfetto expects of every trace, and returns its packets.
@@ -181,7 +191,7 @@ fn the_time_of_every_spe_adds_up() {
     let mut observer = untraced();
     double_buffered(&mut observer);
     let of = Processor::Spe(spe(0));
-    observer.program_began(5, spe(0), "waits");
+    observer.program_began(fs(5), spe(0), "waits");
     for (number, cause) in [
         Cause::Dma,
         Cause::Mailbox,
@@ -193,15 +203,18 @@ fn the_time_of_every_spe_adds_up() {
     .enumerate()
     {
         let from = 100 + (number as u64) * 100;
-        observer.activity(from, of, Activity::Waiting(cause));
-        observer.activity(from + number as u64 + 1, of, Activity::Computing);
+        observer.activity(fs(from), of, Activity::Waiting(cause));
+        observer.activity(fs(from + number as u64 + 1), of, Activity::Computing);
     }
-    observer.activity(900, Processor::Ppe, Activity::Computing);
-    observer.program_ended(1000, spe(0));
-    let counters = observer.finish(300 * NS, Vec::new(), 7).unwrap();
+    observer.activity(fs(900), Processor::Ppe, Activity::Computing);
+    observer.program_ended(fs(1000), spe(0));
+    let counters = observer.finish(ns(300), Vec::new(), 7).unwrap();
 
     let span = |fs: u64| Span::from_femtoseconds(fs.into());
-    assert_eq!((counters.elapsed, counters.events), (span(300 * NS), 7));
+    assert_eq!(
+        (counters.elapsed, counters.events),
+        (Span::from_nanoseconds(300), 7)
+    );
     for did in &counters.spes {
         let mut sum = Span::default();
         for part in [
@@ -231,19 +244,19 @@ fn the_time_of_every_spe_adds_up() {
         ],
         [1, 2, 3, 4, 5].map(span)
     );
-    assert_eq!(second.waiting_for_dma, span(80 * NS));
-    assert_eq!(second.computing, span(110 * NS));
-    assert_eq!(second.idle, span(110 * NS));
+    assert_eq!(second.waiting_for_dma, Span::from_nanoseconds(80));
+    assert_eq!(second.computing, Span::from_nanoseconds(110));
+    assert_eq!(second.idle, Span::from_nanoseconds(110));
     assert_eq!((second.commands, second.bytes), (2, 8192));
 }
 
 #[test]
 fn commands_count_when_they_are_complete() {
     let mut observer = untraced();
-    observer.command_issued(1, spe(0), Issuer::Spu, 7, "get", 128);
-    observer.command_issued(2, spe(0), Issuer::Spu, 8, "put", 16);
-    observer.command_complete(3, spe(0), 8);
-    let counters = observer.finish(4, Vec::new(), 0).unwrap();
+    observer.command_issued(fs(1), spe(0), Issuer::Spu, 7, "get", 128);
+    observer.command_issued(fs(2), spe(0), Issuer::Spu, 8, "put", 16);
+    observer.command_complete(fs(3), spe(0), 8);
+    let counters = observer.finish(fs(4), Vec::new(), 0).unwrap();
     assert_eq!((counters.spes[0].commands, counters.spes[0].bytes), (1, 16));
 }
 
@@ -251,7 +264,7 @@ fn commands_count_when_they_are_complete() {
 fn counters_are_printed_as_tables() {
     let mut observer = untraced();
     double_buffered(&mut observer);
-    let mut counters = observer.finish(400 * NS, vec![ring(40)], 1234).unwrap();
+    let mut counters = observer.finish(ns(400), vec![ring(40)], 1234).unwrap();
     counters.hazards = vec!["hazard at 1.50 us: two puts".to_owned()];
     counters.hazards_seen = 3;
     assert_eq!(
@@ -275,7 +288,7 @@ hazard at 1.50 us: two puts
 #[test]
 fn counters_of_an_empty_run_are_printed() {
     let counters = Observer::new("Test", 0, None)
-        .finish(0, Vec::new(), 0)
+        .finish(fs(0), Vec::new(), 0)
         .unwrap();
     assert_eq!(counters.to_string(), "simulated 0.0 ns in 0 events\n");
 }
@@ -283,10 +296,7 @@ fn counters_of_an_empty_run_are_printed() {
 fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
     let mut observer = untraced();
     run(&mut observer);
-    observer
-        .finish(1000 * NS, Vec::new(), 0)
-        .unwrap()
-        .trace_hash
+    observer.finish(ns(1000), Vec::new(), 0).unwrap().trace_hash
 }
 
 #[test]
@@ -298,8 +308,8 @@ fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     assert_eq!(plain, 0x51E7_ECEF_8081_A7DA);
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);
-    observer.resources(500 * NS, &[ring(1)]);
-    let traced = observer.finish(1000 * NS, Vec::new(), 99).unwrap();
+    observer.resources(ns(500), &[ring(1)]);
+    let traced = observer.finish(ns(1000), Vec::new(), 99).unwrap();
     assert_eq!(plain, traced.trace_hash);
 }
 
@@ -307,37 +317,40 @@ fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
 fn the_hash_depends_on_every_call_and_all_that_it_says() {
     let (a, b) = (Processor::Spe(spe(0)), Processor::Spe(spe(1)));
     let issued =
-        |observer: &mut Observer| observer.command_issued(1, spe(0), Issuer::Spu, 0, "get", 16);
+        |observer: &mut Observer| observer.command_issued(fs(1), spe(0), Issuer::Spu, 0, "get", 16);
     let hashes = [
         hash_of(|_| ()),
-        hash_of(|o| o.program_began(1, spe(0), "one")),
-        hash_of(|o| o.program_began(1, spe(0), "two")),
-        hash_of(|o| o.program_began(2, spe(0), "one")),
-        hash_of(|o| o.program_began(1, spe(1), "one")),
-        hash_of(|o| o.program_ended(1, spe(0))),
-        hash_of(|o| o.activity(1, a, Activity::Computing)),
-        hash_of(|o| o.activity(1, a, Activity::Waiting(Cause::Dma))),
-        hash_of(|o| o.activity(1, b, Activity::Computing)),
-        hash_of(|o| o.activity(1, Processor::Ppe, Activity::Computing)),
-        hash_of(|o| o.waits(1, a, 0, Cause::Dma)),
-        hash_of(|o| o.waits(1, a, 0, Cause::Lock)),
-        hash_of(|o| o.waits(1, a, 1, Cause::Dma)),
-        hash_of(|o| o.goes_on(1, a, 1)),
-        hash_of(|o| o.thread_ended(1, a, 1)),
+        hash_of(|o| o.program_began(fs(1), spe(0), "one")),
+        hash_of(|o| o.program_began(fs(1), spe(0), "two")),
+        hash_of(|o| o.program_began(fs(2), spe(0), "one")),
+        hash_of(|o| o.program_began(fs(1), spe(1), "one")),
+        hash_of(|o| o.program_ended(fs(1), spe(0))),
+        hash_of(|o| o.activity(fs(1), a, Activity::Computing)),
+        hash_of(|o| o.activity(fs(1), a, Activity::Waiting(Cause::Dma))),
+        hash_of(|o| o.activity(fs(1), b, Activity::Computing)),
+        hash_of(|o| o.activity(fs(1), Processor::Ppe, Activity::Computing)),
+        hash_of(|o| o.waits(fs(1), a, 0, Cause::Dma)),
+        hash_of(|o| o.waits(fs(1), a, 0, Cause::Lock)),
+        hash_of(|o| o.waits(fs(1), a, 1, Cause::Dma)),
+        hash_of(|o| o.goes_on(fs(1), a, 1)),
+        hash_of(|o| o.thread_ended(fs(1), a, 1)),
         hash_of(issued),
-        hash_of(|o| o.command_issued(1, spe(0), Issuer::Spu, 1, "get", 16)),
-        hash_of(|o| o.command_issued(1, spe(0), Issuer::Spu, 0, "put", 16)),
-        hash_of(|o| o.command_issued(1, spe(0), Issuer::Spu, 0, "get", 32)),
+        hash_of(|o| o.command_issued(fs(1), spe(0), Issuer::Spu, 1, "get", 16)),
+        hash_of(|o| o.command_issued(fs(1), spe(0), Issuer::Spu, 0, "put", 16)),
+        hash_of(|o| o.command_issued(fs(1), spe(0), Issuer::Spu, 0, "get", 32)),
         hash_of(|o| {
             issued(o);
-            o.command_complete(2, spe(0), 0);
+            o.command_complete(fs(2), spe(0), 0);
         }),
-        hash_of(|o| o.command_issued(1, spe(0), Issuer::Ppe, 0, "get", 16)),
-        hash_of(|o| o.queue_depth(1, spe(0), Issuer::Ppe, 1)),
-        hash_of(|o| o.queue_depth(1, spe(0), Issuer::Spu, 1)),
-        hash_of(|o| o.queue_depth(1, spe(0), Issuer::Spu, 2)),
-        untraced().finish(1, Vec::new(), 0).unwrap().trace_hash,
-        untraced().finish(1, vec![ring(5)], 0).unwrap().trace_hash,
+        hash_of(|o| o.command_issued(fs(1), spe(0), Issuer::Ppe, 0, "get", 16)),
+        hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Ppe, 1)),
+        hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Spu, 1)),
+        hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Spu, 2)),
+        untraced().finish(fs(1), Vec::new(), 0).unwrap().trace_hash,
+        untraced()
+            .finish(fs(1), vec![ring(5)], 0)
+            .unwrap()
+            .trace_hash,
     ];
     let different: BTreeSet<_> = hashes.iter().collect();
     assert_eq!(different.len(), hashes.len());
@@ -402,23 +415,23 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
     let trace = traced(
         |observer| {
             let (spe, of) = (spe(0), Processor::Spe(spe(0)));
-            observer.program_began(0, spe, "threads");
-            observer.waits(NS, of, 0, Cause::Other);
-            observer.goes_on(NS, of, 1);
-            observer.command_issued(2 * NS, spe, Issuer::Spu, 0, "get", 16);
-            observer.waits(3 * NS, of, 1, Cause::Dma);
-            observer.goes_on(4 * NS, of, 2);
+            observer.program_began(fs(0), spe, "threads");
+            observer.waits(ns(1), of, 0, Cause::Other);
+            observer.goes_on(ns(1), of, 1);
+            observer.command_issued(ns(2), spe, Issuer::Spu, 0, "get", 16);
+            observer.waits(ns(3), of, 1, Cause::Dma);
+            observer.goes_on(ns(4), of, 2);
             // It yields: it does not wait, and has the processor no longer.
-            observer.goes_on(6 * NS, of, 3);
-            observer.thread_ended(7 * NS, of, 3);
-            observer.command_complete(7 * NS, spe, 0);
-            observer.goes_on(8 * NS, of, 1);
-            observer.goes_on(8 * NS, of, 1);
-            observer.thread_ended(9 * NS, of, 1);
-            observer.goes_on(9 * NS, of, 2);
-            observer.thread_ended(9 * NS, of, 2);
-            observer.goes_on(9 * NS, of, 0);
-            observer.program_ended(10 * NS, spe);
+            observer.goes_on(ns(6), of, 3);
+            observer.thread_ended(ns(7), of, 3);
+            observer.command_complete(ns(7), spe, 0);
+            observer.goes_on(ns(8), of, 1);
+            observer.goes_on(ns(8), of, 1);
+            observer.thread_ended(ns(9), of, 1);
+            observer.goes_on(ns(9), of, 2);
+            observer.thread_ended(ns(9), of, 2);
+            observer.goes_on(ns(9), of, 0);
+            observer.program_ended(ns(10), spe);
         },
         10,
     );
@@ -456,11 +469,11 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
 fn what_is_under_way_at_the_end_ends_there() {
     let trace = traced(
         |observer| {
-            observer.goes_on(0, Processor::Ppe, 1);
-            observer.activity(NS, Processor::Ppe, Activity::Waiting(Cause::Mailbox));
-            observer.program_began(NS, spe(0), "blocked");
-            observer.goes_on(2 * NS, Processor::Spe(spe(0)), 1);
-            observer.command_issued(3 * NS, spe(0), Issuer::Spu, 0, "get", 16);
+            observer.goes_on(fs(0), Processor::Ppe, 1);
+            observer.activity(ns(1), Processor::Ppe, Activity::Waiting(Cause::Mailbox));
+            observer.program_began(ns(1), spe(0), "blocked");
+            observer.goes_on(ns(2), Processor::Spe(spe(0)), 1);
+            observer.command_issued(ns(3), spe(0), Issuer::Spu, 0, "get", 16);
         },
         50,
     );
@@ -487,8 +500,8 @@ fn entries_are_used_again() {
     let trace = traced(
         |observer| {
             for round in 0..100 {
-                observer.command_issued(round * 10 * NS, spe(0), Issuer::Spu, round, "put", 16);
-                observer.command_complete((round * 10 + 5) * NS, spe(0), round);
+                observer.command_issued(ns(10 * round), spe(0), Issuer::Spu, round, "put", 16);
+                observer.command_complete(ns(10 * round + 5), spe(0), round);
             }
         },
         1000,
@@ -501,8 +514,8 @@ fn entries_are_used_again() {
 fn nanoseconds_are_rounded_down() {
     let trace = traced(
         |observer| {
-            observer.command_issued(NS - 1, spe(0), Issuer::Spu, 0, "get", 16);
-            observer.command_complete(3 * NS - 1, spe(0), 0);
+            observer.command_issued(ns(1) - Femtoseconds(1), spe(0), Issuer::Spu, 0, "get", 16);
+            observer.command_complete(ns(3) - Femtoseconds(1), spe(0), 0);
         },
         3,
     );
@@ -516,10 +529,10 @@ fn nanoseconds_are_rounded_down() {
 fn use_is_counted_from_sample_to_sample() {
     let file = File::default();
     let mut observer = Observer::new("Test", 1, Some(Box::new(file.clone())));
-    observer.resources(0, &[ring(0)]);
-    observer.resources(100 * NS, &[ring(25)]);
-    observer.resources(200 * NS, &[ring(125)]);
-    observer.finish(400 * NS, vec![ring(126)], 0).unwrap();
+    observer.resources(fs(0), &[ring(0)]);
+    observer.resources(ns(100), &[ring(25)]);
+    observer.resources(ns(200), &[ring(125)]);
+    observer.finish(ns(400), vec![ring(126)], 0).unwrap();
     assert_eq!(
         counter(&well_formed(&file.bytes()), "Cell 0, ring 0"),
         [(0, 25), (100, 100), (200, 1), (400, 0)]
@@ -533,7 +546,7 @@ fn a_trace_is_written_while_the_run_goes_on() {
     let mut written = 0;
     for round in 0..10 {
         for step in 0..1000 {
-            observer.queue_depth(round * 1000 + step, spe(0), Issuer::Spu, 1);
+            observer.queue_depth(fs(round * 1000 + step), spe(0), Issuer::Spu, 1);
         }
         let before = std::mem::replace(&mut written, file.bytes().len());
         assert!(
@@ -541,7 +554,7 @@ fn a_trace_is_written_while_the_run_goes_on() {
             "nothing was written in round {round}"
         );
     }
-    observer.finish(20_000, Vec::new(), 0).unwrap();
+    observer.finish(fs(20_000), Vec::new(), 0).unwrap();
     assert_eq!(
         counter(&well_formed(&file.bytes()), "MFC queue").len(),
         10_000
@@ -581,13 +594,13 @@ fn a_trace_that_cannot_be_written_is_an_error_at_the_end() {
     for when_flushed in [false, true] {
         let mut observer = Observer::new("Test", 2, Some(Box::new(Full { when_flushed })));
         (0..100).for_each(|_| count_often(&mut observer));
-        let error = observer.finish(NS, Vec::new(), 0).unwrap_err();
+        let error = observer.finish(ns(1), Vec::new(), 0).unwrap_err();
         assert_eq!(error.to_string(), "the disk is full");
     }
 }
 
 fn count_often(observer: &mut Observer) {
-    (0..20).for_each(|entries| observer.queue_depth(0, spe(0), Issuer::Spu, entries));
+    (0..20).for_each(|entries| observer.queue_depth(fs(0), spe(0), Issuer::Spu, entries));
 }
 
 /// A trace of these packets, behind the description of one track.
@@ -664,33 +677,33 @@ proptest! {
     /// Whatever an engine says in whatever order, the trace is well formed and can be read.
     #[test]
     fn every_run_has_a_well_formed_trace(
-        steps in proptest::collection::vec((0_u8..8, 0_u16..2, 0_u32..4, 0_u64..3 * NS), 0..400),
+        steps in proptest::collection::vec((0_u8..8, 0_u16..2, 0_u32..4, 0_u64..3_000_000), 0..400),
     ) {
-        let mut now_fs = 0;
+        let mut now = Moment::START;
         let mut in_flight: [Vec<u64>; 2] = Default::default();
         let trace = traced(
             |observer| {
-                for (number, (what, index, thread, pause_fs)) in steps.into_iter().enumerate() {
-                    now_fs += pause_fs;
+                for (number, (what, index, thread, pause)) in steps.into_iter().enumerate() {
+                    now += Femtoseconds(pause);
                     let (spe, of) = (spe(index), Processor::Spe(spe(index)));
                     let in_flight = &mut in_flight[usize::from(index)];
                     match what {
-                        0 => observer.activity(now_fs, of, Activity::Computing),
-                        1 => observer.activity(now_fs, of, Activity::Waiting(Cause::Signal)),
-                        2 => observer.waits(now_fs, of, thread, Cause::Dma),
-                        3 => observer.goes_on(now_fs, of, thread),
-                        4 => observer.thread_ended(now_fs, of, thread),
+                        0 => observer.activity(now, of, Activity::Computing),
+                        1 => observer.activity(now, of, Activity::Waiting(Cause::Signal)),
+                        2 => observer.waits(now, of, thread, Cause::Dma),
+                        3 => observer.goes_on(now, of, thread),
+                        4 => observer.thread_ended(now, of, thread),
                         5 => {
-                            observer.command_issued(now_fs, spe, Issuer::Spu, number as u64, "get", 16);
+                            observer.command_issued(now, spe, Issuer::Spu, number as u64, "get", 16);
                             in_flight.push(number as u64);
                         }
                         6 => if let Some(id) = in_flight.pop() {
-                            observer.command_complete(now_fs, spe, id);
+                            observer.command_complete(now, spe, id);
                         },
                         _ => {
-                            observer.program_began(now_fs, spe, "program");
-                            observer.goes_on(now_fs, of, thread);
-                            observer.program_ended(now_fs, spe);
+                            observer.program_began(now, spe, "program");
+                            observer.goes_on(now, of, thread);
+                            observer.program_ended(now, spe);
                         }
                     }
                 }

@@ -30,18 +30,18 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
 
-use cellworks_machine::{Processor, SpeId};
+use cellworks_machine::{Processor, Span, SpeId};
 use prost::Message;
 
+use super::activity::{Activity, Cause};
+use super::counters::ResourceCounters;
 use super::perfetto::{
     ChildTracksOrdering, CounterDescriptor, EventName, EventType, INCREMENTAL_STATE_CLEARED,
     InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, Trace, TracePacket, TrackDescriptor,
     TrackEvent,
 };
-use super::{Activity, Cause, ResourceCounters};
-use crate::mfc::Issuer;
-
-const FS_PER_NS: u64 = 1_000_000;
+use crate::issuer::Issuer;
+use crate::time::Moment;
 
 /// How many packets are kept until they are written: some tens of kilobytes.
 const PACKETS_KEPT: usize = 1024;
@@ -56,7 +56,7 @@ pub(super) struct Tracer {
     /// Flows that have begun; the last one has this number.
     flows: u64,
     /// When resources were sampled last, and how long each had been busy then.
-    sampled: (u64, Vec<u128>),
+    sampled: (Moment, Vec<u128>),
 }
 
 /// The ids of the commands in flight in a queue, and their flows, each at its entry.
@@ -119,29 +119,29 @@ impl Tracer {
             processors: (0..=spes).map(|_| ProcessorState::default()).collect(),
             entries: vec![<[Entries; 2]>::default(); spes],
             flows: 0,
-            sampled: (0, Vec::new()),
+            sampled: (Moment::START, Vec::new()),
         }
     }
 
-    pub fn program_began(&mut self, now_fs: u64, spe: SpeId, name: &str) {
+    pub fn program_began(&mut self, now: Moment, spe: SpeId, name: &str) {
         let of = Processor::Spe(spe);
-        self.activity(now_fs, of, Activity::Idle);
+        self.activity(now, of, Activity::Idle);
         self.packets.event(
-            now_fs,
+            now,
             TrackEvent {
                 name: Some(name.to_owned()),
                 ..event(EventType::SliceBegin, track::program(of))
             },
         );
         self.state(of).in_program = true;
-        self.activity(now_fs, of, Activity::Computing);
+        self.activity(now, of, Activity::Computing);
     }
 
-    pub fn program_ended(&mut self, now_fs: u64, spe: SpeId) {
-        self.close(now_fs, Processor::Spe(spe));
+    pub fn program_ended(&mut self, now: Moment, spe: SpeId) {
+        self.close(now, Processor::Spe(spe));
     }
 
-    pub fn activity(&mut self, now_fs: u64, of: Processor, activity: Activity) {
+    pub fn activity(&mut self, now: Moment, of: Processor, activity: Activity) {
         let name = match activity {
             Activity::Idle => None,
             Activity::Computing => Some("computing"),
@@ -153,36 +153,36 @@ impl Tracer {
         }
         let track = track::program(of);
         if before.is_some() {
-            self.packets.end(now_fs, track);
+            self.packets.end(now, track);
         }
         if let Some(name) = name {
-            self.packets.begin(now_fs, track, name);
+            self.packets.begin(now, track, name);
         }
     }
 
-    pub fn thread_waits(&mut self, now_fs: u64, of: Processor, thread: u32, cause: Cause) {
-        self.thread(now_fs, of, thread, ThreadState::Waiting, cause.wait());
+    pub fn thread_waits(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
+        self.thread(now, of, thread, ThreadState::Waiting, cause.wait());
     }
 
-    pub fn thread_goes_on(&mut self, now_fs: u64, of: Processor, thread: u32) {
+    pub fn thread_goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         let before = mem::replace(&mut self.state(of).running, thread);
         if before != thread {
             // It gave the processor up without a wait, or has a slice that says what it waits for.
             let state = self.state(of).threads.get(before as usize);
             if state == Some(&ThreadState::Running) {
-                self.thread(now_fs, of, before, ThreadState::Ready, "");
+                self.thread(now, of, before, ThreadState::Ready, "");
             }
         }
-        self.thread(now_fs, of, thread, ThreadState::Running, "running");
+        self.thread(now, of, thread, ThreadState::Running, "running");
     }
 
-    pub fn thread_ended(&mut self, now_fs: u64, of: Processor, thread: u32) {
-        self.thread(now_fs, of, thread, ThreadState::Ready, "");
+    pub fn thread_ended(&mut self, now: Moment, of: Processor, thread: u32) {
+        self.thread(now, of, thread, ThreadState::Ready, "");
     }
 
     pub fn command_issued(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         spe: SpeId,
         issuer: Issuer,
         id: u64,
@@ -195,7 +195,7 @@ impl Tracer {
             0 => track::program(of),
             thread => track::thread(of, thread),
         };
-        self.packets.instant(now_fs, issued_on, "issue", |event| {
+        self.packets.instant(now, issued_on, "issue", |event| {
             event.flow_ids.push(flow);
         });
 
@@ -221,10 +221,10 @@ impl Tracer {
         let mut begin = event(EventType::SliceBegin, track::entry(spe, issuer, entry));
         begin.name_iid = Some(name);
         begin.flow_ids.push(flow);
-        self.packets.event(now_fs, begin);
+        self.packets.event(now, begin);
     }
 
-    pub fn command_complete(&mut self, now_fs: u64, spe: SpeId, id: u64) {
+    pub fn command_complete(&mut self, now: Moment, spe: SpeId, id: u64) {
         let [of_spu, of_ppe] = &mut self.entries[spe.index()];
         let queues = [(Issuer::Spu, of_spu), (Issuer::Ppe, of_ppe)];
         let mut all = queues.into_iter().flat_map(|(issuer, entries)| {
@@ -236,20 +236,20 @@ impl Tracer {
             return;
         };
         let Some((_, flow)) = held.take() else { return };
-        self.packets.end(now_fs, track::entry(spe, issuer, entry));
+        self.packets.end(now, track::entry(spe, issuer, entry));
         self.packets
-            .instant(now_fs, track::mfc(spe), "complete", |event| {
+            .instant(now, track::mfc(spe), "complete", |event| {
                 event.terminating_flow_ids.push(flow);
             });
     }
 
-    pub fn queue_depth(&mut self, now_fs: u64, spe: SpeId, issuer: Issuer, entries: usize) {
+    pub fn queue_depth(&mut self, now: Moment, spe: SpeId, issuer: Issuer, entries: usize) {
         self.packets
-            .count(now_fs, track::queue_depth(spe, issuer), entries as i64);
+            .count(now, track::queue_depth(spe, issuer), entries as i64);
     }
 
-    pub fn resources(&mut self, now_fs: u64, resources: &[ResourceCounters]) {
-        let (before_fs, busy_before) = &mut self.sampled;
+    pub fn resources(&mut self, now: Moment, resources: &[ResourceCounters]) {
+        let (before, busy_before) = &mut self.sampled;
         if busy_before.is_empty() && !resources.is_empty() {
             busy_before.resize(resources.len(), 0);
             self.packets.track(TrackDescriptor {
@@ -271,37 +271,37 @@ impl Tracer {
                 });
             }
         }
-        let span_fs = u128::from(now_fs - *before_fs);
-        if span_fs == 0 {
+        let span = Span::from(now - *before).as_femtoseconds();
+        if span == 0 {
             return;
         }
-        let began_fs = mem::replace(before_fs, now_fs);
+        let began = mem::replace(before, now);
         let pairs = resources.iter().zip(busy_before).enumerate();
         for (number, (resource, busy_before)) in pairs {
             let busy = resource.busy.as_femtoseconds();
-            let busy_fs = busy - mem::replace(busy_before, busy);
-            let per_cent = (busy_fs * 100 + span_fs / 2) / span_fs;
+            let busy = busy - mem::replace(busy_before, busy);
+            let per_cent = (busy * 100 + span / 2) / span;
             // Perfetto draws a value from its point in time up to the next one.
             self.packets
-                .count(began_fs, track::resource(number), per_cent as i64);
+                .count(began, track::resource(number), per_cent as i64);
         }
     }
 
     /// Ends every slice that is still open, and writes the rest.
-    pub fn finish(mut self, now_fs: u64, resources: &[ResourceCounters]) -> io::Result<()> {
-        self.resources(now_fs, resources);
+    pub fn finish(mut self, now: Moment, resources: &[ResourceCounters]) -> io::Result<()> {
+        self.resources(now, resources);
         for number in 0..resources.len() {
-            self.packets.count(now_fs, track::resource(number), 0);
+            self.packets.count(now, track::resource(number), 0);
         }
-        self.activity(now_fs, Processor::Ppe, Activity::Idle);
-        self.close(now_fs, Processor::Ppe);
+        self.activity(now, Processor::Ppe, Activity::Idle);
+        self.close(now, Processor::Ppe);
         for spe in 0..self.entries.len() {
             let spe = SpeId::new(spe as u16);
-            self.close(now_fs, Processor::Spe(spe));
+            self.close(now, Processor::Spe(spe));
             for issuer in [Issuer::Spu, Issuer::Ppe] {
                 let entries = self.entries[spe.index()][issuer as usize].iter();
                 for (entry, _) in entries.enumerate().filter(|(_, held)| held.is_some()) {
-                    self.packets.end(now_fs, track::entry(spe, issuer, entry));
+                    self.packets.end(now, track::entry(spe, issuer, entry));
                 }
             }
         }
@@ -309,21 +309,21 @@ impl Tracer {
     }
 
     /// Ends the slices of a processor and its threads.
-    fn close(&mut self, now_fs: u64, of: Processor) {
+    fn close(&mut self, now: Moment, of: Processor) {
         for thread in 1..self.state(of).threads.len() {
-            self.thread(now_fs, of, thread as u32, ThreadState::Ready, "");
+            self.thread(now, of, thread as u32, ThreadState::Ready, "");
         }
-        self.activity(now_fs, of, Activity::Idle);
+        self.activity(now, of, Activity::Idle);
         self.state(of).running = 0;
         if mem::take(&mut self.state(of).in_program) {
-            self.packets.end(now_fs, track::program(of));
+            self.packets.end(now, track::program(of));
         }
     }
 
     /// A thread has another state from now on: a slice of this name, unless it is ready.
     fn thread(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         of: Processor,
         thread: u32,
         state: ThreadState,
@@ -347,11 +347,11 @@ impl Tracer {
             }
             // A thread that goes on may be said to do so more than once.
             ThreadState::Running if state == ThreadState::Running => return,
-            ThreadState::Running | ThreadState::Waiting => self.packets.end(now_fs, track),
+            ThreadState::Running | ThreadState::Waiting => self.packets.end(now, track),
             ThreadState::Ready => {}
         }
         if state != ThreadState::Ready {
-            self.packets.begin(now_fs, track, slice);
+            self.packets.begin(now, track, slice);
         }
     }
 
@@ -478,19 +478,19 @@ impl Packets {
         });
     }
 
-    fn begin(&mut self, now_fs: u64, track: u64, name: &'static str) {
+    fn begin(&mut self, now: Moment, track: u64, name: &'static str) {
         let mut begin = event(EventType::SliceBegin, track);
         begin.name_iid = Some(self.name(name));
-        self.event(now_fs, begin);
+        self.event(now, begin);
     }
 
-    fn end(&mut self, now_fs: u64, track: u64) {
-        self.event(now_fs, event(EventType::SliceEnd, track));
+    fn end(&mut self, now: Moment, track: u64) {
+        self.event(now, event(EventType::SliceEnd, track));
     }
 
     fn instant(
         &mut self,
-        now_fs: u64,
+        now: Moment,
         track: u64,
         name: &'static str,
         flow: impl FnOnce(&mut TrackEvent),
@@ -498,13 +498,13 @@ impl Packets {
         let mut instant = event(EventType::Instant, track);
         instant.name_iid = Some(self.name(name));
         flow(&mut instant);
-        self.event(now_fs, instant);
+        self.event(now, instant);
     }
 
-    fn count(&mut self, now_fs: u64, track: u64, value: i64) {
+    fn count(&mut self, now: Moment, track: u64, value: i64) {
         let mut count = event(EventType::Counter, track);
         count.counter_value = Some(value);
-        self.event(now_fs, count);
+        self.event(now, count);
     }
 
     /// The number of a name, which the next packet introduces if it is new.
@@ -521,10 +521,10 @@ impl Packets {
         at as u64 + 1
     }
 
-    fn event(&mut self, now_fs: u64, event: TrackEvent) {
+    fn event(&mut self, now: Moment, event: TrackEvent) {
         let names = mem::take(&mut self.new_names);
         self.push(TracePacket {
-            timestamp: Some(now_fs / FS_PER_NS),
+            timestamp: Some(now.as_nanoseconds()),
             track_event: Some(event),
             interned_data: (!names.is_empty()).then_some(InternedData { event_names: names }),
             sequence_flags: Some(NEEDS_INCREMENTAL_STATE),

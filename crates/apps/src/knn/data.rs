@@ -1,0 +1,88 @@
+//! What the processes of the ring know, and what goes between them.
+
+use std::fmt;
+
+use cellworks_csp::Item;
+
+/// What a block has beside its points: two numbers of 4 bytes.
+pub(super) const HEADER_BYTES: usize = 2 * 4;
+
+/// Points that travel together.
+#[derive(Clone)]
+pub(super) struct Block {
+    pub number: usize,
+    /// The number of its first point.
+    pub first: u32,
+    pub coordinates: Box<[f32]>,
+}
+
+impl Item for Block {
+    fn bytes(&self) -> usize {
+        HEADER_BYTES + self.coordinates.bytes()
+    }
+}
+
+/// A point near another.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(super) struct Neighbour {
+    /// The square of the distance.
+    pub squared: f32,
+    pub point: u32,
+}
+
+impl Item for Neighbour {}
+
+impl fmt::Display for Neighbour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "point {} at the squared distance {}",
+            self.point, self.squared
+        )
+    }
+}
+
+/// The neighbours of the points of a block, nearest first.
+pub(super) struct Found {
+    pub first: u32,
+    pub neighbours: Vec<Vec<Neighbour>>,
+}
+
+impl Item for Found {
+    fn bytes(&self) -> usize {
+        4 + self.neighbours.bytes()
+    }
+}
+
+/// What all processes know.
+#[derive(Clone, Copy)]
+pub(super) struct Plan {
+    pub processes: usize,
+    pub blocks: usize,
+    /// Points of a block, but for the last.
+    pub block_points: usize,
+    pub dimensions: usize,
+    pub neighbours: usize,
+}
+
+impl Plan {
+    /// The block that is a process's `turn`-th home, if there are so many. As blocks come by, counted from 0 over all
+    /// rounds, it comes first at the second number.
+    ///
+    /// A block comes to each process a step later than to the one before. The last process takes the first block home, and the
+    /// first process the last, so all have theirs in the same step: they begin and end each turn together, and nobody waits for
+    /// one that computes while it has nothing to compute itself.
+    pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
+        let place = self.processes - 1 - position;
+        let home = place + turn * self.processes;
+        let at = place + turn * (self.blocks + self.processes);
+        (home < self.blocks).then_some((home, at))
+    }
+
+    /// How many blocks come by until the last home has met all.
+    pub fn length(&self) -> usize {
+        let last = self.blocks - 1;
+        let (place, turn) = (last % self.processes, last / self.processes);
+        place + turn * (self.blocks + self.processes) + self.blocks
+    }
+}

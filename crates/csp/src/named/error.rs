@@ -1,0 +1,135 @@
+//! What can be wrong about the use of a named channel.
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::end::Ended;
+
+/// A process that did something, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Act {
+    pub(super) process: String,
+    pub(super) at: &'static Location<'static>,
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the process `{}` at {}", self.process, self.at)
+    }
+}
+
+/// A named channel was misused: a mistake of the program, so that
+/// [`Network::run`](crate::Network::run) fails with it, whatever the process does about it.
+///
+/// With `?` it becomes an [`Ended::Poisoned`], for the process to end.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NamedError(Box<Misuse>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Misuse {
+    id: u64,
+    by: Act,
+    created: Option<Act>,
+    mistake: Mistake,
+}
+
+/// What is wrong about the use of a named channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// It was to be created, and existed.
+    Exists,
+    /// An end was to be taken that is for one process, and is taken.
+    Taken {
+        /// The process that has it.
+        process: String,
+        /// The call that took it.
+        at: &'static Location<'static>,
+    },
+    /// An end was to be taken that can be cloned, but is for one process.
+    OneProcess,
+    /// It carries items of another type.
+    Item {
+        /// The type that the process wanted.
+        wanted: &'static str,
+        /// The type that it was created for.
+        carried: &'static str,
+    },
+    /// The run was cancelled before it was created, and the process could not wait because it was
+    /// unwinding.
+    NotCreated,
+}
+
+impl NamedError {
+    /// What the process `by` did wrong about the channel `id`, which `created` had created.
+    pub(super) fn new(id: u64, by: Act, created: Option<Act>, mistake: Mistake) -> Self {
+        Self(Box::new(Misuse {
+            id,
+            by,
+            created,
+            mistake,
+        }))
+    }
+
+    /// The id of the channel.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// What is wrong.
+    pub fn mistake(&self) -> &Mistake {
+        &self.0.mistake
+    }
+}
+
+impl From<NamedError> for Ended {
+    fn from(_: NamedError) -> Self {
+        Self::Poisoned
+    }
+}
+
+impl fmt::Display for NamedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Misuse {
+            id,
+            by,
+            created,
+            mistake,
+        } = &*self.0;
+        match mistake {
+            Mistake::Exists => write!(
+                f,
+                "{by} was to create the channel {id}, which exists: create each id once"
+            )?,
+            Mistake::Taken { process, at } => write!(
+                f,
+                "{by} was to take an end of the channel {id} that one process may have, and the process `{process}` has \
+                 taken at {at}: create a channel that several may use there"
+            )?,
+            Mistake::OneProcess => write!(
+                f,
+                "{by} was to take an end of the channel {id} that can be cloned, but one process may have it: take a \
+                 `One`, or create a channel that several may use there"
+            )?,
+            Mistake::Item { wanted, carried } => write!(
+                f,
+                "{by} was to take an end of the channel {id} for items of the type `{wanted}`, but it carries `{carried}`"
+            )?,
+            Mistake::NotCreated => write!(
+                f,
+                "{by} was to take an end of the channel {id}, which was not created when the run was cancelled"
+            )?,
+        }
+        match created {
+            Some(created) => write!(f, "; {created} had created it"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for NamedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for NamedError {}

@@ -1,0 +1,234 @@
+//! Named channels: ends that processes look up by an id (section 2.2.3).
+//!
+//! ```text
+//!   create(7, (writer, reader)) ──► the network keeps both ends
+//!                                     └──► writer(7), reader(7): waits until they are there
+//! ```
+//!
+//! An end that one process may have is handed over once. Of one that several may have, the network
+//! keeps one and hands out more, until the process that created the channel has ended: or the
+//! channel would never close.
+
+pub(crate) mod error;
+pub(crate) mod registry;
+
+use std::any::type_name;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use self::error::{Act, Mistake, NamedError};
+use self::registry::{Named, OneSide, Wanting};
+use crate::cause::Moment;
+use crate::channel::{Kind, Reader, Writer};
+use crate::item::Item;
+use crate::lock::Spin;
+use crate::place::Place;
+use crate::process::Process;
+use crate::raw::RawChannel;
+use crate::shared::Failure;
+use crate::side::Side;
+use crate::waiting::Waiting;
+use crate::waker::Woken;
+
+/// Named channels. An id belongs to one channel of the network for the whole run.
+impl<P: Place> Process<'_, P> {
+    /// Creates a channel that other processes of the network look up by its id, and so hands both
+    /// ends to the network. Processes that have waited for it go on.
+    ///
+    /// An end that one process may have belongs to the first that takes it. Of an end that several
+    /// may have, each that takes it gets one of its own, and one stays with the network until this
+    /// process has ended: so the channel does not close while others are still to come. After that
+    /// it closes as others do, and a process that comes later finds it closed.
+    ///
+    /// ```
+    /// use cellworks_csp::{Channel, Network, Reader, Writer};
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// const GREETINGS: u64 = 7;
+    ///
+    /// fn greetings<M: Machine>(machine: &M) -> Vec<String> {
+    ///     let mut network = Network::on(machine);
+    ///     for spe in [0, 1].map(SpeId::new) {
+    ///         network.process(format!("greeter {spe}"), spe, move |process| {
+    ///             // Waits until it is created.
+    ///             let mut greetings: Writer<String> = process.writer(GREETINGS)?;
+    ///             Ok(greetings.write(process, format!("hello from {spe}"))?)
+    ///         });
+    ///     }
+    ///     let received = network.run_with(|process| {
+    ///         process.create(GREETINGS, Channel::new().any_to_one::<String>())?;
+    ///         let mut greetings: Reader<String> = process.reader(GREETINGS)?;
+    ///         let mut all = vec![greetings.read(process)?, greetings.read(process)?];
+    ///         all.sort_unstable();
+    ///         Ok::<_, cellworks_csp::Ended>(all)
+    ///     });
+    ///     received.unwrap().unwrap()
+    /// }
+    /// # let host = cellworks_host::Host::builder().spes(2).build().unwrap();
+    /// # assert_eq!(greetings(&host), ["hello from SPE 0", "hello from SPE 1"]);
+    /// ```
+    ///
+    /// A local channel stays with the processes of one SPE, and has no id:
+    ///
+    /// ```compile_fail,E0308
+    /// # use cellworks_csp::{Channel, NamedError, Place, Process};
+    /// # fn create(process: &Process<impl Place>) -> Result<(), NamedError> {
+    /// process.create(7, Channel::local().one_to_one::<u32>())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`NamedError`] if the id exists; the channel is dropped then.
+    ///
+    /// # Panics
+    ///
+    /// If the ends belong to two channels, or the channel has an id already.
+    #[track_caller]
+    pub fn create<T: Item + 'static, W: Kind + 'static, R: Kind + 'static>(
+        &self,
+        id: u64,
+        (writer, reader): (Writer<T, W>, Reader<T, R>),
+    ) -> Result<(), NamedError> {
+        assert!(
+            Arc::ptr_eq(&writer.end.channel, &reader.end.channel),
+            "the channel {id} was to be created of a writer and a reader of two different channels"
+        );
+        let created = self.act();
+        let mut registry = self.shared().names.registry();
+        if let Some(named) = registry.created.get(&id) {
+            let error = self.mistake(id, created, Some(named), Mistake::Exists);
+            drop(registry);
+            return Err(self.failed(error));
+        }
+        let channel = Arc::clone(&writer.end.channel);
+        let has = *channel.id.get_or_init(|| id);
+        if has != id {
+            drop(registry);
+            panic!("the channel {has} was to be created again, as the channel {id}");
+        }
+        let named = Named {
+            creator: self.number(),
+            has_creator_ended: false,
+            created,
+            channel,
+            item: type_name::<T>(),
+            reader: OneSide::new(reader, R::IS_FOR_SEVERAL),
+            writer: OneSide::new(writer, W::IS_FOR_SEVERAL),
+        };
+        registry.created.insert(id, named);
+        let wanted = registry.wanted.remove(&id);
+        drop(registry);
+        let mut woken = Woken::Nobody;
+        for wanting in wanted.into_iter().flatten() {
+            wanting.is_created.store(true, Ordering::Release);
+            woken.add(wanting.waker);
+        }
+        self.wake(&mut woken);
+        Ok(())
+    }
+
+    /// Takes the end of a named channel to read from: [`One`](crate::One), or [`Any`](crate::Any)
+    /// if the channel was created for several readers and the end is to be cloned. Waits until the
+    /// channel is created.
+    ///
+    /// # Errors
+    ///
+    /// [`NamedError`] if the channel carries another type of item, or is for one reader only and
+    /// another process has taken that end, or the end was to be [`Any`](crate::Any).
+    #[track_caller]
+    pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
+        self.take::<T, E, _>(id, Side::Reader, Reader::one_more)
+    }
+
+    /// As [`reader`](Self::reader), for the end to write to.
+    ///
+    /// # Errors
+    ///
+    /// As [`reader`](Self::reader).
+    #[track_caller]
+    pub fn writer<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Writer<T, E>, NamedError> {
+        self.take::<T, E, _>(id, Side::Writer, Writer::one_more)
+    }
+
+    #[track_caller]
+    fn take<T: Item + 'static, E: Kind, End>(
+        &self,
+        id: u64,
+        side: Side,
+        one_more: impl FnOnce(Arc<RawChannel<T, Spin>>) -> End,
+    ) -> Result<End, NamedError> {
+        let by = self.act();
+        self.wait_for_creation(id);
+        let mut registry = self.shared().names.registry();
+        let Some(named) = registry.created.get_mut(&id) else {
+            // The run has failed by now, and not because of this.
+            return Err(self.mistake(id, by, None, Mistake::NotCreated));
+        };
+        let taken = match Arc::clone(&named.channel).downcast::<RawChannel<T, Spin>>() {
+            Ok(channel) => {
+                let kept = match side {
+                    Side::Reader => &mut named.reader,
+                    Side::Writer => &mut named.writer,
+                };
+                // Before the kept one is dropped, or it might be the last.
+                let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
+                taken.map(|unneeded| (one_more(channel), unneeded))
+            }
+            Err(_) => Err(Mistake::Item {
+                wanted: type_name::<T>(),
+                carried: named.item,
+            }),
+        };
+        match taken {
+            Ok((end, unneeded)) => {
+                drop(registry);
+                drop(unneeded);
+                Ok(end)
+            }
+            Err(mistake) => {
+                let error = self.mistake(id, by, registry.created.get(&id), mistake);
+                drop(registry);
+                Err(self.failed(error))
+            }
+        }
+    }
+
+    #[track_caller]
+    fn wait_for_creation(&self, id: u64) {
+        let mut registry = self.shared().names.registry();
+        if registry.created.contains_key(&id) {
+            return;
+        }
+        let is_created = Arc::new(AtomicBool::new(false));
+        let wanting = Wanting {
+            is_created: Arc::clone(&is_created),
+            waker: *self.waker(),
+        };
+        registry.wanted.entry(id).or_default().push(wanting);
+        drop(registry);
+        self.wait_until(Waiting::Creation(&id), None, &mut || {
+            is_created.load(Ordering::Acquire)
+        });
+    }
+
+    #[track_caller]
+    fn act(&self) -> Act {
+        Act {
+            process: self.name().to_owned(),
+            at: Location::caller(),
+        }
+    }
+
+    fn mistake(&self, id: u64, by: Act, named: Option<&Named>, mistake: Mistake) -> NamedError {
+        NamedError::new(id, by, named.map(|named| named.created.clone()), mistake)
+    }
+
+    /// The network will say so when it has ended.
+    fn failed(&self, error: NamedError) -> NamedError {
+        self.shared()
+            .fail(Moment::now(), Failure::Named(error.clone()));
+        error
+    }
+}

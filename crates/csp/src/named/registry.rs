@@ -1,0 +1,107 @@
+//! The named channels of a network: what it keeps of each.
+
+use std::any::Any as AnyType;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::error::{Act, Mistake};
+use crate::sync::locked;
+use crate::waker::Waker;
+
+/// The named channels of a network.
+#[derive(Default)]
+pub(crate) struct Names(Mutex<Registry>);
+
+#[derive(Default)]
+pub(super) struct Registry {
+    pub(super) created: BTreeMap<u64, Named>,
+    /// The processes that wait for a channel to be created, by its id.
+    pub(super) wanted: BTreeMap<u64, Vec<Wanting>>,
+}
+
+pub(super) struct Wanting {
+    pub(super) is_created: Arc<AtomicBool>,
+    pub(super) waker: Waker,
+}
+
+pub(super) struct Named {
+    /// The process that created it.
+    pub(super) creator: u32,
+    pub(super) has_creator_ended: bool,
+    pub(super) created: Act,
+    /// A `RawChannel<T, Spin>`, of any type of items.
+    pub(super) channel: Arc<dyn AnyType + Send + Sync>,
+    pub(super) item: &'static str,
+    pub(super) reader: OneSide,
+    pub(super) writer: OneSide,
+}
+
+/// What the network keeps of one side of a channel.
+pub(super) struct OneSide {
+    kept: Option<KeptEnd>,
+    is_for_several: bool,
+    taken: Option<Act>,
+}
+
+/// An end that the network keeps, of any type: dropped if it is needed no more.
+pub(super) type KeptEnd = Box<dyn AnyType + Send>;
+
+impl Names {
+    pub(super) fn registry(&self) -> MutexGuard<'_, Registry> {
+        locked(&self.0)
+    }
+
+    /// A process has ended: what it created closes as other channels do.
+    pub(crate) fn creator_ended(&self, process: u32) {
+        let mut registry = self.registry();
+        let of_process = |named: &&mut Named| named.creator == process;
+        let mut unneeded = Vec::new();
+        for named in registry.created.values_mut().filter(of_process) {
+            named.has_creator_ended = true;
+            for side in [&mut named.reader, &mut named.writer] {
+                unneeded.extend(side.kept.take_if(|_| side.taken.is_some()));
+            }
+        }
+        // Dropping the last end of a side wakes others.
+        drop(registry);
+        drop(unneeded);
+    }
+}
+
+impl OneSide {
+    pub(super) fn new(end: impl AnyType + Send, is_for_several: bool) -> Self {
+        Self {
+            kept: Some(Box::new(end)),
+            is_for_several,
+            taken: None,
+        }
+    }
+
+    /// A process takes an end, one that can be cloned if `for_several`. Returns the kept one, if it
+    /// is needed no more when there is another.
+    pub(super) fn take(
+        &mut self,
+        by: &Act,
+        for_several: bool,
+        has_creator_ended: bool,
+    ) -> Result<Option<KeptEnd>, Mistake> {
+        if self.is_for_several {
+            self.taken.get_or_insert_with(|| by.clone());
+            return Ok(self.kept.take_if(|_| has_creator_ended));
+        }
+        if for_several {
+            return Err(Mistake::OneProcess);
+        }
+        match &self.taken {
+            Some(by) => Err(Mistake::Taken {
+                process: by.process.clone(),
+                at: by.at,
+            }),
+            None => {
+                self.taken = Some(by.clone());
+                Ok(self.kept.take())
+            }
+        }
+    }
+}

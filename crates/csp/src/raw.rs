@@ -1,0 +1,182 @@
+//! A channel, as its ends and the alternations that list it share it.
+
+use std::panic::Location;
+use std::sync::OnceLock;
+// Not the models': what reports say is no part of the protocol.
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::link::{Key, Link};
+use crate::lock::{Lock, Word};
+use crate::partner::Partner;
+use crate::protocol::State;
+use crate::side::Side;
+use crate::sync::{self, UnsafeCell};
+use crate::waiting::Waiting;
+use crate::way::ring::Ring;
+
+/// A channel.
+// What steps of the protocol change comes first, and begins a cache line.
+#[repr(C, align(64))]
+pub(crate) struct RawChannel<T, L> {
+    pub(crate) lock: L,
+    /// The processes that read and wrote last, by their numbers, for the report of a deadlock; or
+    /// [`NONE`].
+    last_reader: AtomicU32,
+    last_writer: AtomicU32,
+    state: UnsafeCell<State<T>>,
+    /// What processes look it up by, if it was [created](crate::Process::create) in a network.
+    pub(crate) id: OnceLock<u64>,
+    key: Key,
+    name: Option<String>,
+    made_at: &'static Location<'static>,
+}
+
+/// No process has this number.
+const NONE: u32 = u32::MAX;
+
+/// How many channels were ever made.
+static CHANNELS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: the state is accessed under the lock alone, which is `Sync` only if it keeps others out.
+// Items, and pointers to nodes in frames of processes that wait, go from one process to another:
+// items may if they are `Send`, nodes are accessed under the lock, by the process that has taken
+// them out of the word, or as `Node` says. All else is `Sync`.
+unsafe impl<T: Send, L: Sync> Sync for RawChannel<T, L> {}
+// SAFETY: as above.
+unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
+
+impl<T, L: Lock> RawChannel<T, L> {
+    /// `is_one_to_one` if there is never more than one end of a side.
+    pub(crate) fn new(
+        capacity: usize,
+        is_one_to_one: bool,
+        name: Option<String>,
+        made_at: &'static Location<'static>,
+    ) -> Self {
+        Self {
+            lock: L::default(),
+            last_reader: AtomicU32::new(NONE),
+            last_writer: AtomicU32::new(NONE),
+            state: UnsafeCell::new(State::new(capacity, is_one_to_one)),
+            id: OnceLock::new(),
+            key: Key {
+                id: CHANNELS.fetch_add(1, Ordering::Relaxed),
+                is_one_to_one,
+            },
+            name,
+            made_at,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> Locked<'_, T, L> {
+        let word = self.lock.lock();
+        let mut locked = Locked(self);
+        if word != Word::GENERAL {
+            locked.queue_up(word);
+        }
+        locked
+    }
+
+    /// Records that a process uses an end of a side.
+    #[inline(always)]
+    pub(crate) fn record_user(&self, side: Side, process: u32) {
+        let last = match side {
+            Side::Reader => &self.last_reader,
+            Side::Writer => &self.last_writer,
+        };
+        last.store(process, Ordering::Relaxed);
+    }
+
+    /// What a process waits for that uses it from a side.
+    pub(crate) fn waiting(&self, side: Side) -> Waiting<'_> {
+        match side {
+            Side::Reader => Waiting::Read(self),
+            Side::Writer => Waiting::Write(self),
+        }
+    }
+}
+
+impl<T, L: Lock> Link for RawChannel<T, L> {
+    fn name(&self) -> String {
+        match (self.id.get(), &self.name) {
+            (Some(id), Some(name)) => format!("the channel {id}, `{name}`"),
+            (Some(id), None) => format!("the channel {id}"),
+            (None, Some(name)) => format!("the channel `{name}`"),
+            (None, None) => format!("the channel made at {}", self.made_at),
+        }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn last_users(&self) -> (Option<u32>, Option<u32>) {
+        let known = |last: &AtomicU32| Some(last.load(Ordering::Relaxed)).filter(|n| *n != NONE);
+        (known(&self.last_reader), known(&self.last_writer))
+    }
+
+    fn key(&self) -> Option<Key> {
+        L::IS_SHARED.then_some(self.key)
+    }
+}
+
+/// The channel is locked as long as this lives.
+pub(crate) struct Locked<'a, T, L: Lock>(&'a RawChannel<T, L>);
+
+impl<T, L: Lock> Locked<'_, T, L> {
+    /// A process that waited alone, as the word said, does so in a queue from now on.
+    #[inline(never)]
+    fn queue_up(&mut self, word: Word) {
+        for side in [Side::Reader, Side::Writer] {
+            if let Some(node) = word.waiting(side) {
+                // SAFETY: it waits, and is in no queue, as it was in the word.
+                unsafe { self.queue(side).append(node) };
+            }
+        }
+    }
+}
+
+impl<T, L: Lock> Drop for Locked<'_, T, L> {
+    #[inline]
+    fn drop(&mut self) {
+        let word = self.rest();
+        self.0.lock.unlock(word);
+    }
+}
+
+impl<T, L: Lock> std::ops::Deref for Locked<'_, T, L> {
+    type Target = State<T>;
+    #[inline]
+    fn deref(&self) -> &State<T> {
+        // SAFETY: this has the lock.
+        self.0.state.with_mut(|state| unsafe { &*state })
+    }
+}
+
+impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut State<T> {
+        // SAFETY: this has the lock.
+        self.0.state.with_mut(|state| unsafe { &mut *state })
+    }
+}
+
+/// What an end has of its channel.
+pub(crate) struct ChannelEnd<T, L> {
+    pub channel: std::sync::Arc<RawChannel<T, L>>,
+    /// The channel's buffer, if this is the only end of its side, and so is the other one.
+    pub ring: Option<sync::Arc<Ring<T>>>,
+    pub partner: Partner,
+}
+
+impl<T, L: Lock> ChannelEnd<T, L> {
+    pub(crate) fn new(channel: std::sync::Arc<RawChannel<T, L>>) -> Self {
+        let ring = channel.lock().ring().cloned();
+        Self {
+            channel,
+            ring,
+            partner: Partner::default(),
+        }
+    }
+}

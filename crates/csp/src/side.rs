@@ -1,0 +1,24 @@
+//! The sides of a channel, and the processes that use them.
+
+/// One of the two sides of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Reader,
+    Writer,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Reader => Self::Writer,
+            Self::Writer => Self::Reader,
+        }
+    }
+}
+
+/// A process that uses a side, and its OS thread: two zeros stand for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct User {
+    pub thread: usize,
+    pub process: u32,
+}

@@ -1,0 +1,73 @@
+//! What a process waits for.
+
+use std::fmt;
+
+use crate::link::Link;
+
+/// Calls a closure with what each guard of an alternation waits for.
+pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
+
+/// What a process waits for.
+#[derive(Clone, Copy)]
+pub(crate) enum Waiting<'a> {
+    Read(&'a dyn Link),
+    Write(&'a dyn Link),
+    /// One of the guards of an alternation.
+    Alternation(&'a EachGuard<'a>),
+    /// A channel with this name to be created.
+    Creation(&'a dyn fmt::Display),
+}
+
+/// Something to wait for.
+// Many kinds, as each wait has it on the stack: the less to write there, the better.
+pub(crate) trait Why {
+    fn waiting(&self) -> Waiting<'_>;
+}
+
+impl Why for Waiting<'_> {
+    fn waiting(&self) -> Waiting<'_> {
+        *self
+    }
+}
+
+/// To read from a channel.
+pub(crate) struct ToRead<'a, C>(pub &'a C);
+
+/// To write to one.
+pub(crate) struct ToWrite<'a, C>(pub &'a C);
+
+impl<C: Link> Why for ToRead<'_, C> {
+    fn waiting(&self) -> Waiting<'_> {
+        Waiting::Read(self.0)
+    }
+}
+
+impl<C: Link> Why for ToWrite<'_, C> {
+    fn waiting(&self) -> Waiting<'_> {
+        Waiting::Write(self.0)
+    }
+}
+
+impl fmt::Display for Waiting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(channel) => write!(f, "a writer to {}", channel.name()),
+            Self::Write(channel) => write!(f, "a reader of {}", channel.name()),
+            Self::Alternation(guards) => {
+                f.write_str("one of: ")?;
+                let mut result = Ok(());
+                let mut is_first = true;
+                guards(&mut |guard| {
+                    let comma = if std::mem::take(&mut is_first) {
+                        ""
+                    } else {
+                        ", "
+                    };
+                    result = result.and_then(|()| write!(f, "{comma}{guard}"));
+                });
+                result
+            }
+            Self::Creation(name) => write!(f, "the channel {name} to be created"),
+        }
+    }
+}

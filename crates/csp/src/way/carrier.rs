@@ -1,0 +1,62 @@
+//! By a carrier, where processors share no memory: see [`crate::transport`].
+
+use super::wait;
+use crate::end::Ended;
+use crate::lock::Lock;
+use crate::node::Node;
+use crate::parcel::Parcel;
+use crate::place::Place;
+use crate::process::Process;
+use crate::protocol::{Met, Refused};
+use crate::raw::RawChannel;
+use crate::side::Side;
+
+#[track_caller]
+#[cold]
+#[inline(never)]
+pub(super) fn write<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    process: &Process<'_, P>,
+    parcel: Parcel<T>,
+) -> Result<(), Refused<T>> {
+    wait::write_by(channel, process, parcel, |node, parcel| {
+        // SAFETY: `write_by` keeps the node in its place until it was served or removed.
+        unsafe { step(channel, Side::Writer, node, process, parcel) }
+    })
+}
+
+#[track_caller]
+#[cold]
+#[inline(never)]
+pub(super) fn read<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    process: &Process<'_, P>,
+) -> Result<Parcel<T>, Ended> {
+    wait::read_by(channel, process, |node, parcel| {
+        // SAFETY: `read_by` keeps the node in its place until it was served or removed.
+        unsafe { step(channel, Side::Reader, node, process, parcel) }
+    })
+}
+
+/// The step of a call, performed by the carrier of its processor.
+///
+/// # Safety
+///
+/// As for [`Queue::push`](crate::queue::Queue::push).
+unsafe fn step<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    side: Side,
+    node: &Node<T>,
+    process: &Process<'_, P>,
+    parcel: &mut Option<Parcel<T>>,
+) -> Met {
+    process.perform(&channel.waiting(side), |woken| {
+        channel.record_user(side, process.number());
+        // SAFETY: the caller's promise.
+        unsafe {
+            channel
+                .lock()
+                .step_or_push(side, node, process, parcel, woken)
+        }
+    })
+}

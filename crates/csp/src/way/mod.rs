@@ -1,0 +1,98 @@
+//! The way of an item through a channel: it is chosen here, and nowhere else.
+//!
+//! | way | which items go by it | what it takes |
+//! |---|---|---|
+//! | [`ring`] | those of a buffer with one writer and one reader (1) | one store, and no lock |
+//! | [`word`] | those of a rendezvous of two that meet alone (2) | an exchange by each of the two |
+//! | [`step`] | all others | a step of the [protocol](crate::protocol) under the lock |
+//! | [`carrier`] | all, where processors share no memory | the same step, and what carries it |
+//!
+//! 1. As long as neither side waits, and the other side does not alternate: see
+//!    [`Ring`](ring::Ring).
+//! 2. As long as the channel has no guards and has not ended: see [`crate::lock`].
+//!
+//! All ways have the same outcomes, as each of them performs what a step under the lock would. A
+//! process that finds no partner [waits](wait) in the same way, whichever way it came.
+//!
+//! An alternation takes none of these: it performs steps of its own, see [`crate::alternation`].
+
+pub(crate) mod carrier;
+pub(crate) mod ring;
+pub(crate) mod step;
+pub(crate) mod wait;
+pub(crate) mod word;
+
+use self::word::Otherwise;
+use crate::end::{Ended, Unsent};
+use crate::item::Item;
+use crate::lock::Lock;
+use crate::place::Place;
+use crate::process::Process;
+use crate::raw::ChannelEnd;
+
+/// Writes an item: returns when a reader has it, or the buffer.
+#[track_caller]
+#[inline(always)]
+pub(crate) fn write<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+    item: T,
+) -> Result<(), Unsent<T>> {
+    match ring::write(end.ring.as_ref(), process, item) {
+        Ok(()) => Ok(()),
+        Err(item) => write_past_ring(end, process, item),
+    }
+}
+
+/// As [`write`], for an item that the ring has not taken.
+// A rendezvous is inlined into the program as a whole: each return after a switch of stacks is
+// predicted wrongly.
+#[track_caller]
+#[inline(always)]
+pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+    item: T,
+) -> Result<(), Unsent<T>> {
+    let channel = &*end.channel;
+    let parcel = process.pack(item, channel);
+    let written = if process.shares_memory() {
+        match word::write(channel, process, parcel, &mut end.partner) {
+            Ok(()) => Ok(()),
+            Err(Otherwise::Ended(refused)) => Err(refused),
+            Err(Otherwise::Step(parcel)) => step::write(channel, process, parcel),
+        }
+    } else {
+        carrier::write(channel, process, parcel)
+    };
+    match written {
+        Ok(()) => Ok(()),
+        Err((parcel, ended)) => Err(Unsent {
+            item: process.take_back(parcel, channel),
+            ended,
+        }),
+    }
+}
+
+/// Reads an item: returns when there is one.
+#[track_caller]
+#[inline(always)]
+pub(crate) fn read<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+) -> Result<T, Ended> {
+    if let Some(item) = ring::read(end.ring.as_ref(), process) {
+        return Ok(item);
+    }
+    let channel = &*end.channel;
+    let parcel = if process.shares_memory() {
+        match word::read(channel, process, &mut end.partner) {
+            Ok(parcel) => parcel,
+            Err(Otherwise::Ended(ended)) => return Err(ended),
+            Err(Otherwise::Step(())) => step::read(channel, process)?,
+        }
+    } else {
+        carrier::read(channel, process)?
+    };
+    Ok(process.fetch(parcel, channel))
+}

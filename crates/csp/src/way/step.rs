@@ -1,0 +1,62 @@
+//! By a step of the protocol under the channel's lock: where there may be a buffer, alternations,
+//! or an end.
+
+use super::wait;
+use crate::end::Ended;
+use crate::lock::Lock;
+use crate::node::Node;
+use crate::parcel::Parcel;
+use crate::place::Place;
+use crate::process::Process;
+use crate::protocol::{Met, Refused};
+use crate::raw::RawChannel;
+use crate::side::Side;
+use crate::waker::Woken;
+
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn write<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    process: &Process<'_, P>,
+    parcel: Parcel<T>,
+) -> Result<(), Refused<T>> {
+    wait::write_by(channel, process, parcel, |node, parcel| {
+        // SAFETY: `write_by` keeps the node in its place until it was served or removed.
+        unsafe { step::<T, L, P, true>(channel, node, process, parcel) }
+    })
+}
+
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn read<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    process: &Process<'_, P>,
+) -> Result<Parcel<T>, Ended> {
+    wait::read_by(channel, process, |node, parcel| {
+        // SAFETY: `read_by` keeps the node in its place until it was served or removed.
+        unsafe { step::<T, L, P, false>(channel, node, process, parcel) }
+    })
+}
+
+/// The step of a writer, or of a reader.
+///
+/// # Safety
+///
+/// As for [`Queue::push`](crate::queue::Queue::push).
+// One function for each: as an argument the side cost an alternation 5 ns a message.
+#[inline(never)]
+unsafe fn step<T, L: Lock, P: Place, const WRITES: bool>(
+    channel: &RawChannel<T, L>,
+    node: &Node<T>,
+    process: &Process<'_, P>,
+    parcel: &mut Option<Parcel<T>>,
+) -> Met {
+    let side = if WRITES { Side::Writer } else { Side::Reader };
+    let mut woken = Woken::Nobody;
+    let mut state = channel.lock();
+    // SAFETY: the caller's promise.
+    let met = unsafe { state.step_or_push(side, node, process, parcel, &mut woken) };
+    drop(state);
+    process.wake(&mut woken);
+    met
+}

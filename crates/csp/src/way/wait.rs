@@ -1,0 +1,165 @@
+//! How a process waits at a channel that has not found a partner, whichever way it came.
+
+use crate::end::Ended;
+use crate::lock::Lock;
+use crate::node::{Node, Outcome};
+use crate::parcel::{Parcel, take_parcel};
+use crate::place::Place;
+use crate::process::Process;
+use crate::protocol::{Met, Refused};
+use crate::raw::{Locked, RawChannel};
+use crate::side::Side;
+use crate::sync::Backoff;
+use crate::waiting::{ToRead, ToWrite, Why};
+
+/// A process may wait at a channel as long as this lives, in the frame of the call that waits: it
+/// leaves the queue or the word when that returns or unwinds, or waits for the process that has
+/// taken it out.
+struct InFrame<'a, T, L: Lock> {
+    channel: &'a RawChannel<T, L>,
+    side: Side,
+    node: &'a Node<T>,
+}
+
+impl<T, L: Lock> Drop for InFrame<'_, T, L> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn drop(&mut self) {
+        // Idle or served, mostly. Otherwise the run was cancelled.
+        if self.node.outcome() == Outcome::Waits {
+            leave(self.channel, self.side, self.node);
+        }
+    }
+}
+
+/// Writes an item by a step, and waits if that finds no reader and no room.
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn write_by<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    process: &Process<'_, P>,
+    parcel: Parcel<T>,
+    step: impl FnOnce(&Node<T>, &mut Option<Parcel<T>>) -> Met,
+) -> Result<(), Refused<T>> {
+    let (node, side) = (Node::new(), Side::Writer);
+    let _frame = InFrame {
+        channel,
+        side,
+        node: &node,
+    };
+    let mut parcel = Some(parcel);
+    match step(&node, &mut parcel) {
+        Met::Done => Ok(()),
+        Met::Ended(ended) => Err((take_parcel(&mut parcel), ended)),
+        Met::Nobody => to_write(channel, &node, process),
+    }
+}
+
+/// Reads an item by a step, and waits if that finds none.
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn read_by<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    process: &Process<'_, P>,
+    step: impl FnOnce(&Node<T>, &mut Option<Parcel<T>>) -> Met,
+) -> Result<Parcel<T>, Ended> {
+    let (node, side) = (Node::new(), Side::Reader);
+    let _frame = InFrame {
+        channel,
+        side,
+        node: &node,
+    };
+    let mut parcel = None;
+    match step(&node, &mut parcel) {
+        Met::Done => Ok(take_parcel(&mut parcel)),
+        Met::Ended(ended) => Err(ended),
+        Met::Nobody => to_read(channel, &node, process),
+    }
+}
+
+/// Waits with an item until a reader has it.
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn to_write<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    node: &Node<T>,
+    process: &Process<'_, P>,
+) -> Result<(), Refused<T>> {
+    if is_served(channel, Side::Writer, node, process, ToWrite(channel)) {
+        return Ok(());
+    }
+    let ended = give_up(channel, Side::Writer, node);
+    // SAFETY: it was served, or removed.
+    match unsafe { node.take_parcel() } {
+        Some(parcel) => Err((parcel, ended)),
+        // Taken at last.
+        None => Ok(()),
+    }
+}
+
+/// Waits until there is an item.
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn to_read<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    node: &Node<T>,
+    process: &Process<'_, P>,
+) -> Result<Parcel<T>, Ended> {
+    if is_served(channel, Side::Reader, node, process, ToRead(channel)) {
+        // SAFETY: it was served.
+        let mut parcel = unsafe { node.take_parcel() };
+        return Ok(take_parcel(&mut parcel));
+    }
+    let ended = give_up(channel, Side::Reader, node);
+    // SAFETY: it was served, or removed.
+    unsafe { node.take_parcel() }.ok_or(ended)
+}
+
+/// Waits until another process has served this one, and says true; or until it waits no more, as
+/// the channel has ended or the run was cancelled.
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn is_served<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    side: Side,
+    node: &Node<T>,
+    process: &Process<'_, P>,
+    why: impl Why,
+) -> bool {
+    let frame = InFrame {
+        channel,
+        side,
+        node,
+    };
+    process.wait_until(why, None, &mut || node.is_served());
+    std::mem::forget(frame);
+    node.outcome() == Outcome::Served
+}
+
+/// A process waits no more, unless it was served in the meantime.
+#[cold]
+#[inline(never)]
+fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) {
+    let is_left = |mut state: Locked<'_, T, L>| {
+        node.outcome() != Outcome::Waits || state.queue(side).remove(node)
+    };
+    if !is_left(channel.lock()) {
+        // Another process has taken it out of the word, and is in the middle of serving it.
+        let backoff = Backoff::new();
+        while node.outcome() == Outcome::Waits {
+            backoff.snooze();
+        }
+    }
+}
+
+/// A process has waited in vain, or so it seems: its item is its own from now on. Says how the
+/// channel has ended.
+#[cold]
+#[inline(never)]
+fn give_up<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> Ended {
+    // It waits still if this is a destructor, and the run was cancelled.
+    leave(channel, side, node);
+    match node.outcome() {
+        Outcome::Poisoned => Ended::Poisoned,
+        _ => Ended::Closed,
+    }
+}

@@ -1,0 +1,120 @@
+//! By the word of a channel: see [`crate::lock`].
+
+use super::wait;
+use crate::end::Ended;
+use crate::lock::{Lock, Word};
+use crate::node::{Node, Outcome};
+use crate::parcel::{Parcel, take_parcel};
+use crate::partner::Partner;
+use crate::place::Place;
+use crate::prefetch;
+use crate::process::Process;
+use crate::protocol::Refused;
+use crate::raw::RawChannel;
+use crate::side::Side;
+
+/// How often a writer looks again that finds no reader, if the last reader was of another core and
+/// so may be on its way to wait: to be given the item takes less than to fetch it, and then to have
+/// its writer find that out (docs/performance.md).
+const LOOKS: u32 = 8;
+
+/// Why an item was not exchanged by the word.
+pub(super) enum Otherwise<S, E> {
+    /// A step under the lock is needed, with this.
+    Step(S),
+    /// The process has waited, and the channel has ended.
+    Ended(E),
+}
+
+/// Has the processor fetch what a call changes.
+#[inline(always)]
+fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
+    if L::IS_SHARED {
+        partner.prefetch();
+        prefetch::to_write(std::ptr::from_ref(channel).addr());
+    }
+}
+
+/// Takes a process that waits on a side out of the word, if `word` says so, to [serve](Node::serve)
+/// it.
+#[inline(always)]
+fn take_out<T, L: Lock>(
+    channel: &RawChannel<T, L>,
+    word: Word,
+    side: Side,
+) -> Option<*const Node<T>> {
+    word.waiting::<T>(side)?;
+    channel.lock.exchange(word, Word::EMPTY)?.waiting(side)
+}
+
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn write<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    process: &Process<'_, P>,
+    parcel: Parcel<T>,
+    partner: &mut Partner,
+) -> Result<(), Otherwise<Parcel<T>, Refused<T>>> {
+    prefetch(channel, *partner);
+    channel.record_user(Side::Writer, process.number());
+    let mut parcel = parcel;
+    let mut looks = if partner.is_elsewhere() { LOOKS } else { 0 };
+    loop {
+        let word = channel.lock.load();
+        if let Some(node) = take_out(channel, word, Side::Reader) {
+            let give = |place: &mut Option<_>| *place = Some(parcel);
+            // SAFETY: this has taken it out.
+            let waker = unsafe { Node::serve(node, Outcome::Served, give) };
+            partner.has_met::<L, T>(node, process.wake_one(waker));
+            return Ok(());
+        }
+        if word != Word::EMPTY {
+            return Err(Otherwise::Step(parcel));
+        }
+        if looks > 0 && process.wait_briefly() {
+            looks -= 1;
+            continue;
+        }
+        let node = Node::waiting(process.waker(), Some(parcel));
+        // The node is in the frame of this call, which it leaves only when it was served or
+        // removed.
+        let waits = Word::with(Side::Writer, &raw const node);
+        if channel.lock.exchange(word, waits).is_some() {
+            return wait::to_write(channel, &node, process).map_err(Otherwise::Ended);
+        }
+        // SAFETY: no other process knows of it.
+        let mut back = unsafe { node.take_parcel() };
+        parcel = take_parcel(&mut back);
+    }
+}
+
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn read<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    process: &Process<'_, P>,
+    partner: &mut Partner,
+) -> Result<Parcel<T>, Otherwise<(), Ended>> {
+    prefetch(channel, *partner);
+    channel.record_user(Side::Reader, process.number());
+    loop {
+        let word = channel.lock.load();
+        if let Some(node) = take_out(channel, word, Side::Writer) {
+            let mut parcel = None;
+            let take = |offered: &mut Option<_>| parcel = offered.take();
+            // SAFETY: this has taken it out.
+            let waker = unsafe { Node::serve(node, Outcome::Served, take) };
+            partner.has_met::<L, T>(node, process.wake_one(waker));
+            return Ok(take_parcel(&mut parcel));
+        }
+        if word != Word::EMPTY {
+            return Err(Otherwise::Step(()));
+        }
+        let node = Node::waiting(process.waker(), None);
+        // As in `write`.
+        let waits = Word::with(Side::Reader, &raw const node);
+        if channel.lock.exchange(word, waits).is_some() {
+            return wait::to_read(channel, &node, process).map_err(Otherwise::Ended);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A communication by a channel on the PPE alone (the paper on CSP, section 3.1).
+
+use cellworks_csp::{Channel, Ended, Network, Transport};
+use cellworks_machine::{Machine, Span};
+
+use super::outcome::{Outcome, failed};
+
+/// Timed communications, and those before them.
+const TIMED: u32 = 100;
+const WARM_UP: u32 = 5;
+
+/// The time of a write to a buffer and a read from it, by the main process, with the paper's own
+/// transport.
+pub(super) fn run<M: Machine>(machine: &M) -> Result<Outcome, String> {
+    let took = on_ppe(machine)?;
+    Ok(Outcome::time(took.as_nanoseconds_f64() / f64::from(TIMED)))
+}
+
+/// Communications of the main process with itself.
+fn on_ppe<M: Machine>(machine: &M) -> Result<Span, String> {
+    let mut network = Network::on(machine);
+    network.transport(Transport::Coordinator);
+    let (mut writer, mut reader) = Channel::new().buffered(1).one_to_one::<u32>();
+    let took = network.run_with(move |process| {
+        let mut begin = process.now();
+        for number in 0..WARM_UP + TIMED {
+            if number == WARM_UP {
+                begin = process.now();
+            }
+            writer.write(process, number)?;
+            reader.read(process)?;
+        }
+        Ok::<_, Ended>(process.now().since(begin))
+    });
+    took.map_err(failed)?.map_err(failed)
+}

@@ -1,0 +1,227 @@
+//! Programs of `apps`, with the parameters that a paper states.
+//!
+//! A speed-up is of one simulation over another: that of the same program by a single process. The
+//! computation from which on a ring scales well is found in several speed-ups.
+
+use std::iter;
+
+use cellworks_apps::{Done, Metric, PROGRAMS, Program, ProgramError, Visitor, visit};
+use cellworks_machine::Machine;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::outcome::{Outcome, failed};
+use super::{Access, Dimension};
+
+/// A program of `cellworks run`, with all its parameters, and which of its numbers counts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Its name, such as `switch`.
+    pub program: String,
+    /// The names and values of all its parameters, such as `{ threads = 8, yields = 16_000 }`.
+    pub with: Map<String, Value>,
+    /// Which of its numbers counts, such as `switch`: a time or a bandwidth.
+    pub gives: String,
+    /// How the PPE reaches mailboxes.
+    #[serde(default)]
+    pub ppe_access: Access,
+}
+
+/// The computation in each step of a program from which on it scales well: there its speed-up is
+/// for the first time the stated share of the number of SPEs. It is looked for where `operations`
+/// say, and between two of them times are taken to be in a line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScalesFrom {
+    /// The program, whose parameter `operations` is replaced, and the time that a speed-up is of.
+    pub of: Run,
+    /// Which share of the number of SPEs a speed-up has to be, in per cent: 1 to 100.
+    pub efficiency_percent: u16,
+    /// Floating-point operations of a step, in rising order; at least 2.
+    pub operations: Vec<u64>,
+}
+
+/// How many nanoseconds the unit of a time has.
+fn nanoseconds(unit: &str) -> Option<f64> {
+    match unit {
+        "ns" => Some(1.0),
+        "us" => Some(1e3),
+        _ => None,
+    }
+}
+
+impl Run {
+    /// The same with another value of a parameter; `None` if it has no such parameter.
+    pub(crate) fn at(&self, parameter: &str, value: u64) -> Option<Self> {
+        let mut run = self.clone();
+        *run.with.get_mut(parameter)? = value.into();
+        Some(run)
+    }
+
+    /// The same by one process.
+    pub(super) fn alone(&self) -> Result<Self, String> {
+        let alone = self.at("spes", 1).and_then(|run| run.at("threads", 1));
+        alone.ok_or_else(|| {
+            format!(
+                "a speed-up is over 1 SPE with 1 thread, and `{}` has not both `spes` and `threads`; state them",
+                self.program
+            )
+        })
+    }
+
+    /// What the number that counts is; the message says what is wrong with the run.
+    pub(super) fn dimension(&self) -> Result<Dimension, String> {
+        let metric = self.visited(Check(self))?;
+        match metric.unit {
+            "bytes/s" => Ok(Dimension::Bandwidth),
+            unit if nanoseconds(unit).is_some() => Ok(Dimension::Time),
+            unit => Err(format!(
+                "`{}` of `{}` is in {unit}; name a time or a bandwidth of it",
+                metric.name, self.program
+            )),
+        }
+    }
+
+    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
+        self.visited(On { run: self, machine })
+    }
+
+    fn visited<V: Visitor<Output = Result<R, String>>, R>(&self, visitor: V) -> Result<R, String> {
+        visit(&self.program, visitor).unwrap_or_else(|| {
+            Err(format!(
+                "there is no program `{}`; use one of {}",
+                self.program,
+                PROGRAMS.join(", ")
+            ))
+        })
+    }
+
+    fn read<P: Program>(&self) -> Result<P, String> {
+        let with = Value::Object(self.with.clone());
+        serde_json::from_value(with).map_err(|why| format!("program `{}`: {why}", self.program))
+    }
+
+    fn metric<P: Program>(&self) -> Result<Metric, String> {
+        let metric = P::METRICS.iter().find(|metric| metric.name == self.gives);
+        metric.copied().ok_or_else(|| {
+            let names: Vec<&str> = P::METRICS.iter().map(|metric| metric.name).collect();
+            format!(
+                "program `{}` gives no `{}`; use one of {}",
+                self.program,
+                self.gives,
+                names.join(", ")
+            )
+        })
+    }
+}
+
+/// Whether there is such a program with such parameters, and what it gives.
+struct Check<'a>(&'a Run);
+
+impl Visitor for Check<'_> {
+    type Output = Result<Metric, String>;
+
+    fn visit<P: Program>(self) -> Self::Output {
+        self.0.read::<P>()?;
+        self.0.metric::<P>()
+    }
+}
+
+/// Runs on a machine.
+struct On<'a, M> {
+    run: &'a Run,
+    machine: &'a M,
+}
+
+impl<M: Machine> Visitor for On<'_, M> {
+    type Output = Result<Outcome, String>;
+
+    fn visit<P: Program>(self) -> Self::Output {
+        let Self { run, machine } = self;
+        let metric = run.metric::<P>()?;
+        let program = run.read::<P>()?;
+        let quantities = program.run(machine).map_err(|error| match error {
+            ProgramError::Parameter(wrong) => format!("{}: {wrong}", wrong.parameter()),
+            other => failed(other),
+        })?;
+        let done = Done {
+            program,
+            quantities,
+        };
+        let value = done
+            .value(metric.name)
+            .ok_or_else(|| format!("the run found no {}", metric.name))?;
+        if let Some(nanoseconds) = nanoseconds(metric.unit) {
+            return Ok(Outcome::time(value * nanoseconds));
+        }
+        // Of all SPEs together, block after block.
+        let block_bytes = run.with.get("block_bytes").and_then(Value::as_f64);
+        Ok(Outcome {
+            ns: block_bytes.unwrap_or(1.0) / value * 1e9,
+            bytes_per_s: Some(value),
+        })
+    }
+}
+
+impl ScalesFrom {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let rises = self.operations.is_sorted_by(|a, b| a < b);
+        if !rises || self.operations.len() < 2 {
+            return Err(
+                "what it looks for lies between `operations`: name at least 2, in rising order"
+                    .to_owned(),
+            );
+        }
+        if !(1..=100).contains(&self.efficiency_percent) {
+            return Err(format!(
+                "{} % of the number of SPEs is no speed-up to look for: use 1 to 100",
+                self.efficiency_percent
+            ));
+        }
+        self.of.alone()?;
+        self.of.at("operations", 1).ok_or_else(|| {
+            format!(
+                "`{}` has no `operations`, which it looks for; state some",
+                self.of.program
+            )
+        })?;
+        match self.of.dimension()? {
+            Dimension::Time => Ok(()),
+            other => Err(format!("its program gives {}; name a time", other.name())),
+        }
+    }
+
+    /// What runs: for each number of operations one process alone, and all.
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
+        let at = |operations: &u64| self.of.at("operations", *operations);
+        let all = self.operations.iter().filter_map(at);
+        all.flat_map(|all| all.alone().into_iter().chain(iter::once(all)))
+    }
+
+    /// The operations, from the times of the [runs](Self::runs).
+    pub(super) fn found(&self, times: &[f64]) -> Result<f64, String> {
+        let spes = self.of.with["spes"].as_f64().unwrap_or_default();
+        let wanted = spes * f64::from(self.efficiency_percent) / 100.0;
+        // Above 0 where it scales well.
+        let margins = times.chunks_exact(2).map(|pair| pair[0] - wanted * pair[1]);
+        let operations = self.operations.iter().map(|operations| *operations as f64);
+        let points: Vec<(f64, f64)> = operations.zip(margins).collect();
+        let share = format!("speed-up of {wanted} on {spes} SPEs");
+        let first = points.iter().position(|(_, margin)| *margin >= 0.0);
+        match first {
+            None => Err(format!(
+                "up to {} operations there is no {share}; look further up",
+                points[points.len() - 1].0
+            )),
+            Some(0) => Err(format!(
+                "{} operations have a {share} already; look further down",
+                points[0].0
+            )),
+            Some(at) => {
+                let ((low, below), (high, above)) = (points[at - 1], points[at]);
+                Ok(low + (high - low) * below / (below - above))
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The part of the world that is under way between processors: transactions and words.
+
+use std::cell::RefCell;
+
+use crate::clock::Clock;
+use crate::fabric::{Fabric, Token, Transaction};
+use crate::index::ThreadIndex;
+use crate::observe::ResourceCounters;
+use crate::words::Flights;
+
+/// What is under way between processors.
+pub(crate) struct Bus {
+    fabric: RefCell<Fabric>,
+    /// What waits in the fabric for a register: see [`Owner::Word`].
+    pub flights: RefCell<Flights>,
+    /// Kept to save its allocation.
+    done: RefCell<Vec<Token>>,
+}
+
+impl Bus {
+    /// A bus on which nothing is under way.
+    pub fn new(fabric: Fabric) -> Self {
+        Self {
+            fabric: RefCell::new(fabric),
+            flights: RefCell::default(),
+            done: RefCell::default(),
+        }
+    }
+
+    /// Begins a transaction now.
+    #[inline]
+    pub fn begin(&self, clock: &Clock, transaction: Transaction) {
+        let mut fabric = self.fabric.borrow_mut();
+        fabric.begin(clock.now(), transaction, &mut clock.queue());
+    }
+
+    /// Has the fabric handle one of its events. Returns the tokens of what is complete, for
+    /// [`keep`](Self::keep).
+    #[inline]
+    pub fn handle(&self, clock: &Clock, index: u32) -> Vec<Token> {
+        let mut done = self.done.take();
+        let mut fabric = self.fabric.borrow_mut();
+        fabric.handle(clock.now(), index, &mut clock.queue(), &mut done);
+        done
+    }
+
+    /// Keeps the allocation of tokens that were handled.
+    #[inline]
+    pub fn keep(&self, done: Vec<Token>) {
+        self.done.replace(done);
+    }
+
+    /// What rings, memory modules and links have carried so far.
+    pub fn resources(&self) -> Vec<ResourceCounters> {
+        self.fabric.borrow().resources()
+    }
+}
+
+/// What gets the token of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A thread that waits for it.
+    Thread(ThreadIndex),
+    /// A line of an MFC's transfer: the SPE's index and the line's.
+    Line { spe: u32, line: u32 },
+    /// A word on its way to a register: its index in the flights.
+    Word(u32),
+}
+
+impl Owner {
+    const KIND_SHIFT: u32 = 30;
+    const LINE_BITS: u32 = 10;
+
+    /// The owner as a token.
+    #[inline]
+    pub fn token(self) -> Token {
+        let (kind, rest) = match self {
+            Self::Thread(thread) => (0, thread),
+            Self::Line { spe, line } => (1, spe << Self::LINE_BITS | line),
+            Self::Word(flight) => (2, flight),
+        };
+        Token(kind << Self::KIND_SHIFT | rest)
+    }
+
+    /// The owner that a token names.
+    #[inline]
+    pub fn of(Token(token): Token) -> Self {
+        let rest = token & ((1 << Self::KIND_SHIFT) - 1);
+        match token >> Self::KIND_SHIFT {
+            0 => Self::Thread(rest),
+            1 => Self::Line {
+                spe: rest >> Self::LINE_BITS,
+                line: rest & ((1 << Self::LINE_BITS) - 1),
+            },
+            _ => Self::Word(rest),
+        }
+    }
+}

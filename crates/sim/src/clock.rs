@@ -1,0 +1,97 @@
+//! The part of the world that knows the time and what will happen.
+
+use std::cell::{Cell, RefCell, RefMut};
+
+use crate::queue::{Event, Queue};
+use crate::time::Moment;
+
+/// The time, and the events that are to come.
+pub(crate) struct Clock {
+    now: Cell<Moment>,
+    /// When the run is ended.
+    limit: Moment,
+    queue: RefCell<Queue>,
+    /// How many events were handled.
+    handled: Cell<u64>,
+}
+
+impl Clock {
+    /// The clock of a run that begins and ends at `limit` at the latest.
+    pub fn new(seed: u64, limit: Moment) -> Self {
+        Self {
+            now: Cell::default(),
+            limit,
+            queue: RefCell::new(Queue::new(seed)),
+            handled: Cell::new(0),
+        }
+    }
+
+    /// The time of the event that is being handled.
+    #[inline]
+    pub fn now(&self) -> Moment {
+        self.now.get()
+    }
+
+    /// When the run is ended.
+    #[inline]
+    pub fn limit(&self) -> Moment {
+        self.limit
+    }
+
+    /// How many events were handled.
+    pub fn handled(&self) -> u64 {
+        self.handled.get()
+    }
+
+    /// Plans an event.
+    #[inline(always)]
+    pub fn plan(&self, time: Moment, event: Event) {
+        self.queue.borrow_mut().push(time, event);
+    }
+
+    /// Plans an event for now, behind those that are planned for now already.
+    #[inline]
+    pub fn plan_now(&self, event: Event) {
+        self.plan(self.now.get(), event);
+    }
+
+    /// Sets the clock to a point in time if no event comes before and the run lasts as long,
+    /// because no other thread can tell the difference. Otherwise plans an event for then. Says
+    /// whether it set the clock.
+    #[inline(always)]
+    pub fn jump_or_plan(&self, until: Moment, event: impl FnOnce() -> Event) -> bool {
+        let mut queue = self.queue.borrow_mut();
+        let is_alone = queue.next_time().is_none_or(|next| next > until);
+        let jumps = is_alone && until <= self.limit;
+        if jumps {
+            self.now.set(until);
+        } else {
+            queue.push(until, event());
+        }
+        jumps
+    }
+
+    /// Takes the next event, with its time. The clock is not set.
+    #[inline]
+    pub fn take_next(&self) -> Option<(Moment, Event)> {
+        self.queue.borrow_mut().pop()
+    }
+
+    /// Sets the clock to the time of an event that is handled now.
+    #[inline(always)]
+    pub fn handle_at(&self, time: Moment) {
+        self.now.set(time);
+        self.handled.set(self.handled.get() + 1);
+    }
+
+    /// The planned events, for the fabric, which plans its own.
+    #[inline]
+    pub fn queue(&self) -> RefMut<'_, Queue> {
+        self.queue.borrow_mut()
+    }
+
+    /// Forgets all events.
+    pub fn forget_events(&self) {
+        self.queue.borrow_mut().clear();
+    }
+}

@@ -1,0 +1,80 @@
+//! How a run ends.
+
+use std::io;
+
+use crate::observe::Counters;
+use crate::queue::Event;
+use crate::threads::OWNER;
+use crate::time::Moment;
+use crate::world::{Failure, World};
+
+impl World {
+    /// Why the programs were cancelled, if they were by the engine.
+    pub fn take_failure(&self) -> Option<Failure> {
+        self.failure.borrow_mut().take()
+    }
+
+    /// Before a deadlock is reported: what an MFC found wrong, of which its program was not told
+    /// yet, may be the cause. Says whether a thread goes on because of it, with a panic.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell_late_errors(&self) -> bool {
+        let mut has_told = false;
+        for processor in &self.processors {
+            let threads = processor.threads.borrow();
+            let place = threads.waiting.iter().position(|waiter| !waiter.is_idle);
+            drop(threads);
+            let Some(place) = place else {
+                continue;
+            };
+            let Some(error) = self.take_late_error(processor) else {
+                continue;
+            };
+            let thread = processor.threads.borrow_mut().make_ready(place);
+            self.threads.keep_panic(thread, error);
+            has_told = true;
+        }
+        for processor in &self.processors {
+            if let Some(next) = self.dispatch(processor) {
+                let time = self.clock.now().max(processor.busy_until.get());
+                self.clock.plan(time, Event::resume(next));
+            }
+        }
+        has_told
+    }
+
+    /// Unwinds all threads, because none can go on or the time is spent.
+    pub(super) fn cancel(&self) {
+        self.record_deadlock();
+        self.cancel_all();
+    }
+
+    /// No event is left: if nothing else has ended the run, all programs wait for each other.
+    pub(super) fn record_deadlock(&self) {
+        if self.failure.borrow().is_none() {
+            let waits = self.waits();
+            *self.failure.borrow_mut() = Some(Failure::Deadlock(waits));
+        }
+    }
+
+    /// Unwinds all threads.
+    pub fn cancel_all(&self) {
+        self.clock.forget_events();
+        OWNER.cancel_all();
+    }
+
+    /// What the run did.
+    ///
+    /// # Errors
+    ///
+    /// What kept the trace from being written.
+    pub fn finish(&self) -> io::Result<Counters> {
+        // After a deadlock, the last event may be before what a program has computed then.
+        let busy_until = self
+            .processors
+            .iter()
+            .map(|processor| processor.busy_until.get());
+        let end = busy_until.fold(self.clock.now(), Moment::max);
+        self.observers.finish(end, &self.bus, self.clock.handled())
+    }
+}

@@ -1,0 +1,159 @@
+//! The event loop, which each thread runs that has to wait.
+
+use std::fmt;
+
+use cellworks_machine::SpeId;
+use cellworks_threads::{self as threads, Idle, Thread, Verdict};
+
+use crate::bus::Owner;
+use crate::index::ThreadIndex;
+use crate::queue::{Event, Kind};
+use crate::threads::OWNER;
+use crate::world::{Failure, World};
+
+impl World {
+    /// Runs the event loop until this thread may go on, and lets others run meanwhile.
+    #[inline(always)]
+    pub(super) fn suspend(&self, me: ThreadIndex) {
+        match self.advance() {
+            Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
+            // The thread that runs the event loop when this one may go on hands over to it.
+            Some(next) => {
+                OWNER.hand_over(self.next_turn(next), &"its turn");
+                self.wait_for_turn(me, &"its turn");
+            }
+            None => {
+                self.cancel();
+                Self::unwind();
+            }
+        }
+    }
+
+    /// Unwinds the calling thread, because all were cancelled. Returns in one that unwinds already.
+    pub(super) fn unwind() {
+        OWNER.park(&"its end");
+    }
+
+    /// Records that it is the turn of another thread, and returns what wakes it.
+    #[inline(always)]
+    fn next_turn(&self, next: ThreadIndex) -> Thread {
+        let (handle, processor, number) = self.threads.give_turn(next);
+        let pulse = &self.observers.pulse;
+        pulse.turn_of(self.clock.now(), processor, number);
+        handle
+    }
+
+    /// Waits, as a thread that was just started, until the event loop continues it.
+    pub fn first_turn(&self, me: ThreadIndex) {
+        self.wait_for_turn(me, &"its first turn");
+    }
+
+    /// Waits until it is the turn of the calling thread, however often it is woken before. Returns
+    /// at once in a thread that unwinds because the run was cancelled.
+    #[inline(always)]
+    fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
+        while !self.threads.has_turn(me) && !threads::is_cancelled() {
+            OWNER.park(why);
+        }
+    }
+
+    /// Handles events until a thread may go on. `None` if none ever may.
+    #[inline(never)]
+    fn advance(&self) -> Option<ThreadIndex> {
+        // It would be asked again within itself.
+        assert!(
+            !self.threads.is_in_condition(),
+            "the condition of a wait tried to wait; conditions must not wait"
+        );
+        loop {
+            let Some((time, event)) = self.clock.take_next() else {
+                if self.tell_late_errors() {
+                    continue;
+                }
+                return None;
+            };
+            if time > self.clock.limit() {
+                self.exceed_limit();
+                return None;
+            }
+            self.clock.handle_at(time);
+            self.observers.sample_if_due(time, &self.bus);
+            let next = match event.kind {
+                Kind::Word => self.ask_waiters(self.word_arrives(event.index)),
+                _ => self.handle(event),
+            };
+            if next.is_some() {
+                return next;
+            }
+        }
+    }
+
+    /// Handles an event. Returns the thread that goes on at once, if one does.
+    // Apart, so that what messages take stays small.
+    #[inline(never)]
+    fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
+        match kind {
+            Kind::Resume => Some(index),
+            Kind::Word => self.check(self.word_arrives(index)),
+            Kind::Check => self.check(self.processor(index as usize)),
+            Kind::Fabric => self.handle_fabric(index),
+            Kind::MfcRequest => self.send_requests(SpeId::new(index as u16)),
+            Kind::SendWord => {
+                self.send_word(index);
+                None
+            }
+        }
+    }
+
+    // Apart, so that what messages take stays small.
+    #[inline(never)]
+    fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
+        let mut done = self.bus.handle(&self.clock, index);
+        let mut next = None;
+        for token in done.drain(..) {
+            let resumed = match Owner::of(token) {
+                Owner::Thread(thread) => Some(thread),
+                Owner::Line { spe, line } => {
+                    self.line_arrives(SpeId::new(spe as u16), line as usize)
+                }
+                Owner::Word(flight) => self.check(self.word_arrives(flight)),
+            };
+            if let Some(later) = next.and(resumed) {
+                self.clock.plan_now(Event::resume(later));
+            }
+            next = next.or(resumed);
+        }
+        self.bus.keep(done);
+        next
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn exceed_limit(&self) {
+        *self.failure.borrow_mut() = Some(Failure::TimeLimit(self.waits()));
+    }
+}
+
+/// Asked when a thread has ended and no other is ready: runs the event loop.
+impl Idle for World {
+    fn idle(&self) -> Verdict {
+        if threads::is_cancelled() {
+            return Verdict::Stuck;
+        }
+        match self.advance() {
+            Some(next) => {
+                self.next_turn(next).unpark();
+                Verdict::Continue
+            }
+            None => {
+                self.record_deadlock();
+                self.clock.forget_events();
+                Verdict::Stuck
+            }
+        }
+    }
+
+    fn programs(&self) -> Vec<String> {
+        self.observers.pulse.programs()
+    }
+}

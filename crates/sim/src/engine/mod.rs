@@ -1,0 +1,28 @@
+//! Which program runs when: the event loop, and the threads of each processor.
+//!
+//! All programs of a simulated machine are cooperative threads of one OS thread, and one of them
+//! runs at a time. There is no thread that runs the event loop: the thread that has to wait runs
+//! it, on its own stack, until a thread may go on, and switches straight to that one. Often that is
+//! itself.
+//!
+//! ```text
+//!   a program calls            suspend(me): loop
+//!   pass(cycles) ─────────►      next event ─► fabric, MFC, words ... ─► check what threads of
+//!   wait_until(ready) ────►                                              the processor wait for
+//!   yield_now() ──────────►      a thread may go on ─► me? return : switch to it
+//!                                no event is left    ─► deadlock: list the waits, cancel all
+//! ```
+//!
+//! Time within a processor runs ahead of the clock: `compute` and other small costs add up to a
+//! *lag*, which is paid before the next interaction with others. Two kinds of interaction need no
+//! event for that, which halves the events of an exchange of words: what is sent leaves at a time
+//! of its own anyway, and a thread that waits for what others send can pay while it waits. Of the
+//! threads of an SPE one runs in simulated time; the others are ready, or wait.
+//!
+//! All files here are methods of [`World`](crate::world::World).
+
+mod ending;
+mod events;
+mod passing;
+mod switching;
+mod waiting;

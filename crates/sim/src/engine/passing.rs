@@ -1,0 +1,91 @@
+//! How time passes on a processor.
+//!
+//! It runs ahead of the clock: what a program does adds up to a *lag*, which is paid before the
+//! next interaction with others.
+
+use cellworks_threads as threads;
+
+use crate::bus::Owner;
+use crate::fabric::{Token, Transaction};
+use crate::observe::{Activity, Cause};
+use crate::processor::SimProcessor;
+use crate::queue::Event;
+use crate::time::{Femtoseconds, Moment};
+use crate::world::World;
+
+/// A lag that is paid at once, so that a program that only computes meets the limit of the run, in
+/// cycles.
+const LAG_CYCLES_MAX: u64 = 1 << 20;
+
+impl World {
+    /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run
+    /// is not counted, so that times do not overflow.
+    #[inline]
+    pub fn add_lag(&self, processor: &SimProcessor, span: Femtoseconds) {
+        let beyond_limit = self.clock.limit() - self.clock.now() + Femtoseconds(1);
+        let lag = processor.lag.get().saturating_add(span);
+        processor.lag.set(lag.min(beyond_limit));
+    }
+
+    /// Lets a program compute. A long time is paid at once.
+    pub fn compute(&self, processor: &SimProcessor, cycles: u64) {
+        self.add_lag(processor, self.costs.cycle.saturating_mul(cycles));
+        let lag = processor.lag.get();
+        let left = self.clock.limit() - self.clock.now();
+        if lag > left.min(LAG_CYCLES_MAX * self.costs.cycle) && !self.threads.is_in_condition() {
+            self.pass(processor, Femtoseconds::ZERO);
+        }
+    }
+
+    /// Lets time pass on a processor, its lag included, while its running thread keeps it. In a
+    /// condition it is only added to the lag.
+    #[inline]
+    pub fn pass(&self, processor: &SimProcessor, span: Femtoseconds) {
+        if self.threads.is_in_condition() {
+            self.add_lag(processor, span);
+            return;
+        }
+        let lag = processor.lag.take();
+        let until = self.clock.now().saturating_add(lag).saturating_add(span);
+        self.sleep_until(processor, until);
+    }
+
+    #[inline(never)]
+    fn sleep_until(&self, processor: &SimProcessor, until: Moment) {
+        if threads::is_cancelled() {
+            return Self::unwind();
+        }
+        let resume = || Event::resume(processor.running().thread);
+        if self.clock.jump_or_plan(until, resume) {
+            self.observers.pulse.beat(until);
+        } else {
+            self.suspend(processor.running().thread);
+        }
+    }
+
+    /// Waits until a transaction that begins after `start` is complete. The thread keeps its
+    /// processor.
+    pub fn transact(
+        &self,
+        processor: &SimProcessor,
+        cause: Cause,
+        start: Femtoseconds,
+        transaction: impl FnOnce(Token) -> Transaction,
+    ) {
+        let does = |activity| {
+            let mut observer = self.observers.observer.borrow_mut();
+            observer.activity(self.clock.now(), processor.id, activity);
+        };
+        self.pass(processor, Femtoseconds::ZERO);
+        does(Activity::Waiting(cause));
+        self.pass(processor, start);
+        if threads::is_cancelled() {
+            return;
+        }
+        let me = processor.running().thread;
+        let transaction = transaction(Owner::Thread(me).token());
+        self.bus.begin(&self.clock, transaction);
+        self.suspend(me);
+        does(Activity::Computing);
+    }
+}

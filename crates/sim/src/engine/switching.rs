@@ -1,0 +1,145 @@
+//! Which thread of a processor has it. The others are ready, or wait.
+
+use cellworks_threads as threads;
+
+use crate::index::ThreadIndex;
+use crate::observe::Activity;
+use crate::processor::{ProcessorThread, SimProcessor};
+use crate::queue::Event;
+use crate::time::Moment;
+use crate::world::World;
+
+impl World {
+    /// Makes the calling cooperative thread one of a processor: number 0 is the program itself.
+    pub fn adopt(&self, processor: &SimProcessor, number: u32) -> ThreadIndex {
+        self.threads.adopt(processor.index, number)
+    }
+
+    /// Gives a processor to a thread that was adopted, when no thread had it.
+    pub fn take_processor(&self, thread: ThreadIndex) {
+        let number = self.threads.number_of(thread);
+        let processor = self.processor(self.threads.processor_of(thread));
+        processor
+            .running
+            .set(Some(ProcessorThread { thread, number }));
+        processor.loaded.set(Some(thread));
+    }
+
+    /// Makes a thread ready that has just been adopted and sleeps.
+    pub fn make_ready(&self, thread: ThreadIndex) {
+        let processor = self.processor(self.threads.processor_of(thread));
+        processor.threads.borrow_mut().ready.push_back(thread);
+    }
+
+    /// Lets every other ready thread of an SPE run once; in a condition, which must not wait, none.
+    pub fn yield_now(&self, processor: &SimProcessor) {
+        self.pass(processor, self.costs.cycle);
+        if self.threads.is_in_condition() || threads::is_cancelled() {
+            return;
+        }
+        let me = processor.running().thread;
+        if !processor.has_ready() {
+            // The library saves and restores the registers of a thread that comes back to itself. A
+            // program that started no threads is not linked with the library.
+            if self.threads.number_of(me) > 0 {
+                self.pass(processor, self.costs.switch);
+            }
+            return;
+        }
+        self.go_behind_others(processor, me);
+    }
+
+    /// As [`yield_now`](Self::yield_now), but without a switch if no other thread is ready.
+    pub fn yield_ready(&self, processor: &SimProcessor) {
+        self.pass(processor, self.costs.cycle);
+        let has_others = processor.has_ready();
+        if has_others && !self.threads.is_in_condition() && !threads::is_cancelled() {
+            self.go_behind_others(processor, processor.running().thread);
+        }
+    }
+
+    /// Gives an SPE to the next ready thread, of which there is one. The running one goes on after
+    /// those that are ready now.
+    fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
+        processor.threads.borrow_mut().ready.push_back(me);
+        processor.running.set(None);
+        if let Some(next) = self.dispatch(processor) {
+            self.clock.plan_now(Event::resume(next));
+        }
+        self.suspend(me);
+    }
+
+    /// The running thread of a processor ends: the next one gets the processor.
+    pub fn end_thread(&self, processor: &SimProcessor) {
+        let ProcessorThread { thread: me, number } = processor.running();
+        let now = self.clock.now();
+        self.observers
+            .observer
+            .borrow_mut()
+            .thread_ended(now, processor.id, number);
+        processor.running.set(None);
+        processor.loaded.set(None);
+        self.threads.forget(me);
+        if let Some(next) = self.check(processor) {
+            self.clock.plan(now, Event::resume(next));
+        }
+    }
+
+    /// The program of a processor has ended for good.
+    pub fn leave(&self, processor: &SimProcessor) {
+        processor.running.set(None);
+        // After a deadlock, the last event may be before what the program has computed then.
+        let now = self.clock.now().max(processor.busy_until.get());
+        self.observers
+            .observer
+            .borrow_mut()
+            .activity(now, processor.id, Activity::Idle);
+    }
+
+    /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once,
+    /// and not after a switch.
+    #[inline(never)]
+    pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
+        if processor.running.get().is_some() {
+            return None;
+        }
+        let thread = processor.threads.borrow_mut().ready.pop_front()?;
+        let number = self.threads.number_of(thread);
+        self.give(processor, ProcessorThread { thread, number })
+    }
+
+    /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after
+    /// a switch.
+    #[inline(always)]
+    pub(super) fn give(
+        &self,
+        processor: &SimProcessor,
+        who: ProcessorThread,
+    ) -> Option<ThreadIndex> {
+        processor.running.set(Some(who));
+        let now = self.clock.now().max(processor.busy_until.get());
+        let mut observer = self.observers.observer.borrow_mut();
+        observer.goes_on(now, processor.id, who.number);
+        drop(observer);
+        if processor.loaded.get() == Some(who.thread) {
+            return Some(who.thread);
+        }
+        processor.loaded.set(Some(who.thread));
+        self.resume_at(now + self.costs.switch, who.thread);
+        None
+    }
+
+    // Apart, so that what messages take stays small.
+    #[cold]
+    #[inline(never)]
+    fn resume_at(&self, time: Moment, thread: ThreadIndex) {
+        self.clock.plan(time, Event::resume(thread));
+    }
+
+    /// Has a thread go on, by an event at this time.
+    pub fn resume_now(&self, thread: Option<ThreadIndex>) {
+        if let Some(thread) = thread {
+            self.clock.plan_now(Event::resume(thread));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! How threads wait, and how their conditions are asked: where an event is handled, on the stack of
+//! whichever thread runs the event loop.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+
+use cellworks_machine::{Sleeper, Waiting};
+use cellworks_threads as threads;
+
+use crate::index::{PPE, ThreadIndex};
+use crate::observe::{Activity, Cause};
+use crate::processor::{ProcessorThread, ProcessorThreads, SimProcessor, Waiter};
+use crate::queue::{Event, Kind};
+use crate::time::{Femtoseconds, Moment};
+use crate::world::World;
+
+/// A thread waits as long as this lives.
+struct Waits<'a> {
+    threads: &'a RefCell<ProcessorThreads>,
+    thread: ThreadIndex,
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        // Only if it was cancelled: otherwise `check` has taken it out.
+        self.threads
+            .borrow_mut()
+            .waiting
+            .retain(|waiter| waiter.who.thread != self.thread);
+    }
+}
+
+impl World {
+    /// See [`Wait::wait_until`](cellworks_machine::Wait::wait_until).
+    pub fn wait_until(
+        &self,
+        processor: &SimProcessor,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        location: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        self.assert_may_wait(processor);
+        self.pass(processor, Femtoseconds::ZERO);
+        if self.threads.ask(&mut *ready) {
+            return true;
+        }
+        self.wait(processor, cause, why, location, ready, false)
+    }
+
+    /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).
+    pub fn wait_until_deadline(
+        &self,
+        processor: &SimProcessor,
+        why: &dyn fmt::Display,
+        location: &'static Location<'static>,
+        deadline: Moment,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let mut came_true = false;
+        let mut ready_or_late = || {
+            came_true = ready();
+            came_true || self.clock.now() >= deadline
+        };
+        self.assert_may_wait(processor);
+        self.pass(processor, Femtoseconds::ZERO);
+        if !self.threads.ask(&mut ready_or_late) {
+            self.check_at(deadline, processor);
+            self.wait(
+                processor,
+                Cause::Other,
+                why,
+                location,
+                &mut ready_or_late,
+                false,
+            );
+        }
+        came_true
+    }
+
+    /// Waits for what is not there now, and what only an event of its own processor brings: a word,
+    /// or the end of a command. As [`wait_until`](Self::wait_until), but the lag passes while it
+    /// waits.
+    // Inlined down to the switch of stacks: this is on the way of each message, and a frame costs
+    // some twenty instructions, and a return that the processor predicts wrong because its stack of
+    // returns is another thread's.
+    #[inline(always)]
+    pub fn wait_for_event(
+        &self,
+        processor: &SimProcessor,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        location: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+    ) {
+        if self.threads.is_in_condition() || processor.has_ready() {
+            // Another thread gets the processor, so it must be known now when.
+            self.wait_until(processor, cause, why, location, ready);
+            return;
+        }
+        self.wait(processor, cause, why, location, ready, false);
+    }
+
+    /// Waits on a processor that runs no program, for which no deadlock is reported.
+    pub fn wait_without_program(
+        &self,
+        processor: &SimProcessor,
+        location: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        if threads::is_cancelled() {
+            return false;
+        }
+        ready()
+            || self.wait(
+                processor,
+                Cause::Other,
+                &"a program to run",
+                location,
+                ready,
+                true,
+            )
+    }
+
+    #[inline(always)]
+    fn wait(
+        &self,
+        processor: &SimProcessor,
+        cause: Cause,
+        why: &dyn fmt::Display,
+        location: &'static Location<'static>,
+        ready: &mut dyn FnMut() -> bool,
+        is_idle: bool,
+    ) -> bool {
+        if threads::is_cancelled() {
+            Self::unwind();
+            return self.threads.ask(ready);
+        }
+        let who = processor.running();
+        let ProcessorThread { thread: me, number } = who;
+        let since = self.clock.now().saturating_add(processor.lag.take());
+        processor.busy_until.set(since);
+        // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone,
+        // and only while this call has neither returned nor unwound: `check` and `tell_late_errors`
+        // take the waiter out before they make the thread ready, and nothing else continues it; if
+        // it unwinds, `Waits` takes it out, which lives in its frame.
+        let (why, asked) = unsafe {
+            (
+                std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
+                std::mem::transmute::<&mut dyn FnMut() -> bool, *mut dyn FnMut() -> bool>(
+                    &mut *ready,
+                ),
+            )
+        };
+        // From here on, whatever unwinds: a trace may be written by code that panics.
+        let waits = Waits {
+            threads: &processor.threads,
+            thread: me,
+        };
+        let mut threads = processor.threads.borrow_mut();
+        threads.waiting.push(Waiter {
+            who,
+            why,
+            ready: asked,
+            location,
+            since,
+            is_idle,
+        });
+        let has_ready = !threads.ready.is_empty();
+        drop(threads);
+        processor.running.set(None);
+        let mut observer = self.observers.observer.borrow_mut();
+        if is_idle {
+            observer.activity(since, processor.id, Activity::Idle);
+        } else {
+            observer.waits(since, processor.id, number, cause);
+        }
+        drop(observer);
+        if has_ready && let Some(next) = self.dispatch(processor) {
+            self.clock.plan(since, Event::resume(next));
+        }
+        self.suspend(me);
+        if threads::is_cancelled() {
+            // Only a thread that unwinds gets here: its destructor is not kept waiting.
+            drop(waits);
+            return self.threads.ask(ready);
+        }
+        // A thread is given the processor after its entry was taken out, and only then may the
+        // entry's borrows end.
+        assert!(
+            processor.running.get().is_some_and(|who| who.thread == me),
+            "a thread of {} went on before its wait had ended",
+            processor.id
+        );
+        std::mem::forget(waits);
+        self.threads.resume_panic_of(me);
+        true
+    }
+
+    /// A condition must not wait: it may be asked on the stack of any thread, which would wait
+    /// instead.
+    ///
+    /// # Panics
+    ///
+    /// If a condition is being asked.
+    pub fn assert_may_wait(&self, processor: &SimProcessor) {
+        assert!(
+            !self.threads.is_in_condition(),
+            "{} waits within the condition of another wait; conditions must not wait",
+            processor.id
+        );
+    }
+
+    /// The calling thread, for others to wake.
+    pub fn sleeper(&self, processor: &SimProcessor) -> Sleeper {
+        // A thread that unwinds after the run was cancelled has no processor, and is not woken.
+        let thread = processor
+            .running
+            .get()
+            .map_or(usize::MAX, |running| running.thread as usize);
+        // SAFETY: the number of a thread is only compared.
+        unsafe { Sleeper::new(processor.id, (thread, 0)) }
+    }
+
+    /// What the threads of all processors wait for.
+    #[cold]
+    pub(super) fn waits(&self) -> Vec<Waiting> {
+        // What a description calls must not wait, nor let time pass.
+        let _asking = self.threads.asking();
+        let mut waits = Vec::new();
+        // The PPE last, as it usually waits for the others.
+        for processor in self.processors[PPE + 1..]
+            .iter()
+            .chain([&self.processors[PPE]])
+        {
+            let mut waiting = processor.threads.borrow().waiting.clone();
+            waiting.sort_by_key(|waiter| waiter.who.thread);
+            for waiter in waiting.iter().filter(|waiter| !waiter.is_idle) {
+                // SAFETY: the thread waits, so its call of `wait` still borrows this.
+                let why = unsafe { &*waiter.why };
+                let what = catch_unwind(AssertUnwindSafe(|| why.to_string()));
+                waits.push(Waiting {
+                    who: match waiter.who.number {
+                        0 => processor.id.to_string(),
+                        number => format!("{}, thread {}", processor.id, number - 1),
+                    },
+                    thread: (waiter.who.thread as usize, 0),
+                    what: what
+                        .unwrap_or_else(|_| "something whose description panicked".to_owned()),
+                    location: waiter.location,
+                    since: Some(waiter.since.into()),
+                });
+            }
+        }
+        waits
+    }
+
+    /// Has the threads of a processor ask again what they wait for, at this time.
+    pub fn notify(&self, processor: &SimProcessor) {
+        if processor.threads.borrow().waiting.is_empty() || threads::is_cancelled() {
+            return;
+        }
+        self.check_at(self.clock.now(), processor);
+    }
+
+    #[inline(never)]
+    fn check_at(&self, time: Moment, processor: &SimProcessor) {
+        let event = Event {
+            kind: Kind::Check,
+            index: processor.index as u32,
+        };
+        self.clock.plan(time, event);
+    }
+
+    /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if
+    /// one does.
+    #[inline(never)]
+    pub fn check(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
+        self.ask_waiters(processor)
+    }
+
+    /// [`check`](Self::check), for the event loop.
+    #[inline(always)]
+    pub(super) fn ask_waiters(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
+        if processor.busy_until.get() > self.clock.now() {
+            self.check_at(processor.busy_until.get(), processor);
+            return None;
+        }
+        let mut place = 0;
+        loop {
+            let waiter = processor.threads.borrow().waiting.get(place).copied();
+            let Some(Waiter { who, ready, .. }) = waiter else {
+                break;
+            };
+            let lag = processor.lag.get();
+            // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows
+            // the condition; it asks nothing itself meanwhile, and no condition asks another one.
+            let ready = unsafe { &mut *ready };
+            let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.ask(ready)));
+            match is_ready {
+                Ok(false) => {
+                    // The thread waits, and how often it was asked meanwhile takes no time.
+                    processor.lag.set(lag);
+                    place += 1;
+                    continue;
+                }
+                Ok(true) => {}
+                Err(panic) => {
+                    self.threads.keep_panic(who.thread, panic);
+                }
+            }
+            let mut threads = processor.threads.borrow_mut();
+            let ProcessorThreads { ready, waiting } = &mut *threads;
+            // Most SPEs have one thread, which has no other to queue behind.
+            let is_only = waiting.len() == 1 && ready.is_empty();
+            if is_only && processor.running.get().is_none() {
+                waiting.clear();
+                drop(threads);
+                return self.give(processor, who);
+            }
+            threads.make_ready(place);
+        }
+        self.dispatch(processor)
+    }
+}

@@ -1,0 +1,17 @@
+//! What goes over an interconnect.
+
+use crate::time::{Femtoseconds, Moment};
+
+/// A packet of data on its way over the interconnect of one Cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Packet {
+    /// When its source has it.
+    pub ready_at: Moment,
+    /// How long its sink takes after the last byte.
+    pub sink: Femtoseconds,
+    /// What happens then: the index of an event of the fabric.
+    pub then: u32,
+    pub bytes: u32,
+    pub from: u16,
+    pub to: u16,
+}

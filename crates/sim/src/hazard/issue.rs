@@ -1,0 +1,85 @@
+//! The order in which commands were issued, and which of them the architecture orders.
+
+use cellworks_machine::mfc::{Order, Tag};
+
+use crate::issuer::Issuer;
+
+/// When a command was issued, and what it comes after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Issue {
+    pub issuer: Issuer,
+    pub tag: Option<Tag>,
+    /// Counted from 1 among the commands of its queue.
+    pub number: u64,
+    /// Whether it comes after everything before it in its tag group.
+    pub comes_after_group: bool,
+    /// The numbers of the last barriers before it: of its tag group and of the whole queue. 0 where
+    /// there is none.
+    group_barrier: u64,
+    queue_barrier: u64,
+}
+
+impl Issue {
+    /// Whether the architecture orders two commands of one MFC.
+    pub fn is_ordered_with(&self, other: &Self) -> bool {
+        let (first, second) = match self.number < other.number {
+            true => (self, other),
+            false => (other, self),
+        };
+        let same_group = first.tag.is_some() && first.tag == second.tag;
+        let after_first = |number: u64| number >= first.number;
+        // The elements of one list have one number, and are not ordered with each other.
+        first.issuer == second.issuer
+            && first.number != second.number
+            && (after_first(second.queue_barrier)
+                || same_group && (second.comes_after_group || after_first(second.group_barrier)))
+    }
+}
+
+/// What was issued in one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Issued {
+    /// How many commands.
+    commands: u64,
+    /// The number of the last barrier of the whole queue, or 0.
+    queue_barrier: u64,
+    /// The same for each tag group.
+    group_barriers: [u64; Tag::COUNT as usize],
+}
+
+impl Issued {
+    /// A command that transfers is issued, with its tag, or none for a typed transfer.
+    #[inline]
+    pub fn issue(&mut self, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
+        self.commands += 1;
+        let mut issue = Issue {
+            issuer,
+            tag,
+            number: self.commands,
+            comes_after_group: order != Order::None,
+            group_barrier: 0,
+            queue_barrier: self.queue_barrier,
+        };
+        if let Some(tag) = tag {
+            let last = &mut self.group_barriers[tag.number() as usize];
+            issue.group_barrier = *last;
+            if order == Order::Barrier {
+                *last = issue.number;
+            }
+        }
+        issue
+    }
+
+    /// `barrier` is issued: all later commands come after all earlier ones.
+    pub fn order_all(&mut self) {
+        self.commands += 1;
+        self.queue_barrier = self.commands;
+    }
+
+    /// A command is issued after which all later commands of a tag group come after all earlier
+    /// ones.
+    pub fn order_group(&mut self, tag: Tag) {
+        self.commands += 1;
+        self.group_barriers[tag.number() as usize] = self.commands;
+    }
+}

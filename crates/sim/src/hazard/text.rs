@@ -1,0 +1,193 @@
+//! Hazards in words: which processor did what when, with which addresses, and what to do.
+
+use std::fmt;
+use std::ops::Range;
+
+use cellworks_machine::{Processor, SpeId};
+
+use super::found::{Found, Use};
+use super::transfer::{InFlight, Transfer};
+use crate::issuer::Issuer;
+
+/// A hazard in words.
+pub(super) struct Text<'a> {
+    found: Found<'a>,
+    local_stores: &'a [Range<u64>],
+}
+
+impl<'a> Text<'a> {
+    /// What to say of a hazard in a machine whose local stores have these effective addresses, by
+    /// SPE.
+    pub fn new(found: Found<'a>, local_stores: &'a [Range<u64>]) -> Self {
+        Self {
+            found,
+            local_stores,
+        }
+    }
+
+    /// Where bytes with these effective addresses are.
+    fn place(&self, start: u64, end: u64) -> String {
+        let mut stores = self.local_stores.iter().enumerate();
+        match stores.find(|(_, store)| store.contains(&start)) {
+            Some((spe, store)) => {
+                let base = store.start;
+                format!(
+                    "local store {:#x} to {:#x} of SPE {spe}",
+                    start - base,
+                    end - 1 - base
+                )
+            }
+            None => format!("effective addresses {start:#x} to {:#x}", end - 1),
+        }
+    }
+}
+
+/// How a processor is told that it may go on.
+fn may_begin_by(processor: Processor) -> &'static str {
+    match processor {
+        Processor::Ppe => "a mailbox",
+        Processor::Spe(_) => "a mailbox or a signal",
+    }
+}
+
+impl InFlight {
+    /// How its issuer waits for it.
+    fn wait(&self) -> String {
+        match (self.transfer.issue.tag, self.issuer()) {
+            (Some(tag), Issuer::Spu) => format!("wait for tag group {tag}"),
+            (Some(tag), Issuer::Ppe) => {
+                format!(
+                    "wait for tag group {tag} of the proxy queue of {}",
+                    self.spe
+                )
+            }
+            (None, _) => "wait for its view".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for InFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Transfer {
+            name,
+            bytes,
+            lsa,
+            ea,
+            ..
+        } = self.transfer;
+        if self.issuer() == Issuer::Ppe {
+            f.write_str("proxy ")?;
+        }
+        write!(
+            f,
+            "{name} of {bytes} bytes (local store {lsa}, effective address {ea}"
+        )?;
+        match self.transfer.issue.tag {
+            Some(tag) => write!(f, ", tag {tag})"),
+            None => f.write_str(", typed)"),
+        }
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.found {
+            Found::Overlap {
+                new,
+                old,
+                start,
+                end,
+            } => {
+                let (by, other) = (new.processor(), old.processor());
+                write!(
+                    f,
+                    "{by} issued {new} while {} {old}, issued at {}, is in flight; both touch {}, at \
+                     least one writes there, and nothing orders them: {}",
+                    whose(other, by, "its own"),
+                    old.issued_at,
+                    self.place(start, end),
+                    order(new, old)
+                )
+            }
+            Found::Local {
+                what,
+                spe,
+                lsa,
+                bytes,
+                old,
+            } => {
+                let last = lsa.0 + bytes.max(1) - 1;
+                let did = match what {
+                    Use::Read => "read",
+                    Use::Write => "wrote to",
+                    Use::Reserve => "was handed out a buffer at",
+                    Use::Release => "gave back the buffer at",
+                };
+                write!(
+                    f,
+                    "{spe} {did} local store {lsa} to {last:#x} while {} {old}, issued at {}, is in \
+                     flight over it: {}",
+                    whose(old.processor(), Processor::Spe(spe), "its"),
+                    old.issued_at,
+                    wait_before(what, spe, old)
+                )
+            }
+            Found::MailboxFull { from, to } => write!(
+                f,
+                "{from} wrote to the inbound mailbox of {to}, which was full; a Cell loses the newest \
+                 word there: let {to} answer before more words are sent than its mailbox holds"
+            ),
+        }
+    }
+}
+
+/// To which processor something belongs, for a sentence about another one or about itself.
+fn whose(owner: Processor, subject: Processor, own: &str) -> String {
+    match owner == subject {
+        true => own.to_owned(),
+        false => format!("{owner}'s"),
+    }
+}
+
+/// How to order two transfers.
+fn order(new: &InFlight, old: &InFlight) -> String {
+    let (by, other) = (new.processor(), old.processor());
+    let wait = old.wait();
+    if by != other {
+        let means = may_begin_by(by);
+        return format!("let {other} {wait} and then tell {by} by {means} that it may begin");
+    }
+    if new.spe != old.spe {
+        return format!("{wait} before");
+    }
+    let name = new.transfer.name;
+    let (new, old) = (&new.transfer.issue, &old.transfer.issue);
+    match (new.tag, old.tag) {
+        _ if new.number == old.number => {
+            format!("they belong to one list; make two of it, the second with a fence ({name}f)")
+        }
+        (Some(one), Some(other)) if one == other => {
+            format!("order them with a fence ({name}f), or {wait} before")
+        }
+        (Some(_), Some(other)) if new.comes_after_group => format!(
+            "a fence or barrier orders one tag group, so issue the {name} in tag group {other}, or \
+             {wait} before"
+        ),
+        (Some(_), Some(other)) => {
+            format!("order them with a fence ({name}f) in tag group {other}, or {wait} before")
+        }
+        (None, _) | (_, None) => format!("{wait} before"),
+    }
+}
+
+/// What to wait for before local store is used.
+fn wait_before(what: Use, spe: SpeId, old: &InFlight) -> String {
+    let (other, wait) = (old.processor(), old.wait());
+    match what {
+        _ if other != Processor::Spe(spe) => {
+            format!("let {other} {wait} and then tell {spe} by a mailbox or a signal")
+        }
+        Use::Read | Use::Write => format!("{wait} before"),
+        Use::Reserve | Use::Release => format!("{wait} before the buffer is given back"),
+    }
+}

@@ -1,0 +1,273 @@
+//! The watch over all transfers of a machine.
+
+use std::ops::Range;
+
+use cellworks_machine::mfc::{Direction, LsAddr, Order, Tag};
+use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
+
+use super::blocks::Blocks;
+use super::found::{Found, Hazard, Kind, Use};
+use super::issue::{Issue, Issued};
+use super::text::Text;
+use super::transfer::{InFlight, Piece, Transfer};
+use crate::issuer::Issuer;
+use crate::time::Moment;
+
+/// How many different hazards a run with [`HazardWatch::Warn`] tells of.
+pub const MAX_HAZARDS: usize = 100;
+
+/// What a simulated machine does about hazards: transfers in flight that overlap, one of them
+/// writing, without fence or barrier; local store that is used, given back or handed out while a
+/// transfer to or from it is in flight; a message written to a full mailbox.
+///
+/// Watching takes no simulated time and changes no result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HazardWatch {
+    /// Nothing.
+    Off,
+    /// Collects them in [`Counters::hazards`](crate::Counters::hazards): the first of each kind and
+    /// place, which is a pair of SPEs and the names of their commands.
+    #[default]
+    Warn,
+    /// Ends the run with the first one as its error.
+    Error,
+}
+
+/// The watch over all transfers of a machine.
+#[derive(Debug)]
+pub(crate) struct Hazards {
+    watch: HazardWatch,
+    /// By SPE: the effective addresses of its local store.
+    local_stores: Vec<Range<u64>>,
+    /// By SPE.
+    pub(super) in_flight: Vec<Vec<InFlight>>,
+    pub(super) blocks: Blocks,
+    /// By SPE: what its program has issued, and the PPE in its proxy queue.
+    issued: Vec<[Issued; 2]>,
+    /// What makes the hazards in `messages` different.
+    kinds: Vec<Kind>,
+    messages: Vec<String>,
+    seen: u64,
+}
+
+impl Hazards {
+    /// A watch of a machine whose local stores have these effective addresses, by SPE.
+    pub fn new(watch: HazardWatch, local_stores: Vec<Range<u64>>) -> Self {
+        Self {
+            watch,
+            issued: vec![<[Issued; 2]>::default(); local_stores.len()],
+            in_flight: vec![Vec::new(); local_stores.len()],
+            blocks: Blocks::new(),
+            local_stores,
+            kinds: Vec::new(),
+            messages: Vec::new(),
+            seen: 0,
+        }
+    }
+
+    /// A command that transfers is issued to the MFC of an SPE, with its tag, or none for a typed
+    /// transfer, whose view is waited for.
+    #[inline]
+    pub fn issue(&mut self, spe: SpeId, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
+        self.issued[spe.index()][issuer as usize].issue(issuer, tag, order)
+    }
+
+    /// `barrier` is issued to the MFC of an SPE: all later commands of that queue come after all
+    /// earlier ones.
+    pub fn order_all(&mut self, spe: SpeId, issuer: Issuer) {
+        self.issued[spe.index()][issuer as usize].order_all();
+    }
+
+    /// `mfcsync`, `mfceieio` or a command of storage control is issued to the MFC of an SPE: all
+    /// later commands of that queue's tag group come after all earlier ones.
+    pub fn order_group(&mut self, spe: SpeId, issuer: Issuer, tag: Tag) {
+        self.issued[spe.index()][issuer as usize].order_group(tag);
+    }
+
+    /// A transfer or an element of a list begins; `id` names it among those of its SPE until
+    /// [`end`](Self::end). To see every order that the architecture allows, and not only the one
+    /// that this machine chose, a transfer begins when its command is issued. A write to a register
+    /// of an SPE only reads local store. Atomic commands are not to be told: they are made to meet.
+    ///
+    /// Like all that follow, it returns a hazard only where hazards are errors.
+    #[must_use = "a hazard ends the run"]
+    pub fn begin(
+        &mut self,
+        now: Moment,
+        spe: SpeId,
+        id: u64,
+        transfer: &Transfer,
+    ) -> Option<Hazard> {
+        if self.watch == HazardWatch::Off {
+            return None;
+        }
+        let new = self.in_flight(now, spe, id, transfer);
+        let may_conflict = self.blocks.add(new.local) | self.blocks.add(new.remote);
+        let error = if may_conflict {
+            self.compare(now, &new)
+        } else {
+            None
+        };
+        self.in_flight[spe.index()].push(new);
+        error
+    }
+
+    /// Compares a transfer with all that are in flight.
+    fn compare(&mut self, now: Moment, new: &InFlight) -> Option<Hazard> {
+        let mut error = None;
+        for other in 0..self.in_flight.len() {
+            for number in 0..self.in_flight[other].len() {
+                if let Some(common) = new.conflict(&self.in_flight[other][number]) {
+                    let old = self.in_flight[other][number];
+                    let found = Found::Overlap {
+                        new,
+                        old: &old,
+                        start: common.start,
+                        end: common.end,
+                    };
+                    error = error.or_else(|| self.found(now, found));
+                }
+            }
+        }
+        error
+    }
+
+    /// The transfer is complete.
+    pub fn end(&mut self, spe: SpeId, id: u64) {
+        if self.watch == HazardWatch::Off {
+            return;
+        }
+        let of_spe = &mut self.in_flight[spe.index()];
+        let at = of_spe.iter().position(|transfer| transfer.id == id);
+        let ended = of_spe.swap_remove(at.expect("a transfer ends once, after it began"));
+        self.blocks.remove(ended.local);
+        self.blocks.remove(ended.remote);
+    }
+
+    /// The program of an SPE reads or writes its local store.
+    #[must_use = "a hazard ends the run"]
+    pub fn local_access(
+        &mut self,
+        now: Moment,
+        spe: SpeId,
+        lsa: LsAddr,
+        bytes: u32,
+        is_write: bool,
+    ) -> Option<Hazard> {
+        let what = if is_write { Use::Write } else { Use::Read };
+        self.local(now, what, spe, lsa, bytes)
+    }
+
+    /// A buffer in local store was handed out.
+    #[must_use = "a hazard ends the run"]
+    pub fn buffer_reserved(
+        &mut self,
+        now: Moment,
+        spe: SpeId,
+        lsa: LsAddr,
+        bytes: u32,
+    ) -> Option<Hazard> {
+        self.local(now, Use::Reserve, spe, lsa, bytes)
+    }
+
+    /// A buffer in local store was given back.
+    #[must_use = "a hazard ends the run"]
+    pub fn buffer_released(
+        &mut self,
+        now: Moment,
+        spe: SpeId,
+        lsa: LsAddr,
+        bytes: u32,
+    ) -> Option<Hazard> {
+        self.local(now, Use::Release, spe, lsa, bytes)
+    }
+
+    /// A word is written to the inbound mailbox of an SPE, which is full: told once of each put and
+    /// of each element of a list, however often it tries. The hardware lets it replace the newest
+    /// word there (IBM's programming tutorial, "Mailboxes"); `machine` makes the writer wait.
+    #[must_use = "a hazard ends the run"]
+    pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
+        match self.watch {
+            HazardWatch::Off => None,
+            HazardWatch::Warn | HazardWatch::Error => {
+                self.found(now, Found::MailboxFull { from, to })
+            }
+        }
+    }
+
+    /// What was collected: for [`Counters::hazards`](crate::Counters::hazards) and
+    /// [`Counters::hazards_seen`](crate::Counters::hazards_seen).
+    pub fn finish(self) -> (Vec<String>, u64) {
+        (self.messages, self.seen)
+    }
+
+    fn local(
+        &mut self,
+        now: Moment,
+        what: Use,
+        spe: SpeId,
+        lsa: LsAddr,
+        bytes: u32,
+    ) -> Option<Hazard> {
+        let used = self.local_piece(spe, lsa, bytes, what != Use::Read);
+        let mut in_flight = self.in_flight.iter().flatten().copied();
+        let old = in_flight.find(|old| {
+            used.conflict(old.local).is_some() || used.conflict(old.remote).is_some()
+        })?;
+        let found = Found::Local {
+            what,
+            spe,
+            lsa,
+            bytes,
+            old: &old,
+        };
+        self.found(now, found)
+    }
+
+    fn in_flight(&self, now: Moment, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
+        let get = transfer.direction == Direction::Get;
+        // Registers take every word that is written to them.
+        let bytes_there = match ProblemStateRegister::at(transfer.ea) {
+            Some(_) => 0,
+            None => u64::from(transfer.bytes),
+        };
+        InFlight {
+            spe,
+            id,
+            transfer: *transfer,
+            issued_at: now,
+            local: self.local_piece(spe, transfer.lsa, transfer.bytes, get),
+            remote: Piece {
+                start: transfer.ea.0,
+                end: transfer.ea.0 + bytes_there,
+                writes: !get,
+            },
+        }
+    }
+
+    fn local_piece(&self, spe: SpeId, lsa: LsAddr, bytes: u32, writes: bool) -> Piece {
+        let start = self.local_stores[spe.index()].start + u64::from(lsa.0);
+        let end = start + u64::from(bytes);
+        Piece { start, end, writes }
+    }
+
+    #[cold]
+    fn found(&mut self, now: Moment, found: Found<'_>) -> Option<Hazard> {
+        self.seen += 1;
+        let kind = found.kind();
+        if self.watch == HazardWatch::Warn
+            && (self.messages.len() == MAX_HAZARDS || self.kinds.contains(&kind))
+        {
+            return None;
+        }
+        let at = now;
+        let text = Text::new(found, &self.local_stores);
+        let message = format!("hazard at {at}: {text}");
+        if self.watch == HazardWatch::Error {
+            return Some(Hazard::new(message));
+        }
+        self.kinds.push(kind);
+        self.messages.push(message);
+        None
+    }
+}

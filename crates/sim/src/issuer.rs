@@ -1,0 +1,22 @@
+//! Which processor has issued a command of an MFC.
+
+use cellworks_machine::{Processor, SpeId};
+
+/// The processor that has issued a command of an MFC, and so in which of its queues the command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Issuer {
+    /// The program of its SPE.
+    Spu,
+    /// The PPE, in the proxy queue.
+    Ppe,
+}
+
+impl Issuer {
+    /// The processor, for the MFC of this SPE.
+    pub fn processor(self, spe: SpeId) -> Processor {
+        match self {
+            Self::Spu => Processor::Spe(spe),
+            Self::Ppe => Processor::Ppe,
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! One MFC: its queues, what of its commands is on the bus, and what is left to send.
+
+use std::sync::Arc;
+
+use cellworks_machine::memory::{AddressSpace, LINE_BYTES, ReservedLine, Translation};
+use cellworks_machine::mfc::{
+    Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
+    MfcFault, Opcode, Operation, PROXY_QUEUE_ENTRIES, SPU_QUEUE_ENTRIES,
+};
+use cellworks_machine::{LocalBuffer, LocalStore, Payload, ProblemStateRegister, SpeId};
+
+use crate::fabric::{Node, WORD_BYTES};
+use crate::hazard::{Hazard, Issue};
+use crate::issuer::Issuer;
+use crate::time::Moment;
+
+/// Where local stores appear in main memory: above all regions, below the problem-state areas.
+pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
+
+/// From the start of one local store to that of the next: lists cannot cross 4 GiB, and a local
+/// store must not.
+pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
+
+/// Where the watch for hazards takes ordinary memory to be, of which every transfer has its own.
+pub(super) const TYPED_AT: u64 = 1 << 60;
+
+pub(super) const LINE: u64 = LINE_BYTES as u64;
+
+/// A queue, and what of its commands is not on the bus.
+#[derive(Default)]
+pub(super) struct Issued<const ENTRIES: usize> {
+    pub queue: CommandQueue<ENTRIES>,
+    /// Commands that have not been started: their ids and what the watch for hazards knows of them.
+    pub waiting: Vec<(EntryId, u64, Issue)>,
+    /// What went wrong after the call that caused it had returned, as the panic of whoever asks
+    /// next: a command that waited turned out to be illegal, or the watch for hazards found
+    /// something.
+    pub late: Option<Payload>,
+}
+
+impl<const ENTRIES: usize> Issued<ENTRIES> {
+    /// Starts the commands that may start now.
+    pub fn start(&mut self, issuer: Issuer, not_before: Moment, work: &mut Vec<Work>) {
+        for entry in self.queue.runnable() {
+            self.queue.start(entry);
+            let place = self
+                .waiting
+                .iter()
+                .position(|(waiting, ..)| *waiting == entry);
+            let (_, id, issue) = self.waiting.swap_remove(place.expect("it was issued"));
+            let command = self.queue.command(entry);
+            let task = Task::of(command);
+            work.push(Work {
+                entry: Some(entry),
+                is_watched: is_watched(command),
+                ..Work::new(id, issuer, issue, task, not_before)
+            });
+        }
+    }
+
+    /// Commands that are not complete.
+    pub fn depth(&self) -> usize {
+        ENTRIES - self.queue.free_entries()
+    }
+}
+
+/// One MFC: its queues and what is under way.
+pub(crate) struct MfcState {
+    pub(super) spe: SpeId,
+    pub(super) local_store: LocalStore,
+    pub translation: Translation,
+    pub(super) spu: Issued<SPU_QUEUE_ENTRIES>,
+    pub(super) proxy: Issued<PROXY_QUEUE_ENTRIES>,
+    pub(super) work: Vec<Work>,
+    pub(super) lines: Vec<Line>,
+    pub(super) free_lines: Vec<u32>,
+    /// When it may send its next request, in femtoseconds.
+    pub(super) next_request_at: Moment,
+    /// The next event that has it look for something to send.
+    pub(super) wake_up_at: Option<Moment>,
+    /// Names commands and typed transfers.
+    pub(super) serial: u64,
+    /// Typed transfers that are not complete.
+    pub(super) typed: Vec<(u64, Direction)>,
+    /// Buffers whose views are gone, while their transfers are not complete.
+    pub(super) held: Vec<(u64, LocalBuffer)>,
+    /// Lists that have stopped at an element with stall-and-notify.
+    pub(super) stalled: Vec<(Stalled, ListCursor)>,
+    /// Its program has ended: none of its commands begins.
+    pub(super) is_closed: bool,
+    pub reservation: Option<(EffectiveAddress, ReservedLine)>,
+}
+
+/// A command that was started, or a typed transfer.
+pub(super) struct Work {
+    pub id: u64,
+    pub issuer: Issuer,
+    /// `None` for a typed transfer.
+    pub entry: Option<EntryId>,
+    pub task: Task,
+    /// When its next request may leave.
+    pub not_before: Moment,
+    /// Lines under way.
+    pub in_flight: u32,
+    /// Nothing is left to send.
+    pub is_sent: bool,
+    /// It puts a word to a mailbox that is full.
+    pub is_blocked: bool,
+    /// The watch for hazards knows it by its id.
+    pub is_watched: bool,
+    pub issue: Issue,
+    /// The elements of a list that the watch knows, the one that is being sent at the end.
+    pub watched: Vec<Watched>,
+}
+
+impl Work {
+    /// Work of which nothing was sent: a typed transfer, or what stays of it for a command.
+    pub fn new(id: u64, issuer: Issuer, issue: Issue, task: Task, not_before: Moment) -> Self {
+        Self {
+            id,
+            issuer,
+            entry: None,
+            task,
+            not_before,
+            in_flight: 0,
+            is_sent: false,
+            is_blocked: false,
+            is_watched: false,
+            issue,
+            watched: Vec::new(),
+        }
+    }
+}
+
+/// Whether the watch for hazards knows a command by its own id, and not by its elements.
+pub(super) fn is_watched(command: &Command) -> bool {
+    matches!(command, Command::Transfer(_) | Command::SendSignal(_))
+}
+
+/// An element of a list under the watch for hazards.
+pub(super) struct Watched {
+    pub id: u64,
+    /// Lines under way.
+    pub in_flight: u32,
+    pub is_sent: bool,
+}
+
+/// A list that has stopped.
+pub(super) struct Stalled {
+    pub entry: EntryId,
+    pub id: u64,
+    pub issue: Issue,
+}
+
+/// What is left to send.
+pub(super) enum Task {
+    Move(Move),
+    List {
+        cursor: ListCursor,
+        element: Option<Move>,
+        /// The element under way stalls the list when it is complete.
+        stalls: bool,
+    },
+    Typed {
+        direction: Direction,
+        address: u64,
+        left: u64,
+    },
+    /// A whole line, whatever reservation is on it.
+    LinePut {
+        lsa: LsAddr,
+        ea: EffectiveAddress,
+    },
+    Zero {
+        ea: u64,
+        lines: u64,
+    },
+    /// Only its order counts.
+    Nothing,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Move {
+    pub operation: Operation,
+    pub direction: Direction,
+    pub lsa: u32,
+    pub ea: u64,
+    pub left: u32,
+    /// A mailbox was full when it came, and the watch for hazards knows of it.
+    pub met_full_mailbox: bool,
+}
+
+/// A request on the bus.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    pub work: u64,
+    /// The element that it belongs to, for the watch for hazards.
+    pub element: Option<u64>,
+    pub effect: Effect,
+}
+
+/// What a request does when it is complete.
+#[derive(Clone, Copy)]
+pub(super) enum Effect {
+    Nothing,
+    Copy {
+        operation: Operation,
+        direction: Direction,
+        lsa: u32,
+        ea: u64,
+        bytes: u32,
+    },
+    Word {
+        to: SpeId,
+        register: ProblemStateRegister,
+        lsa: u32,
+    },
+    StoreLine {
+        lsa: LsAddr,
+        ea: EffectiveAddress,
+    },
+    ZeroLine {
+        ea: u64,
+    },
+}
+
+/// Where the bytes at an effective address are.
+pub(super) enum Site {
+    Memory(Node),
+    LocalStore(Node),
+    Register(SpeId, ProblemStateRegister),
+}
+
+impl MfcState {
+    pub fn new(
+        spe: SpeId,
+        space: &Arc<AddressSpace>,
+        local_store: LocalStore,
+        outstanding_requests: usize,
+    ) -> Self {
+        let nothing = Line {
+            work: 0,
+            element: None,
+            effect: Effect::Nothing,
+        };
+        Self {
+            spe,
+            local_store,
+            translation: Translation::new(Arc::clone(space)),
+            spu: Issued::default(),
+            proxy: Issued::default(),
+            work: Vec::with_capacity(SPU_QUEUE_ENTRIES),
+            lines: vec![nothing; outstanding_requests],
+            free_lines: (0..outstanding_requests as u32).rev().collect(),
+            next_request_at: Moment::START,
+            wake_up_at: None,
+            serial: 0,
+            typed: Vec::new(),
+            held: Vec::new(),
+            stalled: Vec::new(),
+            is_closed: false,
+            reservation: None,
+        }
+    }
+
+    /// Whether no command of the SPE's program is under way and no line reserved.
+    pub fn is_as_new(&self) -> bool {
+        self.spu.queue.is_empty() && self.typed.is_empty() && self.reservation.is_none()
+    }
+
+    /// Whether nothing is on the bus that the SPE's program has issued.
+    pub fn is_quiet(&self) -> bool {
+        self.work.iter().all(|work| work.issuer == Issuer::Ppe)
+    }
+
+    /// Forgets what a program has left behind, when nothing of it is on the bus.
+    pub fn renew(&mut self) {
+        self.spu = Issued::default();
+        self.is_closed = false;
+        // An event that was planned for what is gone finds nothing to send.
+        self.wake_up_at = None;
+        self.typed.clear();
+        self.held.clear();
+        self.reservation = None;
+    }
+
+    /// Entries of the SPU's queue that hold nothing. Typed transfers take one each.
+    pub(super) fn free_entries(&self) -> usize {
+        let free = self.spu.queue.free_entries();
+        free.saturating_sub(self.typed.len())
+    }
+
+    /// Entries of a queue that are taken.
+    pub(super) fn depth(&self, issuer: Issuer) -> usize {
+        match issuer {
+            Issuer::Spu => SPU_QUEUE_ENTRIES - self.free_entries(),
+            Issuer::Ppe => self.proxy.depth(),
+        }
+    }
+
+    /// What the next call that asks a queue is told.
+    pub(super) fn late(&mut self, issuer: Issuer) -> &mut Option<Payload> {
+        match issuer {
+            Issuer::Spu => &mut self.spu.late,
+            Issuer::Ppe => &mut self.proxy.late,
+        }
+    }
+
+    /// Records a fault that no call returns: the next call that asks the queue is told.
+    pub(super) fn fail(&mut self, issuer: Issuer, now: Moment, fault: &MfcFault) {
+        let queue = match issuer {
+            Issuer::Spu => "queue",
+            Issuer::Ppe => "proxy queue",
+        };
+        let text = format!(
+            "a command that waited in the MFC {queue} of {}, at {}: {fault}",
+            self.spe, now
+        );
+        self.late(issuer).get_or_insert_with(|| Box::new(text));
+    }
+
+    /// As [`fail`](Self::fail), for what the watch found.
+    pub(super) fn record_hazard(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
+        if let Some(hazard) = hazard {
+            self.late(issuer)
+                .get_or_insert_with(|| Box::new(hazard.to_string()));
+        }
+    }
+
+    pub(super) fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+
+    pub(super) fn site(
+        &self,
+        operation: Operation,
+        direction: Direction,
+        ea: u64,
+        bytes: u32,
+        spes: usize,
+    ) -> Result<Site, MfcFault> {
+        let at = EffectiveAddress(ea);
+        let fault = MfcFault::DataStorage { operation, ea: at };
+        if ea >= LOCAL_STORES_AT {
+            if let Some((spe, register)) = ProblemStateRegister::at(at) {
+                let is_word = direction == Direction::Put && bytes == WORD_BYTES;
+                return if is_word && spe.index() < spes {
+                    Ok(Site::Register(spe, register))
+                } else {
+                    Err(fault)
+                };
+            }
+            let spe = (ea - LOCAL_STORES_AT) / LOCAL_STORE_STRIDE;
+            let within = (ea - LOCAL_STORES_AT) % LOCAL_STORE_STRIDE;
+            return if spe < spes as u64
+                && within + u64::from(bytes) <= self.local_store.bytes() as u64
+            {
+                Ok(Site::LocalStore(Node::Spe(spe as u16)))
+            } else {
+                Err(fault)
+            };
+        }
+        let home = self
+            .translation
+            .with(at, bytes as usize, |block, _, _| block.home());
+        match home {
+            Some(home) => Ok(Site::Memory(Node::Module(home.index() as u16))),
+            None => Err(fault),
+        }
+    }
+
+    pub(super) fn read_element(&self, at: LsAddr) -> ListElement {
+        ListElement::from_words([
+            self.local_store.read_word(at),
+            self.local_store.read_word(LsAddr(at.0 + 4)),
+        ])
+    }
+
+    /// Looks through what a command would move, up to the first stall of a list.
+    pub(super) fn check_addresses(&self, command: &Command, spes: usize) -> Result<(), MfcFault> {
+        let check = |operation, direction, ea: EffectiveAddress, bytes| {
+            if bytes == 0 {
+                return Ok(());
+            }
+            self.site(operation, direction, ea.0, bytes, spes).map(drop)
+        };
+        match command {
+            Command::Transfer(transfer) => check(
+                command.into(),
+                transfer.direction(),
+                transfer.ea(),
+                transfer.bytes(),
+            ),
+            Command::SendSignal(signal) => {
+                check(command.into(), Direction::Put, signal.ea(), WORD_BYTES)
+            }
+            Command::ListTransfer(list) => self.check_list(list.cursor(), spes),
+            Command::QueuedLinePut(put) => self.check_line(command.into(), put.ea()),
+            Command::StorageControl(control) if control.opcode() == Opcode::Sdcrz => {
+                let (first, lines) = lines_of(control.ea(), control.bytes());
+                (0..lines).try_for_each(|line| {
+                    self.check_line(command.into(), EffectiveAddress(first + line * LINE))
+                })
+            }
+            Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn check_list(&self, mut cursor: ListCursor, spes: usize) -> Result<(), MfcFault> {
+        let direction = cursor.list().direction();
+        while let Some(element) = cursor.next(|at| self.read_element(at)).transpose()? {
+            if element.bytes() > 0 {
+                let ea = element.ea().0;
+                self.site(element.operation(), direction, ea, element.bytes(), spes)?;
+            }
+            if element.stalls() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the line that it reserved last is still reserved.
+    pub(super) fn has_reservation(&self) -> bool {
+        let Some((ea, reserved)) = self.reservation else {
+            return false;
+        };
+        let still = self
+            .translation
+            .with(ea, LINE_BYTES, |block, _, _| block.still_reserved(reserved));
+        still.unwrap_or(false)
+    }
+
+    /// Whether a line of main memory is there.
+    pub(super) fn check_line(
+        &self,
+        operation: Operation,
+        ea: EffectiveAddress,
+    ) -> Result<(), MfcFault> {
+        let is_memory = self
+            .translation
+            .with(ea, LINE_BYTES, |block, _, _| block.can_be_reserved());
+        if is_memory == Some(true) {
+            Ok(())
+        } else {
+            Err(MfcFault::DataStorage { operation, ea })
+        }
+    }
+}
+
+impl Task {
+    /// What a command is to send.
+    fn of(command: &Command) -> Self {
+        match command {
+            Command::Transfer(transfer) => Self::Move(Move {
+                operation: command.into(),
+                direction: transfer.direction(),
+                lsa: transfer.lsa().0,
+                ea: transfer.ea().0,
+                left: transfer.bytes(),
+                met_full_mailbox: false,
+            }),
+            Command::SendSignal(signal) => Self::Move(Move {
+                operation: command.into(),
+                direction: Direction::Put,
+                lsa: signal.lsa().0,
+                ea: signal.ea().0,
+                left: WORD_BYTES,
+                met_full_mailbox: false,
+            }),
+            Command::ListTransfer(list) => Self::List {
+                cursor: list.cursor(),
+                element: None,
+                stalls: false,
+            },
+            Command::QueuedLinePut(put) => Self::LinePut {
+                lsa: put.lsa(),
+                ea: put.ea(),
+            },
+            Command::StorageControl(control) if control.opcode() == Opcode::Sdcrz => {
+                let (ea, lines) = lines_of(control.ea(), control.bytes());
+                Self::Zero { ea, lines }
+            }
+            // The other storage control commands act on caches, which are coherent.
+            Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => Self::Nothing,
+        }
+    }
+}
+
+/// The lines that a range touches: the first and how many.
+fn lines_of(ea: EffectiveAddress, bytes: u32) -> (u64, u64) {
+    let first = ea.lock_line().0;
+    let lines = match u64::from(bytes).checked_sub(1) {
+        Some(to_last) => (ea.0.saturating_add(to_last) - first) / LINE + 1,
+        None => 0,
+    };
+    (first, lines)
+}

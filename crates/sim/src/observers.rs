@@ -1,0 +1,72 @@
+//! The part of the world that watches: it is told what happens, and changes nothing of it.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::sync::Arc;
+
+use crate::bus::Bus;
+use crate::hazard::{HazardWatch, Hazards};
+use crate::observe::{Counters, Observer};
+use crate::time::{Femtoseconds, Moment};
+use crate::watchdog::Pulse;
+
+/// How often a trace is told how much rings, modules and links are used: once a microsecond.
+const SAMPLE: Femtoseconds = Femtoseconds(1_000_000_000);
+
+/// What watches a run.
+pub(crate) struct Observers {
+    /// Counters, hash and trace.
+    pub observer: RefCell<Observer>,
+    /// The watch for transfers that race.
+    pub hazards: RefCell<Hazards>,
+    /// What the watchdog of the process looks at.
+    pub pulse: Arc<Pulse>,
+    /// When a trace is next told how much rings, modules and links are used; never if there is
+    /// none.
+    next_sample: Cell<Moment>,
+}
+
+impl Observers {
+    pub fn new(observer: Observer, hazards: Hazards, pulse: Arc<Pulse>) -> Self {
+        let next_sample = match observer.is_tracing() {
+            true => Moment::START,
+            false => Moment::NEVER,
+        };
+        Self {
+            observer: RefCell::new(observer),
+            hazards: RefCell::new(hazards),
+            pulse,
+            next_sample: Cell::new(next_sample),
+        }
+    }
+
+    /// Tells the trace how much everything is used, if it is time to do so.
+    #[inline(always)]
+    pub fn sample_if_due(&self, now: Moment, bus: &Bus) {
+        if now >= self.next_sample.get() {
+            self.sample(now, bus);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sample(&self, now: Moment, bus: &Bus) {
+        let resources = bus.resources();
+        self.observer.borrow_mut().resources(now, &resources);
+        self.next_sample.set(now.saturating_add(SAMPLE));
+    }
+
+    /// What a run did that has ended.
+    ///
+    /// # Errors
+    ///
+    /// What kept the trace from being written.
+    pub fn finish(&self, end: Moment, bus: &Bus, events: u64) -> io::Result<Counters> {
+        let observer = self.observer.replace(Observer::new("", 0, None));
+        let nothing = Hazards::new(HazardWatch::Off, Vec::new());
+        let hazards = self.hazards.replace(nothing);
+        let mut counters = observer.finish(end, bus.resources(), events)?;
+        (counters.hazards, counters.hazards_seen) = hazards.finish();
+        Ok(counters)
+    }
+}

@@ -1,0 +1,213 @@
+//! The programs of a run: those that wait for their SPE, those that run, and how they ended.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cellworks_machine::{
+    Cancelled, LocalStore, Outcome, Payload, Processor, Program, RunError, SpeId, Timebase,
+};
+use cellworks_threads as threads;
+
+use crate::hazard::HazardWatch;
+use crate::index::PPE;
+use crate::setup::{PpeAccess, Setup};
+use crate::spe::SimSpe;
+use crate::time::Femtoseconds;
+use crate::world::World;
+
+/// What the programs of a run share with the machine.
+pub(crate) struct Programs {
+    pub world: Rc<World>,
+    pub ppe_access: PpeAccess,
+    /// Programs that were spawned and have not ended.
+    count: Cell<usize>,
+    /// No program will come any more.
+    ended: Cell<bool>,
+    queues: Vec<RefCell<VecDeque<Program<SimSpe>>>>,
+    failures: RefCell<Vec<ProgramFailure>>,
+}
+
+/// A program that panicked.
+struct ProgramFailure {
+    at: SpeId,
+    program: &'static str,
+    outcome: Arc<Outcome>,
+}
+
+impl Programs {
+    /// No programs yet.
+    pub fn new(world: Rc<World>, ppe_access: PpeAccess) -> Self {
+        let spes = world.topology.spes();
+        Self {
+            queues: spes.map(|_| RefCell::default()).collect(),
+            world,
+            ppe_access,
+            count: Cell::new(0),
+            ended: Cell::new(false),
+            failures: RefCell::default(),
+        }
+    }
+
+    /// Whether each program that was spawned has ended.
+    pub fn have_ended(&self) -> bool {
+        self.count.get() == 0
+    }
+
+    /// Adds a program for an SPE to run.
+    pub fn enqueue(&self, at: SpeId, program: Program<SimSpe>) {
+        self.count.set(self.count.get() + 1);
+        self.queues[at.index()].borrow_mut().push_back(program);
+        self.world.notify(self.world.spe(at));
+    }
+
+    fn next_program(&self, at: SpeId) -> Option<Program<SimSpe>> {
+        self.queues[at.index()].borrow_mut().pop_front()
+    }
+
+    /// Runs the programs that are spawned on one SPE: a cooperative thread of its own.
+    pub fn serve(&self, setup: &Setup, id: SpeId) {
+        let world = &self.world;
+        let processor = world.spe(id);
+        let me = world.adopt(processor, 0);
+        world.take_processor(me);
+        world.resume_now(Some(me));
+        world.first_turn(me);
+        let mut spe = self.spe(setup, id);
+        loop {
+            let mut next = None;
+            let at = Location::caller();
+            world.wait_without_program(processor, at, &mut || {
+                next = self.next_program(id);
+                next.is_some() || self.ended.get()
+            });
+            let Some(program) = next else { break };
+            self.execute(&spe, id, program);
+            if !spe.is_as_new() {
+                self.renew_mfc(id);
+                spe = self.spe(setup, id);
+            }
+        }
+        world.leave(processor);
+    }
+
+    fn spe(&self, setup: &Setup, id: SpeId) -> SimSpe {
+        let local_store = LocalStore::new(id, setup.local_stores[id.index()].clone());
+        let local_store = match setup.options.hazards {
+            HazardWatch::Off => local_store,
+            _ => local_store.watched(self.world.local_store_watch(id)),
+        };
+        let timebase = Timebase::from_hertz(setup.description.clock.timebase_hz.value);
+        SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
+    }
+
+    /// Takes out of an MFC what a program has left behind there: what is on the bus comes to its
+    /// end, the rest does not begin.
+    fn renew_mfc(&self, id: SpeId) {
+        let mfc = &self.world.mfcs.of(id);
+        self.world.close_mfc(id);
+        let at = Location::caller();
+        let mut is_quiet = || mfc.borrow().is_quiet();
+        if self
+            .world
+            .wait_without_program(self.world.spe(id), at, &mut is_quiet)
+        {
+            mfc.borrow_mut().renew();
+        }
+    }
+
+    fn execute(&self, spe: &SimSpe, id: SpeId, program: Program<SimSpe>) {
+        let world = &self.world;
+        let processor = world.spe(id);
+        let outcome = program.outcome();
+        let name = program.name();
+        world
+            .observers
+            .observer
+            .borrow_mut()
+            .program_began(world.now(), id, name);
+        world
+            .observers
+            .pulse
+            .program_began(id, name, program.spawned_at());
+        let result = program.run(spe);
+        // The run may be cancelled while time passes, which must not lose the panic of this
+        // program.
+        let passed = catch_unwind(AssertUnwindSafe(|| {
+            if !threads::is_cancelled() {
+                world.pass(processor, Femtoseconds::ZERO);
+                world
+                    .observers
+                    .observer
+                    .borrow_mut()
+                    .program_ended(world.now(), id);
+                world.pass(processor, world.costs.end_program);
+            }
+        }));
+        world.observers.pulse.program_ended(id);
+        let late = world.end_program_of_mfc(id);
+        self.end_program(id, name, &outcome, result.err().or(late));
+        if let Err(cancellation) = passed {
+            resume_unwind(cancellation);
+        }
+    }
+
+    fn end_program(
+        &self,
+        at: SpeId,
+        program: &'static str,
+        outcome: &Arc<Outcome>,
+        payload: Option<Payload>,
+    ) {
+        // Only a run that was cancelled cancels: a program may panic with any payload.
+        let panic =
+            payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
+        let failed = panic.is_some();
+        outcome.end(panic);
+        if failed {
+            self.failures.borrow_mut().push(ProgramFailure {
+                at,
+                program,
+                outcome: Arc::clone(outcome),
+            });
+        }
+        self.count.set(self.count.get() - 1);
+        self.world.notify(self.world.processor(PPE));
+    }
+
+    /// Drops the programs that never began.
+    pub fn drop_queued(&self) {
+        for at in self.world.topology.spes() {
+            while let Some(program) = self.next_program(at) {
+                let (outcome, name) = (program.outcome(), program.name());
+                let dropped = catch_unwind(AssertUnwindSafe(|| drop(program)));
+                self.end_program(at, name, &outcome, dropped.err());
+            }
+        }
+    }
+
+    /// The first panic of a program that was not joined.
+    pub fn first_panic(&self) -> Option<RunError> {
+        self.failures.borrow().iter().find_map(|failure| {
+            Some(RunError::Panic {
+                at: Processor::Spe(failure.at),
+                program: failure.program.to_owned(),
+                payload: failure.outcome.take_panic()?,
+            })
+        })
+    }
+
+    /// Tells the SPEs that no program will come.
+    pub fn end(&self) {
+        self.ended.set(true);
+        let spes = self.world.topology.spes();
+        spes.for_each(|spe| self.world.notify(self.world.spe(spe)));
+    }
+}
+
+/// Whether a payload is only what unwinds a cancelled program.
+pub(crate) fn is_cancellation(payload: &Payload) -> bool {
+    payload.is::<Cancelled>() || payload.is::<threads::Cancelled>()
+}

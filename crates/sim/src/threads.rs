@@ -1,0 +1,153 @@
+//! The part of the world that knows the cooperative threads of a run, and which of them runs.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::resume_unwind;
+
+use cellworks_threads::{Owner, Thread};
+
+use crate::index::{ProcessorIndex, ThreadIndex};
+
+/// The right to the cooperative threads of simulated machines.
+// SAFETY: it is used on cores that `run` begins with it, and programs cannot reach it.
+pub(crate) const OWNER: Owner = unsafe { Owner::new() };
+
+/// The threads of a run.
+pub(crate) struct Threads {
+    table: RefCell<Vec<SimThread>>,
+    /// Places in the table whose threads have ended.
+    free_places: RefCell<Vec<ThreadIndex>>,
+    /// The thread that is to run: the event loop has handled its event. Another one that is woken
+    /// goes back to sleep.
+    turn: Cell<ThreadIndex>,
+    /// A condition has panicked, and its thread has not gone on yet.
+    some_panicked: Cell<bool>,
+    /// A condition is being asked: what it does costs time, but must not wait.
+    in_condition: Cell<bool>,
+}
+
+/// A cooperative thread.
+struct SimThread {
+    handle: Thread,
+    processor: ProcessorIndex,
+    /// 0 for a program itself.
+    number: u32,
+    /// What its condition panicked with.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+impl Threads {
+    /// No threads.
+    pub fn new() -> Self {
+        Self {
+            table: RefCell::default(),
+            free_places: RefCell::default(),
+            turn: Cell::new(ThreadIndex::MAX),
+            some_panicked: Cell::new(false),
+            in_condition: Cell::new(false),
+        }
+    }
+
+    /// Makes the calling cooperative thread one of a processor: number 0 is the program itself.
+    pub fn adopt(&self, processor: ProcessorIndex, number: u32) -> ThreadIndex {
+        let mut table = self.table.borrow_mut();
+        let thread = SimThread {
+            handle: OWNER.current(),
+            processor,
+            number,
+            panic: None,
+        };
+        // An event names a thread only until the thread goes on, so places can be used again.
+        if let Some(place) = self.free_places.borrow_mut().pop() {
+            table[place as usize] = thread;
+            return place;
+        }
+        table.push(thread);
+        ThreadIndex::try_from(table.len() - 1).expect("threads that live can be counted")
+    }
+
+    /// Forgets a thread that ends.
+    pub fn forget(&self, thread: ThreadIndex) {
+        self.free_places.borrow_mut().push(thread);
+    }
+
+    /// The number of a thread on its processor: 0 for a program itself.
+    #[inline]
+    pub fn number_of(&self, thread: ThreadIndex) -> u32 {
+        self.table.borrow()[thread as usize].number
+    }
+
+    /// The processor of a thread.
+    pub fn processor_of(&self, thread: ThreadIndex) -> ProcessorIndex {
+        self.table.borrow()[thread as usize].processor
+    }
+
+    /// Gives a thread its turn. Returns what wakes it, its processor and its number there.
+    #[inline(always)]
+    pub fn give_turn(&self, next: ThreadIndex) -> (Thread, ProcessorIndex, u32) {
+        self.turn.set(next);
+        let thread = &self.table.borrow()[next as usize];
+        (thread.handle, thread.processor, thread.number)
+    }
+
+    /// Whether it is the turn of a thread.
+    #[inline]
+    pub fn has_turn(&self, thread: ThreadIndex) -> bool {
+        self.turn.get() == thread
+    }
+
+    /// Keeps what a condition panicked with, for its thread to go on with.
+    pub fn keep_panic(&self, thread: ThreadIndex, panic: Box<dyn Any + Send>) {
+        self.table.borrow_mut()[thread as usize].panic = Some(panic);
+        self.some_panicked.set(true);
+    }
+
+    /// Goes on with what the condition of the calling thread panicked with, if it did.
+    #[inline(always)]
+    pub fn resume_panic_of(&self, me: ThreadIndex) {
+        if self.some_panicked.get() {
+            self.find_panic_of(me);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_panic_of(&self, me: ThreadIndex) {
+        let mut table = self.table.borrow_mut();
+        let panic = table[me as usize].panic.take();
+        self.some_panicked
+            .set(table.iter().any(|thread| thread.panic.is_some()));
+        drop(table);
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Whether a condition is being asked, which must not wait.
+    #[inline]
+    pub fn is_in_condition(&self) -> bool {
+        self.in_condition.get()
+    }
+
+    /// Asks a condition.
+    #[inline]
+    pub fn ask(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        let _asking = self.asking();
+        ready()
+    }
+
+    /// From now on a condition is being asked, until what this returns is dropped.
+    pub fn asking(&self) -> Asking<'_> {
+        self.in_condition.set(true);
+        Asking(&self.in_condition)
+    }
+}
+
+/// A condition is being asked as long as this lives.
+pub(crate) struct Asking<'a>(&'a Cell<bool>);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}

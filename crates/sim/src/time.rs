@@ -1,0 +1,204 @@
+//! Simulated time in 64 bits: points in time and lengths of time, in femtoseconds.
+//!
+//! [`Time`] and [`Span`] are the same in 128 bits, because a host may run for longer than 64 bits
+//! can count. A simulated run ends after five hours at the latest, which 64 bits hold. So the time
+//! of an event and everything else about it fit into 128 bits, and a sum is one instruction.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use cellworks_machine::{Span, Time};
+
+const FEMTOSECONDS_PER_NANOSECOND: u64 = 1_000_000;
+const FEMTOSECONDS_PER_PICOSECOND: u64 = 1_000;
+const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
+
+/// A point in simulated time, counted from the start of the run.
+///
+/// Printed, it is in microseconds to the nanosecond, so that it is found in a trace: `1.234 us`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(u64);
+
+/// A length of simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Femtoseconds(pub u64);
+
+impl Moment {
+    /// The start of the run.
+    pub const START: Self = Self(0);
+    /// Later than any event.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// The point that is this number of femtoseconds after the start of the run.
+    #[inline]
+    pub const fn from_femtoseconds(femtoseconds: u64) -> Self {
+        Self(femtoseconds)
+    }
+
+    /// The femtoseconds since the start of the run.
+    #[inline]
+    pub const fn as_femtoseconds(self) -> u64 {
+        self.0
+    }
+
+    /// The whole nanoseconds since the start of the run.
+    pub const fn as_nanoseconds(self) -> u64 {
+        self.0 / FEMTOSECONDS_PER_NANOSECOND
+    }
+
+    /// The sum, or [`NEVER`](Self::NEVER) where that is earlier.
+    #[inline]
+    pub const fn saturating_add(self, span: Femtoseconds) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+
+    /// The point that is so much earlier, or the start of the run where there is none.
+    #[inline]
+    pub const fn saturating_sub(self, span: Femtoseconds) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
+
+    /// How long it is after the last multiple of an interval, counted from the start of the run.
+    #[inline]
+    pub const fn after_last_multiple_of(self, interval: Femtoseconds) -> Femtoseconds {
+        Femtoseconds(self.0 % interval.0)
+    }
+
+    /// How long it is after `earlier`; zero if it is before.
+    #[inline]
+    pub const fn saturating_since(self, earlier: Self) -> Femtoseconds {
+        Femtoseconds(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Femtoseconds {
+    pub const ZERO: Self = Self(0);
+
+    /// A number of picoseconds.
+    ///
+    /// # Panics
+    ///
+    /// If 64 bits do not hold them; a description that was checked has none of that kind.
+    pub fn from_picoseconds(picoseconds: u64) -> Self {
+        let span = picoseconds.checked_mul(FEMTOSECONDS_PER_PICOSECOND);
+        Self(span.expect(BELOW_FIVE_HOURS))
+    }
+
+    /// A number of cycles of a clock, rounded down to a femtosecond.
+    ///
+    /// # Panics
+    ///
+    /// As [`from_picoseconds`](Self::from_picoseconds).
+    pub fn from_cycles(cycles: u64, hertz: u64) -> Self {
+        let span = u128::from(cycles) * FEMTOSECONDS_PER_SECOND / u128::from(hertz);
+        Self(u64::try_from(span).expect(BELOW_FIVE_HOURS))
+    }
+
+    /// How long a transfer takes, rounded up to a femtosecond so that no rate is ever exceeded.
+    pub fn of_transfer(bytes: u64, bytes_per_s: u64) -> Self {
+        let span = u128::from(bytes) * FEMTOSECONDS_PER_SECOND;
+        let span = span.div_ceil(u128::from(bytes_per_s));
+        Self(u64::try_from(span).expect("a rate of some bytes a second"))
+    }
+
+    /// The sum, or the longest time where 64 bits do not hold it.
+    #[inline]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The product, or the longest time where 64 bits do not hold it.
+    #[inline]
+    pub const fn saturating_mul(self, times: u64) -> Self {
+        Self(self.0.saturating_mul(times))
+    }
+
+    /// The difference, or zero where it would be negative.
+    #[inline]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+const BELOW_FIVE_HOURS: &str = "a time of the machine's description below five hours";
+
+impl Add<Femtoseconds> for Moment {
+    type Output = Self;
+    #[inline]
+    fn add(self, span: Femtoseconds) -> Self {
+        Self(self.0 + span.0)
+    }
+}
+
+/// How long a point in time is after one that is not later.
+impl Sub for Moment {
+    type Output = Femtoseconds;
+    #[inline]
+    fn sub(self, earlier: Self) -> Femtoseconds {
+        Femtoseconds(self.0 - earlier.0)
+    }
+}
+
+impl Sub<Femtoseconds> for Moment {
+    type Output = Self;
+    #[inline]
+    fn sub(self, span: Femtoseconds) -> Self {
+        Self(self.0 - span.0)
+    }
+}
+
+impl Add for Femtoseconds {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Femtoseconds {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl AddAssign<Femtoseconds> for Moment {
+    #[inline]
+    fn add_assign(&mut self, span: Femtoseconds) {
+        self.0 += span.0;
+    }
+}
+
+impl Mul<Femtoseconds> for u64 {
+    type Output = Femtoseconds;
+    #[inline]
+    fn mul(self, span: Femtoseconds) -> Femtoseconds {
+        Femtoseconds(self * span.0)
+    }
+}
+
+impl From<Moment> for Time {
+    fn from(moment: Moment) -> Self {
+        Self::from_femtoseconds(moment.0.into())
+    }
+}
+
+/// A time beyond all runs becomes [`Moment::NEVER`].
+impl From<Time> for Moment {
+    fn from(time: Time) -> Self {
+        Self(u64::try_from(time.as_femtoseconds()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Femtoseconds> for Span {
+    fn from(span: Femtoseconds) -> Self {
+        Self::from_femtoseconds(span.0.into())
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanoseconds = self.as_nanoseconds();
+        write!(f, "{}.{:03} us", nanoseconds / 1_000, nanoseconds % 1_000)
+    }
+}

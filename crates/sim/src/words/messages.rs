@@ -1,0 +1,108 @@
+//! Words that go from processor to processor, and what that tells their threads.
+
+use cellworks_machine::ProblemStateRegister;
+use cellworks_machine::mailbox::Outbound;
+
+use super::registers::Words;
+use crate::bus::Owner;
+use crate::fabric::{Node, Transaction};
+use crate::index::{PPE, ThreadIndex};
+use crate::processor::SimProcessor;
+use crate::queue::{Event, Kind};
+use crate::time::Femtoseconds;
+use crate::world::World;
+
+impl World {
+    /// A processor sends a word, which leaves after `start`.
+    #[inline(always)]
+    pub fn launch_word(
+        &self,
+        from: &SimProcessor,
+        to: &SimProcessor,
+        register: ProblemStateRegister,
+        word: u32,
+        start: Femtoseconds,
+    ) {
+        // What was done before is not paid yet, see the module on the engine.
+        let now = self.now() + from.lag();
+        let latency = from.word_latency[to.index - 1];
+        let mut flights = self.bus.flights.borrow_mut();
+        let index = flights.begin(from.index, to.index, register, word);
+        drop(flights);
+        let (kind, after) = match latency {
+            Some(latency) => (Kind::Word, start + latency),
+            None => (Kind::SendWord, start),
+        };
+        self.clock.plan(now + after, Event { kind, index });
+    }
+
+    /// A word enters the fabric.
+    pub fn send_word(&self, index: u32) {
+        let (from, to) = self.bus.flights.borrow().ends(index);
+        let (from, to) = (Node::of(from), Node::of(to));
+        let transaction = Transaction::register_write(from, to, Owner::Word(index).token());
+        self.bus.begin(&self.clock, transaction);
+    }
+
+    /// A word has arrived. Returns the processor whose threads may have waited for it.
+    #[inline(always)]
+    pub fn word_arrives(&self, index: u32) -> &SimProcessor {
+        let (to, register, word) = self.bus.flights.borrow_mut().end(index);
+        let to = self.processor(to);
+        to.words.put(register, word);
+        to
+    }
+
+    /// A word is in its register. Returns the thread that goes on at once, if one does.
+    pub fn deliver(
+        &self,
+        to: &SimProcessor,
+        register: ProblemStateRegister,
+        word: u32,
+    ) -> Option<ThreadIndex> {
+        to.words.put(register, word);
+        self.check(to)
+    }
+
+    /// Takes the oldest word of an inbound mailbox, and tells what waits for room.
+    #[inline]
+    pub fn take_inbound(&self, of: &SimProcessor) -> Option<u32> {
+        let word = of.words.inbound.pop()?;
+        if of.words.is_room_wanted.get() {
+            self.tell_of_room(&of.words);
+        }
+        Some(word)
+    }
+
+    /// Tells all that wait for room in an inbound mailbox, because the first may want it no more.
+    /// What comes too late waits again, in the same order.
+    #[cold]
+    #[inline(never)]
+    fn tell_of_room(&self, words: &Words) {
+        words.is_room_wanted.set(false);
+        let wanting = words.wanting_room.take();
+        let blocked = words.blocked.take();
+        wanting
+            .into_iter()
+            .for_each(|processor| self.notify(self.processor(processor)));
+        blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
+    }
+
+    /// Puts a word into an outbound mailbox, for the PPE, and says whether it was empty.
+    pub fn put_outbound(&self, of: &SimProcessor, mailbox: Outbound, word: u32) -> bool {
+        let place = &of.words.outbound[mailbox.index()];
+        if place.get().is_some() {
+            return false;
+        }
+        place.set(Some(word));
+        self.notify(self.processor(PPE));
+        true
+    }
+
+    /// Takes the word of an outbound mailbox, and tells its SPE.
+    pub fn take_outbound(&self, of: &SimProcessor, mailbox: Outbound) -> Option<u32> {
+        let word = of.words.outbound[mailbox.index()].take()?;
+        self.notify(of);
+        Some(word)
+    }
+}

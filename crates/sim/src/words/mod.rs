@@ -1,0 +1,11 @@
+//! Mailboxes and signals: their registers, and words on their way to them.
+//!
+//! A word that is sent to an inbound mailbox has a place there from the moment it leaves, so none
+//! is lost.
+
+mod flights;
+mod messages;
+mod registers;
+
+pub(crate) use flights::Flights;
+pub(crate) use registers::{Words, inbound_full, signal};

@@ -1,0 +1,146 @@
+//! The registers of an SPE that other processors reach: mailboxes and signals.
+
+use std::cell::{Cell, RefCell};
+
+use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxFull, Outbound};
+use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId};
+
+use crate::index::ProcessorIndex;
+
+/// The registers of one SPE. Cells, so that a message need not borrow them.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    pub(super) inbound: Inbound,
+    /// Words on their way to the inbound mailbox.
+    coming: Cell<usize>,
+    pub(super) outbound: [Cell<Option<u32>>; 2],
+    signals: [Cell<Option<u32>>; 2],
+    modes: [Cell<SignalMode>; 2],
+    /// A processor or an MFC waits for room in the inbound mailbox.
+    pub(super) is_room_wanted: Cell<bool>,
+    /// Processors that do.
+    pub(super) wanting_room: RefCell<Vec<ProcessorIndex>>,
+    /// MFCs whose queues hold a put to it.
+    pub(super) blocked: RefCell<Vec<SpeId>>,
+}
+
+/// An inbound mailbox: a ring.
+#[derive(Debug, Default)]
+pub(super) struct Inbound {
+    words: [Cell<u32>; INBOUND_WORDS],
+    /// The place of the oldest word.
+    first: Cell<usize>,
+    count: Cell<usize>,
+}
+
+impl Inbound {
+    /// Adds a word; there is room.
+    #[inline]
+    fn push(&self, word: u32) {
+        let (first, count) = (self.first.get(), self.count.get());
+        self.words[(first + count) % INBOUND_WORDS].set(word);
+        self.count.set(count + 1);
+    }
+
+    /// Takes the oldest word.
+    #[inline]
+    pub(super) fn pop(&self) -> Option<u32> {
+        let first = self.first.get();
+        self.count.set(self.count.get().checked_sub(1)?);
+        self.first.set((first + 1) % INBOUND_WORDS);
+        Some(self.words[first % INBOUND_WORDS].get())
+    }
+}
+
+impl Words {
+    /// Keeps a place in the inbound mailbox for a word that is about to be sent, and says whether
+    /// there was one.
+    #[inline]
+    pub fn keep_room(&self) -> bool {
+        let coming = self.coming.get();
+        let has_room = self.inbound.count.get() + coming < INBOUND_WORDS;
+        if has_room {
+            self.coming.set(coming + 1);
+        }
+        has_room
+    }
+
+    /// A processor wants to be told when the inbound mailbox has room again.
+    pub fn want_room(&self, processor: ProcessorIndex) {
+        add_once(&mut self.wanting_room.borrow_mut(), processor);
+        self.is_room_wanted.set(true);
+    }
+
+    /// An MFC wants to be told when the inbound mailbox has room again.
+    pub fn block_until_room(&self, mfc: SpeId) {
+        add_once(&mut self.blocked.borrow_mut(), mfc);
+        self.is_room_wanted.set(true);
+    }
+
+    /// How many words the inbound mailbox holds.
+    #[inline]
+    pub fn inbound_count(&self) -> usize {
+        self.inbound.count.get()
+    }
+
+    /// Whether an outbound mailbox holds a word.
+    pub fn has_outbound(&self, mailbox: Outbound) -> bool {
+        self.outbound[mailbox.index()].get().is_some()
+    }
+
+    /// Whether a signal register holds a signal.
+    pub fn has_signal(&self, register: SignalRegister) -> bool {
+        self.signals[register.index()].get().is_some()
+    }
+
+    /// Takes what a signal register holds.
+    pub fn take_signal(&self, register: SignalRegister) -> Option<u32> {
+        self.signals[register.index()].take()
+    }
+
+    /// Chooses what a signal does to one that was not read yet.
+    pub fn set_signal_mode(&self, register: SignalRegister, mode: SignalMode) {
+        self.modes[register.index()].set(mode);
+    }
+
+    #[inline(always)]
+    pub(super) fn put(&self, register: ProblemStateRegister, word: u32) {
+        match register {
+            ProblemStateRegister::InMbox => {
+                self.coming.set(self.coming.get() - 1);
+                self.inbound.push(word);
+            }
+            ProblemStateRegister::SigNotify1 => self.signal(SignalRegister::One, word),
+            ProblemStateRegister::SigNotify2 => self.signal(SignalRegister::Two, word),
+        }
+    }
+
+    fn signal(&self, register: SignalRegister, bits: u32) {
+        let unread = &self.signals[register.index()];
+        let mode = self.modes[register.index()].get();
+        unread.set(Some(mode.combine(unread.get(), bits)));
+    }
+}
+
+fn add_once<T: PartialEq>(list: &mut Vec<T>, one: T) {
+    if !list.contains(&one) {
+        list.push(one);
+    }
+}
+
+/// A word that an inbound mailbox has no room for.
+pub(crate) fn inbound_full(of: SpeId, word: u32) -> MailboxFull {
+    MailboxFull {
+        spe: of,
+        mailbox: "inbound mailbox",
+        word,
+    }
+}
+
+/// The register of a signal.
+pub(crate) const fn signal(register: SignalRegister) -> ProblemStateRegister {
+    match register {
+        SignalRegister::One => ProblemStateRegister::SigNotify1,
+        SignalRegister::Two => ProblemStateRegister::SigNotify2,
+    }
+}

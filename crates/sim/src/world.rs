@@ -1,0 +1,200 @@
+//! The state of a run, which is made of parts.
+//!
+//! ```text
+//!   World ─┬─ topology, costs   what the machine is, which never changes
+//!          ├─ mfcs              commands, and the caches of atomic units
+//!          ├─ processors        registers, threads that wait, time owed; one part for each
+//!          ├─ threads           the cooperative threads, whose turn it is
+//!          ├─ observers         hazards, counters, trace, watchdog
+//!          ├─ bus               transactions and words that are under way
+//!          ├─ clock             the time, and the events that are to come
+//!          └─ failure           why the programs were cancelled
+//! ```
+//!
+//! Each part is a struct in its own file and knows no part above it. What takes several parts is a
+//! method of [`World`]: `engine` has those about time and threads, `words` and `mfc` their own.
+//!
+//! # Order of borrowing
+//!
+//! A function that holds a `RefCell` of one part may borrow from parts further down in this list,
+//! and from no other:
+//!
+//! 1. the state of an MFC,
+//! 2. the threads of a processor,
+//! 3. the table of threads,
+//! 4. the watch for hazards, then the observer,
+//! 5. the caches of the atomic units, the words that are under way,
+//! 6. the fabric,
+//! 7. the planned events.
+//!
+//! None is held while a condition is asked or a thread is switched to: either may call anything.
+
+use std::cell::RefCell;
+use std::panic::resume_unwind;
+use std::rc::Rc;
+
+use cellworks_machine::{
+    CellId, LocalStoreUse, LocalStoreWatch, Processor, SpeId, Time, Topology, Waiting,
+};
+use cellworks_threads as threads;
+
+use crate::bus::Bus;
+use crate::clock::Clock;
+use crate::costs::Costs;
+use crate::fabric::{Fabric, Node};
+use crate::hazard::Hazard;
+use crate::index::{PPE, ProcessorIndex};
+use crate::mfc::Mfcs;
+use crate::observers::Observers;
+use crate::processor::SimProcessor;
+use crate::threads::Threads;
+use crate::time::Moment;
+
+/// The state of a run, shared by all its programs.
+pub(crate) struct World {
+    pub topology: Topology,
+    pub costs: Costs,
+    pub mfcs: Mfcs,
+    /// The PPE, then the SPEs.
+    pub processors: Vec<Rc<SimProcessor>>,
+    pub threads: Threads,
+    pub observers: Observers,
+    pub bus: Bus,
+    pub clock: Clock,
+    pub failure: RefCell<Option<Failure>>,
+}
+
+/// Why the programs were cancelled.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Deadlock(Vec<Waiting>),
+    TimeLimit(Vec<Waiting>),
+}
+
+impl World {
+    /// The world at the start of a run.
+    pub fn new(
+        topology: Topology,
+        costs: Costs,
+        mfcs: Mfcs,
+        observers: Observers,
+        fabric: Fabric,
+        clock: Clock,
+    ) -> Self {
+        let spes = topology.spes().len();
+        let processor = |from| {
+            let latency = |to| fabric.word_latency(Node::of(from), Node::of(to));
+            Rc::new(SimProcessor::new(from, (1..=spes).map(latency).collect()))
+        };
+        Self {
+            processors: (PPE..=spes).map(processor).collect(),
+            topology,
+            costs,
+            mfcs,
+            threads: Threads::new(),
+            observers,
+            bus: Bus::new(fabric),
+            clock,
+            failure: RefCell::new(None),
+        }
+    }
+
+    /// The time of the event that is being handled.
+    #[inline]
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// The time as a processor sees it.
+    pub fn now_of(&self, processor: &SimProcessor) -> Time {
+        Time::from(self.clock.now() + processor.lag.get())
+    }
+
+    /// A processor.
+    #[inline]
+    pub fn processor(&self, index: ProcessorIndex) -> &SimProcessor {
+        &self.processors[index]
+    }
+
+    /// The processor that a program names.
+    ///
+    /// # Panics
+    ///
+    /// If it is an SPE that does not exist.
+    #[track_caller]
+    pub fn named(&self, processor: Processor) -> &SimProcessor {
+        match processor {
+            Processor::Ppe => self.processor(PPE),
+            Processor::Spe(spe) => self.spe(spe),
+        }
+    }
+
+    /// The SPE that a program names.
+    ///
+    /// # Panics
+    ///
+    /// If it does not exist.
+    #[inline]
+    #[track_caller]
+    pub fn spe(&self, spe: SpeId) -> &Rc<SimProcessor> {
+        match self.processors.get(spe.index() + 1) {
+            Some(processor) => processor,
+            None => self.no_such_spe(spe),
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn no_such_spe(&self, spe: SpeId) -> ! {
+        panic!(
+            "{spe} was named, but {} has {} SPEs; use `topology().spes()`",
+            self.topology.name(),
+            self.spe_count()
+        )
+    }
+
+    /// How many SPEs there are.
+    pub fn spe_count(&self) -> usize {
+        self.mfcs.all().len()
+    }
+
+    /// Whether a condition is being asked, which must not wait.
+    #[inline]
+    pub fn is_in_condition(&self) -> bool {
+        self.threads.is_in_condition()
+    }
+
+    /// The memory module of ordinary memory, which programs stage: the nearest to the PPE.
+    pub fn typed_module(&self) -> u16 {
+        let cell = CellId::new(0);
+        self.topology.nearest_module(cell).index() as u16
+    }
+
+    /// Ends the program that ran into a hazard, where hazards are errors.
+    pub fn panic_if_hazard(&self, hazard: Option<Hazard>) {
+        if let Some(hazard) = hazard
+            && !threads::is_unwinding()
+        {
+            // Like a panic, but it is the machine that speaks, and at a place that says nothing.
+            resume_unwind(Box::new(hazard.to_string()));
+        }
+    }
+
+    /// What watches the local store of an SPE for the use of bytes that are in flight.
+    pub fn local_store_watch(self: &Rc<Self>, spe: SpeId) -> LocalStoreWatch {
+        let world = Rc::clone(self);
+        Rc::new(move |what, at, bytes| {
+            let now = world.now();
+            let bytes = bytes as u32;
+            let mut hazards = world.observers.hazards.borrow_mut();
+            let hazard = match what {
+                LocalStoreUse::Read => hazards.local_access(now, spe, at, bytes, false),
+                LocalStoreUse::Write => hazards.local_access(now, spe, at, bytes, true),
+                LocalStoreUse::Reserve => hazards.buffer_reserved(now, spe, at, bytes),
+                LocalStoreUse::Release => hazards.buffer_released(now, spe, at, bytes),
+            };
+            drop(hazards);
+            world.panic_if_hazard(hazard);
+        })
+    }
+}

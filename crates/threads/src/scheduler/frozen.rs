@@ -1,0 +1,104 @@
+//! Foreign code that runs on a stack whose thread may itself be waiting: the idle hook, and
+//! descriptions of what threads wait for. Nothing switches meanwhile: the mode *frozen*.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use super::{FROZEN, Scheduler};
+use crate::block::{Block, State};
+use crate::cancelled::discard;
+use crate::config::Verdict;
+use crate::report::{BlockedThread, Cause};
+use crate::thread::Thread;
+
+impl Scheduler {
+    pub(super) fn is_frozen(&self) -> bool {
+        self.mode.get() & FROZEN != 0
+    }
+
+    pub(super) fn assert_not_frozen(&self, what: &str) {
+        assert!(
+            !self.is_frozen(),
+            "`{what}` was called by `Idle::idle`, or by the `Display` of what a thread waits for, where nothing may wait or be started"
+        );
+    }
+
+    /// Runs `f`, which must not unwind, while nothing switches.
+    pub(super) fn frozen<R>(&self, f: impl FnOnce() -> R) -> R {
+        if self.is_frozen() {
+            return f();
+        }
+        self.mode.set(self.mode.get() | FROZEN);
+        let ready = self.ready.hide();
+        let result = f();
+        self.ready.show(ready);
+        self.mode.set(self.mode.get() & !FROZEN);
+        let (mut woken, _) = self.run().take_woken();
+        if self.is_cancelled() {
+            self.interrupt_ready();
+        } else {
+            // SAFETY: null or a block of this run.
+            while let Some(block) = unsafe { woken.as_ref() } {
+                woken = block.next.get();
+                // The thread whose stack this is has not been suspended; it looks at its state.
+                if !ptr::eq(block, self.current.get()) {
+                    self.ready.push(block.context.get());
+                }
+            }
+        }
+        result
+    }
+
+    #[cold]
+    pub(super) fn ask_outside(&self) {
+        let run = self.run();
+        // SAFETY: the hook is borrowed by `run`, which has not returned.
+        let idle = unsafe { &*run.idle };
+        let answer = self.frozen(|| catch_unwind(AssertUnwindSafe(|| idle.idle())));
+        match answer {
+            Ok(Verdict::Continue) => {}
+            Ok(Verdict::Stuck) => self.cancel(Cause::Stuck),
+            Err(payload) => {
+                run.idle_panic.set(Some(payload));
+                self.cancel(Cause::Cancelled);
+            }
+        }
+    }
+
+    pub(crate) fn blocked_threads(&self) -> Vec<BlockedThread> {
+        if self.run.get().is_null() {
+            return Vec::new();
+        }
+        self.end_turns();
+        self.frozen(|| {
+            let waiting = self
+                .live
+                .iter()
+                .filter(|block| block.state.get() != State::Ready);
+            waiting.map(describe).collect()
+        })
+    }
+}
+
+/// What a report says of a waiting thread.
+fn describe(block: &Block) -> BlockedThread {
+    let text = catch_unwind(AssertUnwindSafe(|| {
+        let why = block.why.get();
+        // SAFETY: the thread waits, so its call of `wait` still borrows this; the core is frozen,
+        // so it goes on waiting while we look.
+        why.map(|why| unsafe { why.as_ref() }.to_string())
+    }));
+    let waits_for = match text {
+        Ok(text) => text.unwrap_or_default(),
+        Err(payload) => {
+            discard(payload);
+            "something whose description panicked".to_owned()
+        }
+    };
+    BlockedThread {
+        name: block.name(),
+        thread: Thread::of(block).into_raw(),
+        waits_for,
+        at: block.at.get(),
+    }
+}

@@ -1,0 +1,181 @@
+//! How a run of a core begins and ends, and how a thread does.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+
+use super::run::Run;
+use super::{Scheduler, with};
+use crate::arch::Context;
+use crate::block::{Block, State};
+use crate::cancelled::Cancelled;
+use crate::config::{Config, Idle};
+use crate::report::Blocked;
+use crate::scope_state::ScopeState;
+use crate::serials;
+use crate::stack::Stack;
+
+/// See [`crate::run`]. The threads are an [`Owner`](crate::Owner)'s if `is_owned`.
+pub(crate) fn run<R>(
+    config: &Config,
+    idle: &dyn Idle,
+    main: impl FnOnce() -> R,
+    is_owned: bool,
+) -> Result<R, Blocked> {
+    assert!(
+        with(|s| s.current.get().is_null()),
+        "this OS thread already runs cooperative threads: `run` cannot be nested; use `scope` to start more threads"
+    );
+    let cold = Run::new(config, idle, running_block);
+    let block = Block::new(Stack::FOREIGN, ptr::null_mut(), 0);
+    let was_owned = with(|s| {
+        s.enter(&cold, &block);
+        s.is_owned.replace(is_owned)
+    });
+    let outcome = catch_unwind(AssertUnwindSafe(main));
+    with(|s| {
+        s.leave(&block);
+        s.is_owned.set(was_owned);
+    });
+    match (outcome, cold.idle_panic.take(), cold.blocked.take()) {
+        (Err(payload), _, _) if !payload.is::<Cancelled>() => resume_unwind(payload),
+        (_, Some(payload), _) => resume_unwind(payload),
+        (_, None, Some(blocked)) => Err(blocked),
+        (Ok(result), None, None) => Ok(result),
+        // Kept from an earlier run and thrown again.
+        (Err(payload), None, None) => resume_unwind(payload),
+    }
+}
+
+impl Scheduler {
+    fn enter(&self, run: &Run, main: &Block) {
+        self.ready.begin(&run.places);
+        self.mode.set(0);
+        self.others_unwinding.set(false);
+        let serials = serials::take();
+        self.first_serial.set(serials.start);
+        self.next_serial.set(serials.start);
+        self.end_serial.set(serials.end);
+        self.run.set(run);
+        main.set_name(Some("main".into()));
+        self.admit(main);
+        self.current.set(main);
+    }
+
+    fn leave(&self, main: &Block) {
+        self.live.remove(main);
+        self.live_count.set(0);
+        main.set_name(None);
+        self.ready.clear();
+        serials::give_back(self.next_serial.get()..self.end_serial.get());
+        self.next_serial.set(self.first_serial.get());
+        self.current.set(ptr::null());
+        self.run.set(ptr::null());
+        self.mode.set(0);
+    }
+
+    /// Takes a new thread in: it gets a number, and the ring a place for it.
+    #[inline]
+    fn admit(&self, block: &Block) {
+        let serial = self.next_serial.get();
+        assert!(
+            serial < self.end_serial.get(),
+            "this run has started {} threads, and there is no number for another one",
+            serial - self.first_serial.get()
+        );
+        self.next_serial.set(serial + 1);
+        block.serial.set(serial);
+        block.number.set(serial - self.first_serial.get());
+        self.live.push(block);
+        let live = self.live_count.get() + 1;
+        self.live_count.set(live);
+        if live > self.ready.capacity() {
+            self.ready.grow(&self.run().places);
+        }
+    }
+
+    /// Makes the thread whose block and first frame are prepared ready to run.
+    pub(crate) fn start(&self, block: &Block, context: Context) {
+        self.end_turns();
+        self.admit(block);
+        block.context.set(context);
+        // A cancelled core continues the youngest thread alive.
+        if !self.is_cancelled() {
+            self.ready.push(context);
+        }
+    }
+
+    /// A block with a stack of at least `bytes` bytes. See
+    /// [`Blocks::take`](super::blocks::Blocks::take).
+    ///
+    /// # Panics
+    ///
+    /// If the kernel refuses to map another stack.
+    pub(crate) fn take_block(
+        &self,
+        bytes: Option<usize>,
+        extra: usize,
+        name: Option<&str>,
+    ) -> &Block {
+        self.assert_not_frozen("spawn");
+        self.run().blocks.take(bytes, extra, name)
+    }
+
+    /// Puts the block of an ended thread, and its stack, into the pool.
+    pub(crate) fn recycle(&self, block: &Block) {
+        self.run().blocks.put(block);
+    }
+
+    /// To be called first on the stack of a new thread.
+    pub(crate) fn arrive(&self, me: &Block) {
+        #[cfg(cellworks_sanitizer)]
+        self.run().blocks.sanitized.arrive_first();
+        self.current.set(me);
+    }
+
+    /// Leaves a thread that has ended, for good.
+    pub(crate) fn depart(&self, me: &Block) -> ! {
+        let next = self.next(None).expect("an ended thread does not go on");
+        // SAFETY: as in `wait`. What is saved is never continued.
+        unsafe {
+            #[cfg(not(cellworks_sanitizer))]
+            crate::arch::switch(&me.context, next);
+            #[cfg(cellworks_sanitizer)]
+            self.run()
+                .blocks
+                .sanitized
+                .switch_for_good(&me.context, next);
+        }
+        unreachable!("an ended thread was continued")
+    }
+
+    /// Takes the thread out of those alive: it has ended.
+    pub(crate) fn dismiss(&self, block: &Block) {
+        self.live.remove(block);
+        self.live_count.set(self.live_count.get() - 1);
+        block.state.set(State::Ended);
+    }
+}
+
+/// The running thread, if this OS thread is a core and the thread's guard has the address. Usable
+/// in a signal handler.
+pub(crate) fn running_block(in_guard: usize) -> Option<&'static Block> {
+    with(|s| {
+        // SAFETY: null or the block of a thread of this run; the signal handler does not outlive
+        // it.
+        let block = unsafe { s.current.get().as_ref() }?;
+        // A turn says that the next thread runs before it has left the stack of the one before
+        // that, or of the parent.
+        // SAFETY: while rotating, both are threads of this run, too.
+        let leaving = s.is_rotating().then(|| unsafe {
+            [
+                &*block.behind.get(),
+                &*(*ScopeState::of(block)).drainer.get(),
+            ]
+        });
+        leaving
+            .into_iter()
+            .flatten()
+            .chain([block])
+            .find(|block| block.stack.guard().contains(&in_guard))
+    })
+}

@@ -1,0 +1,193 @@
+//! The scheduler of one core: which thread runs, which are ready, which wait.
+//!
+//! ```text
+//!             ready queue: a ring of saved stack pointers
+//!   yield_now  ┌──┬──┬──┬──┬──┬──┐  pushes the running context at the tail, pops the head,
+//!          ──► │  │  │  │  │  │  │  prefetches the frame four further on; touches no control
+//!              └──┴──┴──┴──┴──┴──┘  block
+//!   park       stores the context in the thread's block; unpark pushes it to the ring
+//! ```
+//!
+//! It is found through a const thread-local without destructor, which is one load relative to the
+//! thread register. A reference carried in each thread's frame would make the next queue entry wait
+//! for that frame (measured: twice as slow). A thread never leaves its OS thread, so the address
+//! may be kept across switches.
+//!
+//! Four modes:
+//!
+//! - normal: threads run in the order of the ring;
+//! - rotating: threads of one scope take turns among themselves, see `rotation`. The ring looks
+//!   empty, and everything but a turn ends the mode first;
+//! - frozen: the idle hook, or the `Display` of what a thread waits for, is running on a stack
+//!   whose thread may itself be waiting. Nothing may switch then: the ring looks empty, threads
+//!   that are unparked queue up aside, `park` and `spawn` panic;
+//! - cancelled: the ring stays empty for good, so that every yield takes its slow path and unwinds.
+//!   First the threads that were ready are continued, once each, then always the youngest thread
+//!   alive. It never waits for another: those that it could join or drain are younger than itself.
+//!
+//! | file | what is there |
+//! |---|---|
+//! | this one | the state that every switch touches, and how it is found |
+//! | `ready` | the ready queue |
+//! | `life` | how a run begins and ends, and a thread |
+//! | `switching` | which thread goes on when one yields, waits or ends, and wake-ups |
+//! | `turns` | the mode *rotating* |
+//! | `frozen` | the mode *frozen*: foreign code is asked |
+//! | `cancellation` | the mode *cancelled*, and what unwinds |
+//! | `run`, `blocks` | what is rarely touched: the control blocks with their stacks above all |
+
+mod blocks;
+mod cancellation;
+mod frozen;
+mod life;
+mod ready;
+mod run;
+mod switching;
+mod turns;
+
+use std::cell::Cell;
+use std::ptr;
+
+use self::ready::Ready;
+use self::run::Run;
+use crate::block::Block;
+use crate::list::List;
+
+pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
+pub(crate) use self::cancellation::resume;
+pub(crate) use self::life::run;
+
+/// The part of a core that every switch touches: what switches and wake-ups need comes first, in
+/// one cache line.
+#[repr(C, align(64))]
+pub(crate) struct Scheduler {
+    ready: Ready,
+    /// The running thread; null outside of `run`.
+    current: Cell<*const Block>,
+    /// Serial number of the main thread of this run, and that of the next thread. Outside of a run
+    /// they are equal.
+    first_serial: Cell<u64>,
+    next_serial: Cell<u64>,
+    mode: Cell<u8>,
+    /// A suspended thread may be unwinding. See [`is_unwinding`](Self::is_unwinding).
+    others_unwinding: Cell<bool>,
+    /// The threads of this OS thread are an [`Owner`](crate::Owner)'s, and programs are kept from
+    /// interfering.
+    pub(crate) is_owned: Cell<bool>,
+    /// Where the numbers end that the run has to itself.
+    end_serial: Cell<u64>,
+    /// All threads that have not ended, in order of creation.
+    live: List,
+    pub(crate) live_count: Cell<usize>,
+    /// Null outside of `run`.
+    run: Cell<*const Run>,
+}
+
+const _: () = assert!(
+    std::mem::offset_of!(Scheduler, is_owned) < 64,
+    "what switches and wake-ups need is one cache line"
+);
+
+const FROZEN: u8 = 1;
+const CANCELLED: u8 = 2;
+const ROTATING: u8 = 4;
+/// While rotating: others are ready, too, or a single thread is in the rotation, so that not every
+/// turn is a switch.
+const ROUNDS: u8 = 8;
+
+thread_local! {
+    static SCHEDULER: Scheduler = const {
+        Scheduler {
+            ready: Ready::new(),
+            current: Cell::new(ptr::null()),
+            mode: Cell::new(0),
+            others_unwinding: Cell::new(false),
+            live: List::new(),
+            live_count: Cell::new(0),
+            first_serial: Cell::new(1),
+            next_serial: Cell::new(1),
+            end_serial: Cell::new(1),
+            is_owned: Cell::new(false),
+            run: Cell::new(ptr::null()),
+        }
+    };
+}
+
+/// Runs `f` with the scheduler of this OS thread.
+#[inline(always)]
+pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
+    SCHEDULER.with(f)
+}
+
+/// The scheduler of this OS thread.
+///
+/// Where a call has to be inlined as a whole: what is within [`with`] then is not always.
+#[inline(always)]
+pub(crate) fn here() -> &'static Scheduler {
+    // SAFETY: it has no destructor, so it lives as long as this OS thread, which a reference to
+    // cells does not leave.
+    unsafe { &*with(ptr::from_ref) }
+}
+
+impl Scheduler {
+    /// Whether the thread with this serial number belongs to the present run of this core: if so
+    /// its block is in its place.
+    #[inline(always)]
+    pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
+        (self.first_serial.get()..self.next_serial.get()).contains(&serial)
+    }
+
+    /// Whether this OS thread runs cooperative threads.
+    #[inline(always)]
+    pub(crate) fn is_running(&self) -> bool {
+        !self.current.get().is_null()
+    }
+
+    /// Whether the running thread has this block.
+    #[inline(always)]
+    pub(crate) fn runs(&self, block: *const Block) -> bool {
+        ptr::eq(self.current.get(), block)
+    }
+
+    /// Refuses a call of a program that would interfere with the owner of this core, if it has one.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn refuse_if_owned(&self, call: &str) {
+        if self.is_owned.get() {
+            refuse(call);
+        }
+    }
+
+    /// The running thread.
+    ///
+    /// # Panics
+    ///
+    /// Outside of `run`.
+    pub(crate) fn current(&self) -> &Block {
+        // SAFETY: null or the block of a thread of this run, which stays in its place until its
+        // end.
+        unsafe { self.current.get().as_ref() }.expect(
+            "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
+        )
+    }
+
+    /// The rarely touched part.
+    fn run(&self) -> &Run {
+        // SAFETY: null or in the frame of `life::run`, which clears the pointer before it ends.
+        unsafe { self.run.get().as_ref() }.expect(
+            "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
+        )
+    }
+}
+
+/// See [`Scheduler::refuse_if_owned`].
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn refuse(call: &str) -> ! {
+    panic!(
+        "`cellworks_threads::{call}` was called in a program of a machine, which alone starts, suspends and wakes the threads of \
+         its cores: use what the machine offers (`Spe::threads`, `Spe::yield_now`, `Wait::wait_until`), or start an OS thread \
+         and make that a core with `cellworks_threads::run`"
+    )
+}

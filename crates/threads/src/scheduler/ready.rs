@@ -1,0 +1,152 @@
+//! The ready queue of a core: a ring of saved stack pointers.
+
+use std::cell::{Cell, RefCell};
+use std::ptr;
+
+use crate::arch::{self, Context};
+
+/// How far ahead in the ready queue frames are prefetched.
+const PREFETCH_AHEAD: usize = 4;
+
+/// How many places a ring has at first.
+const FIRST_PLACES: usize = 64;
+
+/// The memory of a ready queue, of which each place is initialised.
+pub(super) struct Places(RefCell<Vec<Cell<Context>>>);
+
+impl Places {
+    pub(super) fn new() -> Self {
+        Places(RefCell::new(vec![Cell::new(Context::NONE); FIRST_PLACES]))
+    }
+}
+
+/// The ready threads, in the order of their turns.
+#[repr(C)]
+pub(super) struct Ready {
+    /// `mask + 1` places, a power of two and at least the number of live threads. The `len` ones
+    /// from `head` on, which counts on for ever, hold threads.
+    ring: Cell<*const Cell<Context>>,
+    mask: Cell<usize>,
+    head: Cell<usize>,
+    len: Cell<usize>,
+}
+
+impl Ready {
+    pub(super) const fn new() -> Self {
+        Ready {
+            ring: Cell::new(ptr::null()),
+            mask: Cell::new(0),
+            head: Cell::new(0),
+            len: Cell::new(0),
+        }
+    }
+
+    /// Becomes an empty queue in `places`, which outlive its use.
+    pub(super) fn begin(&self, places: &Places) {
+        let ring = places.0.borrow();
+        self.ring.set(ring.as_ptr());
+        self.mask.set(ring.len() - 1);
+        self.head.set(0);
+        self.len.set(0);
+    }
+
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.len.get() == 0
+    }
+
+    /// How many threads it has room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.mask.get() + 1
+    }
+
+    #[inline(always)]
+    fn place(&self, index: usize) -> *const Cell<Context> {
+        // SAFETY: the mask keeps the index inside the ring, which only `grow` replaces.
+        unsafe { self.ring.get().add(index & self.mask.get()) }
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&self, context: Context) {
+        let len = self.len.get();
+        // SAFETY: a place of the ring.
+        unsafe { (*self.place(self.head.get().wrapping_add(len))).set(context) };
+        self.len.set(len + 1);
+    }
+
+    /// The first ready thread; there is one.
+    #[inline(always)]
+    fn first(&self) -> Context {
+        let head = self.head.get();
+        // SAFETY: places of the ring, all initialised.
+        let (first, ahead) = unsafe {
+            (
+                (*self.place(head)).get(),
+                (*self.place(head.wrapping_add(PREFETCH_AHEAD))).get(),
+            )
+        };
+        arch::prefetch(ahead);
+        first
+    }
+
+    /// Takes the first ready thread; there is one.
+    #[inline(always)]
+    pub(super) fn pop(&self) -> Context {
+        let first = self.first();
+        self.head.set(self.head.get().wrapping_add(1));
+        self.len.set(self.len.get() - 1);
+        first
+    }
+
+    /// Takes the first ready thread, of which there is one, and puts the running one behind all
+    /// others: returns also the place where that one's context is to be stored.
+    ///
+    /// As many are ready afterwards as before, so there is one index to move. Stores are what a
+    /// yield must be sparing with: where every one comes with a cache miss, those of the next few
+    /// yields share the processor's store queue.
+    #[inline(always)]
+    pub(super) fn go_round(&self) -> (Context, *const Cell<Context>) {
+        let next = self.first();
+        let head = self.head.get();
+        self.head.set(head.wrapping_add(1));
+        let tail = head.wrapping_add(self.len.get());
+        (next, self.place(tail))
+    }
+
+    /// Forgets all threads.
+    pub(super) fn clear(&self) {
+        self.len.set(0);
+    }
+
+    /// Looks empty from now on, until [`show`](Self::show) gets what this returns. Nothing is
+    /// pushed or popped meanwhile.
+    pub(super) fn hide(&self) -> usize {
+        self.len.replace(0)
+    }
+
+    /// See [`hide`](Self::hide).
+    pub(super) fn show(&self, hidden: usize) {
+        self.len.set(hidden);
+    }
+
+    /// Makes room for as many threads again.
+    #[cold]
+    pub(super) fn grow(&self, places: &Places) {
+        let mut larger = vec![Cell::new(Context::NONE); 2 * self.capacity()];
+        let mut len = 0;
+        while !self.is_empty() {
+            larger[len] = Cell::new(self.pop());
+            len += 1;
+        }
+        self.head.set(0);
+        self.len.set(len);
+        self.mask.set(larger.len() - 1);
+        self.ring.set(larger.as_ptr());
+        places.0.replace(larger);
+    }
+}

@@ -1,0 +1,55 @@
+//! The part of a run that is rarely touched.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ptr;
+
+use super::blocks::Blocks;
+use super::ready::Places;
+use crate::arch::Context;
+use crate::block::Block;
+use crate::cancelled::Payload;
+use crate::config::{Config, Idle};
+use crate::overflow::{Find, Guarded};
+use crate::report::Blocked;
+
+/// Lives in the frame of the call that runs the core.
+pub(super) struct Run {
+    pub(super) idle: *const dyn Idle,
+    pub(super) places: Places,
+    pub(super) blocks: Blocks,
+    /// Threads unparked while frozen, linked by `Block::next`, first and last.
+    pub(super) woken: Cell<(*const Block, *const Block)>,
+    /// Threads that were ready when the core was cancelled.
+    pub(super) interrupted: RefCell<VecDeque<Context>>,
+    pub(super) blocked: Cell<Option<Blocked>>,
+    pub(super) idle_panic: Cell<Option<Payload>>,
+    _guarded: Guarded,
+}
+
+impl Run {
+    /// `find` says which thread has overflowed its stack: see [`Find`].
+    pub(super) fn new(config: &Config, idle: &dyn Idle, find: Find) -> Run {
+        let guarded = Guarded::new(find).unwrap_or_else(|error| {
+            panic!("cannot map an alternate signal stack for this OS thread: {error}")
+        });
+        // SAFETY: only the lifetime changes; the scheduler clears its pointer to the run before the
+        // borrow ends.
+        let idle = unsafe { std::mem::transmute::<&dyn Idle, &'static dyn Idle>(idle) };
+        Run {
+            idle,
+            places: Places::new(),
+            blocks: Blocks::new(config.stack_bytes),
+            woken: Cell::new((ptr::null(), ptr::null())),
+            interrupted: RefCell::default(),
+            blocked: Cell::new(None),
+            idle_panic: Cell::new(None),
+            _guarded: guarded,
+        }
+    }
+
+    /// Takes the threads that were unparked while the core was frozen: the first and the last one.
+    pub(super) fn take_woken(&self) -> (*const Block, *const Block) {
+        self.woken.replace((ptr::null(), ptr::null()))
+    }
+}

@@ -1,0 +1,345 @@
+//! Which thread goes on when one yields, waits or ends; and wake-ups.
+
+use std::cell::Cell;
+use std::fmt::Display;
+use std::panic::Location;
+use std::ptr::{self, NonNull};
+use std::thread::panicking;
+
+use super::Scheduler;
+use crate::arch::{self, Context, Frame};
+use crate::block::{Block, State};
+
+impl Scheduler {
+    /// Lets all ready threads run before the caller goes on. There is at least one.
+    #[inline(always)]
+    pub(super) fn go_round(&self) {
+        let (next, place) = self.ready.go_round();
+        let me = self.current.get();
+        // SAFETY: the place at the tail is free, as the ring has room for all threads. `next` was
+        // in the ready queue, which holds each suspended thread at most once: it was pushed by a
+        // yield, a wake-up or at its creation, and taken out when continued.
+        unsafe { self.switch(place, next) };
+        self.current.set(me);
+    }
+
+    /// # Safety
+    ///
+    /// As for [`arch::switch`].
+    #[cfg(not(cellworks_sanitizer))]
+    #[inline(always)]
+    pub(super) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
+        // SAFETY: by the contract of this function.
+        unsafe { arch::switch(save, to) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`arch::switch`].
+    #[cfg(cellworks_sanitizer)]
+    pub(super) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            let stacks = &self.run().blocks.sanitized;
+            stacks.announced(to, || arch::switch(save, to));
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`arch::switch_to_frame`].
+    pub(super) unsafe fn switch_to_frame(&self, save: *const Cell<Context>, to: &Frame) {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            #[cfg(not(cellworks_sanitizer))]
+            arch::switch_to_frame(save, to);
+            #[cfg(cellworks_sanitizer)]
+            {
+                let stacks = &self.run().blocks.sanitized;
+                stacks.announced(to.context(), || arch::switch_to_frame(save, to));
+            }
+        }
+    }
+
+    /// See [`crate::yield_now`].
+    #[inline(always)]
+    pub(crate) fn yield_now(&self) {
+        if !self.ready.is_empty() && !panicking() {
+            self.go_round();
+        } else if !self.ready.is_empty() || self.mode.get() != 0 {
+            self.yield_slowly();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn yield_slowly(&self) {
+        if self.is_frozen() {
+            return;
+        }
+        self.unwind_if_cancelled();
+        // If no other thread unwinds, `panicking()` is about this thread.
+        if panicking() && !self.others_unwinding.get() {
+            return;
+        }
+        if self.is_rotating() {
+            self.turn_in_round();
+        } else if !self.ready.is_empty() {
+            self.go_round();
+        }
+    }
+
+    /// See [`crate::park`].
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn park(&self, why: &dyn Display) {
+        if !self.try_park(why) {
+            self.park_slowly(why, Location::caller());
+        }
+    }
+
+    /// See [`Owner::try_park`](crate::Owner::try_park).
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn try_park(&self, why: &dyn Display) -> bool {
+        let at = Location::caller();
+        if self.ready.is_empty() {
+            return false;
+        }
+        debug_assert_eq!(
+            self.mode.get(),
+            0,
+            "the ring looks empty in every other mode"
+        );
+        // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay in
+        // their places until its end.
+        let me = unsafe { &*self.current.get() };
+        if me.token.get() {
+            me.token.set(false);
+        } else {
+            self.give_way(me, why, at);
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn park_slowly(&self, why: &dyn Display, at: &'static Location<'static>) {
+        let me = self.current();
+        if me.token.replace(false) {
+            return;
+        }
+        self.wait_cancellably(State::Parked, why, at);
+        me.token.set(false);
+    }
+
+    /// Parks the running thread and continues the first that is ready: there is one, and the core
+    /// is not cancelled.
+    #[inline(always)]
+    fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
+        // First, so that its stack pointer, which all that follows the switch waits for, is on its
+        // way meanwhile.
+        let next = self.ready.pop();
+        // SAFETY: as in `wait`.
+        let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
+        me.why.set(Some(NonNull::from(why)));
+        me.at.set(at);
+        me.state.set(State::Parked);
+        self.note_unwinding();
+        // SAFETY: as in `go_round`: it came out of the ready queue.
+        unsafe { self.switch(&me.context, next) };
+        self.current.set(me);
+        me.state.set(State::Ready);
+        self.unwind_if_cancelled();
+        me.token.set(false);
+    }
+
+    /// Parks the running thread and continues one that is parked; the core is not cancelled.
+    #[inline(always)]
+    fn exchange(
+        &self,
+        me: &Block,
+        next: &Block,
+        why: &dyn Display,
+        at: &'static Location<'static>,
+    ) {
+        // SAFETY: as in `wait`.
+        let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
+        me.why.set(Some(NonNull::from(why)));
+        me.at.set(at);
+        me.state.set(State::Parked);
+        self.note_unwinding();
+        next.state.set(State::Ready);
+        // SAFETY: `next` was parked, so it is suspended and in no queue, and is continued this
+        // once: it is ready from now on. Contexts of live threads lie on mapped stacks.
+        unsafe { self.switch(&me.context, next.context.get()) };
+        self.current.set(me);
+        me.state.set(State::Ready);
+        self.unwind_if_cancelled();
+        me.token.set(false);
+    }
+
+    /// Suspends the running thread until it is woken or the core is cancelled.
+    pub(crate) fn wait(&self, state: State, why: &dyn Display, at: &'static Location<'static>) {
+        self.end_turns();
+        let me = self.current();
+        // SAFETY: only the lifetime changes. The pointer is used only while `state` says that this
+        // call is waiting.
+        let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
+        me.why.set(Some(NonNull::from(why)));
+        me.at.set(at);
+        me.state.set(state);
+        self.note_unwinding();
+        if let Some(next) = self.next(Some(me)) {
+            // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled
+            // core, whose ready queue is empty and stays so: it is continued this once. Contexts of
+            // live threads lie on mapped stacks.
+            unsafe { self.switch(&me.context, next) };
+            self.current.set(me);
+        }
+        me.state.set(State::Ready);
+    }
+
+    /// Waits, unless the core is cancelled: then unwinds, or returns if that is being done already.
+    pub(crate) fn wait_cancellably(
+        &self,
+        state: State,
+        why: &dyn Display,
+        at: &'static Location<'static>,
+    ) {
+        self.assert_not_frozen("park");
+        self.unwind_if_cancelled();
+        if !self.is_cancelled() {
+            self.wait(state, why, at);
+            self.unwind_if_cancelled();
+        }
+    }
+
+    /// See [`Owner::hand_over`](crate::Owner::hand_over).
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn hand_over(&self, (block, serial): (*const Block, u64), why: &dyn Display) {
+        let at = Location::caller();
+        let me = self.current();
+        let parked = self
+            .of_this_run(block, serial)
+            .filter(|block| block.serial.get() == serial && block.state.get() == State::Parked);
+        match parked {
+            Some(next) if self.mode.get() == 0 && !me.token.get() => {
+                self.exchange(me, next, why, at);
+            }
+            _ => self.unpark_and_park((block, serial), why),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn unpark_and_park(&self, next: (*const Block, u64), why: &dyn Display) {
+        self.try_unpark(next.0, next.1);
+        self.park(why);
+    }
+
+    /// The block of a thread, if that is, or was, one of the present run of this core.
+    #[inline(always)]
+    fn of_this_run(&self, block: *const Block, serial: u64) -> Option<&Block> {
+        // SAFETY: blocks of this run stay in their places until its end.
+        self.is_of_this_run(serial).then(|| unsafe { &*block })
+    }
+
+    /// See [`Thread::try_unpark`](crate::Thread::try_unpark).
+    #[inline(always)]
+    pub(crate) fn try_unpark(&self, block: *const Block, serial: u64) -> bool {
+        let block = self.of_this_run(block, serial);
+        if let Some(block) = block {
+            self.unpark(block, serial);
+        }
+        block.is_some()
+    }
+
+    /// Ends the park of the thread that has this number, if it has not ended, or its next one.
+    #[inline(always)]
+    fn unpark(&self, block: &Block, serial: u64) {
+        if block.serial.get() != serial {
+            return;
+        }
+        if block.state.get() == State::Parked {
+            self.wake(block);
+        } else {
+            block.token.set(true);
+        }
+    }
+
+    /// Makes a thread that waits ready.
+    #[inline(always)]
+    pub(crate) fn wake(&self, block: &Block) {
+        block.state.set(State::Ready);
+        if self.mode.get() == 0 {
+            self.ready.push(block.context.get());
+        } else {
+            self.wake_later(block);
+        }
+    }
+
+    /// A cancelled core continues its threads in another order. A frozen one notes who is ready.
+    #[cold]
+    fn wake_later(&self, block: &Block) {
+        if self.is_cancelled() {
+            return;
+        }
+        if self.is_rotating() {
+            self.leave_rotation();
+            return self.ready.push(block.context.get());
+        }
+        let woken = &self.run().woken;
+        let (first, last) = woken.get();
+        block.next.set(ptr::null());
+        // SAFETY: null or a block of this run.
+        match unsafe { last.as_ref() } {
+            Some(last) => {
+                last.next.set(block);
+                woken.set((first, block));
+            }
+            None => woken.set((block, block)),
+        }
+    }
+
+    /// See [`Owner::unpark_all`](crate::Owner::unpark_all).
+    pub(crate) fn unpark_all(&self) {
+        let parked = |block: &&Block| block.state.get() == State::Parked;
+        self.live
+            .iter()
+            .filter(parked)
+            .for_each(|block| self.wake(block));
+    }
+
+    /// The thread to continue when the running one cannot go on. `None` if that one waits itself
+    /// and may go on after all, because it was woken or cancelled; it is `waiting`, or has ended.
+    pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
+        loop {
+            // Before the others: it is in no queue, so a thread that is continued now would
+            // never come back to it.
+            if waiting.is_some_and(|me| me.state.get() == State::Ready) {
+                return None;
+            }
+            if !self.ready.is_empty() {
+                return Some(self.ready.pop());
+            }
+            if self.is_cancelled() {
+                let interrupted = self.run().interrupted.borrow_mut().pop_front();
+                return interrupted.or_else(|| {
+                    let youngest = self.live.last().expect("the main thread is alive");
+                    let continues_itself = waiting.is_some_and(|me| ptr::eq(me, youngest));
+                    (!continues_itself).then(|| {
+                        self.current.set(youngest);
+                        // It may have been suspended where it has its turns.
+                        // SAFETY: it does not run, as the running thread waits or has ended; blocks
+                        // stay where they are.
+                        let in_turn = unsafe { youngest.frame.take() };
+                        in_turn.unwrap_or(youngest.context.get())
+                    })
+                });
+            }
+            self.ask_outside();
+        }
+    }
+}

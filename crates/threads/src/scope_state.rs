@@ -1,0 +1,54 @@
+//! What a scope and its threads know of each other.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::block::Block;
+use crate::cancelled::{Cancelled, Payload, discard};
+use crate::list::List;
+use crate::rotation::Rotation;
+
+/// What a scope and its threads know of each other.
+pub(crate) struct ScopeState {
+    /// Threads that have not ended.
+    pub(crate) running: Cell<usize>,
+    /// Threads that have ended and whose handle still exists, or was forgotten.
+    pub(crate) ended: List,
+    /// The thread that waits at the end of the scope; null before.
+    pub(crate) drainer: Cell<*const Block>,
+    /// Its threads that take turns.
+    pub(crate) rotation: Rotation,
+    /// The first panic of a thread whose result was not fetched.
+    pub(crate) panic: Cell<Option<Payload>>,
+}
+
+impl ScopeState {
+    pub(crate) fn new() -> Self {
+        ScopeState {
+            running: Cell::new(0),
+            ended: List::new(),
+            drainer: Cell::new(ptr::null()),
+            rotation: Rotation::new(),
+            panic: Cell::new(None),
+        }
+    }
+
+    /// The scope of a thread, which waits for it and so outlives it; null for the main thread.
+    #[inline(always)]
+    pub(crate) fn of(block: &Block) -> *const ScopeState {
+        block.scope.get().cast()
+    }
+
+    /// Keeps the first panic; a real one rather than a cancellation.
+    pub(crate) fn keep(&self, panic: Payload) {
+        let (kept, other) = match self.panic.take() {
+            Some(first) if first.is::<Cancelled>() => (panic, Some(first)),
+            Some(first) => (first, Some(panic)),
+            None => (panic, None),
+        };
+        self.panic.set(Some(kept));
+        if let Some(other) = other {
+            discard(other);
+        }
+    }
+}
