@@ -77,13 +77,13 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'N', value_name = "SPES", value_parser = count)]
     pub private: Option<u64>,
 
-    /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine, until
-    /// it is steady]
+    /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine,
+    /// until it is steady]
     #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
     pub iterations: Option<u64>,
 
-    /// How often before that, without measuring [default: until 10 ms have passed; on a simulated machine
-    /// 16 times or less]
+    /// How often before that, without measuring [default: until 10 ms have passed; on a simulated
+    /// machine 16 times or less]
     #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
     pub warm_up: Option<u64>,
 
@@ -100,8 +100,8 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
     pub module: Option<u16>,
 
-    /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store the
-    /// place of main memory for DMA
+    /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store
+    /// the place of main memory for DMA
     #[arg(short = 's')]
     pub between_spes: bool,
 
@@ -113,8 +113,8 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "HOW", value_parser = polling_parser())]
     pub polling: Option<Polling>,
 
-    /// Every pair of a matrix, however long it takes; otherwise pairs are sampled where there are too
-    /// many for the budget
+    /// Every pair of a matrix, however long it takes; otherwise pairs are sampled where there are
+    /// too many for the budget
     #[arg(long)]
     pub full: bool,
 
@@ -322,8 +322,8 @@ impl StatsArgs {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// How long a matrix may take; `None` if all of it was asked for, or if the machine takes the same
-    /// time whenever it is measured.
+    /// How long a matrix may take; `None` if all of it was asked for, or if the machine takes the
+    /// same time whenever it is measured.
     pub fn budget_of_a_matrix(&self) -> Option<Duration> {
         let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
         is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
