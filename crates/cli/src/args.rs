@@ -77,6 +77,27 @@ pub(crate) struct SimulationArgs {
     pub system_calls: bool,
 }
 
+impl SimulationArgs {
+    /// The first of these flags that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let of_many = [
+            (self.limit.is_some(), "--limit"),
+            (self.seed.is_some(), "--seed"),
+            (self.hazards.is_some(), "--hazards"),
+            (self.system_calls, "--system-calls"),
+        ];
+        self.of_one_run().or_else(|| first_given(&of_many))
+    }
+
+    /// The first of the flags that show what happens in one run, if one was given.
+    pub fn of_one_run(&self) -> Option<&'static str> {
+        first_given(&[
+            (self.trace.is_some(), "--trace"),
+            (self.counters, "--counters"),
+        ])
+    }
+}
+
 /// What to do about hazards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Hazards {

@@ -12,13 +12,13 @@ pub(crate) fn error(message: &str) {
     say(BAD, "error:", message);
 }
 
-/// Says on standard error what else somebody should know.
+/// Says on standard error what else a user should know.
 pub(crate) fn warn(message: &str) {
     say(WARN, "warning:", message);
 }
 
 fn say(style: Style, kind: &str, message: &str) {
     let (style, reset) = (style.render(), style.render_reset());
-    // Where standard error cannot be written, there is nobody to tell that.
+    // Where standard error cannot be written, no one can be told that.
     let _ = writeln!(anstream::stderr(), "{style}{kind}{reset} {message}");
 }

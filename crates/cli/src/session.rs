@@ -186,7 +186,7 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Records what somebody should know who reads the numbers, and says it.
+    /// Records what a reader of the numbers should know, and says it.
     pub fn warned(&self, warnings: Vec<String>) {
         if !self.quiet {
             self.progress.clear();

@@ -21,8 +21,8 @@ const PACKET_BYTES: u64 = 128;
 /// The largest view that is staged, where local stores are large: what one DMA command moves.
 const STAGING_BYTES_MAX: usize = 16 << 10;
 
-/// How many views of the largest size a local store has room for; a copy has four at once, and there
-/// is more in a local store than views.
+/// How many views of the largest size a local store has room for; a copy has four at once, and
+/// there is more in a local store than views.
 const VIEWS: usize = 8;
 
 /// A simulated machine, ready to run.
@@ -42,8 +42,8 @@ pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
     Description::load(machine).map_err(|error| Failure::Usage(format!("--machine: {error}")))
 }
 
-/// What a simulated machine allows: blocks as large as on this computer, where the local store has room for
-/// the window through which they move.
+/// What a simulated machine allows: blocks as large as on this computer, where the local store has
+/// room for the window through which they move.
 pub(crate) fn limits_of(description: &Description) -> Limits {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let local_store_bytes = size(description.local_store.bytes.value);

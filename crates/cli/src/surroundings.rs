@@ -10,8 +10,8 @@ use cellworks_stats::Limits;
 
 use crate::failure::Failure;
 
-/// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in the
-/// caches is seen too, and 4 GB for the buffers of one measurement.
+/// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in
+/// the caches is seen too, and 4 GB for the buffers of one measurement.
 pub(crate) const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,

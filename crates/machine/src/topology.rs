@@ -112,7 +112,8 @@ impl Topology {
         self
     }
 
-    /// The same machine with these capabilities, for one that is no computer with an operating system.
+    /// The same machine with these capabilities, for one that is no computer with an operating
+    /// system.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;

@@ -168,8 +168,9 @@ fn topology_of(description: &Description) -> Topology {
 }
 
 impl Sim {
-    /// What every simulated machine does: its SPEs reach main memory by DMA alone and wait in hardware,
-    /// and its time is counted, so that the same program takes the same time in every run.
+    /// What every simulated machine does: its SPEs reach main memory by DMA alone and wait in
+    /// hardware, and its time is counted, so that the same program takes the same time in every
+    /// run.
     pub const CAPABILITIES: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,

@@ -91,21 +91,22 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///   through a table of 128 MB, which shows how many misses are under way at once; and through the
 ///   same table while all other SPEs load the memory.
 ///
-/// On a machine without, the curves of the paper, and what else an SPE with a local store has to show:
+/// On a machine without, the curves of the paper, and what else an SPE with a local store has to
+/// show:
 ///
-/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private buffers, with
-///   each memory module of a Cell (figures 4 to 7 of the paper); and with the local store of SPE 0, by
-///   SPEs of each Cell (figures 8 and 9);
+/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private
+///   buffers, with each memory module of a Cell (figures 4 to 7 of the paper); and with the local
+///   store of SPE 0, by SPEs of each Cell (figures 8 and 9);
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all (figures 10 and 11);
 /// - copies of 1 KB to 64 KB by one SPE, and of the largest by several;
-/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and while all other SPEs load the
-///   memory.
+/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and while all other SPEs load
+///   the memory.
 ///
-/// What the machine has no room for, such as blocks of 16 KB in local stores of 16 KB, is left out. It
-/// is 100 to 300 measurements. The rounds of each may take 0.1 s, and end before that when they agree;
-/// a warm-up and preparing the memory come on top. So who has less time gives the plans another one
-/// ([`Plan::set_span`](crate::Plan::set_span)). On a simulated Cell blade they take some tens of
-/// millions of bus packets.
+/// What the machine has no room for, such as blocks of 16 KB in local stores of 16 KB, is left out.
+/// It is 100 to 300 measurements. The rounds of each may take 0.1 s, and end before that when they
+/// agree; a warm-up and preparing the memory come on top. Where there is less time, plans take
+/// another one ([`Plan::set_span`](crate::Plan::set_span)). On a simulated Cell blade they take
+/// some tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;
@@ -198,7 +199,8 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// A near Cell and a far one, which stand for all: with each Cell large machines would take minutes.
+/// A near Cell and a far one, which stand for all: with each Cell large machines would take
+/// minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))

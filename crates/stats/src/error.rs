@@ -13,8 +13,8 @@ use crate::report::Latency;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
-    /// The flag of what is refused, such as `-n`: the fields of [`Request`](crate::Request) say which
-    /// flag each of them is.
+    /// The flag of what is refused, such as `-n`: the fields of [`Request`](crate::Request) say
+    /// which flag each of them is.
     pub flag: &'static str,
     /// Flags that are fulfilled in its place, beside the function and `-s`, such as `-n 1`.
     pub instead: String,

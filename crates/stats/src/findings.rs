@@ -41,15 +41,16 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | each `wakeup` |
 ///
 /// Without caches any table is memory, and an access to it is a DMA command. `memory_latency_ns` is
-/// as above, of the largest table, and instead of the other findings on caches and misses there are:
+/// as above, of the largest table, and instead of the other findings on caches and misses there
+/// are:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
 /// | `commands_in_flight` | commands | `table_bytes`, `chains` | as `misses_in_flight`, with the latency of a get |
 /// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE: by Little's law the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth; for each memory module |
 ///
-/// Where no thread sleeps, none is woken, and `wake_up_ns` is called `word_one_way_ns`: from writing a
-/// word until the SPE that waits for it has it.
+/// Where no thread sleeps, none is woken, and `wake_up_ns` is called `word_one_way_ns`: from
+/// writing a word until the SPE that waits for it has it.
 ///
 /// All times are medians. Cache sizes are those that a program sees: what others keep in a shared
 /// cache, or a hypervisor withholds, is missing, and so is a cache that is less than 1.6 times as slow

@@ -50,8 +50,8 @@ pub enum Function {
     Copy,
     /// Following chains of pointers at random through a table in main memory.
     Chase,
-    /// The one-way time from every SPE to every other. It is a function that a request can ask for, and
-    /// its result is a [`Matrix`](crate::Matrix), so it is the function of no
+    /// The one-way time from every SPE to every other. It is a function that a request can ask for,
+    /// and its result is a [`Matrix`](crate::Matrix), so it is the function of no
     /// [`Measurement`](crate::Measurement).
     #[serde(skip)]
     Matrix(Primitive),

@@ -12,7 +12,7 @@ use cellworks_stats::{
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::args::{CommonArgs, Format, SimulationArgs, count, first_given, size, span};
+use crate::args::{CommonArgs, Format, count, first_given, size, span};
 use crate::machine::Kind;
 
 /// How long everything takes at the most.
@@ -77,13 +77,13 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'N', value_name = "SPES", value_parser = count)]
     pub private: Option<u64>,
 
-    /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine, until
-    /// it is steady]
+    /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine,
+    /// until it is steady]
     #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
     pub iterations: Option<u64>,
 
-    /// How often before that, without measuring [default: until 10 ms have passed; on a simulated machine
-    /// 16 times or less]
+    /// How often before that, without measuring [default: until 10 ms have passed; on a simulated
+    /// machine 16 times or less]
     #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
     pub warm_up: Option<u64>,
 
@@ -100,8 +100,8 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
     pub module: Option<u16>,
 
-    /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store the
-    /// place of main memory for DMA
+    /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store
+    /// the place of main memory for DMA
     #[arg(short = 's')]
     pub between_spes: bool,
 
@@ -113,8 +113,8 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "HOW", value_parser = polling_parser())]
     pub polling: Option<Polling>,
 
-    /// Every pair of a matrix, however long it takes; otherwise pairs are sampled where there are too
-    /// many for the budget
+    /// Every pair of a matrix, however long it takes; otherwise pairs are sampled where there are
+    /// too many for the budget
     #[arg(long)]
     pub full: bool,
 
@@ -285,32 +285,17 @@ impl StatsArgs {
     /// Refuses flags of simulated machines for this computer, flags of this computer for simulated
     /// machines, and flags of one run for many.
     fn check_simulation(&self) -> Result<(), String> {
-        let SimulationArgs {
-            trace,
-            limit,
-            seed,
-            hazards,
-            counters,
-            system_calls,
-        } = &self.common.simulation;
-        let of_one_run = [(trace.is_some(), "--trace"), (*counters, "--counters")];
-        let of_a_simulation = [
-            (limit.is_some(), "--limit"),
-            (seed.is_some(), "--seed"),
-            (hazards.is_some(), "--hazards"),
-            (*system_calls, "--system-calls"),
-        ];
+        let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
         let machine = self.machine_flag();
-        if self.budget.is_some() && Kind::of(&self.common.machine).capabilities().repeats {
+        if self.budget.is_some() && kind.capabilities().repeats {
             return Err(format!(
                 "--budget with{machine}: a simulated machine takes the same time whenever it is \
                  measured, so there is nothing to share out; leave it out, or end long runs with \
                  --limit\n  example: cellworks stats{machine} --limit 1s"
             ));
         }
-        if Kind::of(&self.common.machine) != Kind::Simulated {
-            let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
-            return given.map_or(Ok(()), |flag| {
+        if kind != Kind::Simulated {
+            return simulation.given().map_or(Ok(()), |flag| {
                 Err(format!(
                     "{flag} with --machine {}: only a simulated machine has it; choose one, such as \
                      qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget",
@@ -318,7 +303,7 @@ impl StatsArgs {
                 ))
             });
         }
-        match first_given(&of_one_run) {
+        match simulation.of_one_run() {
             Some(flag) if self.function.is_none() => Err(format!(
                 "{flag} without -f: it is of one run, and {} many; name a function\n  example: \
                  cellworks stats{machine} -f dmaget",
@@ -337,8 +322,8 @@ impl StatsArgs {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// How long a matrix may take; `None` if all of it was asked for, or if the machine takes the same
-    /// time whenever it is measured.
+    /// How long a matrix may take; `None` if all of it was asked for, or if the machine takes the
+    /// same time whenever it is measured.
     pub fn budget_of_a_matrix(&self) -> Option<Duration> {
         let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
         is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))

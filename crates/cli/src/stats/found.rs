@@ -134,8 +134,8 @@ impl Steps for Found {
         }
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
-        // An interrupted run has fewer visits than an interval takes, and what repeats itself comes out
-        // the same next time.
+        // An interrupted run has fewer visits than an interval takes, and what repeats itself comes
+        // out the same next time.
         let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {

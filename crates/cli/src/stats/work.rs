@@ -20,7 +20,8 @@ const VISITS: u32 = 3;
 /// How long each matrix may take when everything is measured.
 const EACH_MATRIX: Duration = Duration::from_secs(2);
 
-/// The same where the clock counts what the program does, in time of that clock. It is enough for all pairs of 64 SPEs, and it takes some seconds.
+/// The same where the clock counts what the program does, in time of that clock. It is enough for
+/// all pairs of 64 SPEs, and it takes some seconds.
 const EACH_REPEATING_MATRIX: Duration = Duration::from_millis(21);
 
 /// The part of the time for everything that each matrix may take at the most.
@@ -34,8 +35,8 @@ pub(super) struct Work {
     pub visits: u32,
     /// The time for everything; without, each plan has its own.
     pub budget: Option<Duration>,
-    /// A matrix ends after this time, whatever is left to measure. Its plan keeps to it where each SPE has
-    /// a CPU; where SPEs take turns on CPUs, pairs take far longer than planned.
+    /// A matrix ends after this time, whatever is left to measure. Its plan keeps to it where each
+    /// SPE has a CPU; where SPEs take turns on CPUs, pairs take far longer than planned.
     pub budget_of_a_matrix: Option<Duration>,
     /// What there is no time for.
     pub no_time: Vec<String>,
@@ -83,7 +84,8 @@ impl Work {
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        // What repeats itself takes as long as it takes whenever it is measured, and is measured once.
+        // What repeats itself takes as long as it takes whenever it is measured, and is measured
+        // once.
         let repeats = topology.capabilities().repeats;
         let budget = (!repeats).then(|| arguments.budget_of_everything());
         let each_matrix = budget.map(|all| EACH_MATRIX.min(all / MATRIX_PER_BUDGET));

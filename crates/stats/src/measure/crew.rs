@@ -114,12 +114,12 @@ fn report_failure<S: CellSpe>(spe: &S) {
     spe.write_out_mbox(Outbound::Plain, FAILED);
 }
 
-/// A clock that has not moved in so many readings stands still.
+/// A clock that has not moved in this number of readings stands still.
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
 /// Lets time pass until `until`, which may be past; `pass` is told how much is left. It returns as
-/// well when the clock stands still: what is measured by it will be refused, which is better than to wait for
-/// ever.
+/// well when the clock stands still: what is measured by it will be refused, which is better than
+/// to wait for ever.
 pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
     let mut still = 0;
@@ -131,7 +131,7 @@ pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span
     }
 }
 
-/// Lets others run, and on a simulated machine a part of `left`, which nobody has to simulate in
+/// Lets others run, and on a simulated machine a part of `left`, which need not be simulated in
 /// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
 pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
@@ -161,8 +161,8 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
     Span::from_femtoseconds(u128::from(upper) << 32 | u128::from(lower))
 }
 
-/// The SPEs that work, seen from the PPE: each has a program that returns a `T`, and waits for what it
-/// is told in its inbound mailbox.
+/// The SPEs that work, seen from the PPE: each has a program that returns a `T`, and waits for what
+/// it is told in its inbound mailbox.
 pub(super) struct Crew<'scope, 'env, M: CellMachine, T> {
     pub ppe: &'scope Ppe<'scope, 'env, M>,
     members: Vec<Member<'scope, M, T>>,

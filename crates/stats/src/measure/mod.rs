@@ -59,8 +59,9 @@ use outcome::Outcome;
 ///
 /// # Panics
 ///
-/// If the plan was made for another topology and names an SPE that the machine does not have, or if it
-/// is of a [`Function::Matrix`](crate::Function::Matrix), of which [`Visits::visit`] has the result.
+/// If the plan was made for another topology and names an SPE that the machine does not have, or if
+/// it is of a [`Function::Matrix`](crate::Function::Matrix), of which [`Visits::visit`] has the
+/// result.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
     let go_on = &mut |_, _| ControlFlow::Continue(());
@@ -129,10 +130,10 @@ impl Visits {
     /// for the interval of the median to become narrow, unless its time is over before. With
     /// exact iterations each visit does all of them.
     ///
-    /// A matrix is measured anew in each visit, so one is enough. After each pair `progress` is told how
-    /// many pairs are done and how many there are, and says whether to go on; after a break the matrix
-    /// has what was measured until then. A pair whose transfers are shorter than the steps of the clock
-    /// has no time.
+    /// A matrix is measured anew in each visit, so one is enough. After each pair `progress` is
+    /// told how many pairs are done and how many there are, and says whether to go on; after a
+    /// break the matrix has what was measured until then. A pair whose transfers are shorter than
+    /// the steps of the clock has no time.
     ///
     /// # Errors
     ///

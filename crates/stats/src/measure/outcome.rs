@@ -5,7 +5,8 @@ use crate::sample::TimedLoop;
 /// What was timed.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The rounds of each processor that had some, those that count; all have as many, at least one.
+    /// The rounds of each processor that had some, those that count; all have as many, at least
+    /// one.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,

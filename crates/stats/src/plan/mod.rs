@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Everything that can be wrong with a request is found here, before anything runs. A [`Plan`] is
-//! the proof, so the measuring code checks nothing twice. Each kind of function is planned in a file
-//! of its own.
+//! the proof, so the measuring code checks nothing twice. Each kind of function is planned in a
+//! file of its own.
 
 pub(crate) mod atomic;
 pub(crate) mod chase;
@@ -63,7 +63,7 @@ pub(crate) struct Pace {
 pub(crate) enum Timed {
     Exactly(u32),
     Within(Span),
-    /// In rounds of so many iterations.
+    /// In rounds of this number of iterations.
     Steady(u32),
 }
 
@@ -81,8 +81,8 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after leaving it alone for so
-    /// long.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after leaving it
+    /// alone for so long.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
@@ -97,8 +97,8 @@ pub(crate) enum Task {
 /// thread spins for longer than being woken takes, which is some ten microseconds.
 const ASLEEP: Span = Span::from_nanoseconds(1_000_000);
 
-/// How long a partner is left alone that never sleeps, as an SPE of a Cell: it waits in hardware, so
-/// it only has to have begun.
+/// How long a partner is left alone that never sleeps, as an SPE of a Cell: it waits in hardware,
+/// so it only has to have begun.
 const WAITING: Span = Span::from_nanoseconds(2_000);
 
 /// How often an operation is done on a machine that is steady before it is done a given number of
@@ -398,8 +398,8 @@ impl Plan {
         }
     }
 
-    /// The pairs of SPEs of a matrix, in the order in which they are measured; none comes twice. Of any
-    /// other function none.
+    /// The pairs of SPEs of a matrix, in the order in which they are measured; none comes twice. Of
+    /// any other function none.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
             Task::Pairs(task) => &task.pairs,
@@ -407,9 +407,9 @@ impl Plan {
         }
     }
 
-    /// How long measuring a matrix will take, about: 0.2 ms for handing each pair over, which wakes its
-    /// SPEs, are part of it. On SPEs that share an OS thread it takes longer. On a simulated machine it
-    /// is simulated time, and no SPE has to be woken. `None` of any other function.
+    /// How long measuring a matrix will take, about: 0.2 ms for handing each pair over, which wakes
+    /// its SPEs, are part of it. On SPEs that share an OS thread it takes longer. On a simulated
+    /// machine it is simulated time, and no SPE has to be woken. `None` of any other function.
     pub fn takes(&self) -> Option<Span> {
         match &self.task {
             Task::Pairs(task) => Some(task.takes()),
@@ -450,7 +450,7 @@ impl Task {
         self.is_in_memory() && matches!(self, Self::Transfer(_) | Self::Atomic(_))
     }
 
-    /// How buffers are spread over so many SPEs, if there are any.
+    /// How buffers are spread over this number of SPEs, if there are any.
     fn buffers(&self, spes: Count) -> Option<Buffers> {
         match (self, spes) {
             (Self::Transfer(_) | Self::Atomic(_), Count::Shared(_)) => Some(Buffers::Shared),
@@ -479,9 +479,9 @@ impl Task {
         }
     }
 
-    /// How many iterations a round has on a machine where the same always takes the same time. The ends
-    /// of a round, where not all SPEs are busy, must be a small part of it; beyond that more iterations
-    /// only take longer to simulate.
+    /// How many iterations a round has on a machine where the same always takes the same time. The
+    /// ends of a round, where not all SPEs are busy, must be a small part of it; beyond that more
+    /// iterations only take longer to simulate.
     fn steady_iterations(&self) -> u32 {
         /// What a round moves, to and from each SPE.
         const ROUND_BYTES: usize = 256 << 10;

@@ -16,10 +16,10 @@ use crate::settings::Settings;
 /// How long a pair is measured when there is time.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
-/// How long a pair is measured where there are so few that nobody has to wait for it.
+/// How long a pair is measured where there are few enough that the user hardly waits for it.
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 
-/// As long as nobody has to wait.
+/// As long as the user hardly waits.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
 /// How short a pair is measured before pairs are left out: enough for some dozens of rounds, and to
@@ -30,8 +30,8 @@ const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 /// less, two SPEs that sleep would hardly be awake.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
-/// How long a pair is measured where the same always takes the same time: some dozens of exchanges or
-/// about ten copies of 16 KB on a Cell.
+/// How long a pair is measured where the same always takes the same time: some dozens of exchanges
+/// or about ten copies of 16 KB on a Cell.
 const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 
 /// What handing a pair over takes beside measuring it: for each of two directions the PPE wakes two
@@ -65,10 +65,10 @@ pub(crate) enum Carrier {
 }
 
 impl PairsTask {
-    /// If all pairs fit in the budget, all are measured. If not, it takes some at each distance, then
-    /// some of each combination of memory modules and distance, then one for each pair of Cells, then
-    /// others all over the machine, until the budget is spent. The same request on the same topology
-    /// gives the same plan.
+    /// If all pairs fit in the budget, all are measured. If not, it takes some at each distance,
+    /// then some of each combination of memory modules and distance, then one for each pair of
+    /// Cells, then others all over the machine, until the budget is spent. The same request on the
+    /// same topology gives the same plan.
     pub fn plan(
         request: &Request,
         primitive: Primitive,
@@ -205,9 +205,9 @@ impl Carrier {
         })
     }
 
-    /// Who takes the time on the way from one SPE to another, and who else takes part: the sender
-    /// sees the end of an exchange, the receiver that of a copy. Or, the other way round, the way of
-    /// which the first took the time.
+    /// The SPE that takes the time on the way from one SPE to another, and the other one: the
+    /// sender sees the end of an exchange, the receiver that of a copy. Or, the other way round,
+    /// the way of which the first took the time.
     pub(crate) const fn timer(self, from: SpeId, to: SpeId) -> (SpeId, SpeId) {
         match self {
             Self::Mailbox | Self::Signal | Self::Atomic(_) => (from, to),
