@@ -11,8 +11,7 @@
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
-use crate::SPES_MAX;
-use crate::cpus::Cpus;
+use crate::cpus::{Cpus, SPES_MAX};
 
 /// Who runs where.
 #[derive(Clone, Debug)]

@@ -20,13 +20,16 @@ use cellworks_threads::Patience;
 use crate::engine::Engine;
 use crate::layout::{Layout, WorkerLayout};
 use crate::parking::{Parking, Woken};
+use crate::programs::Programs;
 use crate::run::{PPE_SEAT, Run, seat_of};
+use crate::serve;
 use crate::spe::{HostSpe, fetch_update};
-use crate::worker::{Spin, Worker};
+use crate::worker::Spin;
 
 /// What a host does for its PPE.
 pub struct HostPpe {
     run: Arc<Run>,
+    programs: Arc<Programs>,
     workers: Vec<WorkerLayout>,
     worker_of: Vec<usize>,
     /// The OS threads that were started; a worker starts with its first program.
@@ -45,8 +48,10 @@ pub struct HostPpe {
 }
 
 impl HostPpe {
-    pub(crate) fn new(run: Arc<Run>, layout: &Layout) -> Self {
+    pub(crate) fn new(programs: Arc<Programs>, layout: &Layout) -> Self {
+        let run = Arc::clone(programs.run());
         Self {
+            programs,
             translation: Translation::new(Arc::clone(&run.space)),
             proxies: run.local_stores.iter().map(|_| OnceCell::new()).collect(),
             with_proxy: RefCell::default(),
@@ -267,15 +272,15 @@ impl PpeCore for HostPpe {
         let mut started = self.started.borrow_mut();
         if started[worker].is_none() {
             let layout = self.workers[worker].clone();
-            let run = Arc::clone(&self.run);
+            let programs = Arc::clone(&self.programs);
             let thread = std::thread::Builder::new().name(format!("SPEs of CPU {}", layout.cpu));
             self.run.parking.admit();
             let first_spe = layout.spes[0];
             let handle = thread.spawn(move || {
                 let lived = catch_unwind(AssertUnwindSafe(|| {
-                    Worker::live(Arc::clone(&run), seat_of(worker), layout);
+                    serve::live(&programs, seat_of(worker), layout);
                 }));
-                run.worker_ended(first_spe, lived.err());
+                programs.run().worker_ended(first_spe, lived.err());
             });
             let handle = handle.unwrap_or_else(|error| {
                 self.run.parking.dismiss();
@@ -283,7 +288,7 @@ impl PpeCore for HostPpe {
             });
             started[worker] = Some(handle);
         }
-        self.run.enqueue(at, program);
+        self.programs.enqueue(at, program);
     }
 }
 

@@ -1,25 +1,19 @@
 //! One run: the state that the PPE and the workers share, from the first program to the last.
 
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
-    Cancelled, Outcome, Payload, Ppe, Processor, Program, RunEnd, RunError, Span, SpeId, Time,
-    Topology, Waiting,
+    Cancelled, Outcome, Payload, Processor, RunError, Span, SpeId, Time, Topology, Waiting,
 };
 
-use crate::conditions::{CpuTime, cpu_time_of_this_thread};
+use crate::cpu_time::CpuTime;
+use crate::layout::Layout;
 use crate::parking::Parking;
-use crate::pin::Pinned;
-use crate::spe::HostSpe;
-use crate::watchdog;
 use crate::words::Words;
-use crate::worker::OWNER;
-use crate::{Host, HostPpe};
 
 /// The PPE's seat in [`Parking`].
 pub(crate) const PPE_SEAT: usize = 0;
@@ -48,7 +42,8 @@ pub(crate) struct Run {
     ended: AtomicBool,
     /// Programs that were spawned and have not ended.
     pub(crate) programs: AtomicUsize,
-    spes: Vec<SpeState>,
+    /// What runs on each SPE now, for the watchdog.
+    running: Vec<Mutex<Option<Running>>>,
     /// What the PPE waits for, while it sleeps.
     ppe_wait: Mutex<Option<Waiting>>,
     /// Who waited for what when everybody slept.
@@ -57,15 +52,8 @@ pub(crate) struct Run {
     started: Instant,
 }
 
-/// What an SPE has to do.
-#[derive(Default)]
-struct SpeState {
-    queue: Mutex<VecDeque<Program<HostSpe>>>,
-    /// How many programs the queue has, to be looked at without the lock.
-    queued: AtomicUsize,
-    /// What runs now, for the watchdog.
-    running: Mutex<Option<(&'static str, &'static Location<'static>)>>,
-}
+/// A program that runs: its name, and where it was spawned.
+pub(crate) type Running = (&'static str, &'static Location<'static>);
 
 /// A program that panicked.
 struct Failure {
@@ -74,27 +62,34 @@ struct Failure {
     outcome: Arc<Outcome>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Run {
-    fn new(host: &Host) -> Self {
-        let topology = host.layout.topology.clone();
+    pub(crate) fn new(
+        layout: &Layout,
+        space: &Arc<AddressSpace>,
+        local_stores: &[Region],
+        strict: bool,
+        stack_bytes: usize,
+        cpu_time: &Arc<CpuTime>,
+    ) -> Self {
+        let topology = layout.topology.clone();
         let spes = topology.spes().len();
         Self {
             words: (0..spes).map(|_| Words::new()).collect(),
-            parking: Parking::new(1 + host.layout.workers.len()),
-            seats: host.layout.worker_of.iter().copied().map(seat_of).collect(),
-            space: Arc::clone(&host.space),
-            local_stores: host.local_stores.clone(),
-            strict: host.strict,
-            stack_bytes: host.stack_bytes,
-            cpu_time: Arc::clone(&host.cpu_time),
+            parking: Parking::new(1 + layout.workers.len()),
+            seats: layout.worker_of.iter().copied().map(seat_of).collect(),
+            space: Arc::clone(space),
+            local_stores: local_stores.to_vec(),
+            strict,
+            stack_bytes,
+            cpu_time: Arc::clone(cpu_time),
             cancelled: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             programs: AtomicUsize::new(0),
-            spes: (0..spes).map(|_| SpeState::default()).collect(),
+            running: (0..spes).map(|_| Mutex::default()).collect(),
             ppe_wait: Mutex::default(),
             waits: Mutex::default(),
             failures: Mutex::default(),
@@ -172,35 +167,7 @@ impl Run {
         })
     }
 
-    pub(crate) fn enqueue(&self, at: SpeId, program: Program<HostSpe>) {
-        self.programs.fetch_add(1, Ordering::Relaxed);
-        let spe = &self.spes[at.index()];
-        lock(&spe.queue).push_back(program);
-        spe.queued.fetch_add(1, Ordering::Release);
-        self.notify(Processor::Spe(at));
-    }
-
-    pub(crate) fn next_program(&self, at: SpeId) -> Option<Program<HostSpe>> {
-        let spe = &self.spes[at.index()];
-        if spe.queued.load(Ordering::Acquire) == 0 {
-            return None;
-        }
-        let program = lock(&spe.queue).pop_front()?;
-        spe.queued.fetch_sub(1, Ordering::Relaxed);
-        Some(program)
-    }
-
-    /// Runs a program on the SPE that it was spawned on.
-    pub(crate) fn execute(&self, spe: &HostSpe, at: SpeId, program: Program<HostSpe>) {
-        let outcome = program.outcome();
-        let name = program.name();
-        *lock(&self.spes[at.index()].running) = Some((name, program.spawned_at()));
-        let result = program.run(spe);
-        *lock(&self.spes[at.index()].running) = None;
-        self.end_program(at, name, &outcome, result.err());
-    }
-
-    fn end_program(
+    pub(crate) fn end_program(
         &self,
         at: SpeId,
         program: &'static str,
@@ -238,33 +205,34 @@ impl Run {
         self.parking.dismiss();
     }
 
-    /// Drops the programs that never began.
-    fn drop_queued(&self) {
-        for at in self.topology.spes() {
-            while let Some(program) = self.next_program(at) {
-                let outcome = program.outcome();
-                let name = program.name();
-                let dropped = catch_unwind(AssertUnwindSafe(|| drop(program)));
-                self.end_program(at, name, &outcome, dropped.err());
-            }
-        }
-    }
-
     /// The programs that run now, for the watchdog.
     pub(crate) fn running(&self) -> Vec<String> {
-        let of = |(at, spe): (SpeId, &SpeState)| {
-            let (name, spawned_at) = (*lock(&spe.running))?;
+        let of = |(at, running): (SpeId, &Mutex<Option<Running>>)| {
+            let (name, spawned_at) = (*lock(running))?;
             Some(format!("{name} on {at}, spawned at {spawned_at}"))
         };
-        self.topology
-            .spes()
-            .zip(&self.spes)
-            .filter_map(of)
-            .collect()
+        let spes = self.topology.spes().zip(&self.running);
+        spes.filter_map(of).collect()
+    }
+
+    /// Says what runs on an SPE now.
+    pub(crate) fn runs(&self, at: SpeId, program: Option<Running>) {
+        *lock(&self.running[at.index()]) = program;
+    }
+
+    /// Says that no program will come any more.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.parking.notify_all();
+    }
+
+    /// Takes what the threads waited for when all of them slept.
+    pub(crate) fn take_waits(&self) -> Vec<Waiting> {
+        std::mem::take(&mut *lock(&self.waits))
     }
 
     /// The first panic that nobody joined.
-    fn first_panic(&self) -> Option<RunError> {
+    pub(crate) fn first_panic(&self) -> Option<RunError> {
         lock(&self.failures).iter().find_map(|failure| {
             Some(RunError::Panic {
                 at: Processor::Spe(failure.at),
@@ -278,60 +246,4 @@ impl Run {
 /// Whether a payload is only what unwinds a cancelled program.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
-}
-
-/// Runs `main` on `host`; see [`Machine::run`](cellworks_machine::Machine::run).
-#[track_caller]
-pub(crate) fn run<'env, R>(
-    host: &'env Host,
-    main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) -> R,
-) -> Result<R, RunError> {
-    let caller = Location::caller();
-    let run = Arc::new(Run::new(host));
-    run.parking.admit();
-    run.parking.sit(PPE_SEAT);
-    watchdog::watch(&run);
-    // A host that may not pin has said so when it was built.
-    let pinned = Pinned::to(host.layout.ppe_cpu).ok();
-    let before_ns = cpu_time_of_this_thread();
-    let ppe = Ppe::new(HostPpe::new(Arc::clone(&run), &host.layout));
-
-    let main = catch_unwind(AssertUnwindSafe(|| {
-        OWNER.run_without_core(|| {
-            let value = main(&ppe);
-            ppe.core().wait_for_programs(caller);
-            value
-        })
-    }));
-    // Asked before others fail because the PPE did.
-    let panic_before = run.first_panic();
-    let was_cancelled = run.is_cancelled();
-    if main.is_err() {
-        // Programs that wait for the PPE would wait for ever.
-        run.cancel();
-    }
-    run.ended.store(true, Ordering::SeqCst);
-    run.parking.notify_all();
-    ppe.core().join_workers();
-    run.drop_queued();
-    if pinned.is_some() {
-        run.cpu_time.add(PPE_SEAT, before_ns);
-    }
-
-    let mut waits = std::mem::take(&mut *lock(&run.waits));
-    // By SPE: "SPE 10" comes after "SPE 2", and the PPE last.
-    waits.sort_by_key(|wait| {
-        let words = wait.who.split(|c: char| !c.is_ascii_digit());
-        let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
-        (numbers.is_empty(), numbers)
-    });
-    RunEnd {
-        main_was_cancelled: main.as_ref().is_err_and(is_cancellation),
-        main,
-        was_cancelled,
-        panic_before,
-        panic_after: run.first_panic(),
-        cancelled_for: run.is_cancelled().then_some(RunError::Deadlock { waits }),
-    }
-    .conclude()
 }

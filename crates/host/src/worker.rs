@@ -15,16 +15,13 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::layout::WorkerLayout;
 use crate::parking::{Parking, Woken};
-use crate::pin::Pinned;
 use crate::run::{PPE_SEAT, Run};
-use crate::spe::HostSpe;
 use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
@@ -51,7 +48,7 @@ const LOOKS_BEFORE_PARK: u32 = 32;
 const YIELDS_PER_LOOK: u32 = 16;
 
 /// What a thread that serves an SPE waits for when it has no program; not reported.
-const NO_PROGRAM: &str = "a program to be spawned on its SPE";
+pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
 /// Bounded spinning.
 pub(crate) struct Spin {
@@ -142,15 +139,9 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The life of a worker's OS thread: serves the SPEs until the run ends.
-    pub(crate) fn live(run: Arc<Run>, seat: usize, layout: WorkerLayout) {
-        // A host that may not pin has said so when it was built.
-        let is_pinned = Pinned::to(layout.cpu).map(Pinned::for_good).is_ok();
-        run.parking.sit(seat);
-        let config = threads::Config {
-            stack_bytes: run.stack_bytes,
-        };
-        let worker = Rc::new(Self {
+    /// The worker at a seat of a run, on the OS thread that calls this.
+    pub(crate) fn at(seat: usize, run: Arc<Run>, layout: &WorkerLayout) -> Rc<Self> {
+        Rc::new(Self {
             run,
             seat,
             deadline: Cell::new(None),
@@ -159,42 +150,7 @@ impl Worker {
             spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
             yields: Cell::new(0),
             waits: Cell::new(0),
-        });
-        let served = OWNER.run(&config, &*worker, || {
-            OWNER.scope_at(Location::caller(), |scope| {
-                for spe in layout.spes {
-                    let worker = Rc::clone(&worker);
-                    let server = scope.builder().name(spe.to_string());
-                    drop(server.spawn(move || worker.serve(spe)));
-                }
-            });
-        });
-        // Who was cancelled, and why, is for the run to report.
-        drop(served);
-        if is_pinned {
-            worker.run.cpu_time.add(seat, 0);
-        }
-    }
-
-    /// Runs the programs that are spawned on one SPE.
-    fn serve(self: Rc<Self>, id: SpeId) {
-        let mut spe = HostSpe::new(id, Rc::clone(&self));
-        let mut next = None;
-        loop {
-            let came = self.wait_until(&NO_PROGRAM, &mut || {
-                if !self.run.is_cancelled() {
-                    next = self.run.next_program(id);
-                }
-                next.is_some() || self.run.has_ended()
-            });
-            match next.take() {
-                Some(program) if came => self.run.execute(&spe, id, program),
-                _ => return,
-            }
-            if !spe.is_as_new() {
-                spe = HostSpe::new(id, Rc::clone(&self));
-            }
-        }
+        })
     }
 
     /// Lets a thread wait for something from outside, until the next look or until it is woken.

@@ -20,11 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cpus::list::write_list;
+use crate::cpus::SPES_MAX;
+use crate::cpus::list::name_cpus;
 use crate::cpus::{CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
-use crate::{Host, SPES_MAX};
+use crate::host::Host;
 pub use clock::Clock;
-pub(crate) use usage::{CpuTime, cpu_time_of_this_thread};
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
 /// How long to look at what others do before a run: 20 of the steps in which Linux counts the time
@@ -333,12 +333,6 @@ fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
             "load averages such as \"0.32 0.22 0.36 4/98 4553\"",
         )),
     }
-}
-
-/// `CPU 3`, or `CPUs 0-3,8`.
-pub(crate) fn name_cpus(cpus: &BTreeSet<u32>) -> String {
-    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{noun} {}", write_list(cpus))
 }
 
 /// `1 CPU`, or `8 CPUs`.

@@ -6,9 +6,11 @@ use cellworks_machine::{CellMachine, Machine, ModuleId, Span, SpeId};
 
 use super::usage::{Look, Periods, Spent, read_periods, read_stat};
 use super::*;
-use crate::HostBuilder;
+use crate::cpu_time::cpu_time_of_this_thread;
+use crate::cpus::list::write_list;
 use crate::cpus::tests::machines;
 use crate::cpus::tests::tree::{Tree, set};
+use crate::host::HostBuilder;
 use crate::skipped::skipped;
 
 const MS: u64 = 1_000_000;

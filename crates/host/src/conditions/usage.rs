@@ -25,14 +25,14 @@
 //! `sched_yield` as one, and SPEs that share a CPU with the PPE do that all the time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellworks_machine::Span;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
-use super::name_cpus;
-use crate::Host;
+use crate::cpu_time::{NS_PER_S, read_clock};
+use crate::cpus::list::name_cpus;
 use crate::cpus::{CpusError, Quota, Source, files};
+use crate::host::Host;
 
 /// The share of the time of one CPU from which on other programs disturb measurements on it.
 ///
@@ -53,8 +53,6 @@ const NOTICEABLE_NS: u64 = 50_000_000;
 
 /// The shortest time in nanoseconds over which shares can be told, for the same reason.
 const SHORTEST_NS: u64 = 100_000_000;
-
-const NS_PER_S: u64 = 1_000_000_000;
 
 /// Who used the CPUs of a host over some time.
 #[derive(Clone, Debug, PartialEq)]
@@ -459,35 +457,6 @@ pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> 
         .map(|(all, throttled)| Periods { all, throttled }))
 }
 
-/// The CPU time that the pinned threads of a host used in all of its runs, by seat.
-pub(crate) struct CpuTime {
-    ns: Box<[AtomicU64]>,
-}
-
-impl CpuTime {
-    pub(crate) fn new(seats: usize) -> Self {
-        Self {
-            ns: (0..seats).map(|_| AtomicU64::new(0)).collect(),
-        }
-    }
-
-    fn of_seat(&self, seat: usize) -> u64 {
-        self.ns[seat].load(Ordering::Relaxed)
-    }
-
-    /// Adds what the calling thread, which has had this seat and its CPU, used since it had used
-    /// `before_ns`.
-    pub(crate) fn add(&self, seat: usize, before_ns: u64) {
-        let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
-        self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);
-    }
-}
-
-/// The CPU time of the calling thread, in nanoseconds.
-pub(crate) fn cpu_time_of_this_thread() -> u64 {
-    read_clock(ClockId::ThreadCPUTime)
-}
-
 /// The CPU time of all threads of the process, also of those that have ended.
 fn cpu_time_of_this_process() -> u64 {
     read_clock(ClockId::ProcessCPUTime)
@@ -495,10 +464,4 @@ fn cpu_time_of_this_process() -> u64 {
 
 fn now_ns() -> u64 {
     read_clock(ClockId::Monotonic)
-}
-
-fn read_clock(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
-    // Neither clock is negative, and 64 bits of nanoseconds last for 584 years.
-    time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }

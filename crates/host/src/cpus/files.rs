@@ -7,8 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::error::CpusError;
 use super::list::parse_list;
-use super::{CpusError, Source};
+use super::source::Source;
 
 impl Source {
     /// Where this source has the absolute path `absolute`, which may come with or without its first

@@ -14,7 +14,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::{CpusError, Source, files};
+use super::error::CpusError;
+use super::files;
+use super::source::Source;
 
 /// The two generations of control groups; a computer may use both.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::error::CpusError;
+use super::files;
 use super::list::parse_list;
-use super::{CpusError, Source, files};
+use super::source::Source;
 
 /// A memory node: memory, CPUs near it, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::error::CpusError;
+use super::files;
 use super::groups::{Version, folders};
-use super::{CpusError, Source, files};
+use super::source::Source;
 
 /// A limit on the CPU time of a group of processes: when it is used up, none of them runs until the
 /// period ends.

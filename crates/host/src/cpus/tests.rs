@@ -4,11 +4,13 @@ pub(crate) mod machines;
 pub(crate) mod tree;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::thread::available_parallelism;
 
 use proptest::prelude::*;
 
 use super::list::{parse_list, write_list as list};
+use super::source::allowed_now;
 use super::*;
 use tree::{Tree, set};
 

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::cpu::Cpu;
+use super::error::CpusError;
+use super::files;
 use super::memory::Memory;
-use super::{Cpu, CpusError, Source, files};
+use super::source::Source;
 
 /// What the folder of one CPU says.
 struct Facts {

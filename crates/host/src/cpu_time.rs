@@ -1,0 +1,43 @@
+//! The CPU time of threads.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::time::{ClockId, clock_gettime};
+
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
+
+/// The CPU time that the pinned threads of a host used in all of its runs, by seat.
+pub(crate) struct CpuTime {
+    ns: Box<[AtomicU64]>,
+}
+
+impl CpuTime {
+    pub(crate) fn new(seats: usize) -> Self {
+        Self {
+            ns: (0..seats).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    pub(crate) fn of_seat(&self, seat: usize) -> u64 {
+        self.ns[seat].load(Ordering::Relaxed)
+    }
+
+    /// Adds what the calling thread, which has had this seat and its CPU, used since it had used
+    /// `before_ns`.
+    pub(crate) fn add(&self, seat: usize, before_ns: u64) {
+        let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
+        self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);
+    }
+}
+
+/// The CPU time of the calling thread, in nanoseconds.
+pub(crate) fn cpu_time_of_this_thread() -> u64 {
+    read_clock(ClockId::ThreadCPUTime)
+}
+
+/// The time of a clock, in nanoseconds.
+pub(crate) fn read_clock(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    // Neither clock is negative, and 64 bits of nanoseconds last for 584 years.
+    time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
+}

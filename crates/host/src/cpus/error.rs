@@ -1,0 +1,94 @@
+//! Why CPUs could not be read.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use super::cpu::{LeftOut, WhyLeftOut};
+use super::list::write_list;
+
+/// Why the CPUs could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CpusError {
+    /// A file exists and could not be read, for another reason than missing permission.
+    #[error(
+        "cannot read {}: {cause}; \
+         try again, and if it stays, look for messages of the kernel (`dmesg`)",
+        path.display()
+    )]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// A file has a content that Linux does not write.
+    #[error(
+        "{} reads {text:?}, but {expected} was expected; \
+         if a container or emulator provides this file, correct it there, \
+         otherwise report it with the output of `uname -a`",
+        path.display()
+    )]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The part of its content that makes no sense, shortened if it is long.
+        text: String,
+        /// What Linux writes there.
+        expected: String,
+    },
+    /// The mask has no CPU.
+    #[error(
+        "the mask of allowed CPUs is empty; allow at least one, for example with `taskset -c 0`"
+    )]
+    NoneAllowed,
+    /// There is neither a mask nor the list of CPUs that are online.
+    #[error(
+        "{} cannot be read and no mask of allowed CPUs was given, so the CPUs are unknown; \
+         mount /sys or give a mask",
+        path.display()
+    )]
+    Unknown {
+        /// The list that is missing.
+        path: PathBuf,
+    },
+    /// CPUs that were there when the host was made are not there any more.
+    #[error("{}", gone_sentence(.0))]
+    Gone(Vec<LeftOut>),
+    /// The system did not tell the mask.
+    #[error(
+        "cannot ask the system which CPUs this thread may use: {0}; \
+         this fails on computers with more than {most} CPUs \
+         and in sandboxes that forbid `sched_getaffinity`",
+        most = rustix::thread::CpuSet::MAX_CPU
+    )]
+    Mask(rustix::io::Errno),
+}
+
+/// Which CPUs are gone, why, and what to do.
+fn gone_sentence(gone: &[LeftOut]) -> String {
+    let because = |wanted: WhyLeftOut| -> BTreeSet<u32> {
+        let of_reason = gone.iter().filter(|gone| gone.why == wanted);
+        of_reason.map(|gone| gone.os_index).collect()
+    };
+    let mut parts = Vec::new();
+    for (why, what) in [
+        (WhyLeftOut::Offline, "went offline"),
+        (
+            WhyLeftOut::NotAllowed,
+            "may no longer be used by this process (`taskset`, a cpuset or the container)",
+        ),
+    ] {
+        let cpus = because(why);
+        if !cpus.is_empty() {
+            let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+            parts.push(format!("{noun} {} {what}", write_list(&cpus)));
+        }
+    }
+    format!(
+        "{}, while the host still has SPEs there; give them back, or start again to do with those \
+         that are left",
+        parts.join(" and ")
+    )
+}

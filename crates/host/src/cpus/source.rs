@@ -1,0 +1,63 @@
+//! Where to read from: this computer, or the tree of another one.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::error::CpusError;
+
+/// The environment variable that names the tree of another computer to be used instead of this one's.
+pub const FSROOT: &str = "CELLWORKS_FSROOT";
+
+/// Where to read from: the root of a file system that has Linux's `sys` and `proc`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// `/` for this computer, or the folder that holds the tree of another.
+    pub root: PathBuf,
+}
+
+impl Source {
+    /// The computer that this process runs on.
+    pub fn this_computer() -> Self {
+        Self {
+            root: PathBuf::from("/"),
+        }
+    }
+
+    /// The computer whose tree the environment variable [`FSROOT`] names, or this one.
+    pub fn of_environment() -> Self {
+        match std::env::var_os(FSROOT) {
+            Some(root) if !root.is_empty() => Self {
+                root: PathBuf::from(root),
+            },
+            _ => Self::this_computer(),
+        }
+    }
+
+    /// Whether this is the computer that the process runs on.
+    pub fn is_this_computer(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// The CPUs that the calling thread may use; `None` of another computer, which sets no limits.
+    ///
+    /// # Errors
+    ///
+    /// [`CpusError::Mask`] if the system does not tell.
+    pub fn allowed(&self) -> Result<Option<BTreeSet<u32>>, CpusError> {
+        self.is_this_computer().then(allowed_now).transpose()
+    }
+}
+
+/// Asks the system which CPUs the calling thread may use.
+///
+/// Offline CPUs are not among them. A thread that was pinned sees only the CPU it was pinned to, so
+/// ask before pinning.
+///
+/// # Errors
+///
+/// [`CpusError::Mask`] if the system does not answer.
+pub fn allowed_now() -> Result<BTreeSet<u32>, CpusError> {
+    let mask = rustix::thread::sched_getaffinity(None).map_err(CpusError::Mask)?;
+    let allowed = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu));
+    Ok(allowed.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}

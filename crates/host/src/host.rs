@@ -1,0 +1,420 @@
+//! How a host is made of the CPUs and the memory that are there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cellworks_machine::memory::{AddressSpace, Region};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
+
+use crate::cpu_time::CpuTime;
+use crate::cpus::list::name_cpus;
+use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source};
+use crate::layout::Layout;
+use crate::memory::Pages;
+use crate::pin::Pinned;
+
+/// This computer as a [`Machine`].
+///
+/// Several hosts may exist and run at the same time; they share the CPUs then.
+///
+/// During a run the calling thread stays on one CPU, and so does every thread of `std` that it
+/// starts meanwhile, because threads inherit that. Afterwards it may go where it could before.
+///
+/// # Other computers
+///
+/// If the environment variable `CELLWORKS_FSROOT` names a folder, the host has the CPUs, caches,
+/// memory modules and name of the computer whose files lie there, in the folders `sys` and `proc`,
+/// so that plans for that computer can be made on this one. (hwloc's variable `HWLOC_FSROOT` does
+/// the same.) All of its CPUs that are online are used. Programs run on the CPUs that are here: an
+/// SPE whose CPU this computer has not is not pinned, and memory goes where the system puts it.
+pub struct Host {
+    pub(crate) source: Source,
+    pub(crate) cpus: Cpus,
+    /// What the threads of this host used, by seat.
+    pub(crate) cpu_time: Arc<CpuTime>,
+    pub(crate) layout: Layout,
+    /// The operating system's numbers of the memory modules: of the nodes that can be used.
+    pub(crate) nodes: Vec<u32>,
+    /// Whether regions can be placed: not with one node, nor where the system forbids it.
+    pub(crate) places_memory: bool,
+    pub(crate) space: Arc<AddressSpace>,
+    pub(crate) local_stores: Vec<Region>,
+    pub(crate) strict: bool,
+    pub(crate) stack_bytes: usize,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// How a [`Host`] is to be.
+#[derive(Clone, Debug)]
+pub struct HostBuilder {
+    spes: Option<usize>,
+    strict: bool,
+    local_store_bytes: usize,
+    stack_bytes: usize,
+}
+
+/// A host could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The CPUs of this computer could not be read.
+    #[error("the CPUs of this computer cannot be read: {0}")]
+    Cpus(#[from] CpusError),
+    /// `CELLWORKS_FSROOT` names something that does not hold a computer's files.
+    #[error(
+        "{FSROOT} names {}, {lack}; have it name a folder with the `sys` and `proc` of a computer, \
+         or unset it to use this computer",
+        root.display()
+    )]
+    NoComputer {
+        /// What the variable names.
+        root: PathBuf,
+        /// What is missing, such as "which does not exist".
+        lack: String,
+    },
+    /// The CPUs of another computer could not be read.
+    #[error("the CPUs of the computer in {} cannot be read: {cause}", root.display())]
+    OtherComputer {
+        /// The folder that `CELLWORKS_FSROOT` names.
+        root: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        cause: CpusError,
+    },
+    /// A number of SPEs that no host has.
+    #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
+    Spes(usize),
+    /// A size that no local store has.
+    #[error(
+        "local stores of {0} bytes were asked for; one has 4096 bytes to 1 GiB, in multiples of \
+         4096, for example {LOCAL_STORE_BYTES}"
+    )]
+    LocalStoreBytes(usize),
+    /// A size that no stack has.
+    #[error(
+        "stacks of {0} bytes were asked for; one has 16 KiB to 1 GiB, for example 262144 bytes"
+    )]
+    StackBytes(usize),
+    /// The operating system gave no memory for a local store.
+    #[error(
+        "the system gives no memory for the local store of {spe} ({bytes} bytes): {source}; ask for \
+         fewer SPEs or smaller local stores"
+    )]
+    LocalStore {
+        /// Whose local store.
+        spe: SpeId,
+        /// The bytes asked for.
+        bytes: usize,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+impl Default for HostBuilder {
+    fn default() -> Self {
+        Self {
+            spes: None,
+            strict: false,
+            local_store_bytes: LOCAL_STORE_BYTES,
+            stack_bytes: cellworks_threads::Config::default().stack_bytes,
+        }
+    }
+}
+
+impl HostBuilder {
+    /// How many SPEs the host has, 1 to 4,096; as many as CPUs may be used at once if this is not
+    /// called. With more SPEs than CPUs, several share an OS thread.
+    #[must_use]
+    pub fn spes(mut self, count: usize) -> Self {
+        self.spes = Some(count);
+        self
+    }
+
+    /// Has typed staging copy through the local stores, as a Cell does, and refuse what does not
+    /// fit.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// The size of each local store: 256 KB if this is not called, as on a Cell.
+    #[must_use]
+    pub fn local_store_bytes(mut self, bytes: usize) -> Self {
+        self.local_store_bytes = bytes;
+        self
+    }
+
+    /// The size of the stack of each program and cooperative thread, 16 KiB to 1 GiB: 256 KiB if
+    /// this is not called. Only what is touched takes memory.
+    #[must_use]
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.stack_bytes = bytes;
+        self
+    }
+
+    /// Makes the host.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError`] if a number is out of its range, or the system does not say what it has.
+    pub fn build(self) -> Result<Host, HostError> {
+        if let Some(spes) = self.spes
+            && !(1..=SPES_MAX).contains(&spes)
+        {
+            return Err(HostError::Spes(spes));
+        }
+        let bytes = self.local_store_bytes;
+        if !(4096..=1 << 30).contains(&bytes) || !bytes.is_multiple_of(4096) {
+            return Err(HostError::LocalStoreBytes(bytes));
+        }
+        if !(16 << 10..=1 << 30).contains(&self.stack_bytes) {
+            return Err(HostError::StackBytes(self.stack_bytes));
+        }
+        Host::of(self, Source::of_environment())
+    }
+}
+
+impl Host {
+    /// A host with as many SPEs as CPUs may be used at once.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError`] if the system does not say what it has.
+    pub fn new() -> Result<Self, HostError> {
+        Self::builder().build()
+    }
+
+    /// A host with other properties than those of [`new`](Self::new).
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
+    }
+
+    pub(crate) fn of(builder: HostBuilder, source: Source) -> Result<Self, HostError> {
+        if !source.is_this_computer() {
+            check_folder(&source.root)?;
+        }
+        let cpus = source
+            .allowed()
+            .and_then(|allowed| cpus::read(&source, allowed.as_ref()));
+        match cpus {
+            Ok(cpus) => Self::with_cpus(builder, source, cpus),
+            Err(cause) if source.is_this_computer() => Err(HostError::Cpus(cause)),
+            Err(CpusError::Unknown { .. }) => Err(HostError::NoComputer {
+                root: source.root,
+                lack: "which has no file `sys/devices/system/cpu/online`, or an empty one"
+                    .to_owned(),
+            }),
+            Err(cause) => Err(HostError::OtherComputer {
+                root: source.root,
+                cause,
+            }),
+        }
+    }
+
+    pub(crate) fn with_cpus(
+        builder: HostBuilder,
+        source: Source,
+        mut cpus: Cpus,
+    ) -> Result<Self, HostError> {
+        // The first barrier registers the process with the kernel, which may take tens of
+        // milliseconds: better here than in somebody's first message.
+        barrier::light();
+        let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
+        let mut cannot_place = None;
+        if places_memory {
+            cannot_place = try_nodes(&mut cpus.memory_nodes, |node| {
+                Pages::new(4096, Some(node)).map(drop)
+            });
+            places_memory = cannot_place.is_none() && cpus.usable_nodes().count() > 1;
+        }
+        let layout = Layout::new(&cpus, builder.spes);
+        let nodes: Vec<u32> = cpus
+            .usable_nodes()
+            .map(|at| cpus.memory_nodes[at].os_index)
+            .collect();
+        let space = AddressSpace::new();
+        let local_stores =
+            layout
+                .topology
+                .spes()
+                .map(|spe| {
+                    let bytes = builder.local_store_bytes;
+                    let module = layout.topology.nearest_module(layout.topology.cell_of(spe));
+                    let pages = Pages::new(bytes, None)
+                        .map_err(|source| HostError::LocalStore { spe, bytes, source })?;
+                    let at = EffectiveAddress(pages.base().as_ptr() as u64);
+                    Ok(space.map_local_store(at, Box::new(pages), module))
+                })
+                .collect::<Result<_, HostError>>()?;
+        let mut warnings = Vec::new();
+        if !source.is_this_computer() {
+            warnings.push(format!(
+                "{FSROOT} is set: the CPUs and memory modules are those described in {}, but the \
+                 times are those of this computer",
+                source.root.display()
+            ));
+        }
+        for worker in &layout.workers {
+            if let Err(why) = Pinned::to(worker.cpu) {
+                warnings.push(format!(
+                    "threads cannot be pinned to CPU {}: {why}; results may depend on where the \
+                     system moves them",
+                    worker.cpu
+                ));
+                break;
+            }
+        }
+        warnings.extend(cells_without_memory(&cpus, &layout));
+        if let Some(why) = cannot_place {
+            warnings.push(format!(
+                "memory cannot be placed on NUMA nodes: {why}; it goes where the system puts it, \
+                 whatever the memory module"
+            ));
+        }
+        Ok(Self {
+            source,
+            cpus,
+            cpu_time: Arc::new(CpuTime::new(1 + layout.workers.len())),
+            layout,
+            nodes,
+            places_memory,
+            space,
+            local_stores,
+            strict: builder.strict,
+            stack_bytes: builder.stack_bytes,
+            warnings,
+        })
+    }
+
+    /// What about this host may make measurements worse, in sentences for people.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}
+
+/// Whether there is a folder.
+fn check_folder(root: &Path) -> Result<(), HostError> {
+    let lack = match std::fs::metadata(root) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "which is not a folder".to_owned(),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => "which does not exist".to_owned(),
+        Err(why) => format!("which cannot be looked at: {why}"),
+    };
+    Err(HostError::NoComputer {
+        root: root.to_owned(),
+        lack,
+    })
+}
+
+/// Finds out on which of the usable nodes `place` can place memory: the others are not usable. If it
+/// can on none, all stay as they are, and the error says why.
+fn try_nodes(
+    nodes: &mut [Node],
+    place: impl Fn(u32) -> std::io::Result<()>,
+) -> Option<std::io::Error> {
+    let mut refused = None;
+    let mut placed = Vec::new();
+    for (at, node) in nodes.iter().enumerate().filter(|(_, node)| node.usable) {
+        match place(node.os_index) {
+            Ok(()) => placed.push(at),
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    if placed.is_empty() {
+        return refused;
+    }
+    for (at, node) in nodes.iter_mut().enumerate() {
+        node.usable = placed.contains(&at);
+    }
+    None
+}
+
+/// A sentence for each node that has CPUs of the host, but no memory for it.
+fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
+    let mut cpus_of = BTreeMap::<usize, BTreeSet<u32>>::new();
+    let used: BTreeSet<u32> = layout.workers.iter().map(|worker| worker.cpu).collect();
+    for cpu in cpus.cpus.iter().filter(|cpu| used.contains(&cpu.os_index)) {
+        let of_node = cpus_of.entry(cpu.memory_node).or_default();
+        of_node.insert(cpu.os_index);
+    }
+    cpus_of.retain(|&node, _| !cpus.memory_nodes[node].usable);
+    let sentence = |(node, used): (usize, BTreeSet<u32>)| {
+        let nearest = cpus.memory_nodes[cpus.nearest_usable(node)].os_index;
+        let Node {
+            os_index, bytes, ..
+        } = cpus.memory_nodes[node];
+        let lack = match bytes {
+            Some(0) => "has no memory",
+            _ => "has no memory that this process may use (a cpuset, or `--cpuset-mems`)",
+        };
+        let used = name_cpus(&used);
+        format!(
+            "NUMA node {os_index} {lack}, so the SPEs of {used} are next to no memory module, and \
+             that of node {nearest} counts as theirs; choose CPUs of node {nearest} with `taskset` \
+             where this matters"
+        )
+    };
+    cpus_of.into_iter().map(sentence).collect()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use cellworks_machine::Machine;
+
+    use super::*;
+
+    fn nodes(usable: &[bool]) -> Vec<Node> {
+        let node = |(os_index, &usable): (u32, &bool)| Node {
+            os_index,
+            bytes: None,
+            usable,
+            distances: Vec::new(),
+        };
+        (0..).zip(usable).map(node).collect()
+    }
+
+    #[test]
+    fn nodes_on_which_nothing_can_be_placed_are_not_usable() {
+        let usable = |nodes: &[Node]| nodes.iter().map(|node| node.usable).collect::<Vec<_>>();
+        let refusing = |refuses: &'static [u32]| {
+            move |node: u32| {
+                assert_ne!(node, 3, "it is not usable");
+                if refuses.contains(&node) {
+                    return Err(std::io::Error::from_raw_os_error(libc::EINVAL));
+                }
+                Ok(())
+            }
+        };
+        let mut some = nodes(&[true, true, true, false]);
+        assert!(try_nodes(&mut some, refusing(&[0, 2])).is_none());
+        assert_eq!(usable(&some), [false, true, false, false]);
+        // A sandbox that forbids it altogether says nothing about the nodes.
+        let mut none = nodes(&[true, true, true, false]);
+        let why = try_nodes(&mut none, refusing(&[0, 1, 2])).unwrap();
+        assert_eq!(why.raw_os_error(), Some(libc::EINVAL));
+        assert_eq!(usable(&none), [true, true, true, false]);
+    }
+
+    #[test]
+    fn a_host_that_may_not_pin_says_so_and_runs_all_the_same() {
+        let mut cpus = cpus::read(&Source::this_computer(), None).unwrap();
+        // A CPU that this computer has not is one that it may not pin to.
+        for (cpu, os_index) in cpus.cpus.iter_mut().zip(900..) {
+            cpu.os_index = os_index;
+        }
+        let host = Host::with_cpus(HostBuilder::default(), Source::this_computer(), cpus).unwrap();
+        let [warning] = host.warnings() else {
+            panic!("expected one warning, got {:?}", host.warnings());
+        };
+        assert!(
+            warning.starts_with("threads cannot be pinned to CPU 90")
+                && warning.ends_with("results may depend on where the system moves them"),
+            "{warning}"
+        );
+        let first = SpeId::new(0);
+        let answer = host.run(|ppe| ppe.spawn(first, |_| 42).join().unwrap());
+        assert_eq!(answer.unwrap(), 42);
+    }
+}

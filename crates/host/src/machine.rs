@@ -1,0 +1,138 @@
+//! A host as a machine: how its runs begin and end, and its main memory.
+
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Arc;
+
+use cellworks_machine::memory::{AllocateError, Region};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{CellMachine, Machine, ModuleId, OnCell, Ppe, RunEnd, RunError, Topology};
+
+use crate::cpu_time::cpu_time_of_this_thread;
+use crate::host::Host;
+use crate::memory::{Pages, node_of};
+use crate::pin::Pinned;
+use crate::ppe::HostPpe;
+use crate::programs::Programs;
+use crate::run::{PPE_SEAT, Run, is_cancellation};
+use crate::spe::HostSpe;
+use crate::watchdog;
+use crate::worker::OWNER;
+
+// SAFETY: `run` returns only after every worker, and with it every program, has ended, also
+// when it unwinds.
+unsafe impl Machine for Host {
+    type Spe = HostSpe;
+    type Core = HostPpe;
+
+    fn topology(&self) -> &Topology {
+        &self.layout.topology
+    }
+
+    #[track_caller]
+    fn run<'env, R>(
+        &'env self,
+        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
+    ) -> Result<R, RunError> {
+        run(self, main)
+    }
+
+    fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output> {
+        Some(work.run(self))
+    }
+}
+
+impl CellMachine for Host {
+    fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
+        let Some(node) = self.nodes.get(module.index()) else {
+            return Err(AllocateError::NoSuchModule {
+                module,
+                machine: self.topology().name().to_owned(),
+                highest: self.nodes.len() - 1,
+            });
+        };
+        if bytes == 0 {
+            return Err(AllocateError::Empty);
+        }
+        let node = self.places_memory.then_some(*node);
+        let pages = Pages::new(bytes, node).map_err(|source| AllocateError::Refused {
+            bytes,
+            module,
+            source,
+        })?;
+        let at = EffectiveAddress(pages.base().as_ptr() as u64);
+        Ok(self.space.map(at, Box::new(pages), module))
+    }
+
+    fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
+        // Memory is this computer's, and the modules are another's.
+        if !self.source.is_this_computer() {
+            return None;
+        }
+        let node = node_of(ea.0 as usize).ok()?;
+        let index = self.nodes.iter().position(|&os_index| os_index == node)?;
+        Some(ModuleId::new(index as u16))
+    }
+}
+
+/// Runs `main` on `host`; see [`Machine::run`].
+#[track_caller]
+fn run<'env, R>(
+    host: &'env Host,
+    main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) -> R,
+) -> Result<R, RunError> {
+    let caller = Location::caller();
+    let run = Arc::new(Run::new(
+        &host.layout,
+        &host.space,
+        &host.local_stores,
+        host.strict,
+        host.stack_bytes,
+        &host.cpu_time,
+    ));
+    let programs = Arc::new(Programs::of(Arc::clone(&run)));
+    run.parking.admit();
+    run.parking.sit(PPE_SEAT);
+    watchdog::watch(&run);
+    // A host that may not pin has said so when it was built.
+    let pinned = Pinned::to(host.layout.ppe_cpu).ok();
+    let before_ns = cpu_time_of_this_thread();
+    let ppe = Ppe::new(HostPpe::new(Arc::clone(&programs), &host.layout));
+
+    let main = catch_unwind(AssertUnwindSafe(|| {
+        OWNER.run_without_core(|| {
+            let value = main(&ppe);
+            ppe.core().wait_for_programs(caller);
+            value
+        })
+    }));
+    // Asked before others fail because the PPE did.
+    let panic_before = run.first_panic();
+    let was_cancelled = run.is_cancelled();
+    if main.is_err() {
+        // Programs that wait for the PPE would wait for ever.
+        run.cancel();
+    }
+    run.end();
+    ppe.core().join_workers();
+    programs.drop_queued();
+    if pinned.is_some() {
+        run.cpu_time.add(PPE_SEAT, before_ns);
+    }
+
+    let mut waits = run.take_waits();
+    // By SPE: "SPE 10" comes after "SPE 2", and the PPE last.
+    waits.sort_by_key(|wait| {
+        let words = wait.who.split(|c: char| !c.is_ascii_digit());
+        let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
+        (numbers.is_empty(), numbers)
+    });
+    RunEnd {
+        main_was_cancelled: main.as_ref().is_err_and(is_cancellation),
+        main,
+        was_cancelled,
+        panic_before,
+        panic_after: run.first_panic(),
+        cancelled_for: run.is_cancelled().then_some(RunError::Deadlock { waits }),
+    }
+    .conclude()
+}
