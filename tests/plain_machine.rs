@@ -39,7 +39,7 @@ pub struct PlainMachine {
 }
 
 impl PlainMachine {
-    /// With so many SPEs, all in one Cell.
+    /// With this number of SPEs, all in one Cell.
     pub fn new(spes: usize) -> Self {
         let site = |spe| SpeSite {
             cell: CellId::new(0),
