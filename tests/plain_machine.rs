@@ -3,8 +3,8 @@
 //!
 //! All programs are cooperative threads of the OS thread that calls `run`: one for the PPE, one for
 //! each SPE, and those that programs start. A thread that waits is parked until its processor is
-//! notified, or no thread is left that could run: then all that wait look again. If all look in vain
-//! and none waits for a time, that is a deadlock.
+//! notified, or no thread is left that could run: then all that wait look again. If all look in
+//! vain and none waits for a time, that is a deadlock.
 //!
 //! Tests of several crates include this file by its path, to run their contracts here too.
 

@@ -5,8 +5,8 @@
 //! noisy machine. Prints a Markdown table: nanoseconds one way as median (minimum-maximum) over the
 //! repetitions, and the ratio to the tool in the same repetition as median (lower-upper quartile).
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The tool is found on the path
-//! or by the variable `CORE_TO_CORE_LATENCY`.
+//! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The tool is found on the
+//! path or by the variable `CORE_TO_CORE_LATENCY`.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;

@@ -57,13 +57,14 @@ pub(crate) struct SimulationArgs {
     #[arg(long, value_name = "SIMULATED_TIME", value_parser = limit)]
     pub limit: Option<Duration>,
 
-    /// Permutes what happens at the same instant, to see other schedules [default: 0, the plain order]
+    /// Permutes what happens at the same instant, to see other schedules [default: 0, the plain
+    /// order]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
 
-    /// What to do about programs that overlap transfers, give buffers back in flight or write to full
-    /// mailboxes; SPEs that put to a shared buffer do, and gets of more than 16 KB [default: warn, and off
-    /// where everything is measured]
+    /// What to do about programs that overlap transfers, give buffers back in flight or write to
+    /// full mailboxes; SPEs that put to a shared buffer do, and gets of more than 16 KB [default:
+    /// warn, and off where everything is measured]
     #[arg(long, value_name = "HOW", value_enum)]
     pub hazards: Option<Hazards>,
 
@@ -71,8 +72,8 @@ pub(crate) struct SimulationArgs {
     #[arg(long)]
     pub counters: bool,
 
-    /// The PPE reaches mailboxes and signals by library calls that enter the kernel, not by stores and
-    /// loads: Mailbox-sc and Signal-sc in table 1 of the paper
+    /// The PPE reaches mailboxes and signals by library calls that enter the kernel, not by stores
+    /// and loads: Mailbox-sc and Signal-sc in table 1 of the paper
     #[arg(long)]
     pub system_calls: bool,
 }
@@ -111,8 +112,8 @@ pub(crate) enum Hazards {
 
 /// Compares two results of `stats`, or two of one program of `run`: two machines, or two days.
 ///
-/// Prints for everything that both have measured the second divided by the first, and for `stats` the
-/// interval of that ratio.
+/// Prints for everything that both have measured the second divided by the first, and for `stats`
+/// the interval of that ratio.
 #[derive(Args)]
 pub(crate) struct CompareArgs {
     /// The JSON of the first run
@@ -160,8 +161,8 @@ Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make n
 /// Lists the simulated machines that are built in, or shows one of them.
 ///
 /// A machine is shown as TOML: every number with its unit, its source and how sure it is. Saved and
-/// edited, it is a machine of your own. A file is checked and shown the same way; one that ends in .csv
-/// holds a matrix of one-way times between cores, in nanoseconds.
+/// edited, it is a machine of your own. A file is checked and shown the same way; one that ends in
+/// .csv holds a matrix of one-way times between cores, in nanoseconds.
 #[derive(Args)]
 #[command(after_help = MACHINES_AFTER_HELP)]
 pub(crate) struct MachinesArgs {

@@ -8,8 +8,8 @@
 //!              again: the process ends at once
 //! ```
 //!
-//! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and concludes
-//! in its place if that takes long.
+//! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and
+//! concludes in its place if that takes long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
@@ -30,8 +30,8 @@ use crate::surroundings::{Surroundings, environment_of_a_simulation};
 /// How long Ctrl-C waits for the present step to end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A signal so soon after the first is no second wish: some programs pass SIGINT on to a process that
-/// the terminal has sent it too.
+/// A signal so soon after the first is no second wish: some programs pass SIGINT on to a process
+/// that the terminal has sent it too.
 const SAME_PRESS: Duration = Duration::from_millis(300);
 
 /// Why a run ends.
@@ -248,7 +248,8 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Prints and saves what was found, if nobody has done so; `running` if a step goes on meanwhile.
+    /// Prints and saves what was found, if nobody has done so; `running` if a step goes on
+    /// meanwhile.
     fn take(&self, end: End, running: bool) -> Option<Result<(), Failure>> {
         // Not held while printing, which may take for ever if nobody reads.
         let found = self.lock().take()?;

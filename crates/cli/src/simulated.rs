@@ -1,4 +1,5 @@
-//! Simulated machines as flags describe them: how they are made, their traces, hazards and counters.
+//! Simulated machines as flags describe them: how they are made, their traces, hazards and
+//! counters.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -72,8 +73,8 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 impl Simulated {
-    /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as `usual`
-    /// unless the flags say how. The file of the trace is open from now on.
+    /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as
+    /// `usual` unless the flags say how. The file of the trace is open from now on.
     pub fn build(
         description: Description,
         flags: &SimulationArgs,
@@ -144,8 +145,8 @@ impl Simulated {
         Session::begin(self.info(), None, steps, shown)
     }
 
-    /// Does the work of a session on the machine, and ends the session. `work` tells what it is handed
-    /// of each run what was done in it.
+    /// Does the work of a session on the machine, and ends the session. `work` tells what it is
+    /// handed of each run what was done in it.
     pub fn run<S: Steps>(
         &self,
         session: &Session<S>,

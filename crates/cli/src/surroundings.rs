@@ -26,8 +26,8 @@ const BYTES_PER_CYCLE_MAX: u64 = 64;
 /// The clock rate that no processor reaches, where the system does not say what this one does.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
-/// This computer as a machine. It stays to the end of the process, because Ctrl-C asks about it from a
-/// thread of its own.
+/// This computer as a machine. It stays to the end of the process, because Ctrl-C asks about it
+/// from a thread of its own.
 pub(crate) fn this_computer() -> Result<&'static Host, Failure> {
     let host = Host::new().map_err(|error| Failure::Run(error.to_string()))?;
     Ok(Box::leak(Box::new(host)))

@@ -15,7 +15,7 @@ use crate::layout::Layout;
 use crate::memory::Pages;
 use crate::pin::Pinned;
 
-/// This computer as a [`Machine`].
+/// This computer as a [`Machine`](cellworks_machine::Machine).
 ///
 /// Several hosts may exist and run at the same time; they share the CPUs then.
 ///
@@ -308,8 +308,8 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
     })
 }
 
-/// Finds out on which of the usable nodes `place` can place memory: the others are not usable. If it
-/// can on none, all stay as they are, and the error says why.
+/// Finds out on which of the usable nodes `place` can place memory: the others are not usable. If
+/// it can on none, all stay as they are, and the error says why.
 fn try_nodes(
     nodes: &mut [Node],
     place: impl Fn(u32) -> std::io::Result<()>,

@@ -1,10 +1,9 @@
 //! Which CPU each SPE gets, and which memory module is next to it.
 //!
-//! SPEs take the CPUs in the order of [`Cpus::spe_order`]: Cell by Cell, SMT siblings last. The
-//! PPE takes the first CPU, and the SPE that would have it comes last among the first hardware
-//! threads of its Cell, because a PPE that talks to SPE 0 should not share a CPU with it. Where
-//! there are more SPEs than CPUs, the SPEs go round again, and those that meet on a CPU share one OS
-//! thread.
+//! SPEs take the CPUs in the order of [`Cpus::spe_order`]: Cell by Cell, SMT siblings last. The PPE
+//! takes the first CPU, and the SPE that would have it comes last among the first hardware threads
+//! of its Cell, because a PPE that talks to SPE 0 should not share a CPU with it. Where there are
+//! more SPEs than CPUs, the SPEs go round again, and those that meet on a CPU share one OS thread.
 //!
 //! The modules are the NUMA nodes of which the process can have memory. A Cell on another node has
 //! the nearest of them.
@@ -110,7 +109,8 @@ mod tests {
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
-    /// A computer with `cells` groups of `cores` cores of two hardware threads, a memory node a group.
+    /// A computer with `cells` groups of `cores` cores of two hardware threads, a memory node a
+    /// group.
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;
         let cpu = |os_index: usize| Cpu {

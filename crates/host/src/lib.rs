@@ -23,10 +23,10 @@
 //! # What the host cannot see
 //!
 //! A program that blocks its OS thread by other means than `Spe` (a lock of `std` that is held
-//! across a yield and taken by another thread of the same core, `recv` on a channel of `std`, a loop
-//! on an atomic that does not yield) keeps all other threads of its core from running. If it is
-//! certain that no OS thread of the process can ever run again, a watchdog names the programs that
-//! have not ended and aborts the process; it cannot unwind a thread that the kernel holds.
+//! across a yield and taken by another thread of the same core, `recv` on a channel of `std`, a
+//! loop on an atomic that does not yield) keeps all other threads of its core from running. If it
+//! is certain that no OS thread of the process can ever run again, a watchdog names the programs
+//! that have not ended and aborts the process; it cannot unwind a thread that the kernel holds.
 //!
 //! If every OS thread waits without a time limit and it is not certain that none can go on, the
 //! watchdog names the programs once on standard error, with the reason why it is not certain, and
@@ -35,8 +35,8 @@
 //! anything but another thread, such as input, the watchdog says nothing.
 //!
 //! The other way round, a condition that comes true by a clock or by a plain OS thread is not
-//! waited for by [`Wait::wait_until`](cellworks_machine::Wait::wait_until): when all others wait, the
-//! host takes it for a deadlock. Ask for it in a loop that yields.
+//! waited for by [`Wait::wait_until`](cellworks_machine::Wait::wait_until): when all others wait,
+//! the host takes it for a deadlock. Ask for it in a loop that yields.
 //!
 //! ```
 //! use cellworks_host::Host;

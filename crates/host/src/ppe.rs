@@ -121,8 +121,8 @@ impl HostPpe {
             ready()
         };
         loop {
-            // Before the look: programs that were cancelled may make it come true by what they drop, and the main program
-            // would go on as if all were well.
+            // Before the look: programs that were cancelled may make it come true by what they
+            // drop, and the main program would go on as if all were well.
             if run.is_cancelled() {
                 let who = "the main program on the PPE";
                 if cellworks_threads::is_unwinding() {

@@ -1,4 +1,5 @@
-//! The programs that wait for their SPE, from the PPE that spawns them to the worker that runs them.
+//! The programs that wait for their SPE, from the PPE that spawns them to the worker that runs
+//! them.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

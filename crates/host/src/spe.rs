@@ -73,7 +73,8 @@ pub struct HostHold(
     Option<Box<LocalBuffer>>,
 );
 
-// On a host that is not strict there is nothing to give back, and a look-up has no time to find that out by a call.
+// On a host that is not strict there is nothing to give back, and a look-up has no time to find
+// that out by a call.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -180,8 +181,8 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// What `hold` does on a strict host: out of line, and with the request in registers, for the sake of look-ups on
-    /// others, which have no time to write it to memory.
+    /// What `hold` does on a strict host: out of line, and with the request in registers, for the
+    /// sake of look-ups on others, which have no time to write it to memory.
     ///
     /// # Safety
     ///
@@ -251,8 +252,8 @@ impl HostSpe {
         // On a Cell the data would still be on its way; here cache lines are.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // The same, in a place of its own: so the compiler knows after the switch above that there is nothing to
-            // give back, and keeps nothing for that.
+            // The same, in a place of its own: so the compiler knows after the switch above that
+            // there is nothing to give back, and keeps nothing for that.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -411,9 +412,8 @@ unsafe impl SpeCore for HostSpe {
             what,
             at,
         } = request;
-        // The threads of a strict host do not take turns. So one question answers whether this is one, whether there is
-        // anybody to wait for, and how.
-        // SAFETY: a prefetch calls nothing.
+        // The threads of a strict host do not take turns. So one question answers whether this is
+        // one, whether there is anybody to wait for, and how. SAFETY: a prefetch calls nothing.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
@@ -577,8 +577,8 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// After how long interleaved work that is alone looks whether threads that waited are ready, and if there are none, whether
-/// the run has been cancelled.
+/// After how long interleaved work that is alone looks whether threads that waited are ready, and
+/// if there are none, whether the run has been cancelled.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

@@ -1,7 +1,7 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
-//! A thread that waits for something from outside parks. When no thread of the worker is ready, [`Idle::idle`] lets all
-//! that are parked look again, in three stages:
+//! A thread that waits for something from outside parks. When no thread of the worker is ready,
+//! [`Idle::idle`] lets all that are parked look again, in three stages:
 //!
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, one last look ──► asleep
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! So what others do to an SPE need not know its threads: it changes a word and notifies the
-//! worker. While other threads of the worker run, waiters get a look now and then. A thread of the same worker that
-//! knows whom it gives something wakes that one alone.
+//! worker. While other threads of the worker run, waiters get a look now and then. A thread of the
+//! same worker that knows whom it gives something wakes that one alone.
 
 use std::cell::Cell;
 use std::fmt;
@@ -33,15 +33,15 @@ pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 /// takes more than twice what it would with hindsight.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// How long to spin at most while others are on the way from sleep: several times what being woken costs, for somebody else may
-/// have their CPU.
+/// How long to spin at most while others are on the way from sleep: several times what being woken
+/// costs, for somebody else may have their CPU.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
 /// Looks between two readings of the clock while spinning.
 const LOOKS_PER_CLOCK: u32 = 16;
 
-/// Looks of a waiting thread that is alone on its core before it parks, in half a microsecond. As long as it does not park, others
-/// of its core that wait for something from outside do not look.
+/// Looks of a waiting thread that is alone on its core before it parks, in half a microsecond. As
+/// long as it does not park, others of its core that wait for something from outside do not look.
 const LOOKS_BEFORE_PARK: u32 = 32;
 
 /// Yields between two looks of the waiters.
@@ -93,8 +93,8 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // Who is being woken may be the one waited for, and cannot answer yet: its time begins when it goes on. Who fell asleep
-        // meanwhile would have to be woken in its turn.
+        // Who is being woken may be the one waited for, and cannot answer yet: its time begins when
+        // it goes on. Who fell asleep meanwhile would have to be woken in its turn.
         if parking.wakes_somebody() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
@@ -107,9 +107,9 @@ impl Spin {
     }
 }
 
-/// Lets a moment pass between two looks at a line that another core is about to change: 15 ns on a Zen 5. With no pause the line is
-/// taken from whoever is changing it: a rendezvous between two cores takes 20 ns more; with the processor's own, of 26 ns, 5 more
-/// (docs/performance.md).
+/// Lets a moment pass between two looks at a line that another core is about to change: 15 ns on a
+/// Zen 5. With no pause the line is taken from whoever is changing it: a rendezvous between two
+/// cores takes 20 ns more; with the processor's own, of 26 ns, 5 more (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
@@ -133,8 +133,8 @@ pub(crate) struct Worker {
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
-    /// Waits, modulo 256; whenever it is 0 all who wait look. Threads that wait for each other may keep a worker busy for
-    /// ever, and a look wakes all: it should cost little in so many waits.
+    /// Waits, modulo 256; whenever it is 0 all who wait look. Threads that wait for each other may
+    /// keep a worker busy for ever, and a look wakes all: it should cost little in so many waits.
     waits: Cell<u8>,
 }
 
@@ -190,7 +190,8 @@ impl Worker {
     /// See [`Wake::wake_here`](cellworks_machine::Wake::wake_here).
     #[inline(always)]
     pub(crate) fn wake_here(&self, sleeper: Sleeper) -> bool {
-        // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name a thread.
+        // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name
+        // a thread.
         unsafe { Thread::from_raw(sleeper.thread()) }.try_unpark()
     }
 
@@ -291,8 +292,8 @@ impl Worker {
         is_ready
     }
 
-    /// Waits until `ready` says true, or the run is cancelled: no other thread of the worker wants to run, or this one was
-    /// woken for nothing.
+    /// Waits until `ready` says true, or the run is cancelled: no other thread of the worker wants
+    /// to run, or this one was woken for nothing.
     #[track_caller]
     #[inline(never)]
     fn wait_longer(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -302,7 +303,8 @@ impl Worker {
         loop {
             self.sleep(why);
             let is_ready = self.look(ready);
-            // If it is cancelled, only a thread that unwinds gets here: its destructor is not kept waiting.
+            // If it is cancelled, only a thread that unwinds gets here: its destructor is not kept
+            // waiting.
             if is_ready || threads::is_cancelled() {
                 return is_ready;
             }

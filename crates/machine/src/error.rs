@@ -80,27 +80,32 @@ impl RunError {
     }
 }
 
-/// What a machine knows when all programs of a run have ended, to decide what [`Machine::run`] returns.
+/// What a machine knows when all programs of a run have ended, to decide what [`Machine::run`]
+/// returns.
 ///
 /// [`Machine::run`]: crate::Machine::run
 pub struct RunEnd<R> {
     /// What the main program returned, or was unwound with.
     pub main: Result<R, Payload>,
-    /// What the main program was unwound with is only the cancellation of a run: this one, or one around it.
+    /// What the main program was unwound with is only the cancellation of a run: this one, or one
+    /// around it.
     pub main_was_cancelled: bool,
     /// This run had been cancelled when the main program ended.
     pub was_cancelled: bool,
-    /// The first panic of a program that nobody had joined when the main program ended, a [`RunError::Panic`].
+    /// The first panic of a program that nobody had joined when the main program ended, a
+    /// [`RunError::Panic`].
     pub panic_before: Option<RunError>,
     /// The first one that came later, perhaps only because the programs were cancelled.
     pub panic_after: Option<RunError>,
-    /// Why the machine has cancelled the programs, if it has: nobody could go on, or the time was spent.
+    /// Why the machine has cancelled the programs, if it has: nobody could go on, or the time was
+    /// spent.
     pub cancelled_for: Option<RunError>,
 }
 
 impl<R> RunEnd<R> {
-    /// Decides what the run returns. Causes come before what they cause: the panics of programs while the main
-    /// program ran, then its own, then those of programs that it left to be cancelled, then what cancelled them.
+    /// Decides what the run returns. Causes come before what they cause: the panics of programs
+    /// while the main program ran, then its own, then those of programs that it left to be
+    /// cancelled, then what cancelled them.
     ///
     /// # Errors
     ///

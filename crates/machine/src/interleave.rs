@@ -1,4 +1,5 @@
-//! Many independent pieces of work at once, so that one computes while the others wait for their data.
+//! Many independent pieces of work at once, so that one computes while the others wait for their
+//! data.
 //!
 //! ```text
 //!   inputs ──► thread 0: stage, wait ─────┐ follow, wait ──┐ result
@@ -8,15 +9,17 @@
 //!                         each goes on when its turn comes round: its data is there by then
 //! ```
 //!
-//! A piece of work is ordinary sequential code that stages what it reads and waits for it. How many pieces are in
-//! flight decides how much of the latency is hidden: too few leave the core waiting, too many push each
-//! other's data out of the cache, and none are needed where data is near. So the number can be found by measuring: the
-//! first inputs are worked on with 1, 8 and 32 threads, which tells whether there is a wait to hide, and if so with up to
-//! 128; the fastest number goes on, and now and then the choice is looked at again, because caches fill and inputs change.
+//! A piece of work is ordinary sequential code that stages what it reads and waits for it. How many
+//! pieces are in flight decides how much of the latency is hidden: too few leave the core waiting,
+//! too many push each other's data out of the cache, and none are needed where data is near. So the
+//! number can be found by measuring: the first inputs are worked on with 1, 8 and 32 threads, which
+//! tells whether there is a wait to hide, and if so with up to 128; the fastest number goes on, and
+//! now and then the choice is looked at again, because caches fill and inputs change.
 //!
-//! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is the plain loop: `stage`
-//! hands out the slice, and whatever threads have to know of each other is looked at once for many inputs. If these are
-//! the last ones, and the iterator says so, not even they are counted.
+//! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is
+//! the plain loop: `stage` hands out the slice, and whatever threads have to know of each other is
+//! looked at once for many inputs. If these are the last ones, and the iterator says so, not even
+//! they are counted.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -85,8 +88,8 @@ pub enum InterleaveError {
         /// How many inputs were taken.
         inputs: usize,
     },
-    /// The body panicked. Pieces of work that had begun were finished, and their results handed over; no other
-    /// was begun, but for one if what takes the results was waiting then.
+    /// The body panicked. Pieces of work that had begun were finished, and their results handed
+    /// over; no other was begun, but for one if what takes the results was waiting then.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The place of the input among all, from 0 on.
@@ -104,13 +107,14 @@ impl fmt::Debug for InterleaveError {
 
 /// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in flight: if nobody is,
-/// and data need not be moved, there is nothing to wait for, and nothing is left of it when the compiler is done.
-/// Everything else of an [`Spe`](crate::Spe) can be called on it, too, and does what it does elsewhere.
+/// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in
+/// flight: if nobody is, and data need not be moved, there is nothing to wait for, and nothing is
+/// left of it when the compiler is done. Everything else of an [`Spe`](crate::Spe) can be called on
+/// it, too, and does what it does elsewhere.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// There is nobody to wait for, and nothing. A constant in each of the two loops that call the body, so that the one
-    /// for work that is alone is what a plain loop is.
+    /// There is nobody to wait for, and nothing. A constant in each of the two loops that call the
+    /// body, so that the one for work that is alone is what a plain loop is.
     is_in_place: bool,
 }
 
@@ -123,8 +127,9 @@ impl<S: SpeCore> Clone for InterleavedSpe<'_, S> {
 impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
-    /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none, other threads of the SPE
-    /// may have to wait for some tenths of a millisecond, and those that the body begins for longer.
+    /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none,
+    /// other threads of the SPE may have to wait for some tenths of a millisecond, and those that
+    /// the body begins for longer.
     ///
     /// # Errors
     ///
@@ -176,7 +181,8 @@ where
         }
     }
 
-    /// Works on all inputs, and hands each result to `sink` when it is there, with the place of its input.
+    /// Works on all inputs, and hands each result to `sink` when it is there, with the place of its
+    /// input.
     ///
     /// # Errors
     ///
@@ -231,8 +237,8 @@ where
         })
     }
 
-    /// Works on all inputs, and hands the results to `sink` in the order of the inputs. Results that are there before
-    /// their turn are kept until then.
+    /// Works on all inputs, and hands the results to `sink` in the order of the inputs. Results
+    /// that are there before their turn are kept until then.
     ///
     /// # Errors
     ///
@@ -280,14 +286,14 @@ struct Flow<'a, S, I, R, F, K> {
     in_flight: Cell<usize>,
     /// How many inputs were taken, or [`HELD`].
     taken: Cell<usize>,
-    /// Of the thread that holds the flow. They may wait for something, and let others run. It is none while one works
-    /// alone, and after a panic of that one.
+    /// Of the thread that holds the flow. They may wait for something, and let others run. It is
+    /// none while one works alone, and after a panic of that one.
     ends: UnsafeCell<Option<Ends<I, K>>>,
     /// Threads that wait until nobody holds the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
-    /// No more are taken without a look at the fields below: one comparison for each input says whether there is
-    /// anything to do but to take it.
+    /// No more are taken without a look at the fields below: one comparison for each input says
+    /// whether there is anything to do but to take it.
     stop: Cell<usize>,
     /// How many will have been taken when this batch is complete.
     end: Cell<usize>,
@@ -322,34 +328,38 @@ enum NoTime {
     Error(InterleaveError),
 }
 
-/// The place in [`WIDTHS`] of the number that is mostly the fastest where data is far: looked at again whatever was chosen.
+/// The place in [`WIDTHS`] of the number that is mostly the fastest where data is far: looked at
+/// again whatever was chosen.
 const USUAL_WIDTH: usize = 6;
 
 /// The places in [`WIDTHS`] of the numbers that are compared with one before all others.
 const FEW: usize = 3;
 const MANY: usize = 5;
 
-/// How many times as long as with one an input has to take with [`FEW`] for not even [`MANY`] to be tried.
+/// How many times as long as with one an input has to take with [`FEW`] for not even [`MANY`] to be
+/// tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// What 128 threads have to be expected to gain over one for them to be tried: one part in so many. Times differ by some parts in
-/// a hundred without a reason.
+/// What 128 threads have to be expected to gain over one for them to be tried: one part in so many.
+/// Times differ by some parts in a hundred without a reason.
 const EXPECTED_GAIN: u128 = 8;
 
-/// How often the time is taken for each number of threads; the least time counts, because disturbances only slow down.
+/// How often the time is taken for each number of threads; the least time counts, because
+/// disturbances only slow down.
 const TIMES: usize = 3;
 
-/// Inputs until a choice is looked at again: twice as many whenever it was found to be right. And as many as it takes for
-/// the next look to be a small part of the time: one in so many.
+/// Inputs until a choice is looked at again: twice as many whenever it was found to be right. And
+/// as many as it takes for the next look to be a small part of the time: one in so many.
 const HOLD_INPUTS: usize = 1 << 17;
 const HOLD_INPUTS_MAX: usize = 1 << 22;
 const HOLD_SHARE: u128 = 64;
 /// And for so long, however soon inputs are done.
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
 
-/// Inputs that are worked on before the first look [outside](SpeCore::look_outside), when it is not known how long they take; how
-/// many there may be at most where they have to be taken one by one, as they may take longer from now on; and how many times as
-/// many as in the last portion, where they are in place.
+/// Inputs that are worked on before the first look [outside](SpeCore::look_outside), when it is not
+/// known how long they take; how many there may be at most where they have to be taken one by one,
+/// as they may take longer from now on; and how many times as many as in the last portion, where
+/// they are in place.
 const FIRST_PORTION: usize = 16;
 const PORTION_MAX: usize = 1 << 14;
 const PORTION_GROWTH: usize = 1 << 12;
@@ -357,9 +367,10 @@ const PORTION_GROWTH: usize = 1 << 12;
 /// After how long threads that take turns look outside, and one alone whose data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over the plain loop it is
-/// more, as a trial makes that look too slow: it counts inputs, which the loop for the last ones does not, and where memory
-/// is what limits, a processor sees more inputs of a shorter loop at a time.
+/// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over
+/// the plain loop it is more, as a trial makes that look too slow: it counts inputs, which the loop
+/// for the last ones does not, and where memory is what limits, a processor sees more inputs of a
+/// shorter loop at a time.
 const LEAST_GAIN: u128 = 32;
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
@@ -442,7 +453,8 @@ where
         }
     }
 
-    /// As [`work_on_inputs`](Self::work_on_inputs), where there is no other thread, and staged data is at hand.
+    /// As [`work_on_inputs`](Self::work_on_inputs), where there is no other thread, and staged data
+    /// is at hand.
     fn work_in_place(&self) {
         loop {
             let from = self.taken.get();
@@ -491,7 +503,8 @@ where
         }
     }
 
-    /// The place of the number of threads with which an input takes the least time, and that time. It was `best` before.
+    /// The place of the number of threads with which an input takes the least time, and that time.
+    /// It was `best` before.
     fn fastest(&self, best: usize) -> Result<(usize, Span), NoTime> {
         let alone = self.least_time(0, TIMES)?;
         let alone = alone.expect("one needs no stack");
@@ -522,10 +535,12 @@ where
         Ok(fastest)
     }
 
-    /// Whether some number of threads may take less time for an input than one alone. It takes two numbers to tell: with n
-    /// threads an input takes the time of its switches, and an nth of the time that it waits.
+    /// Whether some number of threads may take less time for an input than one alone. It takes two
+    /// numbers to tell: with n threads an input takes the time of its switches, and an nth of the
+    /// time that it waits.
     ///
-    /// To be told soon and at a small price: where data is near, and there are few inputs, this is what threads cost.
+    /// To be told soon and at a small price: where data is near, and there are few inputs, this is
+    /// what threads cost.
     fn may_be_faster_than(
         &self,
         alone: Span,
@@ -544,32 +559,36 @@ where
         let Some(many) = many else {
             return Ok(true);
         };
-        // Where (a + w / 8, a + w / 32) is known, a + w / 128 is the second less a quarter of the difference.
+        // Where (a + w / 8, a + w / 32) is known, a + w / 128 is the second less a quarter of the
+        // difference.
         let most = many - (few - many) / 4;
         Ok(most + most / EXPECTED_GAIN < alone)
     }
 
-    /// Whether the local store has room for the stacks of so many threads, and for what they stage: twice what one has used, as
-    /// pieces of work differ.
+    /// Whether the local store has room for the stacks of so many threads, and for what they stage:
+    /// twice what one has used, as pieces of work differ.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
         local_store.is_none_or(|local_store| threads * bytes <= local_store.free_bytes())
     }
 
-    /// How many inputs will have been taken when it is time to look outside, or the batch is complete.
+    /// How many inputs will have been taken when it is time to look outside, or the batch is
+    /// complete.
     fn next_look(&self, taken: usize) -> usize {
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Begins to look outside after so long. What is known of a longer time may be a million inputs too many.
+    /// Begins to look outside after so long. What is known of a longer time may be a million inputs
+    /// too many.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);
         }
     }
 
-    /// Sees to it that the next portion takes as long as it should, if so many inputs have taken the time since then.
+    /// Sees to it that the next portion takes as long as it should, if so many inputs have taken
+    /// the time since then.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
@@ -579,7 +598,8 @@ where
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// What an input takes with the number of threads at this place, or `None` if the local store has no room for them.
+    /// What an input takes with the number of threads at this place, or `None` if the local store
+    /// has no room for them.
     fn least_time(&self, width: usize, times: usize) -> Result<Option<Span>, NoTime> {
         let threads = WIDTHS[width];
         if threads > 1 && !self.has_room_for(threads) {
@@ -595,10 +615,12 @@ where
         time.map(Some).ok_or(NoTime::TooFewInputs)
     }
 
-    /// Works on inputs until there are no more, or no more in this batch. Other threads do the same.
+    /// Works on inputs until there are no more, or no more in this batch. Other threads do the
+    /// same.
     ///
-    /// `body` is called here and in [`work_plainly`]. The compiler inlines a short one in both, and a long one in neither;
-    /// its return is predicted all the same, as all threads call it from here.
+    /// `body` is called here and in [`work_plainly`]. The compiler inlines a short one in both, and
+    /// a long one in neither; its return is predicted all the same, as all threads call it from
+    /// here.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -673,7 +695,8 @@ where
         is_at_stop && self.trial.get().is_none() && !self.is_done()
     }
 
-    /// Keeps other threads from the inputs and the sink; none does so to this one, which has just looked.
+    /// Keeps other threads from the inputs and the sink; none does so to this one, which has just
+    /// looked.
     #[inline(always)]
     fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
         self.taken.set(HELD);
@@ -744,12 +767,13 @@ where
     }
 }
 
-/// Works on `next.left` inputs, unless they end before: the loop that a program would write if it knew that staged data
-/// is at hand.
+/// Works on `next.left` inputs, unless they end before: the loop that a program would write if it
+/// knew that staged data is at hand.
 ///
-/// So that the optimiser makes the same of it, what changes lies in no memory that something else may point to: inputs and
-/// sink are given, and given back, by value, to a function that is compiled on its own. A sum that the sink borrows is in a
-/// register then. And it unrolls only a loop that ends for one reason.
+/// So that the optimiser makes the same of it, what changes lies in no memory that something else
+/// may point to: inputs and sink are given, and given back, by value, to a function that is
+/// compiled on its own. A sum that the sink borrows is in a register then. And it unrolls only a
+/// loop that ends for one reason.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,
@@ -825,7 +849,8 @@ where
 {
     #[inline(always)]
     fn ends(&mut self) -> &mut Ends<I, K> {
-        // SAFETY: there is one `Held` at a time, and none while one works alone; neither the sink nor the inputs know of it.
+        // SAFETY: there is one `Held` at a time, and none while one works alone; neither the sink
+        // nor the inputs know of it.
         unsafe { (*self.flow.ends.get()).as_mut().unwrap_unchecked() }
     }
 

@@ -7,10 +7,10 @@
 //! - **Every machine** has [`Spe`]s that stage slices ([`Spe::stage`] and its relatives), which the
 //!   borrow checker guards, run cooperative threads, and wait for and wake each other. That cannot
 //!   race, and it is what programs should use.
-//! - **A Cell** ([`CellMachine`], [`CellSpe`]) has the raw level besides ([`Mfc`]), mailboxes, signals
-//!   and a decrementer: commands with local-store and effective addresses, tag groups, fences, lists,
-//!   reservations. It is for tools that measure and for C programs that were written for it. It
-//!   cannot touch memory that no [`Region`](memory::Region) covers.
+//! - **A Cell** ([`CellMachine`], [`CellSpe`]) has the raw level besides ([`Mfc`]), mailboxes,
+//!   signals and a decrementer: commands with local-store and effective addresses, tag groups,
+//!   fences, lists, reservations. It is for tools that measure and for C programs that were written
+//!   for it. It cannot touch memory that no [`Region`](memory::Region) covers.
 //!
 //! A program for every machine uses what a Cell has where it is there by [`Machine::on_cell`].
 //!
@@ -24,9 +24,9 @@
 //!                           └── mailboxes, signals, atomics ──┘            a Cell
 //! ```
 //!
-//! Waiting and waking are [`Wait`] and [`Wake`], of SPEs and the PPE alike: other cooperative threads
-//! run meanwhile, and when all threads wait the run ends with [`RunError::Deadlock`], which lists
-//! which thread waits for what.
+//! Waiting and waking are [`Wait`] and [`Wake`], of SPEs and the PPE alike: other cooperative
+//! threads run meanwhile, and when all threads wait the run ends with [`RunError::Deadlock`], which
+//! lists which thread waits for what.
 
 mod atomic;
 pub mod barrier;

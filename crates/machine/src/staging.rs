@@ -36,8 +36,8 @@ pub struct Pending<'a, T, S: SpeCore> {
     spe: &'a S,
 }
 
-// These are inlined for the sake of who waits: after a switch of threads the processor predicts none of the returns
-// right that lie between the switch and the program.
+// These are inlined for the sake of who waits: after a switch of threads the processor predicts
+// none of the returns right that lie between the switch and the program.
 impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
     pub(crate) fn new(
@@ -65,7 +65,8 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
 /// A get that is under way, of a slice that will be put back.
 ///
 /// Until it is waited for, the target is borrowed and nobody has a view of it. It may be dropped
-/// without: then nothing is put back, and the room in the local store is free once the get has ended.
+/// without: then nothing is put back, and the room in the local store is free once the get has
+/// ended.
 #[must_use = "the data can be changed once `wait` has handed it over"]
 pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
@@ -162,8 +163,8 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
     ) -> Result<Self, StageError> {
         let memory = NonNull::from_ref(source).cast::<T>();
         let request = StageRequest::new(memory, source.len(), true, at);
-        // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call; the rest is the
-        // caller's promise.
+        // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call;
+        // the rest is the caller's promise.
         let held = unsafe { spe.hold_in_place(request) }?;
         Ok(Self::new(source, held))
     }
@@ -173,8 +174,8 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of so many initialised bytes,
-        // aligned for T, and written by nobody, as long as the hold lives and the source is
+        // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of so many initialised
+        // bytes, aligned for T, and written by nobody, as long as the hold lives and the source is
         // borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
         unsafe { self.view.as_ref() }
     }
@@ -215,8 +216,8 @@ impl<T: Pod, S: SpeCore> Deref for StagedMut<'_, T, S> {
 
 impl<T: Pod, S: SpeCore> DerefMut for StagedMut<'_, T, S> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for `Staged`; the target is borrowed exclusively for 'a, a local buffer belongs
-        // to the hold alone, and `&mut self` keeps others from this view.
+        // SAFETY: as for `Staged`; the target is borrowed exclusively for 'a, a local buffer
+        // belongs to the hold alone, and `&mut self` keeps others from this view.
         unsafe { self.view.as_mut() }
     }
 }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Threads take turns: they switch where they wait or yield, and nowhere else. So they share what
-//! is not `Sync`, and one that waits for a transfer lets the others compute. They end before the call
-//! that started them returns, so they may borrow what that call can.
+//! is not `Sync`, and one that waits for a transfer lets the others compute. They end before the
+//! call that started them returns, so they may borrow what that call can.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -22,8 +22,8 @@ use crate::id::{SpeId, ThreadId};
 use crate::local_store::{LocalBuffer, StageError};
 use crate::spe::core::{NewThread, SpeCore, StartThread};
 
-/// Bytes of local store that the stack of a cooperative thread takes, unless its size is chosen: as many as in
-/// CellMT's own test (listing 11).
+/// Bytes of local store that the stack of a cooperative thread takes, unless its size is chosen: as
+/// many as in CellMT's own test (listing 11).
 pub const THREAD_STACK_BYTES: usize = 4096;
 
 /// The alignment of a stack in a local store.
@@ -67,7 +67,8 @@ impl StackError {
     }
 }
 
-/// Starts cooperative threads that end with it: see [`Spe::thread_scope`](crate::Spe::thread_scope).
+/// Starts cooperative threads that end with it: see
+/// [`Spe::thread_scope`](crate::Spe::thread_scope).
 pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     spe: &'env S,
     starter: &'scope dyn StartThread,
@@ -77,7 +78,8 @@ pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What threads have panicked with that nobody has joined, by thread, in the order in which they did.
+/// What threads have panicked with that nobody has joined, by thread, in the order in which they
+/// did.
 type Panics = RefCell<Vec<(ThreadId, Payload)>>;
 
 /// Settings of a cooperative thread before it is spawned: see [`ThreadScope::builder`].
@@ -199,8 +201,8 @@ fn collect_stacks(
 }
 
 impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
-    /// Starts a thread that runs `f`, which is handed the thread's id. It gets its first turn when the caller
-    /// waits, yields or leaves the scope.
+    /// Starts a thread that runs `f`, which is handed the thread's id. It gets its first turn when
+    /// the caller waits, yields or leaves the scope.
     ///
     /// # Errors
     ///
@@ -251,8 +253,9 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
             }
             outcome.has_ended.set(true);
         });
-        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, which lasts until `run_threads`
-        // returns, and an implementation of the unsafe trait `SpeCore` has run or dropped every body by then.
+        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, which lasts
+        // until `run_threads` returns, and an implementation of the unsafe trait `SpeCore` has run
+        // or dropped every body by then.
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
         };
@@ -271,9 +274,10 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 }
 
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
-    /// How many bytes the thread's stack has. Where programs compute on a simulated SPE, they are taken from its
-    /// local store, rounded up to whole quadwords, in place of [`THREAD_STACK_BYTES`]; on a real computer they are
-    /// the size of the real stack, at least 16 KiB, in place of what the machine was built with.
+    /// How many bytes the thread's stack has. Where programs compute on a simulated SPE, they are
+    /// taken from its local store, rounded up to whole quadwords, in place of
+    /// [`THREAD_STACK_BYTES`]; on a real computer they are the size of the real stack, at least 16
+    /// KiB, in place of what the machine was built with.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self

@@ -43,7 +43,8 @@ pub struct SpeSite {
     pub place: String,
 }
 
-/// How far apart two SPEs are, from near to far. [`Topology::name_of`] has the words that suit a machine.
+/// How far apart two SPEs are, from near to far. [`Topology::name_of`] has the words that suit a
+/// machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// The same SPE.
@@ -179,9 +180,10 @@ impl Topology {
         self.cells[cell.index()]
     }
 
-    /// What a distance is called on this machine, in the words that say most there: of two Cells, each is the
-    /// `other Cell` of the other's SPEs, whatever memory it is next to; and where no two of more Cells are
-    /// next to the same memory module, all are `across Cells`. Any other distance has its own name.
+    /// What a distance is called on this machine, in the words that say most there: of two Cells,
+    /// each is the `other Cell` of the other's SPEs, whatever memory it is next to; and where no
+    /// two of more Cells are next to the same memory module, all are `across Cells`. Any other
+    /// distance has its own name.
     ///
     /// ```
     /// use cellworks_machine::{Distance, ModuleId, Topology};

@@ -55,19 +55,22 @@ pub trait Wake: Wait {
     /// The calling thread, for others to [`wake`](Self::wake).
     fn sleeper(&self) -> Sleeper;
 
-    /// Whether this is the calling thread, if it is known that it has not ended: otherwise another one may have its place.
+    /// Whether this is the calling thread, if it is known that it has not ended: otherwise another
+    /// one may have its place.
     #[inline]
     fn is_calling(&self, sleeper: Sleeper) -> bool {
         self.sleeper() == sleeper
     }
 
-    /// Has one thread ask again what it [waits](Wait::wait_until) for; the caller has just made that true.
+    /// Has one thread ask again what it [waits](Wait::wait_until) for; the caller has just made
+    /// that true.
     ///
-    /// A thread of the caller's own core is told directly, which takes a few nanoseconds on a host however many others
-    /// wait there; of another core, all who wait are. Nothing happens if the thread does not wait, or has ended.
+    /// A thread of the caller's own core is told directly, which takes a few nanoseconds on a host
+    /// however many others wait there; of another core, all who wait are. Nothing happens if the
+    /// thread does not wait, or has ended.
     ///
-    /// On a simulated machine it takes no time, as [`notify`](Self::notify): what carries the news between
-    /// processors is for the caller to simulate.
+    /// On a simulated machine it takes no time, as [`notify`](Self::notify): what carries the news
+    /// between processors is for the caller to simulate.
     #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
         if !self.wake_here(sleeper) {
@@ -75,8 +78,8 @@ pub trait Wake: Wait {
         }
     }
 
-    /// As [`wake`](Self::wake), if the thread is one of the caller's own core and told directly. Else it does nothing and says
-    /// false.
+    /// As [`wake`](Self::wake), if the thread is one of the caller's own core and told directly.
+    /// Else it does nothing and says false.
     #[inline(always)]
     fn wake_here(&self, sleeper: Sleeper) -> bool {
         let _ = sleeper;
@@ -86,14 +89,16 @@ pub trait Wake: Wait {
     /// As [`wake`](Self::wake), of a thread that [`wake_here`](Self::wake_here) says is not here.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
-    /// Waits for some nanoseconds, in which another core may do what the caller is about to wait for, and says true; or does
-    /// nothing and says false: if another thread of this core wants to run, and always where time is simulated and on a PPE.
+    /// Waits for some nanoseconds, in which another core may do what the caller is about to wait
+    /// for, and says true; or does nothing and says false: if another thread of this core wants to
+    /// run, and always where time is simulated and on a PPE.
     #[inline(always)]
     fn wait_briefly(&self) -> bool {
         false
     }
 
-    /// As [`wait_until`](Wait::wait_until), but returns false when `deadline` has come and `ready` does not say true.
+    /// As [`wait_until`](Wait::wait_until), but returns false when `deadline` has come and `ready`
+    /// does not say true.
     ///
     /// A thread that waits so is no part of a deadlock: it will go on by itself.
     #[track_caller]
@@ -131,7 +136,8 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
-    /// The number of its SPE, or [`PPE`]. One word, as whoever wakes others copies it again and again.
+    /// The number of its SPE, or [`PPE`]. One word, as whoever wakes others copies it again and
+    /// again.
     processor: u32,
 }
 
@@ -143,7 +149,8 @@ impl Sleeper {
     ///
     /// # Safety
     ///
-    /// `thread` is what the machine needs to be told in order to find the thread; only the machine knows what makes it valid.
+    /// `thread` is what the machine needs to be told in order to find the thread; only the machine
+    /// knows what makes it valid.
     #[inline]
     pub unsafe fn new(processor: Processor, thread: (usize, u64)) -> Self {
         let processor = match processor {

@@ -28,13 +28,13 @@ use words::{Said, counted, listed, range, together};
 /// Draws advice from what was measured on a machine; the order is that of section 5 of the paper.
 ///
 /// Times are medians. Blocks are compared by bandwidth, which tells more than a median if there are
-/// fast and slow ones. Two numbers differ if they are more than 10 % apart, the intervals of their medians
-/// are disjoint, and neither interval is wider than the difference; they are equal if not even the ends
-/// of the intervals are 10 % apart. Otherwise nothing is said about them. Numbers that are not above 0
-/// are passed over.
+/// fast and slow ones. Two numbers differ if they are more than 10 % apart, the intervals of their
+/// medians are disjoint, and neither interval is wider than the difference; they are equal if not
+/// even the ends of the intervals are 10 % apart. Otherwise nothing is said about them. Numbers
+/// that are not above 0 are passed over.
 ///
-/// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`, `buffers`,
-/// `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
+/// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
+/// `buffers`, `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -257,8 +257,8 @@ impl Run<'_> {
         }
     }
 
-    /// Section 5.3: how much to move by one command. Larger blocks take several, and say nothing about
-    /// it.
+    /// Section 5.3: how much to move by one command. Larger blocks take several, and say nothing
+    /// about it.
     fn blocks(&self) -> Vec<String> {
         let commands = BLOCKS.into_iter().filter_map(|(function, what)| {
             let mut sizes = self.bandwidths_of_one(function);
@@ -753,8 +753,8 @@ impl Run<'_> {
             .collect()
     }
 
-    /// How long main memory takes when no other SPE uses it; and with how many others that copy it takes
-    /// longest, and how long.
+    /// How long main memory takes when no other SPE uses it; and with how many others that copy it
+    /// takes longest, and how long.
     fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")

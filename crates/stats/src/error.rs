@@ -96,8 +96,8 @@ impl Untrusted {
     }
 }
 
-/// A result that cannot be true, whatever the machine is: it was measured, but it must not be shown as
-/// one that was.
+/// A result that cannot be true, whatever the machine is: it was measured, but it must not be shown
+/// as one that was.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Impossible {
     /// An operation took no time, or none that is a number.

@@ -43,8 +43,8 @@ pub enum Function {
     FetchDec,
     /// Replacing a variable in main memory, and taking what it held.
     FetchSet,
-    /// A word to an SPE that has waited so long that it sleeps, if it ever does: from writing its inbound
-    /// mailbox until it has the word.
+    /// A word to an SPE that has waited so long that it sleeps, if it ever does: from writing its
+    /// inbound mailbox until it has the word.
     WakeUp,
     /// A block of main memory to another place in main memory, by an SPE.
     Copy,

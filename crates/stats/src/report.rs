@@ -24,22 +24,23 @@ pub struct Measurement {
     /// How many samples the latencies other than the mean were taken from. A sample is the time
     /// of a batch of operations, less that of reading the clock, divided by their number.
     pub samples: usize,
-    /// How many of the samples lie outside of Tukey's far fences: more than three times the distance
-    /// between the quartiles away from them. They count all the same.
+    /// How many of the samples lie outside of Tukey's far fences: more than three times the
+    /// distance between the quartiles away from them. They count all the same.
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// Where the median is, by the medians of the rounds. On a simulated machine, where rounds differ only by
-    /// what happens in them and every run has the same, it is from the lowest to the highest; `None` if there
-    /// was one round. Elsewhere `None` if there were fewer than six, which is too few to say so. By order statistics it would be there with a probability of at least 95 %
-    /// if the rounds were independent of each other. Those of one visit are not, so the interval is
-    /// widened to hold the median of each visit; after a single visit nothing shows what its rounds have
-    /// in common.
+    /// Where the median is, by the medians of the rounds. On a simulated machine, where rounds
+    /// differ only by what happens in them and every run has the same, it is from the lowest to the
+    /// highest; `None` if there was one round. Elsewhere `None` if there were fewer than six, which
+    /// is too few to say so. By order statistics it would be there with a probability of at least
+    /// 95 % if the rounds were independent of each other. Those of one visit are not, so the
+    /// interval is widened to hold the median of each visit; after a single visit nothing shows
+    /// what its rounds have in common.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
-    /// to the last end of each; `None` if the function moves no blocks. All SPEs move equally much, so
-    /// where some are slower than others, as cores of two kinds are, they decide: the others wait for
-    /// them, and could have moved more.
+    /// to the last end of each; `None` if the function moves no blocks. All SPEs move equally much,
+    /// so where some are slower than others, as cores of two kinds are, they decide: the others
+    /// wait for them, and could have moved more.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// All samples in the order in which they were taken, those of each SPE after those of the one
     /// before; `None` unless asked for.
@@ -155,8 +156,8 @@ pub struct Matrix {
     /// The bytes that are copied.
     pub block_bytes: Option<usize>,
     /// The time in nanoseconds from SPE to SPE: a row for each that sends, a column for each that
-    /// receives. `None` on the diagonal, for pairs that were not measured, and where the clock is too
-    /// coarse to see the time.
+    /// receives. `None` on the diagonal, for pairs that were not measured, and where the clock is
+    /// too coarse to see the time.
     pub one_way_ns: Vec<Vec<Option<f64>>>,
     /// How many pairs the machine has.
     pub pairs: usize,

@@ -12,9 +12,10 @@ use crate::settings::Settings;
 /// A [`Function::Matrix`] takes every pair of SPEs, one at a time, and of the fields below
 /// `settings` (a copy has a block), `module` (an atomic variable has one), `polling` and `budget`.
 ///
-/// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions then
-/// take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the load instead
-/// of competing with it for memory, and a [`Function::WakeUp`] waits until the sender gives up the CPU.
+/// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions
+/// then take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the
+/// load instead of competing with it for memory, and a [`Function::WakeUp`] waits until the sender
+/// gives up the CPU.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -54,8 +55,8 @@ pub struct Request {
     /// ([`Setting::flag`](crate::Setting::flag)). What is `None` has the default that the help of
     /// its flag names. A copy takes blocks of a multiple of 16 bytes, a chase a table of one of 64.
     pub settings: Settings,
-    /// The Cell whose SPEs are taken first (`-c`): the first that has an SPE to take if `None`, which
-    /// is Cell 0 unless SPE 0 is alone there and apart from the others.
+    /// The Cell whose SPEs are taken first (`-c`): the first that has an SPE to take if `None`,
+    /// which is Cell 0 unless SPE 0 is alone there and apart from the others.
     pub cell: Option<CellId>,
     /// The memory module that holds what is accessed (`-m`): the one nearest to the Cell if
     /// `None`. Of a transfer between SPEs it holds only the control blocks.
@@ -90,7 +91,8 @@ pub enum Count {
 pub enum Iterations {
     /// So often, on each SPE.
     Exactly(u64),
-    /// In rounds, at least six, until the interval of the median is narrow or so much time is spent.
+    /// In rounds, at least six, until the interval of the median is narrow or so much time is
+    /// spent.
     ///
     /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a
     /// simulated one, however much time that takes: in rounds of 2 to 128 iterations, until two
@@ -110,9 +112,9 @@ pub struct Limits {
     pub local_store_bytes: usize,
     /// The most that all buffers of a measurement together may take in main memory.
     pub memory_bytes_max: usize,
-    /// What one SPE can move at the very most, in bytes a second; [`measure`](crate::measure) refuses
-    /// a result above it. On a computer this is what its widest instructions move: 64 bytes a cycle
-    /// at the highest clock rate. `None` if it is not known.
+    /// What one SPE can move at the very most, in bytes a second; [`measure`](crate::measure)
+    /// refuses a result above it. On a computer this is what its widest instructions move: 64 bytes
+    /// a cycle at the highest clock rate. `None` if it is not known.
     pub bandwidth_bytes_per_s_max: Option<u64>,
     /// The largest typed view that a program stages, such as 16 KB, so that a few fit into a local
     /// store; `None` where views are the memory itself and take no room.

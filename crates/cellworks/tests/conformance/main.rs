@@ -1,7 +1,7 @@
 //! The contracts of `machine`, each written once and run on every machine.
 //!
-//! A new machine is one more line in [`on_every_cell!`], or one more module in [`on_every_machine!`]
-//! if it is no Cell.
+//! A new machine is one more line in [`on_every_cell!`], or one more module in
+//! [`on_every_machine!`] if it is no Cell.
 
 mod atomics;
 mod failures;

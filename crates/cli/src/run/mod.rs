@@ -1,4 +1,5 @@
-//! `cellworks run`: runs a program once for each combination of its parameters, and prints what it found.
+//! `cellworks run`: runs a program once for each combination of its parameters, and prints what it
+//! found.
 
 mod args;
 mod dma_latency;

@@ -14,7 +14,8 @@ use crate::session::{Circumstances, End, Steps};
 const WIDE: f64 = 0.2;
 
 /// From this share of wide intervals on, a run is not trustworthy: the measurement in the middle is
-/// wide then. On an idle virtual machine that probably shares its cores with others, 18 to 28 % were.
+/// wide then. On an idle virtual machine that probably shares its cores with others, 18 to 28 %
+/// were.
 const WIDE_SHARE_MAX: f64 = 0.5;
 
 /// What was found, and what is still to come.
@@ -181,8 +182,8 @@ fn misplaced(matrix: &Matrix) -> Option<String> {
     })
 }
 
-/// Why the numbers cannot be trusted if too many of them would come out differently next time. Where
-/// a number of iterations was asked for there is one round, and nothing to tell it by.
+/// Why the numbers cannot be trusted if too many of them would come out differently next time.
+/// Where a number of iterations was asked for there is one round, and nothing to tell it by.
 fn too_wide(measurements: &[Measurement]) -> Option<String> {
     let repeated = || measurements.iter().filter(|one| one.rounds > 1);
     let is_wide = |one: &&Measurement| {

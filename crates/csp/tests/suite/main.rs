@@ -71,8 +71,8 @@ fn network<M: Machine>(machine: &M) -> Network<'_, M> {
     network
 }
 
-/// Runs each case, a function generic over the machine, on every machine, with every transport where
-/// there is a choice; those that need a Cell come last.
+/// Runs each case, a function generic over the machine, on every machine, with every transport
+/// where there is a choice; those that need a Cell come last.
 macro_rules! on_every_machine {
     ($($case:ident),* $(,)? $(; on Cells: $($on_cells:ident),* $(,)?)?) => {
         mod on_host {

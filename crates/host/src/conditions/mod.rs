@@ -59,14 +59,14 @@ pub struct Conditions {
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
-    /// A clock frequency in hertz that no CPU of the host goes beyond, by which to know figures that
-    /// cannot be: twice the highest that the system names, because drivers round, and some leave the
-    /// boost out.
+    /// A clock frequency in hertz that no CPU of the host goes beyond, by which to know figures
+    /// that cannot be: twice the highest that the system names, because drivers round, and some
+    /// leave the boost out.
     ///
     /// `None` if the system does not name one for each CPU. Nor if it is the driver `acpi-cpufreq`
-    /// that names it: that may be the clock without turbo, which processors for notebooks leave four
-    /// times behind (1.1 GHz and 4.7 GHz of a Core i7-10710U). Nor with `CELLWORKS_FSROOT`, because
-    /// programs run on this computer.
+    /// that names it: that may be the clock without turbo, which processors for notebooks leave
+    /// four times behind (1.1 GHz and 4.7 GHz of a Core i7-10710U). Nor with `CELLWORKS_FSROOT`,
+    /// because programs run on this computer.
     pub clock_bound_hz: Option<u64>,
     /// What Linux counts time by, such as `tsc`.
     pub clock_source: Option<String>,
@@ -176,8 +176,8 @@ impl Conditions {
         warnings
     }
 
-    /// Who disturbs measurements already, in sentences: for runs that are so short that it cannot be
-    /// told who disturbed them.
+    /// Who disturbs measurements already, in sentences: for runs that are so short that it cannot
+    /// be told who disturbed them.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(

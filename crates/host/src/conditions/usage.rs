@@ -14,9 +14,10 @@
 //! run ends. What the process used besides (the thread that shows progress, work between two runs)
 //! may have been anywhere, so it excuses every CPU for as much.
 //!
-//! Only CPUs on which own threads ran count: on a large computer, others may use those that were not
-//! measured. Before a run, all count. Their SMT siblings are watched too, also those that the process
-//! may not use: a busy one takes about half of what the core can do, and none of its sibling's time.
+//! Only CPUs on which own threads ran count: on a large computer, others may use those that were
+//! not measured. Before a run, all count. Their SMT siblings are watched too, also those that the
+//! process may not use: a busy one takes about half of what the core can do, and none of its
+//! sibling's time.
 //!
 //! lxcfs shows a container a `/proc/stat` of its own, in which the CPUs of its cpuset are numbered
 //! from 0. A file that lacks a CPU that is there is taken for one of these, and not believed.
@@ -36,8 +37,8 @@ use crate::host::Host;
 
 /// The share of the time of one CPU from which on other programs disturb measurements on it.
 ///
-/// Measured over single seconds of exchanges and of busy SPEs, in a virtual machine of two cores:
-/// 0 to 4 % while it was idle otherwise, 52 to 54 % on the core that an endless loop had too. (Linux
+/// Measured over single seconds of exchanges and of busy SPEs, in a virtual machine of two cores: 0
+/// to 4 % while it was idle otherwise, 52 to 54 % on the core that an endless loop had too. (Linux
 /// gives each of two busy threads half of a core.)
 const BY_OTHERS_MAX: f64 = 0.10;
 
@@ -66,8 +67,8 @@ pub struct Usage {
     /// The share of the quota's periods in which all threads of the process had to stop because it
     /// was used up, 0 to 1; `None` without a quota.
     pub throttled: Option<f64>,
-    /// The CPUs on which the host ran the PPE or SPEs meanwhile, in ascending order; all of its CPUs
-    /// if it ran none. CPUs that the system does not show are left out.
+    /// The CPUs on which the host ran the PPE or SPEs meanwhile, in ascending order; all of its
+    /// CPUs if it ran none. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
     /// The other hardware threads of the cores of these CPUs, as far as they are not among them, in
     /// ascending order.
@@ -160,8 +161,8 @@ impl Usage {
         reasons
     }
 
-    /// The CPUs that lost more than `most` of their time, and how much; all of them, if together they
-    /// lost more and it cannot be told where.
+    /// The CPUs that lost more than `most` of their time, and how much; all of them, if together
+    /// they lost more and it cannot be told where.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -443,8 +444,8 @@ pub(super) fn read_stat(
     })
 }
 
-/// `cpu.stat` has a line for each figure, such as `nr_periods 20`; it lies beside the file that sets
-/// the quota.
+/// `cpu.stat` has a line for each figure, such as `nr_periods 20`; it lies beside the file that
+/// sets the quota.
 pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
     let path = quota.set_in.with_file_name("cpu.stat");
     let Some(text) = files::text(&path)? else {

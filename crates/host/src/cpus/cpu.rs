@@ -28,7 +28,8 @@ pub struct Cpu {
     /// Where no cache is known to be shared by two cores, the CPUs of a package that are next to
     /// the same memory node are one group.
     pub last_level_cache: usize,
-    /// The memory node next to this CPU, as an index in [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
+    /// The memory node next to this CPU, as an index in
+    /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
     pub memory_node: usize,
     /// How much this CPU can do, where 1024 is the most capable CPU of the computer; `None` where
     /// the kernel makes no difference between CPUs.

@@ -35,8 +35,8 @@ struct Mount {
     at: PathBuf,
 }
 
-/// The folders of all groups in which `controller`, such as `cpu`, may limit this process, as far as
-/// they are visible.
+/// The folders of all groups in which `controller`, such as `cpu`, may limit this process, as far
+/// as they are visible.
 pub fn folders(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, CpusError> {
     let mounts = mounts(source, controller)?;
     let mut folders = Vec::new();

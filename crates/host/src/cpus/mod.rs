@@ -18,9 +18,9 @@
 //!
 //! Containers, emulators and old kernels hide many of these files. A file that is missing, may not
 //! be read, is empty (the way container runtimes mask a file) or whose driver does not answer costs
-//! only what it would have told: without caches, a package is one Cell (or several, if it has several
-//! memory nodes); without `topology`, every CPU is a core; without nodes, memory is one node. A file
-//! that is there and makes no sense is an error: [`CpusError::Malformed`] names it.
+//! only what it would have told: without caches, a package is one Cell (or several, if it has
+//! several memory nodes); without `topology`, every CPU is a core; without nodes, memory is one
+//! node. A file that is there and makes no sense is an error: [`CpusError::Malformed`] names it.
 //!
 //! The formats are those of the kernel's documents `admin-guide/cputopology.rst`,
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,

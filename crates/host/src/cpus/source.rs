@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::CpusError;
 
-/// The environment variable that names the tree of another computer to be used instead of this one's.
+/// The environment variable that names the tree of another computer to be used instead of this
+/// one's.
 pub const FSROOT: &str = "CELLWORKS_FSROOT";
 
 /// Where to read from: the root of a file system that has Linux's `sys` and `proc`.

@@ -52,8 +52,9 @@ impl Trial {
         }
     }
 
-    /// To be called at `next`; returns how long it is since the last time. In the first round threads start. In the second one
-    /// what begins with a thread ends, and it tells how many inputs there are in a time for which nobody needs to look outside.
+    /// To be called at `next`; returns how long it is since the last time. In the first round
+    /// threads start. In the second one what begins with a thread ends, and it tells how many
+    /// inputs there are in a time for which nobody needs to look outside.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;
@@ -88,8 +89,9 @@ pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
     usize::try_from(fit).unwrap_or(usize::MAX).max(1)
 }
 
-/// Which number of threads to try next, by its place, if it is known what an input takes with some: one beside the fastest of them,
-/// up to where all beside it are slower. `None` stands for a number that there was no room for.
+/// Which number of threads to try next, by its place, if it is known what an input takes with some:
+/// one beside the fastest of them, up to where all beside it are slower. `None` stands for a number
+/// that there was no room for.
 pub(super) fn next_width(times: &BTreeMap<usize, Option<Span>>) -> Option<usize> {
     let fastest = times
         .iter()

@@ -97,8 +97,8 @@ impl LocalStore {
         }
     }
 
-    /// The same local store, of which `watch` is told everything that is done through this handle and
-    /// its clones: for machines that look for hazards.
+    /// The same local store, of which `watch` is told everything that is done through this handle
+    /// and its clones: for machines that look for hazards.
     #[must_use]
     pub fn watched(mut self, watch: LocalStoreWatch) -> Self {
         self.watch = Some(watch);
@@ -126,7 +126,8 @@ impl LocalStore {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// How many bytes more than now were reserved at once, at most, while `f` ran. Within `f` the same may be asked.
+    /// How many bytes more than now were reserved at once, at most, while `f` ran. Within `f` the
+    /// same may be asked.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();

@@ -1,9 +1,10 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
 //! Bytes are copied by machine code that Rust does not see into (the C library's `memmove`, or one
-//! instruction each way for a word), so copies that race are no data races of the language. Each line has a *version*: even when at rest, odd while somebody writes the line as a
-//! whole. A reservation is a version remembered; a conditional store succeeds if it can take the
-//! version from what was remembered to odd.
+//! instruction each way for a word), so copies that race are no data races of the language. Each
+//! line has a *version*: even when at rest, odd while somebody writes the line as a whole. A
+//! reservation is a version remembered; a conditional store succeeds if it can take the version
+//! from what was remembered to odd.
 //!
 //! Every store must raise the version of its lines, or a reservation would outlive it. For a
 //! block on which nobody ever reserved a line that would be a locked instruction a line for
@@ -228,9 +229,9 @@ impl Block {
         )
     }
 
-    /// The same where somebody holds or held a reservation. Apart, so that the usual way stays small:
-    /// a locked instruction waits for every store before it, also for those that a large function
-    /// spills to its stack.
+    /// The same where somebody holds or held a reservation. Apart, so that the usual way stays
+    /// small: a locked instruction waits for every store before it, also for those that a large
+    /// function spills to its stack.
     #[cold]
     #[inline(never)]
     fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {

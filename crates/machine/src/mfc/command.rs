@@ -17,8 +17,8 @@ impl RawCommand {
     ///
     /// Where a command breaks several rules, a command error is reported ahead of an alignment
     /// error (CBEA p.57 table 7-6 note 2), and both ahead of the ranges. Zero bytes and an empty
-    /// list are legal and move nothing. The elements of a list are checked when [`ListCursor`](super::ListCursor)
-    /// reads them, as on the hardware.
+    /// list are legal and move nothing. The elements of a list are checked when
+    /// [`ListCursor`](super::ListCursor) reads them, as on the hardware.
     ///
     /// The hardware lets a transfer run past the end of the local store and wraps its address to 0
     /// (the local store limit register, CBEA s.15.6 p.221). That is refused here: no program means
@@ -42,11 +42,11 @@ impl RawCommand {
         self.check_for(self.check_spu_opcode()?, local_store_bytes)
     }
 
-    /// As [`check`](Self::check), for the proxy queue, which the PPE fills. It takes no lists and no
-    /// atomic commands: they belong to a program on the SPE.
+    /// As [`check`](Self::check), for the proxy queue, which the PPE fills. It takes no lists and
+    /// no atomic commands: they belong to a program on the SPE.
     ///
-    /// The hardware's proxy queue takes the `s` forms, which also start the SPU. They are refused here:
-    /// a program is started by [`Ppe::spawn`](crate::Ppe::spawn).
+    /// The hardware's proxy queue takes the `s` forms, which also start the SPU. They are refused
+    /// here: a program is started by [`Ppe::spawn`](crate::Ppe::spawn).
     ///
     /// Source: CBEA s.7.4 p.59 (no lists), s.7.8 p.65 (no atomics).
     ///
@@ -337,7 +337,8 @@ impl Transfer {
 }
 
 /// A list of up to 2,048 transfers that share a tag group, a queue entry and the upper half of
-/// their effective addresses. The list itself lies in the local store; a [`ListCursor`](super::ListCursor) walks it.
+/// their effective addresses. The list itself lies in the local store; a
+/// [`ListCursor`](super::ListCursor) walks it.
 ///
 /// Source: CBEA s.7.4 p.59, s.7.5.3 p.60.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -182,8 +182,8 @@ pub enum InvalidCommand {
     },
     /// An `s` form for the proxy queue.
     ///
-    /// Legal on the hardware, where it starts the SPU at the address in its next-program-counter register.
-    /// Programs here have no such address.
+    /// Legal on the hardware, where it starts the SPU at the address in its next-program-counter
+    /// register. Programs here have no such address.
     #[error(
         "{opcode}: it would start the SPU after the transfer, which a Cell allows here and this machine does not; use \
          {use_instead}, and `Ppe::spawn` to start a program"

@@ -16,8 +16,8 @@
 //! A [`RawCommand`] is what a program wrote; a [`Command`] is one whose shape the hardware accepts,
 //! and holding one is the proof.
 //!
-//! An MFC has a second queue, of 8 entries, for what the PPE issues: the proxy queue. Its commands go through
-//! [`RawCommand::check_proxy`] and the same rules, and have tag groups of their own.
+//! An MFC has a second queue, of 8 entries, for what the PPE issues: the proxy queue. Its commands
+//! go through [`RawCommand::check_proxy`] and the same rules, and have tag groups of their own.
 //!
 //! One thing differs from the hardware on purpose. The hardware checks a command after the write to
 //! `MFC_Cmd` has returned; a bad command takes a queue entry and, when the MFC reaches it, suspends

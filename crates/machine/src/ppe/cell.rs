@@ -89,13 +89,13 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// Enqueues a command in the proxy queue of an SPE's MFC: the raw level of the PPE.
     ///
     /// The queue has 8 entries, and tag groups and an order of its own: nothing orders its commands
-    /// with those that the SPE's program issues. As for that program, `put` goes from the local store
-    /// to the effective address. The caller has to know which bytes of the local store are not in
-    /// use.
+    /// with those that the SPE's program issues. As for that program, `put` goes from the local
+    /// store to the effective address. The caller has to know which bytes of the local store are
+    /// not in use.
     ///
     /// It takes what [`Mfc::try_issue`](crate::Mfc::try_issue) takes, but for lists and atomic
-    /// commands. The SPE needs no program, and the end of one leaves these commands alone. A run does
-    /// not wait for commands that are not complete when it ends.
+    /// commands. The SPE needs no program, and the end of one leaves these commands alone. A run
+    /// does not wait for commands that are not complete when it ends.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -121,8 +121,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `spe`, or if a command that had to wait in this queue turned out to
-    /// be illegal: its memory is gone. So do the four calls below.
+    /// If the machine has no SPE `spe`, or if a command that had to wait in this queue turned out
+    /// to be illegal: its memory is gone. So do the four calls below.
     ///
     /// Source: `spe_mfcio_put` and its relatives in libspe2; CBEA s.7.4 p.59 (no lists), s.7.8 p.65
     /// (no atomics); Handbook s.19.3.3.2 p.522 (the entries).

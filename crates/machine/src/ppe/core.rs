@@ -28,8 +28,8 @@ pub trait PpeCore: Wake {
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 }
 
-/// What the PPE of a [Cell](crate::CellMachine) has besides: mailboxes and signals of SPEs, words of
-/// main memory, and the proxy queues of MFCs.
+/// What the PPE of a [Cell](crate::CellMachine) has besides: mailboxes and signals of SPEs, words
+/// of main memory, and the proxy queues of MFCs.
 pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     /// See [`CellSpe::try_write_in_mbox_of`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]

@@ -55,7 +55,8 @@ pub unsafe trait Machine: Sized {
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Does `work` if this machine is a [Cell](CellMachine); `None`, and nothing done, if it is not.
+    /// Does `work` if this machine is a [Cell](CellMachine); `None`, and nothing done, if it is
+    /// not.
     ///
     /// So a program that runs on every machine uses what only a Cell has where it is there.
     ///
@@ -165,8 +166,8 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         self.core.now()
     }
 
-    /// Says that the main program computes for `cycles` cycles of the PPE's clock: simulated machines charge the time,
-    /// real ones do nothing, since they spend it anyway.
+    /// Says that the main program computes for `cycles` cycles of the PPE's clock: simulated
+    /// machines charge the time, real ones do nothing, since they spend it anyway.
     pub fn compute(&self, cycles: Cycles) {
         self.core.compute(cycles);
     }
@@ -220,11 +221,12 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         }
     }
 
-    /// Starts a program on an SPE that runs `program` in a cooperative thread for each of `arguments`, and returns
-    /// their results in the order of the arguments (the pattern of libspe2mt: CellMT, section 4.2).
+    /// Starts a program on an SPE that runs `program` in a cooperative thread for each of
+    /// `arguments`, and returns their results in the order of the arguments (the pattern of
+    /// libspe2mt: CellMT, section 4.2).
     ///
-    /// The handle's result is a [`StackError`] if the local store has no room for the stacks of so many threads; none
-    /// of them has run then.
+    /// The handle's result is a [`StackError`] if the local store has no room for the stacks of so
+    /// many threads; none of them has run then.
     ///
     /// # Panics
     ///
@@ -284,7 +286,8 @@ impl<R, M: Machine> Handle<'_, R, M> {
     pub fn is_finished(&self) -> bool {
         // SAFETY: as in `join`.
         let core = unsafe { &*self.core };
-        // A look at the clock lets time pass where it is simulated: a loop that asks this comes to an end.
+        // A look at the clock lets time pass where it is simulated: a loop that asks this comes to
+        // an end.
         core.now();
         self.outcome.has_ended()
     }

@@ -52,8 +52,8 @@ pub trait CellSpe: Spe {
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
 
     /// Reads the 32-bit word of main memory at `ea`, in one piece, as a loop does that polls it. On
-    /// the Cell it is `getllar` and a look at the line, on the host one load. It does not wait: such
-    /// a loop calls [`yield_now`](Spe::yield_now).
+    /// the Cell it is `getllar` and a look at the line, on the host one load. It does not wait:
+    /// such a loop calls [`yield_now`](Spe::yield_now).
     ///
     /// What the writer wrote before the word is seen after it.
     ///

@@ -53,26 +53,28 @@ pub trait Spe: SpeCore {
 
     /// Lets every other ready thread of this SPE run once.
     ///
-    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this: without
-    /// it no other thread of the core can run, and on a simulated machine no other SPE either. That warns on
-    /// standard error, once in a run, of a program that has not called anything for ten seconds.
+    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this:
+    /// without it no other thread of the core can run, and on a simulated machine no other SPE
+    /// either. That warns on standard error, once in a run, of a program that has not called
+    /// anything for ten seconds.
     fn yield_now(&self);
 
-    /// As [`yield_now`](Self::yield_now), for loops that compute: if no other thread of this SPE is ready it costs a look
-    /// and no switch.
+    /// As [`yield_now`](Self::yield_now), for loops that compute: if no other thread of this SPE is
+    /// ready it costs a look and no switch.
     ///
-    /// A thread that yields alone on a Cell is saved and restored by the library as every other; asking first spares that.
+    /// A thread that yields alone on a Cell is saved and restored by the library as every other;
+    /// asking first spares that.
     fn yield_ready(&self) {
         self.yield_now();
     }
 
-    /// How many bytes of stack the calling thread has left: of the stack that its frames really lie on, which
-    /// is larger than what a simulated machine takes from the local store for it.
+    /// How many bytes of stack the calling thread has left: of the stack that its frames really lie
+    /// on, which is larger than what a simulated machine takes from the local store for it.
     fn free_stack_bytes(&self) -> usize;
 
-    /// Whether programs can use only what is in the local store, as on simulated machines and strict
-    /// hosts: data has to be moved there, and the stacks of cooperative threads take room in it.
-    /// Elsewhere main memory is as good.
+    /// Whether programs can use only what is in the local store, as on simulated machines and
+    /// strict hosts: data has to be moved there, and the stacks of cooperative threads take room in
+    /// it. Elsewhere main memory is as good.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
@@ -158,16 +160,16 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, false, Location::caller())?.into_view())
     }
 
-    /// Runs `body` in `count` cooperative threads of this SPE, each with an id from 0 on, and returns
-    /// when all have ended.
+    /// Runs `body` in `count` cooperative threads of this SPE, each with an id from 0 on, and
+    /// returns when all have ended.
     ///
     /// They may borrow what the caller can, need not be `Send`, and switch only where they wait
     /// or yield. The first panic of a thread is resumed here after all have ended.
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for so many stacks; no thread has run then. Only
-    /// where stacks take local store: simulated machines, and hosts that are strict.
+    /// [`StackError`] if the local store has no room for so many stacks; no thread has run then.
+    /// Only where stacks take local store: simulated machines, and hosts that are strict.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
         threads::threads(self, count, &body)
@@ -201,13 +203,14 @@ pub trait Spe: SpeCore {
         threads::scope(self, f)
     }
 
-    /// Works on all `inputs` with `body`, several at a time in cooperative threads, so that one computes while
-    /// others wait for their data: DMA on a Cell, cache misses on a host.
+    /// Works on all `inputs` with `body`, several at a time in cooperative threads, so that one
+    /// computes while others wait for their data: DMA on a Cell, cache misses on a host.
     ///
-    /// `body` is ordinary code that [stages](InterleavedSpe::stage) what it reads, by means of the SPE that it is handed;
-    /// `in_flight` is how many inputs are worked on at once, or [`InFlight::Automatic`]. What happens to the results is for
-    /// the [`Interleave`] to be told. A closure that is not written into this call has to name the type of its first
-    /// argument, as here:
+    /// `body` is ordinary code that [stages](InterleavedSpe::stage) what it reads, by means of the
+    /// SPE that it is handed; `in_flight` is how many inputs are worked on at once, or
+    /// [`InFlight::Automatic`]. What happens to the results is for the [`Interleave`] to be told. A
+    /// closure that is not written into this call has to name the type of its first argument, as
+    /// here:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};

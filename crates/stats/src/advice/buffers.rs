@@ -39,7 +39,8 @@ impl Pair {
         })
     }
 
-    /// Such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, the smaller number first.
+    /// Such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, the smaller
+    /// number first.
     fn figures(&self) -> String {
         let (verb, number): (_, fn(Value) -> String) = if self.are_rates {
             ("reach", rate)

@@ -86,8 +86,8 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
     })
 }
 
-/// What [`Topology::name_of`](cellworks_machine::Topology::name_of) calls the rest of a machine with two
-/// Cells.
+/// What [`Topology::name_of`](cellworks_machine::Topology::name_of) calls the rest of a machine
+/// with two Cells.
 const OTHER_CELL: &str = "other Cell";
 
 /// The name of a class of pairs within a sentence.

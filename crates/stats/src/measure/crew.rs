@@ -39,19 +39,21 @@ const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 /// the other half is for those that did not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The rounds of each visit, of which the last one may have more. Three visits have as many together as
-/// an interval takes.
+/// The rounds of each visit, of which the last one may have more. Three visits have as many
+/// together as an interval takes.
 const ROUNDS_PER_VISIT: usize = 2;
 
-/// The most rounds, which bounds their samples in memory: more only begin if rounds get ever shorter.
+/// The most rounds, which bounds their samples in memory: more only begin if rounds get ever
+/// shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The medians of rounds on a machine where the same always takes the same time agree when they differ by
-/// at most this part of them: a thousandth, less than what is published of Cells is known to.
+/// The medians of rounds on a machine where the same always takes the same time agree when they
+/// differ by at most this part of them: a thousandth, less than what is published of Cells is known
+/// to.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
-/// The most rounds of a measurement that does not become steady, as when SPEs overtake each other in
-/// a pattern that is longer than a round.
+/// The most rounds of a measurement that does not become steady, as when SPEs overtake each other
+/// in a pattern that is longer than a round.
 const STEADY_ROUNDS_MAX: u32 = 8;
 
 /// The operation that an SPE repeats.
@@ -272,8 +274,9 @@ fn twice(mut span: Span) -> Span {
 }
 
 /// Warms up, and then runs the rounds that count: one of exactly so many iterations, or as many as
-/// it takes to become steady, or to know the median or to spend the time, and at least [`ROUNDS_MIN`] with those of earlier
-/// visits; only [`ROUNDS_PER_VISIT`] if there will be another visit.
+/// it takes to become steady, or to know the median or to spend the time, and at least
+/// [`ROUNDS_MIN`] with those of earlier visits; only [`ROUNDS_PER_VISIT`] if there will be another
+/// visit.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -311,8 +314,8 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Rounds of so many iterations, until the medians of two that follow each other agree, or there were
-/// [`STEADY_ROUNDS_MAX`].
+/// Rounds of so many iterations, until the medians of two that follow each other agree, or there
+/// were [`STEADY_ROUNDS_MAX`].
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,

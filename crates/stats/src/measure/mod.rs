@@ -19,13 +19,14 @@
 //! ```
 //!
 //! Warming up and measuring run the same code. All loops of a round start at the same time on the
-//! clock of the run, which lies so far ahead that every SPE has been told by then; one that comes late,
-//! because it shares its CPU, starts at once. If a word opened the gate instead, the first of
+//! clock of the run, which lies so far ahead that every SPE has been told by then; one that comes
+//! late, because it shares its CPU, starts at once. If a word opened the gate instead, the first of
 //! hundreds of SPEs would have run alone before the last one was woken.
 //!
-//! Two things differ from the paper. Times are points on the clock that all SPEs of a run share, not
-//! ticks of each one's decrementer, because aggregate bandwidth needs the first start and the last
-//! end. And the samples come back as the program's result, because mailbox words cannot hold them.
+//! Two things differ from the paper. Times are points on the clock that all SPEs of a run share,
+//! not ticks of each one's decrementer, because aggregate bandwidth needs the first start and the
+//! last end. And the samples come back as the program's result, because mailbox words cannot hold
+//! them.
 
 mod atomic;
 mod chase;
@@ -54,8 +55,8 @@ use outcome::Outcome;
 ///
 /// # Errors
 ///
-/// [`MeasureError`] if memory or local store is exhausted, the run failed, the operations did not do
-/// what they should have done, or the result cannot be true.
+/// [`MeasureError`] if memory or local store is exhausted, the run failed, the operations did not
+/// do what they should have done, or the result cannot be true.
 ///
 /// # Panics
 ///
@@ -73,12 +74,13 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 
 /// A measurement that is taken in several visits.
 ///
-/// What changes slowly, such as who else uses the computer and where memory came to lie, is the same
-/// for all rounds of one visit, and none of them can tell. So a caller who has many plans visits
-/// each of them, and then all of them again: each visit is a run of its own with memory of its own.
+/// What changes slowly, such as who else uses the computer and where memory came to lie, is the
+/// same for all rounds of one visit, and none of them can tell. So a caller who has many plans
+/// visits each of them, and then all of them again: each visit is a run of its own with memory of
+/// its own.
 ///
-/// The interval of the median is that of the rounds of all visits, widened to hold the median of each
-/// visit. The rounds alone would give an interval with a probability of 95 % only if they were
+/// The interval of the median is that of the rounds of all visits, widened to hold the median of
+/// each visit. The rounds alone would give an interval with a probability of 95 % only if they were
 /// independent of each other, and those of one visit are not.
 ///
 /// What is the same in all visits, such as SPEs that share a CPU ([`Request`](crate::Request)), no

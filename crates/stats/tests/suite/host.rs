@@ -1,5 +1,5 @@
-//! Every function of the paper measured on this computer: that it ends, counts, verifies, and takes some
-//! time.
+//! Every function of the paper measured on this computer: that it ends, counts, verifies, and takes
+//! some time.
 
 use std::ops::ControlFlow;
 
@@ -112,8 +112,8 @@ fn every_function_by_one_spe_and_by_three() {
     }
 }
 
-/// The paper's examples of DMA, lists and atomic operations (sections 3.1.4 and 3.1.5), with the SPEs
-/// and the memory that every computer has: those of Cell 0, and memory module 0.
+/// The paper's examples of DMA, lists and atomic operations (sections 3.1.4 and 3.1.5), with the
+/// SPEs and the memory that every computer has: those of Cell 0, and memory module 0.
 #[test]
 fn the_papers_examples_in_cell_0() {
     let host = host(16);
