@@ -19,7 +19,7 @@ impl fmt::Display for LsAddr {
 /// store and registers.
 ///
 /// `address + bytes` is the address that many bytes further; it panics past 2^64 as integer
-/// addition does. The range of a checked [`Command`] never gets there.
+/// addition does. The range of a checked [`Command`](super::Command) never gets there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveAddress(pub u64);
 
