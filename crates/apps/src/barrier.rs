@@ -6,9 +6,9 @@
 //!   SPE 1 ..15 ◄── SPE 0            SPE 1 ..7 ◄── SPE 0      SPE 8 ──► SPE 9 ..15
 //! ```
 //!
-//! Members of a group send their bit to signal register 1 of their root, which adds bits up; roots send each other theirs
-//! in register 2. A root may be one barrier ahead of another that has not read its register meanwhile, so the bits of
-//! roots alternate between two halves of the register.
+//! Members of a group send their bit to signal register 1 of their root, which adds bits up; roots
+//! send each other theirs in register 2. A root may be one barrier ahead of another that has not
+//! read its register meanwhile, so the bits of roots alternate between two halves of the register.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -73,9 +73,9 @@ impl Staging {
         }
     }
 
-    /// Gives each program whose buffering is `threads` a number of threads, each of the `usual` ones
-    /// if none was asked for, and takes it from the others. Where no program has threads, a number
-    /// of them is left for the [check](Self::check) to refuse.
+    /// Gives each program whose buffering is `threads` a number of threads, each of the `usual`
+    /// ones if none was asked for, and takes it from the others. Where no program has threads, a
+    /// number of them is left for the [check](Self::check) to refuse.
     pub(crate) fn complete<P: Clone>(
         mut asked: Vec<P>,
         usual: &[usize],
@@ -138,8 +138,8 @@ fn single<S: Spe>(
 }
 
 /// What each thread runs. The listings leave it to the MFC to begin the next get after the put
-/// (`mfc_getb`). Who is alone may as well wait for the put, but a thread that did could ask for its next
-/// block only when the others let it go on.
+/// (`mfc_getb`). Who is alone may as well wait for the put, but a thread that did could ask for its
+/// next block only when the others let it go on.
 fn of_thread<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -205,7 +205,8 @@ fn in_threads<S: Spe>(
     failed.take().map_or(Ok(()), Err)
 }
 
-/// The buffer in `count` shares of whole blocks, as even as these allow; the last block may be shorter.
+/// The buffer in `count` shares of whole blocks, as even as these allow; the last block may be
+/// shorter.
 pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) -> Vec<&mut [u8]> {
     let blocks = buffer.len().div_ceil(block_bytes);
     let mut shares = Vec::with_capacity(count);

@@ -4,15 +4,15 @@ use std::hint::black_box;
 
 use cellworks_machine::{Cycles, Span, Spe};
 
-/// What one link of the chain in [`spend`] takes on processors of the last fifteen years: a shift and an
-/// exclusive or of one cycle each, and a multiplication of three.
+/// What one link of the chain in [`spend`] takes on processors of the last fifteen years: a shift
+/// and an exclusive or of one cycle each, and a multiplication of three.
 const LINK_CYCLES: u64 = 5;
 
 /// An odd number without pattern, which a multiplication by does not lose bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Computes for about `cycles` cycles: a simulated machine charges so many, a real one does a chain of
-/// operations each of which needs the one before.
+/// Computes for about `cycles` cycles: a simulated machine charges so many, a real one does a chain
+/// of operations each of which needs the one before.
 pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     if cycles > 0 {
         spe.compute(Cycles(cycles));
@@ -24,8 +24,8 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// How many cycles are timed to find the clock's rate: long against reading the clock, short against the
-/// time between two interrupts.
+/// How many cycles are timed to find the clock's rate: long against reading the clock, short
+/// against the time between two interrupts.
 const TIMED_CYCLES: u64 = 20_000;
 /// How often. The shortest counts, because it was not interrupted.
 const TIMED: usize = 5;

@@ -146,7 +146,8 @@ impl Program for CommsTime {
         ])
     }
 
-    /// How many times as long the request coordinator takes as direct communication, where both have run.
+    /// How many times as long the request coordinator takes as direct communication, where both
+    /// have run.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
             let placement = Placement {

@@ -5,7 +5,8 @@ use std::fmt;
 use cellworks_csp::NetworkError;
 use cellworks_machine::{RunError, StackError, StageError};
 
-/// A parameter makes no sense, alone or on the machine. [`parameter`](Self::parameter) says which one.
+/// A parameter makes no sense, alone or on the machine. [`parameter`](Self::parameter) says which
+/// one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// There has to be something.
@@ -65,7 +66,8 @@ pub enum ParameterError {
 }
 
 impl ParameterError {
-    /// The parameter that is wrong, as [`Program::parameters`](crate::Program::parameters) calls it.
+    /// The parameter that is wrong, as [`Program::parameters`](crate::Program::parameters) calls
+    /// it.
     pub fn parameter(&self) -> &'static str {
         match self {
             Self::Zero { parameter, .. }

@@ -72,8 +72,9 @@ fn by_memory<M: Machine>() -> Start<M> {
     }
 }
 
-/// Runs `program` on as many SPEs as there are parts, each with a part of its own. Starting programs
-/// takes far longer than they do, so each waits until the PPE tells it that all have started.
+/// Runs `program` on as many SPEs as there are parts, each with a part of its own. Starting
+/// programs takes far longer than they do, so each waits until the PPE tells it that all have
+/// started.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
     parts: Vec<P>,
@@ -133,8 +134,9 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
     }
 }
 
-/// The rate of the clock of SPE 0 in cycles a second, as a chain of operations shows it whose length in
-/// cycles is known. Where an SPE is a core of a computer it is the rate that the core has at the time.
+/// The rate of the clock of SPE 0 in cycles a second, as a chain of operations shows it whose
+/// length in cycles is known. Where an SPE is a core of a computer it is the rate that the core has
+/// at the time.
 ///
 /// # Errors
 ///

@@ -6,9 +6,10 @@
 //!                                   └──── room for all blocks ◄──────────┘
 //! ```
 //!
-//! Blocks of points go round, always in the same order. Each process keeps a copy of one of them, its home, compares it with
-//! every block that comes by until it has met all, sends the neighbours to the PPE, and takes the next block that is
-//! nobody's home. So a problem of any size fits: what no process has in its local store waits in the buffered channel.
+//! Blocks of points go round, always in the same order. Each process keeps a copy of one of them,
+//! its home, compares it with every block that comes by until it has met all, sends the neighbours
+//! to the PPE, and takes the next block that is nobody's home. So a problem of any size fits: what
+//! no process has in its local store waits in the buffered channel.
 //!
 //! Distances are Euclidean. Points that are equally far are taken in the order of their numbers.
 
@@ -65,9 +66,9 @@ pub struct Knn {
 const TIME: Metric = Metric::new("time", "ns");
 const RATE: Metric = Metric::new("rate", "pairs/s");
 
-/// Coordinates are whole numbers up to 255, and so are the squares of distances: 256 squares of 255 are 16,646,400, and every
-/// whole number up to 16,777,216 is an `f32`. So the order of a sum makes no difference, and whoever computes the same
-/// distances finds the same neighbours.
+/// Coordinates are whole numbers up to 255, and so are the squares of distances: 256 squares of 255
+/// are 16,646,400, and every whole number up to 16,777,216 is an `f32`. So the order of a sum makes
+/// no difference, and whoever computes the same distances finds the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
 /// A day and a half of an SPE, in the paper's 72 dimensions.
@@ -204,7 +205,8 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
-/// What the main process does: it gives all blocks to the ring, and takes what each of them gets for neighbours.
+/// What the main process does: it gives all blocks to the ring, and takes what each of them gets
+/// for neighbours.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
@@ -220,7 +222,8 @@ fn hand_out<P: Place>(
     found.take(count).collect()
 }
 
-/// What each process of the ring does until it has had its last home, and has passed on what others need.
+/// What each process of the ring does until it has had its last home, and has passed on what others
+/// need.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
@@ -237,7 +240,8 @@ fn go_round<S: Spe>(
     // Before blocks come, which would leave room in pieces.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // If another process could not start, the channel is closed when all others have dropped their ends.
+    // If another process could not start, the channel is closed when all others have dropped their
+    // ends.
     drop(begun);
     let length = plan.length();
     // The last process keeps what nobody needs any more.
@@ -257,8 +261,8 @@ fn go_round<S: Spe>(
             home = Some(Home::new(&block, plan));
         }
         if let Some(home) = &mut home {
-            // Another process of this SPE that has an item to pass on, or to take, would have to wait for this one's
-            // computation, and all behind it in the ring with it.
+            // Another process of this SPE that has an item to pass on, or to take, would have to
+            // wait for this one's computation, and all behind it in the ring with it.
             process.yield_ready();
             process.place().compute(home.compare(&block));
         }
@@ -276,7 +280,8 @@ fn go_round<S: Spe>(
     Ok(())
 }
 
-/// Takes room in the local store for a block with its neighbours, where programs are confined to it.
+/// Takes room in the local store for a block with its neighbours, where programs are confined to
+/// it.
 fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
     let what = "a block with its neighbours";
     let room = spe

@@ -12,8 +12,8 @@
 //! Lists of values, progress, tables and pages are for the command `cellworks run`, which has one
 //! way to do these for all programs.
 //!
-//! A program that joins is a file of this crate, and in this one its module, its name in the list of
-//! programs at the end, and its row here:
+//! A program that joins is a file of this crate, and in this one its module, its name in the list
+//! of programs at the end, and its row here:
 //!
 //! | program | what it is | from |
 //! |---|---|---|
@@ -26,9 +26,10 @@
 //! | [`Ratio`] | how much computation a communication needs beside it, in a ring | DSMCBE, section 3.4 |
 //! | [`Barrier`] | a barrier of SPEs by signals, with one root or one in each Cell | CellStats, section 5.2 |
 //!
-//! CellMT is Beltran and others, *CellMT: A cooperative multithreading library for the Cell/B.E.* (HiPC 2009); DSMCBE is
-//! Skovhede and others, *Programming the CELL-BE using CSP* (CPA 2011); CellStats is Abellán and others,
-//! *Characterizing the basic synchronization and communication operations in Dual Cell-based Blades through CellStats* (2009).
+//! CellMT is Beltran and others, *CellMT: A cooperative multithreading library for the Cell/B.E.*
+//! (HiPC 2009); DSMCBE is Skovhede and others, *Programming the CELL-BE using CSP* (CPA 2011);
+//! CellStats is Abellán and others, *Characterizing the basic synchronization and communication
+//! operations in Dual Cell-based Blades through CellStats* (2009).
 
 mod aes;
 mod barrier;
@@ -77,7 +78,8 @@ pub use switch::Switch;
 /// the JSON of a result; its documentation is the help text. In `cellworks run` every flag takes a
 /// list, and so may its default: a program runs once for each combination of values. How values are
 /// written follows from the type and the name: whole numbers take `k` for 1,000, or for 1,024 where
-/// the name ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is as it stands.
+/// the name ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is as it
+/// stands.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Serialize + 'static
 {
@@ -148,8 +150,9 @@ pub trait Program:
 /// The circumstances of a quantity: names and values.
 pub type Parameters = Vec<(String, Value)>;
 
-/// How often something is done where nothing else is said: many times where times are disturbed, and
-/// a few where an operation takes the same time [again and again](cellworks_machine::Capabilities::is_steady).
+/// How often something is done where nothing else is said: many times where times are disturbed,
+/// and a few where an operation takes the same time [again and
+/// again](cellworks_machine::Capabilities::is_steady).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
     /// The parameter.

@@ -244,7 +244,8 @@ fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     Some(MODEL_GAIN.measured(single / this))
 }
 
-/// The ways that overlap, each with the computation that takes as long as its transfers, in cycles a byte.
+/// The ways that overlap, each with the computation that takes as long as its transfers, in cycles
+/// a byte.
 fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
     done.iter()
         .filter(|one| one.program.cycles_per_byte == 0.0)

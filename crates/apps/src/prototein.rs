@@ -31,7 +31,8 @@ use crate::{
     speedup,
 };
 
-/// The longest prototein that is folded: each bead more makes 2.7 times as many foldings, and 20 beads have 41,889,578.
+/// The longest prototein that is folded: each bead more makes 2.7 times as many foldings, and 20
+/// beads have 41,889,578.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
 /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
@@ -63,9 +64,10 @@ const TIME: Metric = Metric::new("time", "ns");
 const BEST: Metric = Metric::new("best", "contacts");
 const FOLDINGS: Metric = Metric::new("foldings", "foldings");
 
-/// What placing a bead takes on an SPU, in cycles: the four places around it are loaded and compared, one after the other
-/// (6 and 2 each), its own is stored (6), and a branch is mispredicted, because no folding is like the last (18). Cell BE
-/// Programming Tutorial, table of pipeline latencies.
+/// What placing a bead takes on an SPU, in cycles: the four places around it are loaded and
+/// compared, one after the other (6 and 2 each), its own is stored (6), and a branch is
+/// mispredicted, because no folding is like the last (18). Cell BE Programming Tutorial, table of
+/// pipeline latencies.
 const CYCLES_PER_BEAD: u64 = 4 * (6 + 2) + 6 + 18;
 
 impl Prototein {
@@ -200,7 +202,8 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
-    // If another process could not start, the channel is closed when all others have dropped their ends.
+    // If another process could not start, the channel is closed when all others have dropped their
+    // ends.
     drop(begun);
     let mut found = Found::default();
     while let Ok(task) = tasks.read(process) {
@@ -266,7 +269,8 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid: from the middle a chain reaches 19 places each way, and the places around its beads are looked at.
+/// The width of the grid: from the middle a chain reaches 19 places each way, and the places around
+/// its beads are looked at.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;
@@ -289,8 +293,9 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second is east of the first, and the first that is not in a line with them is
-/// north of them: all others are a rotation or a reflection of such a one.
+/// The first beads of a chain on the grid. The second is east of the first, and the first that is
+/// not in a line with them is north of them: all others are a rotation or a reflection of such a
+/// one.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],
@@ -382,7 +387,8 @@ impl<'a> Folding<'a> {
     }
 }
 
-/// All foldings of a chain, found in one search that knows no grid: it compares each bead with all before.
+/// All foldings of a chain, found in one search that knows no grid: it compares each bead with all
+/// before.
 fn one_after_the_other(chain: &[bool]) -> Found {
     fn search(chain: &[bool], beads: &mut Vec<(i32, i32)>, contacts: u32, found: &mut Found) {
         if beads.len() == chain.len() {
@@ -443,7 +449,8 @@ mod tests {
 
     #[test]
     fn foldings_are_as_many_as_self_avoiding_walks() {
-        // Walks of n steps, OEIS A001411, which have 4 rotations and, but for the straight ones, 2 reflections.
+        // Walks of n steps, OEIS A001411, which have 4 rotations and, but for the straight ones, 2
+        // reflections.
         for (steps, walks) in [(1, 4), (2, 12), (3, 36), (4, 100), (7, 2_172), (9, 16_268)] {
             let found = by_folding(&vec![true; steps + 1]);
             assert_eq!(found.foldings, u64::div_ceil(walks / 4, 2), "{steps} steps");
@@ -452,7 +459,8 @@ mod tests {
 
     #[test]
     fn best_foldings_are_those_known() {
-        // A square; nothing next to nothing; the one way to have two squares side by side, and a 3 by 3 square.
+        // A square; nothing next to nothing; the one way to have two squares side by side, and a 3
+        // by 3 square.
         for (beads, contacts) in [
             ("HPPH", 1),
             ("HHHH", 1),

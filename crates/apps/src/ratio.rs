@@ -47,15 +47,17 @@ pub struct Ratio {
     pub steps: u64,
 }
 
-/// An operation waits for the one before, which a single-precision instruction of the SPU takes 6 cycles for (Cell BE
-/// Programming Tutorial, table of pipeline latencies, class SP).
+/// An operation waits for the one before, which a single-precision instruction of the SPU takes 6
+/// cycles for (Cell BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
-/// The channel that closes the ring has room for one item, so that every process can write before it reads.
+/// The channel that closes the ring has room for one item, so that every process can write before
+/// it reads.
 const BUFFERED: usize = 1;
 
-/// How many steps are not timed before the others, in which channels are used for the first time, and as many after them, so that
-/// no process has ended and gives the PPE its result while another one still has timed steps to do.
+/// How many steps are not timed before the others, in which channels are used for the first time,
+/// and as many after them, so that no process has ended and gives the PPE its result while another
+/// one still has timed steps to do.
 const NOT_TIMED: u64 = 1;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");
@@ -66,7 +68,8 @@ const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 /// What goes round: 16 bytes.
 type Data = [f32; 4];
 
-/// Where in the data the number is that is computed upon, the process that it came from, and how often it was.
+/// Where in the data the number is that is computed upon, the process that it came from, and how
+/// often it was.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
@@ -197,7 +200,8 @@ struct Role {
 struct Last {
     position: u64,
     data: Data,
-    /// How long its timed steps took. Each process looks at its own clock: a message in each step would be a part of it.
+    /// How long its timed steps took. Each process looks at its own clock: a message in each step
+    /// would be a part of it.
     timed: Span,
 }
 

@@ -9,8 +9,8 @@
 //!    └──────── may be buffered ◄──────┘         2 ◄───┘  ...
 //! ```
 //!
-//! Processes of one SPE that are neighbours in the ring speak through local channels, as in DSMCBE, which keeps such
-//! communication inside the SPE (section 2.2.8).
+//! Processes of one SPE that are neighbours in the ring speak through local channels, as in DSMCBE,
+//! which keeps such communication inside the SPE (section 2.2.8).
 
 use cellworks_csp::{
     Channel, Ended, Item, Local, Network, One, Place, Process, ProcessError, Reader, Shared,
@@ -143,8 +143,8 @@ impl Ring {
             let body = body.clone();
             network.group(SpeId::new(at as u16), move |group| {
                 let count = together.len();
-                // The local channels: between each process and the next of the group, and in a ring of one SPE between
-                // the last and the first.
+                // The local channels: between each process and the next of the group, and in a ring
+                // of one SPE between the last and the first.
                 let mut inputs: Vec<Option<Input<T>>> = Vec::with_capacity(count);
                 let mut outputs: Vec<Option<Output<T>>> = Vec::with_capacity(count);
                 for member in &mut together {

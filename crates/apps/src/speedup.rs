@@ -4,8 +4,8 @@ use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, ag
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 
-/// The speed-up of each run over the same program with one SPE and one thread, as far as that has run too. `base_of` is
-/// that program, and `time` the quantity that is to be short.
+/// The speed-up of each run over the same program with one SPE and one thread, as far as that has
+/// run too. `base_of` is that program, and `time` the quantity that is to be short.
 pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,

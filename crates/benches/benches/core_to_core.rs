@@ -5,8 +5,8 @@
 //! noisy machine. Prints a Markdown table: nanoseconds one way as median (minimum-maximum) over the
 //! repetitions, and the ratio to the tool in the same repetition as median (lower-upper quartile).
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The tool is found on the path
-//! or by the variable `CORE_TO_CORE_LATENCY`.
+//! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The tool is found on the
+//! path or by the variable `CORE_TO_CORE_LATENCY`.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 
 use cellworks_host::Host;
 use cellworks_machine::{LOCAL_STORE_BYTES, Machine, SpeId};
-use cellworks_stats::{Limits, MatrixRequest, Polling, Primitive, measure_matrix};
+use cellworks_stats::{Function, Limits, Measured, Polling, Primitive, Request, Visits};
 
 const REPETITIONS: usize = 25;
 
@@ -113,9 +113,9 @@ fn tool(cpus: &[String; 2]) -> Result<f64, String> {
 
 /// What our matrix says, in nanoseconds one way.
 fn ours(host: &Host, polling: Polling) -> Result<f64, String> {
-    let request = MatrixRequest {
+    let request = Request {
         polling: Some(polling),
-        ..MatrixRequest::new(Primitive::Atomic)
+        ..Request::new(Function::Matrix(Primitive::Atomic))
     };
     let limits = Limits {
         block_bytes_max: 16 << 10,
@@ -127,8 +127,12 @@ fn ours(host: &Host, polling: Polling) -> Result<f64, String> {
     let plan = request
         .plan(host.topology(), &limits)
         .map_err(|error| error.to_string())?;
-    let matrix = measure_matrix(host, &plan, &mut |_, _| ControlFlow::Continue(()))
+    let measured = Visits::of(plan)
+        .visit(host, false, &mut |_, _| ControlFlow::Continue(()))
         .map_err(|error| error.to_string())?;
+    let Measured::Matrix(matrix) = measured else {
+        unreachable!("the plan is of a matrix");
+    };
     Ok(matrix.one_way_ns[0][1].expect("the only pair was measured"))
 }
 

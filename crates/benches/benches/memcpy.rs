@@ -1,9 +1,10 @@
 //! The measurement `copy` beside the C library's `memcpy`, on the same CPU in the same run.
 //!
-//! Both copy blocks of the same sizes between ordinary memory that the copying thread touched first, in turn,
-//! again and again, so that the ratio holds on a noisy machine. Prints a Markdown table: bandwidth in bytes copied
-//! as median (minimum-maximum) over the repetitions, and the median over the repetitions of the ratio to `memcpy` in
-//! the same repetition. Run it with `cargo bench -p cellworks-benches --bench memcpy`.
+//! Both copy blocks of the same sizes between ordinary memory that the copying thread touched
+//! first, in turn, again and again, so that the ratio holds on a noisy machine. Prints a Markdown
+//! table: bandwidth in bytes copied as median (minimum-maximum) over the repetitions, and the
+//! median over the repetitions of the ratio to `memcpy` in the same repetition. Run it with `cargo
+//! bench -p cellworks-benches --bench memcpy`.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -74,8 +75,9 @@ fn copy(host: &Host, bytes: usize) -> f64 {
 fn memcpy(host: &Host, bytes: usize) -> f64 {
     host.run(|ppe| {
         let program = ppe.spawn(SpeId::new(0), |spe| {
-            // Half a page beyond whole pages, as `copy` has them: with a distance of a few bytes loads wait
-            // for stores to the same place in another page. The sizes of blocks are whole pages.
+            // Half a page beyond whole pages, as `copy` has them: with a distance of a few bytes
+            // loads wait for stores to the same place in another page. The sizes of blocks are
+            // whole pages.
             let words = bytes / 8;
             let mut memory = vec![1_u64; words + HALF_PAGE_BYTES / 8 + words];
             let (from, rest) = memory.split_at_mut(words);

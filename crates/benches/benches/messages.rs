@@ -1,9 +1,10 @@
-//! Messages a second of real time: 16 actors in 8 pairs, each pair with one message that goes back and forth,
-//! beside other simulators and beside the least that any of them could do.
+//! Messages a second of real time: 16 actors in 8 pairs, each pair with one message that goes back
+//! and forth, beside other simulators and beside the least that any of them could do.
 //!
-//! All are measured in turn, again and again, in one process, so that ratios hold on a noisy machine. Prints a
-//! Markdown table: millions of messages a second as median (minimum-maximum) over the repetitions, and the
-//! median over the repetitions of the ratio to the bare heap in the same repetition.
+//! All are measured in turn, again and again, in one process, so that ratios hold on a noisy
+//! machine. Prints a Markdown table: millions of messages a second as median (minimum-maximum) over
+//! the repetitions, and the median over the repetitions of the ratio to the bare heap in the same
+//! repetition.
 //!
 //! In all of them a message takes some simulated time, and what comes in is what sends the next
 //! one. The heap is the floor: events without anything to run. Ours is the whole simulator: SPE

@@ -1,16 +1,18 @@
-//! Bus packets a second of real time with the whole model of a QS20, and many small simulations on all CPUs.
+//! Bus packets a second of real time with the whole model of a QS20, and many small simulations on
+//! all CPUs.
 //!
-//! - *to neighbours*, *to opposite SPEs*: each of 8 SPEs gets blocks of 16 KB from the local store of another,
-//!   by the rings alone;
+//! - *to neighbours*, *to opposite SPEs*: each of 8 SPEs gets blocks of 16 KB from the local store
+//!   of another, by the rings alone;
 //! - *from memory*: each of 8 SPEs gets blocks of 16 KB from the memory of its Cell;
-//! - the sweep: 8 SPEs in a ring exchange packets of 1 KB with both neighbours for 1,000 rounds, in one simulation for
-//!   each of the 5,040 orders of the ring in which SPE 0 is first, as the paper on task
-//!   mapping has them on a blade (Keller, Varbanescu 2010), one simulation on each CPU at a time.
+//! - the sweep: 8 SPEs in a ring exchange packets of 1 KB with both neighbours for 1,000 rounds, in
+//!   one simulation for each of the 5,040 orders of the ring in which SPE 0 is first, as the paper
+//!   on task mapping has them on a blade (Keller, Varbanescu 2010), one simulation on each CPU at a
+//!   time.
 //!
-//! A packet is a request of up to 128 bytes, from its command to its arrival; the bytes move too. Prints Markdown
-//! tables: millions of packets a second as median (minimum-maximum) over the repetitions, which are
-//! interleaved. Run it with `cargo bench -p cellworks-benches --bench packets`. It runs every tenth order of the
-//! sweep, and all of them with `-- --all`.
+//! A packet is a request of up to 128 bytes, from its command to its arrival; the bytes move too.
+//! Prints Markdown tables: millions of packets a second as median (minimum-maximum) over the
+//! repetitions, which are interleaved. Run it with `cargo bench -p cellworks-benches --bench
+//! packets`. It runs every tenth order of the sweep, and all of them with `-- --all`.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -188,12 +190,13 @@ fn exchange_around_ring(order: [u16; SPES as usize]) -> u64 {
     took.expect("no program waits for ever")
 }
 
-/// The program of the sweep: in each round an SPE puts a packet to both neighbours, tells them by a word, and goes on
-/// when it has a word of both.
+/// The program of the sweep: in each round an SPE puts a packet to both neighbours, tells them by a
+/// word, and goes on when it has a word of both.
 fn exchange(spe: &SimSpe, neighbours: [SpeId; SIDES]) {
     const TAG: Tag = Tag::of::<0>();
     let tell_ppe = |word| spe.write_out_mbox(Outbound::Plain, word);
-    // What comes from a side in one round is not overwritten in the next, in which that neighbour may be.
+    // What comes from a side in one round is not overwritten in the next, in which that neighbour
+    // may be.
     let incoming = |side: usize, round: u32| {
         let number = 1 + side as u32 * 2 + round % 2;
         LsAddr(number * SWEEP_BYTES)

@@ -1,13 +1,16 @@
-//! What a yield costs, and creating, running and joining a thread, beside the peers that are crates.
+//! What a yield costs, and creating, running and joining a thread, beside the peers that are
+//! crates.
 //!
-//! All systems are measured in turn, again and again, in one process on one CPU, so that ratios hold on a noisy machine.
-//! Prints a Markdown table: nanoseconds as median (minimum-maximum) over the repetitions, and the median over the
-//! repetitions of the ratio to corosensei in the same repetition.
+//! All systems are measured in turn, again and again, in one process on one CPU, so that ratios
+//! hold on a noisy machine. Prints a Markdown table: nanoseconds as median (minimum-maximum) over
+//! the repetitions, and the median over the repetitions of the ratio to corosensei in the same
+//! repetition.
 //!
 //! Ours and `may` have a run queue; corosensei, generator and the rings of futures are bare: a loop
 //! resumes them in an order that is known beforehand. The tops of corosensei's stacks are staggered
 //! as ours are, which is the reference, and as it maps them itself; generator and `may` map their
-//! stacks themselves and cannot be told where. Run it with `cargo bench -p cellworks-benches --bench yield_now`.
+//! stacks themselves and cannot be told where. Run it with `cargo bench -p cellworks-benches
+//! --bench yield_now`.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -87,7 +90,8 @@ fn main() {
     }
 }
 
-/// Measures all systems in turn; for each, two cells of a row. The first is what the others are compared with.
+/// Measures all systems in turn; for each, two cells of a row. The first is what the others are
+/// compared with.
 fn compare(systems: &[(&str, Measure)], threads: usize) -> Vec<String> {
     let mut rounds = Vec::new();
     for round in 0..=REPETITIONS {
@@ -270,7 +274,8 @@ fn yield_generator(threads: usize) -> u64 {
     picoseconds(time, rounds * threads)
 }
 
-/// `may` does not run its coroutines in turn: timed is all of them together, from the opening of a gate to the last.
+/// `may` does not run its coroutines in turn: timed is all of them together, from the opening of a
+/// gate to the last.
 fn yield_may(threads: usize) -> u64 {
     let rounds = rounds(OPERATIONS, threads);
     let open = AtomicBool::new(false);

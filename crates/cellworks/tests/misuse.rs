@@ -1,5 +1,5 @@
-//! What must not compile: using buffers while they are in flight, or after they are gone, and taking programs and
-//! threads to where they do not belong.
+//! What must not compile: using buffers while they are in flight, or after they are gone, and
+//! taking programs and threads to where they do not belong.
 
 #[test]
 fn misuse_does_not_compile() {

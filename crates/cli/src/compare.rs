@@ -4,8 +4,8 @@ use std::path::Path;
 
 use cellworks_report::{Comparison, Measured, compare, json, read};
 
-use crate::Failure;
 use crate::args::CompareArgs;
+use crate::failure::Failure;
 use crate::output::{Printed, Views, show};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {

@@ -6,10 +6,10 @@ use cellworks_report::MachineInfo;
 use cellworks_sim::{HazardWatch, Sim};
 use cellworks_stats::Limits;
 
-use crate::Failure;
 use crate::args::{CommonArgs, HOST};
+use crate::failure::Failure;
 use crate::output_file::OutputFile;
-use crate::session::{End, Session, Steps};
+use crate::session::{End, Session, Shown, Steps};
 use crate::simulated::{self, Simulated, load};
 use crate::surroundings::{self, Surroundings, this_computer};
 
@@ -87,7 +87,7 @@ fn on_this_computer<J: Job>(
     let plan = job.plan(host.topology(), &surroundings.limits())?;
     let machine = MachineInfo::of(host.topology(), None);
     let steps = job.steps(&plan, host.topology());
-    let session = Session::begin(machine, Some(surroundings), steps, common.shown(page));
+    let session = Session::begin(machine, Some(surroundings), steps, Shown::of(common, page));
     session.conclude(J::run(plan, host, &session, &mut |_| {}))
 }
 
@@ -103,7 +103,7 @@ fn on_simulated<J: Job>(
     let machine = Simulated::build(description, flags, hazards, page.as_ref(), check)?;
     let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());
-    let session = machine.session(steps, common.shown(page));
+    let session = machine.session(steps, Shown::of(common, page));
     machine.run(&session, |after| {
         J::run(plan, &machine.sim, &session, after)
     })

@@ -3,8 +3,8 @@
 use cellworks_report::{Machines, SimulatedMachine, json, machines};
 use cellworks_sim::{Description, Interconnect};
 
-use crate::Failure;
 use crate::args::{Format, MachinesArgs};
+use crate::failure::Failure;
 use crate::output::print;
 
 pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {

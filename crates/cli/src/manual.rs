@@ -2,8 +2,9 @@
 
 use clap::CommandFactory;
 
-use crate::Failure;
-use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::args::{CompletionsArgs, ManArgs};
+use crate::cli::Cli;
+use crate::failure::Failure;
 use crate::output::print;
 
 pub(crate) fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {

@@ -2,30 +2,9 @@
 
 use std::io::{ErrorKind, Write, stderr, stdout};
 
-use clap::builder::styling::{AnsiColor, Style};
-
 use crate::args::Format;
+use crate::failure::{Failure, exit_code};
 use crate::output_file::OutputFile;
-use crate::{Failure, exit_code};
-
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const WARN: Style = AnsiColor::Yellow.on_default().bold();
-
-/// Says on standard error why the command fails.
-pub(crate) fn error(message: &str) {
-    say(BAD, "error:", message);
-}
-
-/// Says on standard error what else somebody should know.
-pub(crate) fn warn(message: &str) {
-    say(WARN, "warning:", message);
-}
-
-fn say(style: Style, kind: &str, message: &str) {
-    let (style, reset) = (style.render(), style.render_reset());
-    // Where standard error cannot be written, there is nobody to tell that.
-    let _ = writeln!(anstream::stderr(), "{style}{kind}{reset} {message}");
-}
 
 /// Where results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +68,8 @@ pub(crate) fn show<R>(
     both(saved, printed)
 }
 
-/// How the command ends of which one part ended so and the other so. Nobody may miss why it failed, so what
-/// cannot be the end of the process is said here.
+/// How the command ends of which one part ended so and the other so. Nobody may miss why it failed,
+/// so what cannot be the end of the process is said here.
 pub(crate) fn both(first: Result<(), Failure>, second: Result<(), Failure>) -> Result<(), Failure> {
     match (first, second) {
         (Ok(()), end) | (end, Ok(()) | Err(Failure::ClosedPipe)) => end,

@@ -16,7 +16,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// What a user writes for standard output, in place of a path.
 const STANDARD_OUTPUT: &str = "-";

@@ -6,8 +6,8 @@ use cellworks_report::reproduction::Reproduction;
 use cellworks_report::{Trust, json, reproduction};
 use cellworks_reproduce::{Paper, Reproducing, built_in};
 
-use crate::Failure;
 use crate::args::ReproduceArgs;
+use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
 

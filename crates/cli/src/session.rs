@@ -8,8 +8,8 @@
 //!              again: the process ends at once
 //! ```
 //!
-//! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and concludes
-//! in its place if that takes long.
+//! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and
+//! concludes in its place if that takes long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
@@ -19,18 +19,19 @@ use std::time::{Duration, Instant};
 
 use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust};
 
-use crate::args::Format;
-use crate::output::{Printed, Views, both, show, warn};
+use crate::args::{CommonArgs, Format};
+use crate::failure::{Failure, exit_code};
+use crate::message::warn;
+use crate::output::{Printed, Views, both, show};
 use crate::output_file::OutputFile;
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
-use crate::{Failure, exit_code};
 
 /// How long Ctrl-C waits for the present step to end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A signal so soon after the first is no second wish: some programs pass SIGINT on to a process that
-/// the terminal has sent it too.
+/// A signal so soon after the first is no second wish: some programs pass SIGINT on to a process
+/// that the terminal has sent it too.
 const SAME_PRESS: Duration = Duration::from_millis(300);
 
 /// Why a run ends.
@@ -84,6 +85,18 @@ pub(crate) struct Shown {
     pub page: Option<OutputFile>,
     /// Neither progress nor warnings.
     pub quiet: bool,
+}
+
+impl Shown {
+    /// As these flags say, with this page.
+    pub fn of(common: &CommonArgs, page: Option<OutputFile>) -> Self {
+        Self {
+            format: common.output.format,
+            printed: Printed::ToStandardOutput,
+            page,
+            quiet: common.quiet,
+        }
+    }
 }
 
 /// A run.
@@ -173,7 +186,7 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Takes down what somebody should know who reads the numbers, and says it.
+    /// Records what a reader of the numbers should know, and says it.
     pub fn warned(&self, warnings: Vec<String>) {
         if !self.quiet {
             self.progress.clear();
@@ -184,7 +197,7 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Takes down what the parts of a simulated machine did.
+    /// Records what the parts of a simulated machine did.
     pub fn counted(&self, counters: Counters) {
         if let Some(found) = self.lock().as_mut() {
             found.counters = Some(counters);
@@ -235,7 +248,8 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Prints and saves what was found, if nobody has done so; `running` if a step goes on meanwhile.
+    /// Prints and saves what was found, if nobody has done so; `running` if a step goes on
+    /// meanwhile.
     fn take(&self, end: End, running: bool) -> Option<Result<(), Failure>> {
         // Not held while printing, which may take for ever if nobody reads.
         let found = self.lock().take()?;

@@ -1,4 +1,5 @@
-//! Simulated machines as flags describe them: how they are made, their traces, hazards and counters.
+//! Simulated machines as flags describe them: how they are made, their traces, hazards and
+//! counters.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,8 +9,8 @@ use cellworks_report::{Counters, MachineInfo, ResourceCounters, Simulation, SpeC
 use cellworks_sim::{Description, HazardWatch, Interconnect, PpeAccess, Sim};
 use cellworks_stats::Limits;
 
-use crate::Failure;
 use crate::args::{Hazards, SimulationArgs, span};
+use crate::failure::Failure;
 use crate::output::{Printed, both};
 use crate::output_file::OutputFile;
 use crate::session::{End, Session, Shown, Steps};
@@ -21,8 +22,8 @@ const PACKET_BYTES: u64 = 128;
 /// The largest view that is staged, where local stores are large: what one DMA command moves.
 const STAGING_BYTES_MAX: usize = 16 << 10;
 
-/// How many views of the largest size a local store has room for; a copy has four at once, and there
-/// is more in a local store than views.
+/// How many views of the largest size a local store has room for; a copy has four at once, and
+/// there is more in a local store than views.
 const VIEWS: usize = 8;
 
 /// A simulated machine, ready to run.
@@ -42,8 +43,8 @@ pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
     Description::load(machine).map_err(|error| Failure::Usage(format!("--machine: {error}")))
 }
 
-/// What a simulated machine allows: blocks as large as on this computer, where the local store has room for
-/// the window through which they move.
+/// What a simulated machine allows: blocks as large as on this computer, where the local store has
+/// room for the window through which they move.
 pub(crate) fn limits_of(description: &Description) -> Limits {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let local_store_bytes = size(description.local_store.bytes.value);
@@ -72,8 +73,8 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 impl Simulated {
-    /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as `usual`
-    /// unless the flags say how. The file of the trace is open from now on.
+    /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as
+    /// `usual` unless the flags say how. The file of the trace is open from now on.
     pub fn build(
         description: Description,
         flags: &SimulationArgs,
@@ -144,8 +145,8 @@ impl Simulated {
         Session::begin(self.info(), None, steps, shown)
     }
 
-    /// Does the work of a session on the machine, and ends the session. `work` tells what it is handed
-    /// of each run what was done in it.
+    /// Does the work of a session on the machine, and ends the session. `work` tells what it is
+    /// handed of each run what was done in it.
     pub fn run<S: Steps>(
         &self,
         session: &Session<S>,
@@ -199,7 +200,7 @@ impl Trace {
         file.any(|file| file.get_ref().is_standard_output())
     }
 
-    /// Writes, or takes down why something was lost. The simulation goes on.
+    /// Writes, or records why something was lost. The simulation goes on.
     fn write_or_lose(&self, write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>) {
         let TraceFile { file, lost } = &mut *self.lock();
         if let (Some(file), None) = (file, &lost) {
@@ -260,7 +261,7 @@ impl HazardsSeen {
     /// How many are shown: more would say the same of other SPEs.
     const SHOWN: usize = 1;
 
-    /// Takes down what was seen in the last run.
+    /// Records what was seen in the last run.
     fn look(&mut self, title: &str, sim: &Sim) {
         let Some(counters) = sim.counters() else {
             return;

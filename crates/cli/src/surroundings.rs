@@ -8,10 +8,10 @@ use cellworks_machine::LOCAL_STORE_BYTES;
 use cellworks_report::{CpuLeftOut, Environment};
 use cellworks_stats::Limits;
 
-use crate::Failure;
+use crate::failure::Failure;
 
-/// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in the
-/// caches is seen too, and 4 GB for the buffers of one measurement.
+/// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in
+/// the caches is seen too, and 4 GB for the buffers of one measurement.
 pub(crate) const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -26,8 +26,8 @@ const BYTES_PER_CYCLE_MAX: u64 = 64;
 /// The clock rate that no processor reaches, where the system does not say what this one does.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
-/// This computer as a machine. It stays to the end of the process, because Ctrl-C asks about it from a
-/// thread of its own.
+/// This computer as a machine. It stays to the end of the process, because Ctrl-C asks about it
+/// from a thread of its own.
 pub(crate) fn this_computer() -> Result<&'static Host, Failure> {
     let host = Host::new().map_err(|error| Failure::Run(error.to_string()))?;
     Ok(Box::leak(Box::new(host)))

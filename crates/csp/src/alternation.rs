@@ -30,10 +30,12 @@ enum Policy {
     Arbitrary { state: u64 },
 }
 
-/// Channels of which a process wants to read or write one, whichever is ready: the guards of an alternation.
+/// Channels of which a process wants to read or write one, whichever is ready: the guards of an
+/// alternation.
 ///
-/// Guards are listed once, in an order, and selected from again and again; a selection costs what is ready, not what is
-/// listed. They may read and write, in any mixture, also when the process at the other side alternates too.
+/// Guards are listed once, in an order, and selected from again and again; a selection costs what
+/// is ready, not what is listed. They may read and write, in any mixture, also when the process at
+/// the other side alternates too.
 ///
 /// ```
 /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -88,7 +90,8 @@ impl Word {
 }
 
 /// A guard that reads.
-// Invariant in `T`, as is `WriteGuard`: it stands for a place that items of this very type are put into and taken out of.
+// Invariant in `T`, as is `WriteGuard`: it stands for a place that items of this very type are put
+// into and taken out of.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
@@ -104,7 +107,8 @@ pub struct WriteGuard<T> {
     item: PhantomData<fn(T) -> T>,
 }
 
-/// The guard that was chosen; equal to what [`Alternation::read`] or [`Alternation::write`] returned for it.
+/// The guard that was chosen; equal to what [`Alternation::read`] or [`Alternation::write`]
+/// returned for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     index: usize,
@@ -285,8 +289,8 @@ impl<'a> Alternation<'a> {
         Self::new(Policy::Priority)
     }
 
-    /// Of several guards that are ready, the one that has waited longest for its turn is chosen: with `n` guards, one that
-    /// stays ready waits for `n - 1` others at most.
+    /// Of several guards that are ready, the one that has waited longest for its turn is chosen:
+    /// with `n` guards, one that stays ready waits for `n - 1` others at most.
     pub fn fair() -> Self {
         Self::new(Policy::Fair)
     }
@@ -320,7 +324,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Lists a channel to write to. The guard is ready only when an item was [offered](Self::offer).
+    /// Lists a channel to write to. The guard is ready only when an item was
+    /// [offered](Self::offer).
     pub fn write<T: Item + 'a, E, R: Reach>(
         &mut self,
         writer: &'a mut Writer<T, E, R>,
@@ -379,7 +384,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Sets the pre-condition of a guard, which is true until it is set: without it the guard is not chosen.
+    /// Sets the pre-condition of a guard, which is true until it is set: without it the guard is
+    /// not chosen.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -454,18 +460,21 @@ impl<'a> Alternation<'a> {
     /// The guard number `index`, which reads or writes `T`s.
     fn guard_of<T: 'a>(&self, index: usize) -> &Guard<T> {
         let guard = self.guards[index].guard().cast::<Guard<T>>();
-        // SAFETY: only `read` and `write` make tokens, with the type of the channel that they list at that index. It is that
-        // type to the lifetime, as tokens are invariant. A token is used with its own alternation alone: `index_in` has
-        // compared their numbers, which are used once. The guard lives as long as it is listed.
+        // SAFETY: only `read` and `write` make tokens, with the type of the channel that they list
+        // at that index. It is that type to the lifetime, as tokens are invariant. A token is used
+        // with its own alternation alone: `index_in` has compared their numbers, which are used
+        // once. The guard lives as long as it is listed.
         unsafe { guard.as_ref() }
     }
 
-    /// Waits until a guard is ready, carries it out, and says which. The other processes of this processor run meanwhile.
+    /// Waits until a guard is ready, carries it out, and says which. The other processes of this
+    /// processor run meanwhile.
     ///
     /// # Errors
     ///
-    /// [`GuardEnded`] if the channel of an enabled guard has ended. Go on without it, by [`when`](Self::when), or end. In a
-    /// destructor while the run is being cancelled it does not wait, and says that the first enabled guard is closed.
+    /// [`GuardEnded`] if the channel of an enabled guard has ended. Go on without it, by
+    /// [`when`](Self::when), or end. In a destructor while the run is being cancelled it does not
+    /// wait, and says that the first enabled guard is closed.
     ///
     /// # Panics
     ///
@@ -489,7 +498,8 @@ impl<'a> Alternation<'a> {
         self.choose(process, Patience::None)
     }
 
-    /// As [`select`](Self::select), but if no guard is ready until `deadline` it returns `None`: the time-out guard.
+    /// As [`select`](Self::select), but if no guard is ready until `deadline` it returns `None`:
+    /// the time-out guard.
     ///
     /// # Errors
     ///
@@ -516,7 +526,8 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // An alternation that waits at the other side tells those who wait too, which this one may never do for long.
+            // An alternation that waits at the other side tells those who wait too, which this one
+            // may never do for long.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -536,7 +547,8 @@ impl<'a> Alternation<'a> {
                     return match (self.look(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // It may not have waited at all, and ask again and again with times that have passed.
+                            // It may not have waited at all, and ask again and again with times
+                            // that have passed.
                             process.yield_ready();
                             Ok(None)
                         }
@@ -627,7 +639,8 @@ impl<'a> Alternation<'a> {
     fn chosen(&mut self, index: usize) -> Chosen {
         self.next = index + 1;
         self.wrap();
-        // One that has written has no item; one that has read has one, and has to be asked for it before it reads again.
+        // One that has written has no item; one that has read has one, and has to be asked for it
+        // before it reads again.
         self.supply(index, false);
         self.id(index)
     }
@@ -692,8 +705,8 @@ enum Waited {
     InVain,
 }
 
-/// An alternation waits as long as this lives, in the frame of the call that waits: when that returns or unwinds, the
-/// alternation is active again, and knows what was done with its guards.
+/// An alternation waits as long as this lives, in the frame of the call that waits: when that
+/// returns or unwinds, the alternation is active again, and knows what was done with its guards.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

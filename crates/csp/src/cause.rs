@@ -7,15 +7,17 @@
 //!   another one                                          its channel is closed ── unwrap() panics ── the network is told
 //! ```
 //!
-//! A body owns its ends, and drops them before anybody sees its result. So another process may meet a channel that is closed
-//! for that reason, fail, and be the first that the network is told of. What counts is therefore not when the network is told,
-//! but a [`Moment`] that is before the failing process drops its ends.
+//! A body owns its ends, and drops them before anybody sees its result. So another process may meet
+//! a channel that is closed for that reason, fail, and be the first that the network is told of.
+//! What counts is therefore not when the network is told, but a [`Moment`] that is before the
+//! failing process drops its ends.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::panicking;
 
-/// When something went wrong, compared with other such moments. If one failure makes another happen, its moment is earlier.
+/// When something went wrong, compared with other such moments. If one failure makes another
+/// happen, its moment is earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
@@ -23,7 +25,8 @@ impl Moment {
     /// After all that have been taken.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // Who fails because of another has seen what that did later, so it gets a later number without an ordering.
+        // Who fails because of another has seen what that did later, so it gets a later number
+        // without an ordering.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -40,9 +43,11 @@ pub(crate) fn end_dropped() {
     UNWINDS_SINCE.set(panicking().then(|| since.unwrap_or_else(Moment::now)));
 }
 
-/// A process of this OS thread has been unwound, and its panic was caught: since when it unwound, as far as others could notice.
+/// A process of this OS thread has been unwound, and its panic was caught: since when it unwound,
+/// as far as others could notice.
 pub(crate) fn unwound() -> Moment {
-    // One that waits in a destructor while this one came and went unwinds for longer: the moment is its.
+    // One that waits in a destructor while this one came and went unwinds for longer: the moment is
+    // its.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

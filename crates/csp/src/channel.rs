@@ -35,7 +35,8 @@ impl Kind for Any {}
 #[derive(Clone, Copy, Debug)]
 pub struct Shared(());
 
-/// Only processes of one SPE may use the channel, which needs no atomic instructions then: its ends are not `Send`.
+/// Only processes of one SPE may use the channel, which needs no atomic instructions then: its ends
+/// are not `Send`.
 #[derive(Clone, Copy, Debug)]
 pub struct Local(());
 
@@ -92,7 +93,8 @@ pub struct Channel<R: Reach = Shared> {
 }
 
 impl Channel {
-    /// A rendezvous between processes of any processors: a writer waits until a reader has its item.
+    /// A rendezvous between processes of any processors: a writer waits until a reader has its
+    /// item.
     #[track_caller]
     #[expect(
         clippy::new_without_default,
@@ -126,7 +128,8 @@ impl<R: Reach> Channel<R> {
         self
     }
 
-    /// With room for `items` items, that writers need not wait for a reader with. 0 is a rendezvous.
+    /// With room for `items` items, that writers need not wait for a reader with. 0 is a
+    /// rendezvous.
     pub fn buffered(mut self, items: usize) -> Self {
         self.capacity = items;
         self
@@ -173,8 +176,8 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 
 /// The end of a channel that items are written to.
 ///
-/// Dropping the last one closes the channel. While the network runs its ends are to be dropped by its processes: an OS thread
-/// that runs none of them tells nobody.
+/// Dropping the last one closes the channel. While the network runs its ends are to be dropped by
+/// its processes: an OS thread that runs none of them tells nobody.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -182,16 +185,16 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 
 /// The end of a channel that items are read from.
 ///
-/// Dropping the last one closes the channel, as that of a [`Writer`]. Items that nobody has read are dropped with the
-/// channel, unless a writer [poisons](Writer::poison) it and gets them back.
+/// Dropping the last one closes the channel, as that of a [`Writer`]. Items that nobody has read
+/// are dropped with the channel, unless a writer [poisons](Writer::poison) it and gets them back.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
 }
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
-    /// Writes an item: returns when a reader has it, or the buffer of the channel. The other processes of this
-    /// processor run meanwhile.
+    /// Writes an item: returns when a reader has it, or the buffer of the channel. The other
+    /// processes of this processor run meanwhile.
     ///
     /// # Errors
     ///
@@ -202,9 +205,9 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         way::write(&mut self.end, process, item)
     }
 
-    /// Writes items one after the other, as [`write`](Self::write) does, but puts as many at a time into a
-    /// [buffer](crate::Channel::buffered) as there is room for, if the channel has one writer and one reader: some
-    /// nanoseconds less for each.
+    /// Writes items one after the other, as [`write`](Self::write) does, but puts as many at a time
+    /// into a [buffer](crate::Channel::buffered) as there is room for, if the channel has one
+    /// writer and one reader: some nanoseconds less for each.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -251,20 +254,23 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
 }
 
 impl<T: Item, E, R: Reach> Reader<T, E, R> {
-    /// Reads an item: waits until there is one. The other processes of this processor run meanwhile.
+    /// Reads an item: waits until there is one. The other processes of this processor run
+    /// meanwhile.
     ///
     /// # Errors
     ///
-    /// [`Ended`] if the channel has ended. If it was [closed](Ended::Closed), what it had accepted is read first.
+    /// [`Ended`] if the channel has ended. If it was [closed](Ended::Closed), what it had accepted
+    /// is read first.
     #[track_caller]
     #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         way::read(&mut self.end, process)
     }
 
-    /// Reads at least one item and up to `most`, and appends them to `items`: waits until there is one, as
-    /// [`read`](Self::read) does, and takes what is in the [buffer](crate::Channel::buffered) with it, if the channel has one
-    /// writer and one reader; from other channels it takes one. Returns how many; 0 only if `most` is 0.
+    /// Reads at least one item and up to `most`, and appends them to `items`: waits until there is
+    /// one, as [`read`](Self::read) does, and takes what is in the
+    /// [buffer](crate::Channel::buffered) with it, if the channel has one writer and one reader;
+    /// from other channels it takes one. Returns how many; 0 only if `most` is 0.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -321,14 +327,15 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
-            /// Ends the channel: all pending and later operations, at both sides, fail with [`Ended::Poisoned`], and
-            /// give items that were not delivered back to their writers. Those that were in the buffer are returned.
+            /// Ends the channel: all pending and later operations, at both sides, fail with
+            /// [`Ended::Poisoned`], and give items that were not delivered back to their writers.
+            /// Those that were in the buffer are returned.
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
                 self.end(process, Ended::Poisoned)
             }
 
-            /// Ends the channel for writers, and for readers when they have read what the buffer holds. Items of writers
-            /// that wait are given back.
+            /// Ends the channel for writers, and for readers when they have read what the buffer
+            /// holds. Items of writers that wait are given back.
             pub fn close<P: Place>(&mut self, process: &Process<'_, P>) {
                 self.end(process, Ended::Closed);
             }

@@ -14,7 +14,8 @@ use crate::waits::{Entry, Known, Operation};
 pub struct Stuck {
     /// The process.
     pub process: String,
-    /// What it could have done to go on, such as "to read the channel `a`": several if it alternated.
+    /// What it could have done to go on, such as "to read the channel `a`": several if it
+    /// alternated.
     pub operations: Vec<String>,
     /// The call that waited.
     pub at: &'static Location<'static>,
@@ -23,8 +24,8 @@ pub struct Stuck {
 /// Processes of a network waited for each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// Processes of which each waited for the next one, and the last one for the first: the reason. Empty if there is no
-    /// such cycle, because what somebody waited for was for nobody to do.
+    /// Processes of which each waited for the next one, and the last one for the first: the reason.
+    /// Empty if there is no such cycle, because what somebody waited for was for nobody to do.
     pub cycle: Vec<Stuck>,
     /// The others that waited.
     pub others: Vec<Stuck>,
@@ -33,7 +34,8 @@ pub struct Deadlock {
 }
 
 impl Deadlock {
-    /// What `known` says of a run that has ended in a deadlock, in which `outside` waited as far as the machine knows.
+    /// What `known` says of a run that has ended in a deadlock, in which `outside` waited as far as
+    /// the machine knows.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
         let processes = BTreeSet::from_iter(known.entries.values().map(|entry| entry.thread));
         let outside = outside
@@ -93,9 +95,11 @@ fn described(known: &Known, operation: &Operation) -> String {
     }
 }
 
-/// Processes, by their numbers, of which each waits for the next one, and the last one for the first.
+/// Processes, by their numbers, of which each waits for the next one, and the last one for the
+/// first.
 fn cycle(known: &Known) -> Vec<u32> {
-    // The search goes through who waits for whom, depth first. Who was left without finding a cycle is in none.
+    // The search goes through who waits for whom, depth first. Who was left without finding a cycle
+    // is in none.
     let mut left = Vec::new();
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     for start in known.entries.keys() {

@@ -15,8 +15,9 @@ pub enum Ended {
 
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
-/// It becomes an [`Ended`] or a [`ProcessError`](crate::ProcessError) with `?`, which drops the item. It is no
-/// [`Error`](std::error::Error), which would have to outlive what the item borrows; [`Ended`] is one.
+/// It becomes an [`Ended`] or a [`ProcessError`](crate::ProcessError) with `?`, which drops the
+/// item. It is no [`Error`](std::error::Error), which would have to outlive what the item borrows;
+/// [`Ended`] is one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// What was to be written.

@@ -16,7 +16,8 @@ pub trait Ends {
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
 }
 
-/// An end to read from: a [`Reader`], for one process or several, shared or local; or one that is borrowed.
+/// An end to read from: a [`Reader`], for one process or several, shared or local; or one that is
+/// borrowed.
 pub trait Input<T: Item>: Ends {
     /// See [`Reader::read`].
     ///
@@ -32,7 +33,8 @@ pub trait Input<T: Item>: Ends {
         T: 'a;
 }
 
-/// An end to write to: a [`Writer`], for one process or several, shared or local; or one that is borrowed.
+/// An end to write to: a [`Writer`], for one process or several, shared or local; or one that is
+/// borrowed.
 pub trait Output<T: Item>: Ends {
     /// See [`Writer::write`].
     ///
@@ -161,9 +163,10 @@ tuples!(A B C);
 tuples!(A B C D);
 
 impl<P: Place> Process<'_, P> {
-    /// Runs `body` with `ends`, and poisons them all if it ends because a channel was [poisoned](Ended::Poisoned); so
-    /// poison spreads through a network of such processes. If it ends otherwise they are dropped, as any ends are, which
-    /// closes the channels where they are the last.
+    /// Runs `body` with `ends`, and poisons them all if it ends because a channel was
+    /// [poisoned](Ended::Poisoned); so poison spreads through a network of such processes. If it
+    /// ends otherwise they are dropped, as any ends are, which closes the channels where they are
+    /// the last.
     ///
     /// What the buffers of the channels hold when they are poisoned is dropped.
     ///

@@ -14,7 +14,8 @@ use cellworks_machine::{Span, Time};
 /// }
 /// ```
 pub trait Item: Send {
-    /// How many bytes have to be moved between local stores, on machines where they are: what it owns, too.
+    /// How many bytes have to be moved between local stores, on machines where they are: what it
+    /// owns, too.
     fn bytes(&self) -> usize {
         std::mem::size_of_val(self)
     }

@@ -1,7 +1,9 @@
-//! Channels, alternation, poison, and networks of processes: CSP as in DSMCBE, with ownership that the compiler checks.
+//! Channels, alternation, poison, and networks of processes: CSP as in DSMCBE, with ownership that
+//! the compiler checks.
 //!
-//! Processes are plain sequential code. They share nothing and speak through channels; what is written to a channel belongs
-//! to the reader. Everything is built on [`cellworks_machine`], so a network runs on this computer and on a simulated Cell.
+//! Processes are plain sequential code. They share nothing and speak through channels; what is
+//! written to a channel belongs to the reader. Everything is built on [`cellworks_machine`], so a
+//! network runs on this computer and on a simulated Cell.
 //!
 //! ```text
 //!   Channel::new().one_to_one() ──► Writer ═══════ rendezvous or buffer ═══════► Reader
@@ -9,15 +11,18 @@
 //!   Network: process(name, SPE, f) ───┴── Process ── Alternation ───────────────┘
 //! ```
 //!
-//! - [`Channel`] makes channels, of which the [ends](Writer) say in their types how many processes may have them, and
-//!   whether they may leave their SPE.
+//! - [`Channel`] makes channels, of which the [ends](Writer) say in their types how many processes
+//!   may have them, and whether they may leave their SPE.
 //! - [`Alternation`] waits for one of several channels, to read or to write.
-//! - [`Process::create`], [`Process::reader`] and [`Process::writer`] pass ends through the network, by an id.
-//! - [`Writer::poison`], [`Writer::close`] and dropping an end take a network down; no item is lost by it.
-//!   [`Process::spread_poison`] passes poison on.
+//! - [`Process::create`], [`Process::reader`] and [`Process::writer`] pass ends through the
+//!   network, by an id.
+//! - [`Writer::poison`], [`Writer::close`] and dropping an end take a network down; no item is lost
+//!   by it. [`Process::spread_poison`] passes poison on.
 //! - [`processes`] are the standard ones, of which networks are put together.
-//! - [`Network`] places processes on SPEs and runs them; a deadlock is an error that names who waits for whom.
-//! - [`ProcessError`] is what a process ends with before its work is done: how a channel ended, or an error of its own.
+//! - [`Network`] places processes on SPEs and runs them; a deadlock is an error that names who
+//!   waits for whom.
+//! - [`ProcessError`] is what a process ends with before its work is done: how a channel ended, or
+//!   an error of its own.
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 

@@ -69,8 +69,9 @@ pub trait Lock: Default {
     /// What it says now: nothing to be exchanged if somebody has the lock.
     fn load(&self) -> Word;
 
-    /// Without the lock: changes what it says, acquiring and releasing. Returns what it said, if that equals `from`: the node
-    /// that is in the word now, whose address another one may have had when `from` was loaded.
+    /// Without the lock: changes what it says, acquiring and releasing. Returns what it said, if
+    /// that equals `from`: the node that is in the word now, whose address another one may have had
+    /// when `from` was loaded.
     fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
     /// Returns what it said before.
@@ -85,8 +86,9 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// For processes of one SPE, which take turns. No step lets another process run, or runs a program's code: so nobody comes while
-/// somebody has the lock, which is looked at in debug builds only.
+/// For processes of one SPE, which take turns. No step lets another process run, or runs a
+/// program's code: so nobody comes while somebody has the lock, which is looked at in debug builds
+/// only.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 
@@ -227,7 +229,8 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Never anything old, which would end in an exchange that fails: others come between the two anyway.
+        /// Never anything old, which would end in an exchange that fails: others come between the
+        /// two anyway.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =

@@ -37,7 +37,8 @@ use crate::waker::Waker;
 
 /// The processes of one SPE, before they start.
 ///
-/// Made on that SPE, so processes may share what is not `Send`: [local channels](crate::Channel::local) above all.
+/// Made on that SPE, so processes may share what is not `Send`: [local
+/// channels](crate::Channel::local) above all.
 pub struct Group<'env, S: Spe> {
     processes: Vec<NewProcess<'env, S>>,
 }
@@ -54,8 +55,8 @@ type GroupBody<'env, S> = Box<dyn FnOnce(&mut Group<'env, S>) + Send + 'env>;
 impl<'env, S: Spe> Group<'env, S> {
     /// Adds a process. It starts when all of the group have been added.
     ///
-    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken down. With any other
-    /// [error](ProcessError) the network fails.
+    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken
+    /// down. With any other [error](ProcessError) the network fails.
     pub fn process(
         &mut self,
         name: impl Into<String>,
@@ -301,15 +302,17 @@ impl<'env, M: Machine> Network<'env, M> {
         }
     }
 
-    /// Chooses how processes reach each other where SPEs are confined to their local stores: see [`Transport`].
+    /// Chooses how processes reach each other where SPEs are confined to their local stores: see
+    /// [`Transport`].
     pub fn transport(&mut self, transport: Transport) {
         self.transport = transport;
     }
 
-    /// Adds a process on an SPE. Several processes of one SPE take turns: they switch where they wait.
+    /// Adds a process on an SPE. Several processes of one SPE take turns: they switch where they
+    /// wait.
     ///
-    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken down. With any other
-    /// [error](ProcessError) the network fails.
+    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken
+    /// down. With any other [error](ProcessError) the network fails.
     ///
     /// # Panics
     ///
@@ -325,8 +328,8 @@ impl<'env, M: Machine> Network<'env, M> {
         self.group(at, move |group| group.process(name, body));
     }
 
-    /// Adds processes on an SPE that share what is not `Send`, such as [local channels](crate::Channel::local): `group` is
-    /// called there, and adds them.
+    /// Adds processes on an SPE that share what is not `Send`, such as [local
+    /// channels](crate::Channel::local): `group` is called there, and adds them.
     ///
     /// # Panics
     ///
@@ -347,15 +350,17 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Errors
     ///
-    /// [`NetworkError`] if processes wait for each other for ever, one ended with an [error of its own](ProcessError),
-    /// panicked, or misused a named channel, or the local store of an SPE has no room for the stacks of its processes or for
-    /// an item. When one of them fails, its ends are dropped, so that the others end as their channels do.
+    /// [`NetworkError`] if processes wait for each other for ever, one ended with an [error of its
+    /// own](ProcessError), panicked, or misused a named channel, or the local store of an SPE has
+    /// no room for the stacks of its processes or for an item. When one of them fails, its ends are
+    /// dropped, so that the others end as their channels do.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())
     }
 
-    /// As [`run`](Self::run), with `main` as one more process, on the PPE. Returns what that returned.
+    /// As [`run`](Self::run), with `main` as one more process, on the PPE. Returns what that
+    /// returned.
     ///
     /// # Errors
     ///
@@ -438,7 +443,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic.unwrap_or_default()))
     }
 
-    /// One program for each SPE: programs of one SPE run one after the other, and its processes side by side.
+    /// One program for each SPE: programs of one SPE run one after the other, and its processes
+    /// side by side.
     fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
         let mut groups = self.groups;
         groups.sort_by_key(|(at, _)| *at);
@@ -470,10 +476,11 @@ const MAIN: &str = "main";
 
 /// A network did not end as it should.
 ///
-/// Where several things went wrong, it is the first of them, as the others may follow from it: a process that fails drops
-/// its ends, and others that do not expect their channels to end fail, too. An error of a process's own counts from when it
-/// became a [`ProcessError`], a panic from when the process dropped the first of its ends, and if it had none left, from when
-/// it ended. So nothing is reported that another failure has brought about by closing channels.
+/// Where several things went wrong, it is the first of them, as the others may follow from it: a
+/// process that fails drops its ends, and others that do not expect their channels to end fail,
+/// too. An error of a process's own counts from when it became a [`ProcessError`], a panic from
+/// when the process dropped the first of its ends, and if it had none left, from when it ended. So
+/// nothing is reported that another failure has brought about by closing channels.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
@@ -501,7 +508,8 @@ pub enum NetworkError {
     /// An item does not fit into a local store, where SPEs are confined to theirs.
     #[error(transparent)]
     NoRoomForItem(NoRoomForItem),
-    /// The machine has no main memory for its channels, where SPEs are confined to their local stores.
+    /// The machine has no main memory for its channels, where SPEs are confined to their local
+    /// stores.
     #[error(transparent)]
     NoMemory(AllocateError),
     /// A process on an SPE ended with an error of its own: see [`ProcessError`].
@@ -549,7 +557,8 @@ impl NetworkError {
         }
     }
 
-    /// Goes on with the panic of a process, if it was one, as if it had happened here; else panics with the error's text.
+    /// Goes on with the panic of a process, if it was one, as if it had happened here; else panics
+    /// with the error's text.
     ///
     /// # Panics
     ///

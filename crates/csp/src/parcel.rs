@@ -8,10 +8,10 @@ pub(crate) struct Parcel<T> {
     pub origin: Origin,
 }
 
-/// Where an item waits to be fetched: the number that the transport of the network has given it, or 0 where processors share
-/// memory, and nothing has to be moved.
-// Kept as one more, so that whether there is a parcel takes no room of its own: the node of a process that waits, with a word
-// to be exchanged, is one cache line.
+/// Where an item waits to be fetched: the number that the transport of the network has given it, or
+/// 0 where processors share memory, and nothing has to be moved.
+// Kept as one more, so that whether there is a parcel takes no room of its own: the node of a
+// process that waits, with a word to be exchanged, is one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(NonZeroU32);
 

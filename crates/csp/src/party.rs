@@ -9,10 +9,11 @@
 //!            └──────────────────┴──────────────────────────────────┘
 //! ```
 //!
-//! While it is active it alone decides, with the lock of the channel that it looks at. While it waits, whoever comes to
-//! one of its channels may take it, by one exchange of its state, to put an item into a guard or to take one out of it. The
-//! state has a number that changes with each wait: so a guard that was looked at before the exchange has not changed
-//! when it succeeds. Nobody waits for a lock, or for a party, while a party is taken.
+//! While it is active it alone decides, with the lock of the channel that it looks at. While it
+//! waits, whoever comes to one of its channels may take it, by one exchange of its state, to put an
+//! item into a guard or to take one out of it. The state has a number that changes with each wait:
+//! so a guard that was looked at before the exchange has not changed when it succeeds. Nobody waits
+//! for a lock, or for a party, while a party is taken.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -32,7 +33,8 @@ const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
 /// The state of an alternation.
 pub(crate) struct Party {
-    /// Of all alternations that there were in this program. An address could be that of another one later.
+    /// Of all alternations that there were in this program. An address could be that of another one
+    /// later.
     pub number: u64,
     /// The number of the wait, the guard that was claimed, and what the alternation is doing.
     state: AtomicU64,
@@ -42,8 +44,8 @@ pub(crate) struct Party {
     is_opposed: AtomicBool,
 }
 
-// SAFETY: `waker` is accessed by one at a time, see there; each change of the state from or to `TAKEN` or `WAITING` is a
-// release or an acquire.
+// SAFETY: `waker` is accessed by one at a time, see there; each change of the state from or to
+// `TAKEN` or `WAITING` is a release or an acquire.
 unsafe impl Sync for Party {}
 // SAFETY: a waker may be sent anywhere.
 unsafe impl Send for Party {}
@@ -87,8 +89,8 @@ impl Party {
         // SAFETY: it is active, and this is the alternation.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // In one order with the bits that say which guards are ready: either this alternation sees a bit when it looks
-        // after this, or who sets the bit sees it waiting.
+        // In one order with the bits that say which guards are ready: either this alternation sees
+        // a bit when it looks after this, or who sets the bit sees it waiting.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
@@ -178,8 +180,8 @@ pub(crate) struct Guard<T> {
     bit: u64,
     /// Its pre-condition: changes only while the alternation is active.
     enabled: AtomicBool,
-    /// What is offered to a reader, or was given by a writer. Belongs to the alternation while it is active, to who has
-    /// taken it while it is taken.
+    /// What is offered to a reader, or was given by a writer. Belongs to the alternation while it
+    /// is active, to who has taken it while it is taken.
     parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -212,8 +214,8 @@ impl<T> Guard<T> {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Says that the guard may be ready, so that the alternation looks: takes it out of its wait, if it waits for this
-    /// guard. Returns whom to wake then.
+    /// Says that the guard may be ready, so that the alternation looks: takes it out of its wait,
+    /// if it waits for this guard. Returns whom to wake then.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
         // The bit changes under the channel's lock.
@@ -224,7 +226,8 @@ impl<T> Guard<T> {
         Some(self.party.take(wait)?.end(0, POKED))
     }
 
-    /// Says, under the channel's lock, that nothing is there: whoever changes that has the lock, and marks the guard again.
+    /// Says, under the channel's lock, that nothing is there: whoever changes that has the lock,
+    /// and marks the guard again.
     pub(crate) fn clear_ready(&self) {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
@@ -251,7 +254,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// Takes the parcel of an alternation that waits to write, if it does. Returns whom to wake then.
+    /// Takes the parcel of an alternation that waits to write, if it does. Returns whom to wake
+    /// then.
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -261,7 +265,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// Which of two alternations takes the other when both wait: one rule for both, or each could take the other.
+    /// Which of two alternations takes the other when both wait: one rule for both, or each could
+    /// take the other.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }

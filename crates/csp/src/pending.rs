@@ -1,7 +1,8 @@
 //! Whom dropped ends have to wake, and through whom.
 //!
-//! An end can be dropped anywhere, in a destructor that has no process at hand. So who runs processes on an OS thread says
-//! how somebody is woken from there. An end that is dropped on an OS thread which runs nothing of the network wakes nobody.
+//! An end can be dropped anywhere, in a destructor that has no process at hand. So who runs
+//! processes on an OS thread says how somebody is woken from there. An end that is dropped on an OS
+//! thread which runs nothing of the network wakes nobody.
 
 use std::cell::RefCell;
 
@@ -14,7 +15,8 @@ thread_local! {
     static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs a program of a network. Ends that are dropped on this OS thread meanwhile, by any program, wake through `wake`.
+/// Runs a program of a network. Ends that are dropped on this OS thread meanwhile, by any program,
+/// wake through `wake`.
 pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {
@@ -22,7 +24,8 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
             HERE.with_borrow_mut(|here| here.retain(|(_, wake)| !std::ptr::addr_eq(*wake, self.0)));
         }
     }
-    // SAFETY: only the lifetime changes, and the pointer is forgotten before this returns or unwinds.
+    // SAFETY: only the lifetime changes, and the pointer is forgotten before this returns or
+    // unwinds.
     let wake = unsafe { std::mem::transmute::<*const Wake<'_>, *const Wake<'static>>(wake) };
     HERE.with_borrow_mut(|here| here.push((network, wake)));
     let _leaves = Leaves(wake);
@@ -41,7 +44,8 @@ pub(crate) fn wake(woken: Woken) {
             of_network.map(|(_, wake)| *wake)
         });
         if let Ok(Some(wake)) = wake {
-            // SAFETY: the call of `with_wakes` that it was given to has not returned, as it is still listed.
+            // SAFETY: the call of `with_wakes` that it was given to has not returned, as it is
+            // still listed.
             unsafe { (*wake)(waker) };
         }
     });

@@ -1,4 +1,5 @@
-//! Cache lines that are asked for before they are needed. All of these are hints: they access nothing, whatever is at the address.
+//! Cache lines that are asked for before they are needed. All of these are hints: they access
+//! nothing, whatever is at the address.
 
 /// Has the processor fetch what is there, to be read.
 #[inline(always)]

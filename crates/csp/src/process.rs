@@ -21,16 +21,17 @@ use crate::waker::{Waker, Woken};
 
 /// A process: what its program speaks to channels through.
 ///
-/// It belongs to the processor that it runs on, its [`place`](Self::place), and can be neither sent to nor shared with
-/// others. A program may start further threads there, but none of them can wait in its process: what is to communicate on its
-/// own is a process of its own.
+/// It belongs to the processor that it runs on, its [`place`](Self::place), and can be neither sent
+/// to nor shared with others. A program may start further threads there, but none of them can wait
+/// in its process: what is to communicate on its own is a process of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     who: Who<'a>,
     /// Where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
     /// The present step has asked whom to wake later.
-    // In a place of its own: nothing in a process changes then, so that the compiler need not load again what it has asked once.
+    // In a place of its own: nothing in a process changes then, so that the compiler need not load
+    // again what it has asked once.
     step_waits: Box<Cell<bool>>,
 }
 
@@ -99,8 +100,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Lets the other processes of this processor run once, if one of them could; otherwise it costs a look, and on a
-    /// Cell no switch. For loops that compute for long and do not communicate (section 2.2.7).
+    /// Lets the other processes of this processor run once, if one of them could; otherwise it
+    /// costs a look, and on a Cell no switch. For loops that compute for long and do not
+    /// communicate (section 2.2.7).
     ///
     /// ```
     /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};
@@ -124,8 +126,8 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.yield_ready();
     }
 
-    /// Waits until a time, counted as [`now`](Self::now) does. The other processes of this processor run meanwhile, and
-    /// the network is in no deadlock.
+    /// Waits until a time, counted as [`now`](Self::now) does. The other processes of this
+    /// processor run meanwhile, and the network is in no deadlock.
     #[track_caller]
     pub fn sleep_until(&self, time: Time) {
         let why = "its time to come";
@@ -180,7 +182,8 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Who it is, if it may use the buffers of channels without their locks: where all processors share memory.
+    /// Who it is, if it may use the buffers of channels without their locks: where all processors
+    /// share memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
@@ -197,8 +200,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Performs a step of the protocol at the channel that `what` names, and wakes whom it gave a reason to go on. The step
-    /// asks for the [waker](Self::waker) of this process if, and only if, that has to wait.
+    /// Performs a step of the protocol at the channel that `what` names, and wakes whom it gave a
+    /// reason to go on. The step asks for the [waker](Self::waker) of this process if, and only if,
+    /// that has to wait.
     #[inline]
     pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
         let Some(carrier) = self.carrier else {
@@ -214,8 +218,8 @@ impl<'a, P: Place> Process<'a, P> {
         })
     }
 
-    /// As [`perform`](Self::perform), for the look of an alternation at one of its guards, which says whether it has found
-    /// anything to do.
+    /// As [`perform`](Self::perform), for the look of an alternation at one of its guards, which
+    /// says whether it has found anything to do.
     #[inline(always)]
     pub(crate) fn look<'b>(
         &self,
@@ -387,7 +391,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
-/// Has `perform` perform a step, which it knows as a function that is called once. Returns the step's result.
+/// Has `perform` perform a step, which it knows as a function that is called once. Returns the
+/// step's result.
 fn once<R>(
     step: impl FnOnce(&mut Woken) -> R,
     perform: impl FnOnce(&mut dyn FnMut() -> Woken),
@@ -403,8 +408,9 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
-/// A wait of a process, in the frame of the call that waits: describes the wait for the machine, and
-/// if that is cancelled, records it for the report of a deadlock. A call that returns forgets this.
+/// A wait of a process, in the frame of the call that waits: describes the wait for the machine,
+/// and if that is cancelled, records it for the report of a deadlock. A call that returns forgets
+/// this.
 struct ProcessWaits<'a, W: Why> {
     who: &'a Who<'a>,
     why: W,

@@ -8,11 +8,13 @@ use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
 use crate::named::error::NamedError;
 
-/// Why a process ends before its work is done: a channel has [ended](Ended), or it has found something wrong.
+/// Why a process ends before its work is done: a channel has [ended](Ended), or it has found
+/// something wrong.
 ///
-/// Bodies of processes return it, and the functions that they consist of. With `?` everything becomes one: how a channel
-/// ended, which is how networks are taken down and no error of the network; and any other error, which
-/// [the network fails with](crate::NetworkError::Failed), also a text or a boxed error.
+/// Bodies of processes return it, and the functions that they consist of. With `?` everything
+/// becomes one: how a channel ended, which is how networks are taken down and no error of the
+/// network; and any other error, which [the network fails with](crate::NetworkError::Failed), also
+/// a text or a boxed error.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network, NetworkError};
@@ -64,7 +66,8 @@ impl ProcessError {
         }
     }
 
-    /// The error that is the process's own, and when it went wrong, if it is no channel that has ended.
+    /// The error that is the process's own, and when it went wrong, if it is no channel that has
+    /// ended.
     pub(crate) fn into_own(self) -> Option<(Box<dyn Error + Send + Sync>, Moment)> {
         match self.0 {
             Reason::Ended(_) => None,

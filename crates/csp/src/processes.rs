@@ -8,10 +8,12 @@
 //!   add         ─►┘                              ─►┘                                   └╌► as long as somebody reads
 //! ```
 //!
-//! Each runs on any processor and with ends of any kind, and goes on until one of its channels ends. If that was poisoned it
-//! [poisons](Process::spread_poison) all others, else it drops them, which closes them; what it held at that time is dropped.
+//! Each runs on any processor and with ends of any kind, and goes on until one of its channels
+//! ends. If that was poisoned it [poisons](Process::spread_poison) all others, else it drops them,
+//! which closes them; what it held at that time is dropped.
 //!
-//! The first four are Listing 1 of the paper, [`add`] is Listing 2. The numbers from 0 on, as a ring of three of them:
+//! The first four are Listing 1 of the paper, [`add`] is Listing 2. The numbers from 0 on, as a
+//! ring of three of them:
 //!
 //! ```
 //! use cellworks_csp::{Channel, Ended, Network, processes};
@@ -354,7 +356,8 @@ pub fn combine<A: Item, B: Item, T: Item>(
     })
 }
 
-/// Reads a number of each input, in whichever order they come, and writes their sum (Listing 2 of the paper).
+/// Reads a number of each input, in whichever order they come, and writes their sum (Listing 2 of
+/// the paper).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -387,7 +390,8 @@ pub fn add<T: Item + Add<Output = T>>(
     combine(process, left, right, output, T::add)
 }
 
-/// Passes items on, and writes a copy of each to `side`, for as long as that does not end: for an observer that may go.
+/// Passes items on, and writes a copy of each to `side`, for as long as that does not end: for an
+/// observer that may go.
 ///
 /// It waits until the observer has read; with a [buffer](crate::Channel::buffered) it need not.
 ///
@@ -493,11 +497,11 @@ pub fn mux<T: Item, I: Input<T>>(
     })
 }
 
-/// Writes the time every `period`, counted from when it started. A time at which it still waited for its reader is left
-/// out.
+/// Writes the time every `period`, counted from when it started. A time at which it still waited
+/// for its reader is left out.
 ///
-/// It finds out that nobody reads any more when it writes next, so it may outlive its reader by a period. A network with a
-/// timer that waits for its time is not in a deadlock.
+/// It finds out that nobody reads any more when it writes next, so it may outlive its reader by a
+/// period. A network with a timer that waits for its time is not in a deadlock.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};

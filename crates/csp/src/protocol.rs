@@ -1,4 +1,5 @@
-//! The protocol of a channel: what a step of a reader, a writer or an alternation does, under the channel's lock.
+//! The protocol of a channel: what a step of a reader, a writer or an alternation does, under the
+//! channel's lock.
 //!
 //! ```text
 //!      writers that wait ──► buffer ──► readers that wait        a node each, on the stack of who waits
@@ -11,11 +12,12 @@
 //! | reader | the buffer (then the first writer that waits fills it up), a writer that waits, a waiting alternation that writes | waits |
 //! | alternation, active | as the reader or writer that the guard is | looks at its next guard |
 //!
-//! Readers wait only while the buffer is empty, writers only while it is full. Whoever waits, and every item that becomes
-//! ready, is made known to the alternations on the other side.
+//! Readers wait only while the buffer is empty, writers only while it is full. Whoever waits, and
+//! every item that becomes ready, is made known to the alternations on the other side.
 
-// Steps are inlined by force, as results on their way between functions go through memory. Without optimisation that would
-// only make frames too large for small stacks: there variables that are inlined share no room.
+// Steps are inlined by force, as results on their way between functions go through memory. Without
+// optimisation that would only make frames too large for small stacks: there variables that are
+// inlined share no room.
 
 use std::collections::VecDeque;
 
@@ -32,7 +34,8 @@ use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
 
-/// What the lock protects. What is looked at in each step comes first, as two processors hand it to each other.
+/// What the lock protects. What is looked at in each step comes first, as two processors hand it to
+/// each other.
 #[repr(C)]
 pub(crate) struct State<T> {
     /// A rendezvous without guards that has not ended: nothing has to be looked at but who waits.
@@ -91,8 +94,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Exchanges an item with the first of some alternations that waits. It is the last one from then on, so that none
-    /// is always behind another.
+    /// Exchanges an item with the first of some alternations that waits. It is the last one from
+    /// then on, so that none is always behind another.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meet(
         guards: &mut [Arc<Guard<T>>],
@@ -106,9 +109,11 @@ impl<T> State<T> {
         Some(waker)
     }
 
-    /// A writer, or an alternation that writes and is active, brings an item, which is taken if somebody wants it.
-    // What a step results in is small, or stays where it is: on its way through a value of several variants, an item would be
-    // copied in other pieces than it was written in, which the processor's store queue does not forward.
+    /// A writer, or an alternation that writes and is active, brings an item, which is taken if
+    /// somebody wants it.
+    // What a step results in is small, or stays where it is: on its way through a value of several
+    // variants, an item would be copied in other pieces than it was written in, which the
+    // processor's store queue does not forward.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -119,7 +124,8 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // An alternation may have begun to wait, and not have looked again: what came before this item goes first.
+        // An alternation may have begun to wait, and not have looked again: what came before this
+        // item goes first.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -133,12 +139,14 @@ impl<T> State<T> {
         Met::Done
     }
 
-    /// A reader, or an alternation that reads and is active, wants an item, which is put to `place` if there is one.
+    /// A reader, or an alternation that reads and is active, wants an item, which is put to `place`
+    /// if there is one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&mut self, place: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if !self.is_drained() {
             *place = self.buffer.pop_front();
-            // A closed channel accepts nothing, not even from an alternation that has not looked since then.
+            // A closed channel accepts nothing, not even from an alternation that has not looked
+            // since then.
             if self.ended.is_none() {
                 self.refill(woken);
             }
@@ -191,7 +199,8 @@ impl<T> State<T> {
         !self.is_buffered || self.buffer.is_empty()
     }
 
-    /// A process writes or reads, whatever the channel is like, or begins to wait at `node`, if it meets nobody.
+    /// A process writes or reads, whatever the channel is like, or begins to wait at `node`, if it
+    /// meets nobody.
     ///
     /// # Safety
     ///
@@ -261,7 +270,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Everybody who waits goes on with `ended`, and later operations do. What is in the buffer stays.
+    /// Everybody who waits goes on with `ended`, and later operations do. What is in the buffer
+    /// stays.
     fn turn_away(&mut self, ended: Ended, woken: &mut Woken) {
         if self.ended == Some(Ended::Poisoned) {
             return;
@@ -316,9 +326,9 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// For an alternation that is about to wait with a guard at this channel: if one on the other side waits too, one of
-    /// the two has to look again. Says whether it is the caller; otherwise the other one is told. One that does not wait
-    /// looks here in turn before it does.
+    /// For an alternation that is about to wait with a guard at this channel: if one on the other
+    /// side waits too, one of the two has to look again. Says whether it is the caller; otherwise
+    /// the other one is told. One that does not wait looks here in turn before it does.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
             // Both know of it already, and look.
@@ -361,7 +371,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// What the channel's word says when the lock is given back. It may take one that waits out of its queue for that.
+    /// What the channel's word says when the lock is given back. It may take one that waits out of
+    /// its queue for that.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {
@@ -371,7 +382,8 @@ impl<T> State<T> {
         self.rest_plain()
     }
 
-    // Out of line: in line it cost an alternation, whose channels are not plain, a nanosecond a message.
+    // Out of line: in line it cost an alternation, whose channels are not plain, a nanosecond a
+    // message.
     #[inline(never)]
     fn rest_plain(&mut self) -> Word {
         // Never both wait.

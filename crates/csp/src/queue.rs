@@ -4,8 +4,9 @@
 //!   first ──► node ──► node ──► node ◄── last       each in the frame of the call that waits
 //! ```
 //!
-//! Everything here is under the lock of the channel, but for the outcome, which who waits looks at without it, and for the node
-//! of one that waits alone in the channel's [word](crate::lock): that is whose who has taken it out of there.
+//! Everything here is under the lock of the channel, but for the outcome, which who waits looks at
+//! without it, and for the node of one that waits alone in the channel's [word](crate::lock): that
+//! is whose who has taken it out of there.
 
 use std::ptr;
 
@@ -49,21 +50,22 @@ impl<T> Queue<T> {
 
     /// # Safety
     ///
-    /// The node is [waiting](Node::waiting), in no queue, and it and its waker stay where they are until it is removed or
-    /// served.
+    /// The node is [waiting](Node::waiting), in no queue, and it and its waker stay where they are
+    /// until it is removed or served.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn append(&mut self, node: *const Node<T>) {
         if self.is_empty() {
             self.first = node;
         } else {
-            // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut` of what it protects;
-            // nodes in the queue are in their places.
+            // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut`
+            // of what it protects; nodes in the queue are in their places.
             unsafe { (*self.last).next.with_mut(|place| *place = node) };
         }
         self.last = node;
     }
 
-    /// Takes out a node that was not served: rare, so each node knows the next one alone. Says whether it was there.
+    /// Takes out a node that was not served: rare, so each node knows the next one alone. Says
+    /// whether it was there.
     #[cold]
     pub(crate) fn remove(&mut self, node: &Node<T>) -> bool {
         // SAFETY: as in `append`.
@@ -98,7 +100,8 @@ impl<T> Queue<T> {
         is_only.then(|| std::mem::replace(&mut self.first, ptr::null()))
     }
 
-    /// Takes the process that has waited longest, and [serves](Node::serve) it. Returns whom to wake.
+    /// Takes the process that has waited longest, and [serves](Node::serve) it. Returns whom to
+    /// wake.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn serve(
         &mut self,

@@ -153,8 +153,9 @@ mod modelled {
         }
     }
 
-    /// loom knows sequential consistency of fences only. So here a store that is said to be sequentially consistent has one
-    /// behind it, which orders it before the loads that follow. Those of others need none then: as on x86-64.
+    /// loom knows sequential consistency of fences only. So here a store that is said to be
+    /// sequentially consistent has one behind it, which orders it before the loads that follow.
+    /// Those of others need none then: as on x86-64.
     fn behind<R>(order: Ordering, result: R) -> R {
         if order == Ordering::SeqCst {
             atomic::fence(Ordering::SeqCst);

@@ -13,7 +13,8 @@ pub(crate) struct Waker {
     pub network: u32,
 }
 
-/// The processes that a step has given a reason to go on. They are woken when the channel is no longer locked.
+/// The processes that a step has given a reason to go on. They are woken when the channel is no
+/// longer locked.
 #[derive(Debug, Default)]
 #[must_use = "who is not woken waits for ever"]
 pub(crate) enum Woken {

@@ -1,10 +1,11 @@
-//! Performing MFC commands: there is no DMA engine on a host, so whoever issues a command performs it, on
-//! its own thread.
+//! Performing MFC commands: there is no DMA engine on a host, so whoever issues a command performs
+//! it, on its own thread.
 //!
 //! That is one of the orders that the architecture allows, and it leaves the queue empty, with two
-//! exceptions, which stay there with what is ordered after them: a list that stopped at an element with
-//! stall-and-notify, until it is acknowledged, and a put to an inbound mailbox that is full, until there is room and
-//! its owner asks again. The PPE asks for all proxy queues whenever it waits.
+//! exceptions, which stay there with what is ordered after them: a list that stopped at an element
+//! with stall-and-notify, until it is acknowledged, and a put to an inbound mailbox that is full,
+//! until there is room and its owner asks again. The PPE asks for all proxy queues whenever it
+//! waits.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -370,8 +371,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// What nobody can be told of as an error: the call that found it did not cause it. Who unwinds already is not
-    /// told.
+    /// What nobody can be told of as an error: the call that found it did not cause it. Who unwinds
+    /// already is not told.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()

@@ -1,4 +1,4 @@
-//! What a host is made of, and how it is made.
+//! How a host is made of the CPUs and the memory that are there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
 
-use crate::conditions::cpu_time::CpuTime;
+use crate::cpu_time::CpuTime;
 use crate::cpus::list::name_cpus;
 use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source};
 use crate::layout::Layout;
@@ -219,7 +219,7 @@ impl Host {
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds: better here than in a program's first message.
+        // milliseconds: better here than in somebody's first message.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;
@@ -286,12 +286,6 @@ impl Host {
             stack_bytes: builder.stack_bytes,
             warnings,
         })
-    }
-
-    /// The CPUs of the PPE and of all workers.
-    pub(crate) fn used_cpus(&self) -> BTreeSet<u32> {
-        let workers = self.layout.workers.iter().map(|worker| worker.cpu);
-        workers.chain([self.layout.ppe_cpu]).collect()
     }
 
     /// What about this host may make measurements worse, in sentences for people.

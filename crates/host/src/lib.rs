@@ -60,6 +60,7 @@
 //! ```
 
 mod conditions;
+mod cpu_time;
 mod cpus;
 mod engine;
 mod host;
@@ -72,6 +73,7 @@ mod pin;
 mod ppe;
 mod programs;
 mod run;
+mod serve;
 #[cfg(all(test, not(loom)))]
 #[path = "../../../tests/skipped.rs"]
 mod skipped;

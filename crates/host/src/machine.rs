@@ -1,4 +1,4 @@
-//! A host as a machine: its runs, from beginning to end, and its main memory.
+//! A host as a machine: how its runs begin and end, and its main memory.
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use cellworks_machine::memory::{AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, Machine, ModuleId, OnCell, Ppe, RunEnd, RunError, Topology};
 
-use crate::conditions::cpu_time::cpu_time_of_this_thread;
+use crate::cpu_time::cpu_time_of_this_thread;
 use crate::host::Host;
 use crate::memory::{Pages, node_of};
 use crate::pin::Pinned;
@@ -33,49 +33,7 @@ unsafe impl Machine for Host {
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError> {
-        let caller = Location::caller();
-        let run = Arc::new(Run::new(self));
-        run.parking.admit();
-        run.parking.sit(PPE_SEAT);
-        watchdog::watch(&run);
-        // A host that may not pin has said so when it was built.
-        let pinned = Pinned::to(self.layout.ppe_cpu).ok();
-        let before_ns = cpu_time_of_this_thread();
-        let programs = Arc::new(Programs::new(Arc::clone(&run)));
-        let core = HostPpe::new(Arc::clone(&run), Arc::clone(&programs), &self.layout);
-        let ppe = Ppe::new(core);
-
-        let main = catch_unwind(AssertUnwindSafe(|| {
-            OWNER.run_without_core(|| {
-                let value = main(&ppe);
-                ppe.core().wait_for_programs(caller);
-                value
-            })
-        }));
-        // Asked before others fail because the PPE did.
-        let panic_before = run.first_panic();
-        let was_cancelled = run.is_cancelled();
-        if main.is_err() {
-            // Programs that wait for the PPE would wait for ever.
-            run.cancel();
-        }
-        run.end();
-        ppe.core().join_workers();
-        programs.drop_queued();
-        if pinned.is_some() {
-            run.cpu_time.add(PPE_SEAT, before_ns);
-        }
-
-        let waits = run.take_waits();
-        RunEnd {
-            main_was_cancelled: main.as_ref().is_err_and(is_cancellation),
-            main,
-            was_cancelled,
-            panic_before,
-            panic_after: run.first_panic(),
-            cancelled_for: run.is_cancelled().then_some(RunError::Deadlock { waits }),
-        }
-        .conclude()
+        run(self, main)
     }
 
     fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output> {
@@ -114,4 +72,67 @@ impl CellMachine for Host {
         let index = self.nodes.iter().position(|&os_index| os_index == node)?;
         Some(ModuleId::new(index as u16))
     }
+}
+
+/// Runs `main` on `host`; see [`Machine::run`].
+#[track_caller]
+fn run<'env, R>(
+    host: &'env Host,
+    main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) -> R,
+) -> Result<R, RunError> {
+    let caller = Location::caller();
+    let run = Arc::new(Run::new(
+        &host.layout,
+        &host.space,
+        &host.local_stores,
+        host.strict,
+        host.stack_bytes,
+        &host.cpu_time,
+    ));
+    let programs = Arc::new(Programs::of(Arc::clone(&run)));
+    run.parking.admit();
+    run.parking.sit(PPE_SEAT);
+    watchdog::watch(&run);
+    // A host that may not pin has said so when it was built.
+    let pinned = Pinned::to(host.layout.ppe_cpu).ok();
+    let before_ns = cpu_time_of_this_thread();
+    let ppe = Ppe::new(HostPpe::new(Arc::clone(&programs), &host.layout));
+
+    let main = catch_unwind(AssertUnwindSafe(|| {
+        OWNER.run_without_core(|| {
+            let value = main(&ppe);
+            ppe.core().wait_for_programs(caller);
+            value
+        })
+    }));
+    // Asked before others fail because the PPE did.
+    let panic_before = run.first_panic();
+    let was_cancelled = run.is_cancelled();
+    if main.is_err() {
+        // Programs that wait for the PPE would wait for ever.
+        run.cancel();
+    }
+    run.end();
+    ppe.core().join_workers();
+    programs.drop_queued();
+    if pinned.is_some() {
+        run.cpu_time.add(PPE_SEAT, before_ns);
+    }
+
+    let mut waits = run.take_waits();
+    // By SPE: "SPE 10" comes after "SPE 2", and the PPE last.
+    waits.sort_by_key(|wait| {
+        let words = wait.who.split(|c: char| !c.is_ascii_digit());
+        let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
+        (numbers.is_empty(), numbers)
+    });
+    RunEnd {
+        main_was_cancelled: main.as_ref().is_err_and(is_cancellation),
+        main,
+        was_cancelled,
+        panic_before,
+        panic_after: run.first_panic(),
+        cancelled_for: run.is_cancelled().then_some(RunError::Deadlock { waits }),
+    }
+    .conclude()
 }

@@ -1,5 +1,5 @@
-//! The MFC of a host's SPE, as its program uses it. Its commands are performed by an [`Engine`], on the SPE's
-//! own thread.
+//! The MFC of a host's SPE, as its program uses it. Its commands are performed by an [`Engine`], on
+//! the SPE's own thread.
 
 use std::cell::Cell;
 use std::fmt;
@@ -41,7 +41,8 @@ impl HostMfc {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
-    /// Whether commands wait for room in a mailbox: then whoever waits has to [`advance`](Self::advance) them.
+    /// Whether commands wait for room in a mailbox: then whoever waits has to
+    /// [`advance`](Self::advance) them.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.engine.has_unsent()

@@ -131,8 +131,8 @@ impl Parking {
         Woken::Notified
     }
 
-    /// Sleeps until somebody notifies this seat, but no longer than `time`. Meanwhile it counts as running, for it will go
-    /// on by itself.
+    /// Sleeps until somebody notifies this seat, but no longer than `time`. Meanwhile it counts as
+    /// running, for it will go on by itself.
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {

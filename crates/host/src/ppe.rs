@@ -22,6 +22,7 @@ use crate::layout::{Layout, WorkerLayout};
 use crate::parking::{Parking, Woken};
 use crate::programs::Programs;
 use crate::run::{PPE_SEAT, Run, seat_of};
+use crate::serve;
 use crate::spe::{HostSpe, fetch_update};
 use crate::worker::Spin;
 
@@ -47,13 +48,14 @@ pub struct HostPpe {
 }
 
 impl HostPpe {
-    pub(crate) fn new(run: Arc<Run>, programs: Arc<Programs>, layout: &Layout) -> Self {
+    pub(crate) fn new(programs: Arc<Programs>, layout: &Layout) -> Self {
+        let run = Arc::clone(programs.run());
         Self {
+            programs,
             translation: Translation::new(Arc::clone(&run.space)),
             proxies: run.local_stores.iter().map(|_| OnceCell::new()).collect(),
             with_proxy: RefCell::default(),
             run,
-            programs,
             waiting: Cell::new(false),
             patience: Patience::new(),
             workers: layout.workers.clone(),
@@ -270,15 +272,15 @@ impl PpeCore for HostPpe {
         let mut started = self.started.borrow_mut();
         if started[worker].is_none() {
             let layout = self.workers[worker].clone();
-            let (run, programs) = (Arc::clone(&self.run), Arc::clone(&self.programs));
+            let programs = Arc::clone(&self.programs);
             let thread = std::thread::Builder::new().name(format!("SPEs of CPU {}", layout.cpu));
             self.run.parking.admit();
             let first_spe = layout.spes[0];
             let handle = thread.spawn(move || {
                 let lived = catch_unwind(AssertUnwindSafe(|| {
-                    programs.serve(seat_of(worker), layout);
+                    serve::live(&programs, seat_of(worker), layout);
                 }));
-                run.worker_ended(first_spe, lived.err());
+                programs.run().worker_ended(first_spe, lived.err());
             });
             let handle = handle.unwrap_or_else(|error| {
                 self.run.parking.dismiss();

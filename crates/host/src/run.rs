@@ -1,20 +1,17 @@
-//! One run: the state that the PPE and the workers share, from the first program to the last, but
-//! for the programs themselves.
+//! One run: the state that the PPE and the workers share, from the first program to the last.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use cellworks_machine::mailbox::MailboxFull;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
-    Cancelled, Outcome, Payload, Processor, RunError, SignalRegister, Span, SpeId, Time, Topology,
-    Wait, Waiting,
+    Cancelled, Outcome, Payload, Processor, RunError, Span, SpeId, Time, Topology, Waiting,
 };
 
-use crate::conditions::cpu_time::CpuTime;
-use crate::host::Host;
+use crate::cpu_time::CpuTime;
+use crate::layout::Layout;
 use crate::parking::Parking;
 use crate::words::Words;
 
@@ -45,8 +42,8 @@ pub(crate) struct Run {
     ended: AtomicBool,
     /// Programs that were spawned and have not ended.
     pub(crate) programs: AtomicUsize,
-    /// What runs now on each SPE, for the watchdog.
-    running: Vec<Mutex<Option<(&'static str, &'static Location<'static>)>>>,
+    /// What runs on each SPE now, for the watchdog.
+    running: Vec<Mutex<Option<Running>>>,
     /// What the PPE waits for, while it sleeps.
     ppe_wait: Mutex<Option<Waiting>>,
     /// Who waited for what when everybody slept.
@@ -55,6 +52,9 @@ pub(crate) struct Run {
     started: Instant,
 }
 
+/// A program that runs: its name, and where it was spawned.
+pub(crate) type Running = (&'static str, &'static Location<'static>);
+
 /// A program that panicked.
 struct Failure {
     at: SpeId,
@@ -62,40 +62,30 @@ struct Failure {
     outcome: Arc<Outcome>,
 }
 
-/// A writer waits for room in an inbound mailbox as long as this lives. If it is leaked, readers
-/// look more often than they need to.
-struct RoomWanted<'a>(&'a Words);
-
-impl<'a> RoomWanted<'a> {
-    fn of(words: &'a Words) -> Self {
-        words.want_room();
-        Self(words)
-    }
-}
-
-impl Drop for RoomWanted<'_> {
-    fn drop(&mut self) {
-        self.0.stop_wanting_room();
-    }
-}
-
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Run {
-    pub(crate) fn new(host: &Host) -> Self {
-        let topology = host.layout.topology.clone();
+    pub(crate) fn new(
+        layout: &Layout,
+        space: &Arc<AddressSpace>,
+        local_stores: &[Region],
+        strict: bool,
+        stack_bytes: usize,
+        cpu_time: &Arc<CpuTime>,
+    ) -> Self {
+        let topology = layout.topology.clone();
         let spes = topology.spes().len();
         Self {
             words: (0..spes).map(|_| Words::new()).collect(),
-            parking: Parking::new(1 + host.layout.workers.len()),
-            seats: host.layout.worker_of.iter().copied().map(seat_of).collect(),
-            space: Arc::clone(&host.space),
-            local_stores: host.local_stores.clone(),
-            strict: host.strict,
-            stack_bytes: host.stack_bytes,
-            cpu_time: Arc::clone(&host.cpu_time),
+            parking: Parking::new(1 + layout.workers.len()),
+            seats: layout.worker_of.iter().copied().map(seat_of).collect(),
+            space: Arc::clone(space),
+            local_stores: local_stores.to_vec(),
+            strict,
+            stack_bytes,
+            cpu_time: Arc::clone(cpu_time),
             cancelled: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             programs: AtomicUsize::new(0),
@@ -120,12 +110,6 @@ impl Run {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// No program will come any more.
-    pub(crate) fn end(&self) {
-        self.ended.store(true, Ordering::SeqCst);
-        self.parking.notify_all();
-    }
-
     /// Has everybody unwind.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
@@ -146,18 +130,6 @@ impl Run {
 
     pub(crate) fn report(&self, waits: impl IntoIterator<Item = Waiting>) {
         lock(&self.waits).extend(waits);
-    }
-
-    /// Which thread waited for what when all slept: those of SPEs by the numbers of these, "SPE 10"
-    /// after "SPE 2", and the PPE last.
-    pub(crate) fn take_waits(&self) -> Vec<Waiting> {
-        let mut waits = std::mem::take(&mut *lock(&self.waits));
-        waits.sort_by_key(|wait| {
-            let words = wait.who.split(|c: char| !c.is_ascii_digit());
-            let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
-            (numbers.is_empty(), numbers)
-        });
-        waits
     }
 
     /// Wakes a processor if it sleeps.
@@ -193,45 +165,6 @@ impl Run {
                 all.len()
             )
         })
-    }
-
-    #[inline]
-    pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
-        if self.words(to).write_in(word) {
-            self.notify(Processor::Spe(to));
-            Ok(())
-        } else {
-            Err(MailboxFull {
-                spe: to,
-                mailbox: "inbound mailbox",
-                word,
-            })
-        }
-    }
-
-    #[track_caller]
-    #[inline]
-    pub(crate) fn wait_to_write_in_mbox(&self, waiter: &impl Wait, to: SpeId, word: u32) {
-        if self.write_in_mbox(to, word).is_err() {
-            let _announced = RoomWanted::of(self.words(to));
-            let why = format_args!("room in the inbound mailbox of {to}");
-            waiter.wait_until(&why, &mut || self.write_in_mbox(to, word).is_ok());
-        }
-    }
-
-    #[inline]
-    pub(crate) fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        self.words(to).signal(register, bits);
-        self.notify(Processor::Spe(to));
-    }
-
-    /// Says what runs on an SPE, for the watchdog.
-    pub(crate) fn set_running(
-        &self,
-        at: SpeId,
-        program: Option<(&'static str, &'static Location<'static>)>,
-    ) {
-        *lock(&self.running[at.index()]) = program;
     }
 
     pub(crate) fn end_program(
@@ -274,18 +207,31 @@ impl Run {
 
     /// The programs that run now, for the watchdog.
     pub(crate) fn running(&self) -> Vec<String> {
-        let of = |(at, running): (SpeId, &Mutex<Option<_>>)| {
-            let (name, spawned_at): (&str, &Location<'_>) = (*lock(running))?;
+        let of = |(at, running): (SpeId, &Mutex<Option<Running>>)| {
+            let (name, spawned_at) = (*lock(running))?;
             Some(format!("{name} on {at}, spawned at {spawned_at}"))
         };
-        self.topology
-            .spes()
-            .zip(&self.running)
-            .filter_map(of)
-            .collect()
+        let spes = self.topology.spes().zip(&self.running);
+        spes.filter_map(of).collect()
     }
 
-    /// The first panic that was not joined.
+    /// Says what runs on an SPE now.
+    pub(crate) fn runs(&self, at: SpeId, program: Option<Running>) {
+        *lock(&self.running[at.index()]) = program;
+    }
+
+    /// Says that no program will come any more.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.parking.notify_all();
+    }
+
+    /// Takes what the threads waited for when all of them slept.
+    pub(crate) fn take_waits(&self) -> Vec<Waiting> {
+        std::mem::take(&mut *lock(&self.waits))
+    }
+
+    /// The first panic that nobody joined.
     pub(crate) fn first_panic(&self) -> Option<RunError> {
         lock(&self.failures).iter().find_map(|failure| {
             Some(RunError::Panic {

@@ -20,6 +20,7 @@ use cellworks_threads as threads;
 use crate::memory::Pages;
 use crate::mfc::HostMfc;
 use crate::run::Run;
+use crate::words::Words;
 use crate::worker::{OWNER, Worker};
 
 /// The decrementer counts nanoseconds.
@@ -84,6 +85,53 @@ impl Drop for HostHold {
         if self.0.is_some() {
             release(self.0.take());
         }
+    }
+}
+
+/// A writer waits for room in an inbound mailbox as long as this lives. If it is leaked, readers
+/// look more often than they need to.
+struct RoomWanted<'a>(&'a Words);
+
+impl<'a> RoomWanted<'a> {
+    fn of(words: &'a Words) -> Self {
+        words.want_room();
+        Self(words)
+    }
+}
+
+impl Drop for RoomWanted<'_> {
+    fn drop(&mut self) {
+        self.0.stop_wanting_room();
+    }
+}
+
+impl Run {
+    pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        if self.words(to).write_in(word) {
+            self.notify(Processor::Spe(to));
+            Ok(())
+        } else {
+            Err(MailboxFull {
+                spe: to,
+                mailbox: "inbound mailbox",
+                word,
+            })
+        }
+    }
+
+    #[track_caller]
+    #[inline]
+    pub(crate) fn wait_to_write_in_mbox(&self, waiter: &impl Wait, to: SpeId, word: u32) {
+        if self.write_in_mbox(to, word).is_err() {
+            let _announced = RoomWanted::of(self.words(to));
+            let why = format_args!("room in the inbound mailbox of {to}");
+            waiter.wait_until(&why, &mut || self.write_in_mbox(to, word).is_ok());
+        }
+    }
+
+    pub(crate) fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.words(to).signal(register, bits);
+        self.notify(Processor::Spe(to));
     }
 }
 
@@ -157,7 +205,7 @@ impl HostSpe {
         // large as the local store.
         let local = unsafe { views.base().add(buffer.address().0 as usize) };
         // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local`
-        // for writes, see above; a buffer of ours overlaps no other memory.
+        // for writes, see above; a buffer of ours overlaps nobody's memory.
         unsafe {
             if fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -405,7 +453,7 @@ unsafe impl SpeCore for HostSpe {
     ) {
         if hold.0.is_some() {
             // SAFETY: the caller promises that the memory may be written and that `local` is the
-            // buffer of this hold, which overlaps no other memory.
+            // buffer of this hold, which overlaps nobody's memory.
             unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         }
     }

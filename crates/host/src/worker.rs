@@ -15,9 +15,11 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::layout::WorkerLayout;
 use crate::parking::{Parking, Woken};
 use crate::run::{PPE_SEAT, Run};
 use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
@@ -32,7 +34,7 @@ pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 const SPIN: Duration = Duration::from_micros(10);
 
 /// How long to spin at most while others are on the way from sleep: several times what being woken
-/// costs, for another thread may have their CPU.
+/// costs, for somebody else may have their CPU.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
 /// Looks between two readings of the clock while spinning.
@@ -106,8 +108,8 @@ impl Spin {
 }
 
 /// Lets a moment pass between two looks at a line that another core is about to change: 15 ns on a
-/// Zen 5. With no pause the line is taken from the core that is changing it: a rendezvous between
-/// two cores takes 20 ns more; with the processor's own, of 26 ns, 5 more (docs/performance.md).
+/// Zen 5. With no pause the line is taken from whoever is changing it: a rendezvous between two
+/// cores takes 20 ns more; with the processor's own, of 26 ns, 5 more (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
@@ -132,22 +134,23 @@ pub(crate) struct Worker {
     spin: Spin,
     yields: Cell<u32>,
     /// Waits, modulo 256; whenever it is 0 all who wait look. Threads that wait for each other may
-    /// keep a worker busy for ever, and a look wakes all: it should cost little in that many waits.
+    /// keep a worker busy for ever, and a look wakes all: it should cost little in so many waits.
     waits: Cell<u8>,
 }
 
 impl Worker {
-    pub(crate) fn new(run: Arc<Run>, seat: usize, with_ppe: bool) -> Self {
-        Self {
+    /// The worker at a seat of a run, on the OS thread that calls this.
+    pub(crate) fn at(seat: usize, run: Arc<Run>, layout: &WorkerLayout) -> Rc<Self> {
+        Rc::new(Self {
             run,
             seat,
             deadline: Cell::new(None),
             is_idle: Cell::new(false),
             prepared: Cell::new(false),
-            spin: Spin::new(with_ppe.then_some(PPE_SEAT)),
+            spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
             yields: Cell::new(0),
             waits: Cell::new(0),
-        }
+        })
     }
 
     /// Lets a thread wait for something from outside, until the next look or until it is woken.
@@ -187,7 +190,8 @@ impl Worker {
     /// See [`Wake::wake_here`](cellworks_machine::Wake::wake_here).
     #[inline(always)]
     pub(crate) fn wake_here(&self, sleeper: Sleeper) -> bool {
-        // SAFETY: the numbers of a sleeper come from `into_raw`, or are some that name no thread.
+        // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name
+        // a thread.
         unsafe { Thread::from_raw(sleeper.thread()) }.try_unpark()
     }
 

@@ -1,6 +1,8 @@
-//! A cooperative thread that overflows a stack of a chosen size is named, with the size, and the process ends.
+//! A cooperative thread that overflows a stack of a chosen size is named, with the size, and the
+//! process ends.
 //!
-//! The program runs in a child process. The test has no harness, whose threads would print to the same standard error.
+//! The program runs in a child process. The test has no harness, whose threads would print to the
+//! same standard error.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -30,7 +32,8 @@ fn main() {
     println!("1 passed, 0 failed");
 }
 
-/// Deep enough for the chosen stack in every profile. That it was this one, and not one of the default size, the report says.
+/// Deep enough for the chosen stack in every profile. That it was this one, and not one of the
+/// default size, the report says.
 fn overflow() {
     let host = Host::builder()
         .spes(1)

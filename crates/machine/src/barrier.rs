@@ -97,8 +97,8 @@ mod imp {
 
 /// The half for the thread that comes by all the time.
 ///
-/// The first call of either half in a process asks the kernel for the service; that may take tens of
-/// milliseconds if the process has several threads.
+/// The first call of either half in a process asks the kernel for the service; that may take tens
+/// of milliseconds if the process has several threads.
 #[inline]
 pub fn light() {
     imp::light();

@@ -174,8 +174,8 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of these initialised
-        // bytes, aligned for T, and not written to, as long as the hold lives and the source is
+        // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of so many initialised
+        // bytes, aligned for T, and written by nobody, as long as the hold lives and the source is
         // borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
         unsafe { self.view.as_ref() }
     }

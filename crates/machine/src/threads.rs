@@ -78,7 +78,8 @@ pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What threads have panicked with that were not joined, by thread, in the order of the panics.
+/// What threads have panicked with that nobody has joined, by thread, in the order in which they
+/// did.
 type Panics = RefCell<Vec<(ThreadId, Payload)>>;
 
 /// Settings of a cooperative thread before it is spawned: see [`ThreadScope::builder`].

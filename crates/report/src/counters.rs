@@ -12,8 +12,8 @@ pub(crate) fn about(counters: &Counters) -> String {
     )
 }
 
-/// A row for each SPE and a row for each shared part, each with a row of headings first. Times are shares of
-/// the run. Columns and rows of parts that did nothing are left out.
+/// A row for each SPE and a row for each shared part, each with a row of headings first. Times are
+/// shares of the run. Columns and rows of parts that did nothing are left out.
 pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
     let share = |ns: f64| match counters.elapsed_ns {
         elapsed if elapsed > 0.0 => format!("{:.1} %", ns / elapsed * 100.0),

@@ -1,5 +1,5 @@
-//! CSV: a header, and a line for each measurement or for each measured pair of a matrix. docs/csv.md
-//! describes the columns.
+//! CSV: a header, and a line for each measurement or for each measured pair of a matrix.
+//! docs/csv.md describes the columns.
 
 use cellworks_stats::{Matrix, Measurement, Polling, Setting};
 
@@ -20,8 +20,8 @@ fn header() -> String {
 const MATRIX_HEADER: &str =
     "primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n";
 
-/// The report as CSV. A spreadsheet has one header, so a report with matrices and no measurements, as
-/// `stats --matrix` makes it, is a line for each measured pair. Any other is a line for each
+/// The report as CSV. A spreadsheet has one header, so a report with matrices and no measurements,
+/// as `stats --matrix` makes it, is a line for each measured pair. Any other is a line for each
 /// measurement, and matrices that stand beside measurements are left out: JSON and HTML have them.
 pub fn render(report: &Report) -> String {
     let (header, lines): (_, Vec<String>) =

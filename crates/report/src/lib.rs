@@ -7,9 +7,10 @@
 //!                              └─► html    one file with curves and heat maps
 //! ```
 //!
-//! A [`Report`] is computed once, and every view only shows what is in it. A [`ProgramReport`] is what
-//! programs found. [`read()`] takes either back from its JSON, and [`Comparison`] sets two of a kind side by
-//! side. A [`Reproduction`] sets simulated numbers beside published ones. All of them have one [`Envelope`].
+//! A [`Report`] is computed once, and every view only shows what is in it. A [`ProgramReport`] is
+//! what programs found. [`read()`] takes either back from its JSON, and [`Comparison`] sets two of
+//! a kind side by side. A [`Reproduction`] sets simulated numbers beside published ones. All of
+//! them have one [`Envelope`].
 
 // Test data is shared with the tests beside this crate, which see it from outside.
 #[cfg(test)]
@@ -107,14 +108,16 @@ pub struct MachineInfo {
     pub simulation: Option<Simulation>,
 }
 
-/// How a machine was simulated. The same simulation of the same measurement always gives the same numbers.
+/// How a machine was simulated. The same simulation of the same measurement always gives the same
+/// numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Simulation {
     /// The name of its description, such as `qs20`.
     pub description: String,
     /// What decides the order of events of the same instant; 0 is the plain order.
     pub seed: u64,
-    /// Whether the PPE wrote and read the registers of SPEs by calls into the kernel, and not directly.
+    /// Whether the PPE wrote and read the registers of SPEs by calls into the kernel, and not
+    /// directly.
     pub system_calls: bool,
 }
 
@@ -240,8 +243,8 @@ pub struct Counters {
     pub events: u64,
 }
 
-/// What an SPE did with its time, and its MFC. It waits when all threads of its program do; what the
-/// one waits for that began last is what counts.
+/// What an SPE did with its time, and its MFC. It waits when all threads of its program do; what
+/// the one waits for that began last is what counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeCounters {
     /// Running a program.
@@ -295,8 +298,8 @@ impl Trust {
 }
 
 impl Envelope {
-    /// The envelope of what a command has found, in the present form; it can be relied upon if there are no
-    /// `reasons` against it.
+    /// The envelope of what a command has found, in the present form; it can be relied upon if
+    /// there are no `reasons` against it.
     pub fn new(
         command: &str,
         machine: MachineInfo,

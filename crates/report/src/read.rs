@@ -153,9 +153,9 @@ struct Head {
     measurements: Option<IgnoredAny>,
 }
 
-/// Reads what `cellworks stats` or `cellworks run` wrote with `--format json`. Fields that are not known are passed over, and
-/// control characters become `\u{fffd}`, in the report and in errors: the file may come from
-/// elsewhere, and what is in it is shown on a terminal.
+/// Reads what `cellworks stats` or `cellworks run` wrote with `--format json`. Fields that are not
+/// known are passed over, and control characters become `\u{fffd}`, in the report and in errors:
+/// the file may come from elsewhere, and what is in it is shown on a terminal.
 ///
 /// The whole file is held in memory meanwhile; it may be a pipe.
 ///
@@ -255,8 +255,8 @@ fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Whether what is wrong with a text is its end. Of an object that is cut off in a number, such as after
-/// `0.`, the parser says that the number is wrong.
+/// Whether what is wrong with a text is its end. Of an object that is cut off in a number, such as
+/// after `0.`, the parser says that the number is wrong.
 fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
     match error.classify() {
         Category::Eof => true,

@@ -9,8 +9,8 @@ use crate::text::figures;
 /// interrupted would otherwise take all contrast from the rest.
 const OUTSIDE: f64 = 0.005;
 
-/// The least ratio of the ends of the scale. Pairs that differ by less look alike: that much comes from
-/// where a variable happens to lie and from run to run.
+/// The least ratio of the ends of the scale. Pairs that differ by less look alike: that much comes
+/// from where a variable happens to lie and from run to run.
 const RATIO_MIN: f64 = 1.25;
 
 /// From dark for fast to bright for slow, by the logarithm of the time. Viridis stays in order for

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::{Comparison, Machines, ProgramReport, Report, Reproduction, SCHEMA_VERSION};
 
-/// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that it
-/// does not name are allowed, because later commands of the same schema version may write more.
+/// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that
+/// it does not name are allowed, because later commands of the same schema version may write more.
 ///
 /// ```
 /// let schema = cellworks_report::schema::published();

@@ -9,8 +9,9 @@ use crate::text::{
 };
 use crate::{Conditions, NotMeasured, Report, counters, heat_map};
 
-/// In the order of the table, before the columns of settings. A column in which no measurement of a function has something is left
-/// out. The slowest sample is in JSON and CSV only: with it lines would pass 100 columns.
+/// In the order of the table, before the columns of settings. A column in which no measurement of a
+/// function has something is left out. The slowest sample is in JSON and CSV only: with it lines
+/// would pass 100 columns.
 const BEFORE_SETTINGS: [FixedColumn; 7] = [
     ("between", |m| {
         Some(between(m.parameters.between).to_owned())

@@ -165,8 +165,8 @@ pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     )
 }
 
-/// How much of a matrix was measured, how its receivers waited and why so, and where its variable or
-/// block was, in sentences.
+/// How much of a matrix was measured, how its receivers waited and why so, and where its variable
+/// or block was, in sentences.
 pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     let mut notes = format!(
         "Measured: {} of {} pairs.",

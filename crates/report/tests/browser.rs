@@ -1,12 +1,14 @@
 //! Opens reports in headless Chromium, as a reader would from a disk.
 //!
-//! It needs Chromium (Debian: `apt install chromium`), so it is not among the tests of the workspace:
+//! It needs Chromium (Debian: `apt install chromium`), so it is not among the tests of the
+//! workspace:
 //!
 //! ```text
 //! cargo test -p cellworks-report --features browser --test browser
 //! ```
 //!
-//! The files that `CELLWORKS_REPORT_HTML` names, with colons between as in `PATH`, are opened as well:
+//! The files that `CELLWORKS_REPORT_HTML` names, with colons between as in `PATH`, are opened as
+//! well:
 //!
 //! ```text
 //! cargo run --release -- stats --html target/report.html
@@ -168,7 +170,8 @@ impl Opened {
         text.as_str().unwrap().to_owned()
     }
 
-    /// Moves the pointer to a place within an element, both shares of its size, and reads what appears.
+    /// Moves the pointer to a place within an element, both shares of its size, and reads what
+    /// appears.
     fn hover(&self, selector: &str, across: f64, down: f64) -> String {
         let place = self.value(&format!(
             "(() => {{ const e = document.querySelector({selector:?}); \

@@ -95,7 +95,8 @@ fn curves_are_drawn_against_what_was_varied() {
             .collect::<Vec<_>>()
     };
     let sweep = ["Time against block size", "Bandwidth against block size"];
-    // dmaget, dmaput, dmalistget, and fetchadd: on two SPEs, two points are all that contention has.
+    // dmaget, dmaput, dmalistget, and fetchadd: on two SPEs, two points are all that contention
+    // has.
     let spes = "Time against number of SPEs";
     let expected = [&sweep[..], &sweep, &sweep, &[spes]].concat();
     assert_eq!(charts(&two_cores()), against(&expected));
@@ -206,8 +207,8 @@ fn lines_are_named_by_what_they_differ_in() {
     assert_eq!(names(&report, "Time against block size"), loaded);
 }
 
-/// A report of a simulated blade has blocks by 1 to 16 SPEs, on shared and on private buffers, in two
-/// memory modules, and in local stores of two Cells.
+/// A report of a simulated blade has blocks by 1 to 16 SPEs, on shared and on private buffers, in
+/// two memory modules, and in local stores of two Cells.
 fn many_curves() -> Report {
     let mut report = empty(16, 8);
     let mut add = |parameters: &Parameters| {

@@ -11,7 +11,8 @@
 //! arithmetic combination of such. What a paper keeps back is simulated in the same way, so its
 //! prediction has no other source than the model.
 //!
-//! [`sensitivity`] says how much each known number moves when a fitted parameter of the machine does.
+//! [`sensitivity`] says how much each known number moves when a fitted parameter of the machine
+//! does.
 
 mod experiment;
 mod figure;

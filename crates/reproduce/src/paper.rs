@@ -1,7 +1,7 @@
 //! Papers: the numbers that they publish, as data.
 //!
-//! A paper is a TOML file in the folder `papers`. A number of it is one of three: a value, a value that
-//! was kept back, or a shape, which is a range in which a ratio of values has to be. It has an
+//! A paper is a TOML file in the folder `papers`. A number of it is one of three: a value, a value
+//! that was kept back, or a shape, which is a range in which a ratio of values has to be. It has an
 //! experiment that simulates it, or a reason why there is none.
 
 use std::collections::BTreeSet;
@@ -227,8 +227,8 @@ impl Paper {
         TEXTS.map(|(name, _)| name)
     }
 
-    /// The papers that are built in: the five that Cellworks implements, then measurements published
-    /// elsewhere.
+    /// The papers that are built in: the five that Cellworks implements, then measurements
+    /// published elsewhere.
     ///
     /// # Panics
     ///
@@ -421,8 +421,8 @@ impl Unit {
         }
     }
 
-    /// An outcome in this unit: times are in nanoseconds, bandwidths in bytes a second, operations by one. `None` if it has
-    /// another dimension.
+    /// An outcome in this unit: times are in nanoseconds, bandwidths in bytes a second, operations
+    /// by one. `None` if it has another dimension.
     pub(crate) fn in_it(self, outcome: f64, dimension: Dimension) -> Option<f64> {
         let value = match (dimension, self) {
             (Dimension::Time, Self::Nanoseconds) => outcome,

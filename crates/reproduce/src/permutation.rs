@@ -12,7 +12,8 @@ pub(crate) fn fixing_zero(number: u8) -> impl Iterator<Item = Vec<u8>> {
 
 /// The next permutation that leaves the first element in its place.
 fn successor(permutation: &[u8]) -> Option<Vec<u8>> {
-    // The longest descending tail has no successor; what stands before it becomes the next larger one.
+    // The longest descending tail has no successor; what stands before it becomes the next larger
+    // one.
     let at = (1..permutation.len().saturating_sub(1))
         .rev()
         .find(|at| permutation[*at] < permutation[at + 1])?;

@@ -1,13 +1,14 @@
 //! The quantities of a machine description by their names, such as `link.latency_ps`.
 //!
-//! A description is a tree of tables in which a quantity is a table with `value`, `source` and `sure`. They
-//! are found by that, so that a parameter which is added to descriptions is found too.
+//! A description is a tree of tables in which a quantity is a table with `value`, `source` and
+//! `sure`. They are found by that, so that a parameter which is added to descriptions is found too.
 
 use cellworks_sim::Description;
 use toml::{Table, Value};
 
-/// The fitted quantities of a description: their names, and the published number that each was fitted to.
-/// Modules and Cells that are described alike are one: `memory.access_ps` stands for those of all modules.
+/// The fitted quantities of a description: their names, and the published number that each was
+/// fitted to. Modules and Cells that are described alike are one: `memory.access_ps` stands for
+/// those of all modules.
 ///
 /// # Panics
 ///
@@ -25,8 +26,8 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
     found
 }
 
-/// The same machine with another value of a quantity, in all places of that name; `change` has the value
-/// that it has. `None` if the description has no such quantity.
+/// The same machine with another value of a quantity, in all places of that name; `change` has the
+/// value that it has. `None` if the description has no such quantity.
 ///
 /// ```
 /// let qs20 = cellworks_sim::Description::built_in("qs20").unwrap();

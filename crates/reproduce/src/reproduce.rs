@@ -54,8 +54,8 @@ pub struct Reproducing {
 pub struct Plan(Arc<[Simulation]>);
 
 impl Plan {
-    /// Simulates them, on all cores of this computer. `found` is told what each has found, from any thread, and says whether to
-    /// go on: if not, those that run are the last.
+    /// Simulates them, on all cores of this computer. `found` is told what each has found, from any
+    /// thread, and says whether to go on: if not, those that run are the last.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,
@@ -78,7 +78,8 @@ pub struct UnknownMachine {
 }
 
 impl Reproducing {
-    /// Every number of the papers that has an experiment is to be simulated; with `figures` the curves of their figures, too.
+    /// Every number of the papers that has an experiment is to be simulated; with `figures` the
+    /// curves of their figures, too.
     ///
     /// # Errors
     ///
@@ -153,8 +154,9 @@ impl Reproducing {
         self.outcomes.insert(simulation, outcome);
     }
 
-    /// Compares what was found with what was published. Numbers of which simulations are missing are not simulated then, and
-    /// the report is not complete. A simulation that has failed is no error: the report says so.
+    /// Compares what was found with what was published. Numbers of which simulations are missing
+    /// are not simulated then, and the report is not complete. A simulation that has failed is no
+    /// error: the report says so.
     pub fn report(self, environment: Environment) -> Reproduction {
         let outcomes = &self.outcomes;
         let outcome = |simulation: &Simulation| outcome(outcomes, simulation);

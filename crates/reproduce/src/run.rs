@@ -1,7 +1,7 @@
 //! Running simulations side by side.
 //!
-//! Simulations do not share anything, and a simulated machine belongs to one OS thread. So each core has a
-//! thread with machines of its own, and takes the next simulation that nobody has taken.
+//! Simulations do not share anything, and a simulated machine belongs to one OS thread. So each
+//! core has a thread with machines of its own, and takes the next simulation that nobody has taken.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -41,8 +41,8 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     simulations.into_iter().filter(is_new).collect()
 }
 
-/// Runs simulations on all cores of this computer. `found` is told what each has found, from any thread, and says whether to
-/// go on: if not, those that run are the last.
+/// Runs simulations on all cores of this computer. `found` is told what each has found, from any
+/// thread, and says whether to go on: if not, those that run are the last.
 pub(crate) fn run_each(
     simulations: &[Simulation],
     descriptions: Descriptions<'_>,
@@ -85,8 +85,8 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
         .expect("no thread panics while it has the lock")
 }
 
-/// The machines of one OS thread: made when they are first needed, and used again, because a local store
-/// of 256 KB for each SPE takes longer to make than a small simulation to run.
+/// The machines of one OS thread: made when they are first needed, and used again, because a local
+/// store of 256 KB for each SPE takes longer to make than a small simulation to run.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
     made: HashMap<(std::sync::Arc<str>, Access), Result<Made, String>>,

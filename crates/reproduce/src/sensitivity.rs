@@ -30,8 +30,8 @@ pub struct Change {
     pub percent: f64,
 }
 
-/// Raises each fitted parameter of the machine by a tenth, one after the other, and says how much each
-/// number of the paper moves that is known, not kept back, and is simulated on this machine.
+/// Raises each fitted parameter of the machine by a tenth, one after the other, and says how much
+/// each number of the paper moves that is known, not kept back, and is simulated on this machine.
 ///
 /// # Errors
 ///

@@ -288,7 +288,8 @@ fn what_was_not_simulated_when_it_ends_is_named() {
     });
     let found = reproducing.into_inner().unwrap().report(environment());
     assert!(found.envelope.trust.trustworthy && !found.envelope.complete);
-    // One simulation is one number at the most; that one has no experiment in any case is still said.
+    // One simulation is one number at the most; that one has no experiment in any case is still
+    // said.
     let values = found.results.iter().filter(|result| result.value.is_some());
     assert!(values.count() <= 1);
     let why = |name: &str| number(&found, name).not_simulated.as_deref();

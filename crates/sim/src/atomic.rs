@@ -1,7 +1,8 @@
-//! The caches of the atomic units: which SPE has which line of main memory, and whether it has changed it.
+//! The caches of the atomic units: which SPE has which line of main memory, and whether it has
+//! changed it.
 //!
-//! They decide how long an atomic command takes, not what it does: the bytes and the reservations on
-//! them are the memory's own.
+//! They decide how long an atomic command takes, not what it does: the bytes and the reservations
+//! on them are the memory's own.
 
 /// A line of main memory, by its effective address over 128.
 pub(crate) type LineNumber = u64;
@@ -57,8 +58,8 @@ impl AtomicCaches {
         (0..self.lines.len()).find(|spe| self.held(*spe, line) == Held::Changed)
     }
 
-    /// An SPE has read a line: who had changed it shares it from now on. If the cache is full, the line that
-    /// was not used for longest goes.
+    /// An SPE has read a line: who had changed it shares it from now on. If the cache is full, the
+    /// line that was not used for longest goes.
     pub fn read(&mut self, spe: usize, line: LineNumber) {
         let changed = self.held(spe, line) == Held::Changed;
         for cached in self.lines.iter_mut().flatten() {

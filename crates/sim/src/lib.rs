@@ -1,9 +1,9 @@
-//! Simulated machines made of cells: PlayStation 3, QS20, QS22 and your own, deterministic and in simulated
-//! time.
+//! Simulated machines made of cells: PlayStation 3, QS20, QS22 and your own, deterministic and in
+//! simulated time.
 //!
-//! A [`Sim`] runs the same programs as a host does. How long they take follows from a model of the hardware
-//! whose every parameter stands in a [`Description`]. The same program, description and seed give the same
-//! result, on every computer.
+//! A [`Sim`] runs the same programs as a host does. How long they take follows from a model of the
+//! hardware whose every parameter stands in a [`Description`]. The same program, description and
+//! seed give the same result, on every computer.
 //!
 //! ```
 //! use cellworks_machine::{Cycles, Machine, Spe, SpeId, Time};

@@ -21,7 +21,8 @@ pub(crate) struct Zeroed {
     bytes: usize,
     /// How many the module has given: whole pages.
     taken: usize,
-    /// What was allocated: a page more, in which `base` is the first address that is aligned to one.
+    /// What was allocated: a page more, in which `base` is the first address that is aligned to
+    /// one.
     allocated: NonNull<u8>,
     layout: Layout,
     used: Used,
@@ -32,8 +33,9 @@ unsafe impl Send for Zeroed {}
 // SAFETY: as above.
 unsafe impl Sync for Zeroed {}
 
-// SAFETY: `base` is the first page in an allocation of `layout.size()` zeroed bytes, a page more than `taken`, which is no less than
-// `bytes`; it is freed only when the value is dropped. Nobody else is given the address.
+// SAFETY: `base` is the first page in an allocation of `layout.size()` zeroed bytes, a page more
+// than `taken`, which is no less than `bytes`; it is freed only when the value is dropped. Nobody
+// else is given the address.
 unsafe impl Backing for Zeroed {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -50,8 +52,9 @@ impl Zeroed {
         let refused = |why: String| io::Error::new(io::ErrorKind::OutOfMemory, why);
         let layout_of = |bytes: usize| {
             let taken = bytes.checked_next_multiple_of(PAGE_BYTES)?;
-            // Allocators have pages that are zero already only for alignments that need no search; otherwise all of
-            // them would be written, and a large region that is hardly used would take tens of milliseconds.
+            // Allocators have pages that are zero already only for alignments that need no search;
+            // otherwise all of them would be written, and a large region that is hardly used would
+            // take tens of milliseconds.
             let layout = Layout::from_size_align(taken.checked_add(PAGE_BYTES)?, 16).ok()?;
             (taken > 0).then_some((taken, layout))
         };
@@ -75,7 +78,8 @@ impl Zeroed {
             return Err(refused("this computer has no memory for it".to_owned()));
         };
         let to_page = allocated.align_offset(PAGE_BYTES);
-        // SAFETY: the first multiple of a page is less than a page away, and the allocation has one more than is used.
+        // SAFETY: the first multiple of a page is less than a page away, and the allocation has one
+        // more than is used.
         let base = unsafe { allocated.add(to_page) };
         Ok(Self {
             base,

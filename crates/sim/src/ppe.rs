@@ -1,8 +1,8 @@
 //! The PPE of a simulated machine: the main program.
 //!
-//! It reaches the registers of SPEs as C programs of the Cell do: by loads and stores (a store waits until it
-//! has arrived, because a load behind it must not pass it), or through library calls that enter the
-//! kernel.
+//! It reaches the registers of SPEs as C programs of the Cell do: by loads and stores (a store
+//! waits until it has arrived, because a load behind it must not pass it), or through library calls
+//! that enter the kernel.
 //!
 //! | operation | loads and stores |
 //! |---|---|
@@ -12,11 +12,11 @@
 //! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
 //! | tag status of an MFC | store of the mask, load |
 //!
-//! That is what libspe2 does (`dma.c`). As library calls, the last two take as long as a call to a mailbox; that of a
-//! command has not been published.
+//! That is what libspe2 does (`dma.c`). As library calls, the last two take as long as a call to a
+//! mailbox; that of a command has not been published.
 //!
-//! A program that waits for a mailbox, or for a command, loads its status again and again. That is not simulated load by
-//! load: the load that sees what it waits for begins when that is there.
+//! A program that waits for a mailbox, or for a command, loads its status again and again. That is
+//! not simulated load by load: the load that sees what it waits for begins when that is there.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -42,8 +42,8 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// Stores that write a command to the proxy queue of an MFC: its address in the local store, both halves of the effective
-/// address, size and tag, opcode.
+/// Stores that write a command to the proxy queue of an MFC: its address in the local store, both
+/// halves of the effective address, size and tag, opcode.
 const COMMAND_STORES: usize = 5;
 
 /// What a simulated machine does for its PPE.
@@ -151,8 +151,8 @@ impl SimPpe {
         }
     }
 
-    /// Takes the time of a look at a proxy queue, for a free entry or the tag status; by library calls, of all that
-    /// issuing a command takes.
+    /// Takes the time of a look at a proxy queue, for a free entry or the tag status; by library
+    /// calls, of all that issuing a command takes.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -269,8 +269,8 @@ impl Wait for SimPpe {
 
 impl Wake for SimPpe {
     fn now(&self) -> Time {
-        // A loop that only looks at the clock, or at whether programs have ended, comes to an end, and others run
-        // meanwhile.
+        // A loop that only looks at the clock, or at whether programs have ended, comes to an end,
+        // and others run meanwhile.
         self.world()
             .pass(self.processor(), self.world().costs.cycle);
         self.world().now_of(self.processor())
@@ -342,7 +342,8 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A loop that tries until there is room comes to an end, also where only the call takes time.
+            // A loop that tries until there is room comes to an end, also where only the call takes
+            // time.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),
                 false => self.load(to),

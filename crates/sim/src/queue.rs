@@ -10,8 +10,8 @@
 //!   └────────────────┴───────────────────┴────────┴─────────────────────┘
 //! ```
 //!
-//! The order of arrival decides among events of the same instant. A seed permutes it, one to one, and
-//! nothing else; seed 0 leaves it as it is.
+//! The order of arrival decides among events of the same instant. A seed permutes it, one to one,
+//! and nothing else; seed 0 leaves it as it is.
 
 use crate::index::ThreadIndex;
 use crate::time::Moment;
@@ -81,8 +81,8 @@ impl Event {
 /// The pending events.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// Events that were added in their order: the first is the earliest. Most delays are one of a few, so that what is
-    /// added last is mostly due last, and goes in and out without a search.
+    /// Events that were added in their order: the first is the earliest. Most delays are one of a
+    /// few, so that what is added last is mostly due last, and goes in and out without a search.
     run: VecDeque<u128>,
     /// What was added to it last.
     run_last: u128,

@@ -27,15 +27,15 @@ const REGIONS_AT: u64 = 1 << 32;
 /// Regions smaller than this cross no multiple of it.
 const LIST_WINDOW: u64 = 1 << 32;
 
-/// The most that a run may last, five hours: 64 bits count femtoseconds for seven minutes more, which keeps
-/// what is added to a time from overflowing.
+/// The most that a run may last, five hours: 64 bits count femtoseconds for seven minutes more,
+/// which keeps what is added to a time from overflowing.
 const LIMIT_MAX: Span = Span::from_femtoseconds(5 * 3_600 * 1_000_000_000_000_000);
 
 /// A machine that is simulated.
 ///
-/// Memory that was allocated, and the bytes of local stores, stay between runs; each run begins at time 0 with
-/// empty mailboxes. A machine runs one program at a time: to simulate on several OS threads at once, make a
-/// `Sim` for each.
+/// Memory that was allocated, and the bytes of local stores, stay between runs; each run begins at
+/// time 0 with empty mailboxes. A machine runs one program at a time: to simulate on several OS
+/// threads at once, make a `Sim` for each.
 pub struct Sim {
     setup: Setup,
     /// By memory module.
@@ -69,15 +69,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SimBuilder {
-    /// Permutes events of the same instant, so that other schedules are seen; 0, which is the default,
-    /// leaves them in the order in which they arose.
+    /// Permutes events of the same instant, so that other schedules are seen; 0, which is the
+    /// default, leaves them in the order in which they arose.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
         self
     }
 
-    /// Ends runs after so much simulated time, with
-    /// [`RunError::TimeLimit`]. The default, and the most, is five hours: so far 64 bits count femtoseconds.
+    /// Ends runs after so much simulated time, with [`RunError::TimeLimit`]. The default, and the
+    /// most, is five hours: so far 64 bits count femtoseconds.
     pub fn limit(mut self, limit: Span) -> Self {
         self.options.limit = self.options.limit.min(limit);
         self
@@ -101,7 +101,8 @@ impl SimBuilder {
         self
     }
 
-    /// Bytes of the stack of each SPE program and cooperative thread on this computer, 256 KiB by default.
+    /// Bytes of the stack of each SPE program and cooperative thread on this computer, 256 KiB by
+    /// default.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.options.stack_bytes = bytes;
         self
@@ -168,8 +169,9 @@ fn topology_of(description: &Description) -> Topology {
 }
 
 impl Sim {
-    /// What every simulated machine does: its SPEs reach main memory by DMA alone and wait in hardware,
-    /// and its time is counted, so that the same program takes the same time in every run.
+    /// What every simulated machine does: its SPEs reach main memory by DMA alone and wait in
+    /// hardware, and its time is counted, so that the same program takes the same time in every
+    /// run.
     pub const CAPABILITIES: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,
@@ -216,8 +218,8 @@ impl Sim {
         lock(&self.trace_error).take()
     }
 
-    /// A run begins: the only one of this machine, as runs at once would meet in the local stores, and the only
-    /// one of its OS thread, whose cooperative threads are those of one machine.
+    /// A run begins: the only one of this machine, as runs at once would meet in the local stores,
+    /// and the only one of its OS thread, whose cooperative threads are those of one machine.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(
@@ -254,7 +256,8 @@ impl Sim {
     }
 }
 
-// SAFETY: `run` returns after all cooperative threads have ended, and drops the programs that never began.
+// SAFETY: `run` returns after all cooperative threads have ended, and drops the programs that never
+// began.
 unsafe impl Machine for Sim {
     type Spe = SimSpe;
     type Core = SimPpe;
@@ -265,8 +268,8 @@ unsafe impl Machine for Sim {
 
     /// # Panics
     ///
-    /// If this machine runs a program already, or a program of another simulated machine or of a host's core
-    /// calls this on its own OS thread.
+    /// If this machine runs a program already, or a program of another simulated machine or of a
+    /// host's core calls this on its own OS thread.
     #[track_caller]
     fn run<'env, R>(
         &'env self,

@@ -88,8 +88,8 @@ impl SimSpe {
         }
     }
 
-    /// Whether a program left nothing behind that the next one would meet: no reserved local store, no
-    /// command, no reservation.
+    /// Whether a program left nothing behind that the next one would meet: no reserved local store,
+    /// no command, no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
@@ -112,7 +112,8 @@ impl SimSpe {
         })
     }
 
-    /// Takes what is there, at the cost of a channel; waits for it if there is nothing yet, as `is_there` says.
+    /// Takes what is there, at the cost of a channel; waits for it if there is nothing yet, as
+    /// `is_there` says.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -154,8 +155,8 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Does something with a channel. In the condition of a wait it takes time only if it `came_true`: a
-    /// channel that is waited for stalls, and is not read again and again.
+    /// Does something with a channel. In the condition of a wait it takes time only if it
+    /// `came_true`: a channel that is waited for stalls, and is not read again and again.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
             self.world.pass(self.processor(), self.world.costs.channel);
@@ -179,9 +180,10 @@ impl SimSpe {
         result
     }
 
-    /// Pays the lag before a word is sent, unless it is no more than reading a channel. So a place in a mailbox
-    /// may be taken earlier than it should be, by the time of a channel access and of issuing a command: of
-    /// several senders, who gets the last place is not told apart more closely than that.
+    /// Pays the lag before a word is sent, unless it is no more than reading a channel. So a place
+    /// in a mailbox may be taken earlier than it should be, by the time of a channel access and of
+    /// issuing a command: of several senders, who gets the last place is not told apart more
+    /// closely than that.
     #[inline]
     fn settle(&self) {
         let (world, processor) = (&self.world, self.processor());
@@ -201,7 +203,8 @@ impl SimSpe {
         has_room
     }
 
-    /// Waits until an inbound mailbox has room, and writes to it. Apart, so that the usual case stays small.
+    /// Waits until an inbound mailbox has room, and writes to it. Apart, so that the usual case
+    /// stays small.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -218,13 +221,15 @@ impl SimSpe {
             });
     }
 
-    /// Lets what was refused take a cycle too: a loop that tries until it succeeds meets the limit of the run.
+    /// Lets what was refused take a cycle too: a loop that tries until it succeeds meets the limit
+    /// of the run.
     fn refuse<E>(&self, error: E) -> E {
         self.world.compute(self.processor(), 1);
         error
     }
 
-    /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not needed.
+    /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not
+    /// needed.
     #[inline(always)]
     fn send(&self, to: &SimProcessor, register: ProblemStateRegister, word: u32) {
         let (world, processor) = (&self.world, self.processor());
@@ -244,8 +249,8 @@ impl SimSpe {
         world.resume_now(resumed);
     }
 
-    /// Waits until the MFC can take another typed transfer. Not in a destructor that runs because of a
-    /// panic: it would keep others from seeing the panic.
+    /// Waits until the MFC can take another typed transfer. Not in a destructor that runs because
+    /// of a panic: it would keep others from seeing the panic.
     fn wait_for_entry(&self, at: &'static Location<'static>) {
         if threads::is_unwinding() {
             return;
@@ -379,9 +384,9 @@ impl Drop for EndOfThread<'_> {
     }
 }
 
-// SAFETY: `hold` returns a part of `views` that the local store has reserved for this hold alone; the bytes
-// live as long as the SPE, which views borrow, and are initialised, as `Zeroed` is. They are copied
-// during the calls.
+// SAFETY: `hold` returns a part of `views` that the local store has reserved for this hold alone;
+// the bytes live as long as the SPE, which views borrow, and are initialised, as `Zeroed` is. They
+// are copied during the calls.
 unsafe impl SpeCore for SimSpe {
     type Hold = SimHold;
 
@@ -401,7 +406,8 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The end of the scope does not give up the SPE, which its threads need: so they end before.
+            // The end of the scope does not give up the SPE, which its threads need: so they end
+            // before.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);
@@ -436,11 +442,11 @@ unsafe impl SpeCore for SimSpe {
             reserved = reserve();
         }
         let buffer = reserved.map_err(|no_room| self.refuse(no_room))?;
-        // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as large as
-        // the local store.
+        // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
+        // large as the local store.
         let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
         // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local` for
-        // writes, see above; a buffer of ours overlaps no other memory.
+        // writes, see above; a buffer of ours overlaps nobody's memory.
         unsafe {
             if request.fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -482,8 +488,8 @@ unsafe impl SpeCore for SimSpe {
         memory: NonNull<u8>,
         bytes: usize,
     ) {
-        // SAFETY: the caller promises that the memory may be written and that `local` is the buffer of
-        // this hold, which overlaps no other memory.
+        // SAFETY: the caller promises that the memory may be written and that `local` is the buffer
+        // of this hold, which overlaps nobody's memory.
         unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         if !threads::is_cancelled() {
             self.wait_for_entry(Location::caller());

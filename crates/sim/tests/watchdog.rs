@@ -1,7 +1,7 @@
 //! A program that runs for long without a call is named, and may go on.
 //!
-//! Each case runs in a child process, whose standard error is read. They take as long as the watchdog waits, side
-//! by side.
+//! Each case runs in a child process, whose standard error is read. They take as long as the
+//! watchdog waits, side by side.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;

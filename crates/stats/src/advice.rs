@@ -7,34 +7,34 @@
 mod buffers;
 mod distance;
 mod lists;
+mod points;
 mod sizes;
 mod value;
 mod words;
 
 use cellworks_machine::{SpeId, Topology};
 
-use crate::figures::{bandwidth, plain, size, time};
-use crate::{Advice, Between, Buffers, Finding, Function, Matrix, Measurement, Parameters};
+use crate::figures::{plain, size, time};
+use crate::function::Function;
+use crate::report::{Advice, Between, Buffers, Finding, Matrix, Measurement, Parameters};
 use buffers::{Pair, private_or_shared};
 use distance::by_distance;
 use lists::{Gathered, elements_worth_having, list_or_singles};
+use points::{NEARLY_BEST, Point, block, most, rate, share};
 use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
 use value::{Compared, DIFFERS, Value};
 use words::{Said, counted, listed, range, together};
 
-/// The share of the best bandwidth that is near enough to it.
-const NEARLY_BEST: f64 = 0.9;
-
 /// Draws advice from what was measured on a machine; the order is that of section 5 of the paper.
 ///
 /// Times are medians. Blocks are compared by bandwidth, which tells more than a median if there are
-/// fast and slow ones. Two numbers differ if they are more than 10 % apart, the intervals of their medians
-/// are disjoint, and neither interval is wider than the difference; they are equal if not even the ends
-/// of the intervals are 10 % apart. Otherwise nothing is said about them. Numbers that are not above 0
-/// are passed over.
+/// fast and slow ones. Two numbers differ if they are more than 10 % apart, the intervals of their
+/// medians are disjoint, and neither interval is wider than the difference; they are equal if not
+/// even the ends of the intervals are 10 % apart. Otherwise nothing is said about them. Numbers
+/// that are not above 0 are passed over.
 ///
-/// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`, `buffers`,
-/// `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
+/// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
+/// `buffers`, `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -92,9 +92,6 @@ struct Run<'a> {
     findings: &'a [Finding],
     matrices: &'a [Matrix],
 }
-
-/// A time or a bandwidth, at a size in bytes or at a number of something.
-type Point = (usize, Value);
 
 /// The two primitives that carry a word.
 const WORDS: [Function; 2] = [Function::Mailbox, Function::Signal];
@@ -260,8 +257,8 @@ impl Run<'_> {
         }
     }
 
-    /// Section 5.3: how much to move by one command. Larger blocks take several, and say nothing about
-    /// it.
+    /// Section 5.3: how much to move by one command. Larger blocks take several, and say nothing
+    /// about it.
     fn blocks(&self) -> Vec<String> {
         let commands = BLOCKS.into_iter().filter_map(|(function, what)| {
             let mut sizes = self.bandwidths_of_one(function);
@@ -756,8 +753,8 @@ impl Run<'_> {
             .collect()
     }
 
-    /// How long main memory takes when no other SPE uses it; and with how many others that copy it takes
-    /// longest, and how long.
+    /// How long main memory takes when no other SPE uses it; and with how many others that copy it
+    /// takes longest, and how long.
     fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")
@@ -816,33 +813,6 @@ fn least(points: &[Point]) -> Point {
         .iter()
         .min_by(|a, b| a.1.is.total_cmp(&b.1.is))
         .expect("at least one point")
-}
-
-/// The first with the greatest value.
-///
-/// # Panics
-///
-/// If there is no point.
-fn most(points: &[Point]) -> Point {
-    // `max_by` would take the last of equal ones.
-    *points
-        .iter()
-        .rev()
-        .max_by(|a, b| a.1.is.total_cmp(&b.1.is))
-        .expect("at least one point")
-}
-
-/// How much of the best a value is, in percent.
-fn share(value: Value, best: Value) -> String {
-    format!("{:.0} %", 100.0 * value.is / best.is)
-}
-
-fn rate(bytes_per_s: Value) -> String {
-    bandwidth(bytes_per_s.is as u64)
-}
-
-fn block(measurement: &Measurement) -> Option<usize> {
-    measurement.parameters.settings.block_bytes
 }
 
 /// Whether parameters are these, except for the size of a block.

@@ -13,8 +13,8 @@ use crate::settings::Settings;
 /// How long the rounds of a measurement may take together.
 const EACH: Span = Span::from_nanoseconds(100_000_000);
 
-/// Private buffers of all SPEs together are measured up to this size, so that preparing them does not
-/// outlast the measurement.
+/// Private buffers of all SPEs together are measured up to this size, so that preparing them does
+/// not outlast the measurement.
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
 /// The sizes of blocks, as far as the machine has them.
@@ -50,11 +50,12 @@ const COPY_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The largest block that several SPEs copy: source and target are more than the largest caches hold.
+/// The largest block that several SPEs copy: source and target are more than the largest caches
+/// hold.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The sizes of tables of pointers: powers of two and, because there are caches of 48 KB, what is half
-/// way to the next; from less than the smallest cache to more than most of the largest.
+/// The sizes of tables of pointers: powers of two and, because there are caches of 48 KB, what is
+/// half way to the next; from less than the smallest cache to more than most of the largest.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
@@ -80,32 +81,33 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), what shows them:
 ///
 /// - DMA blocks of 16 bytes to 64 MB, as far as `limits` allow, by one SPE of Cell 0, by all on one
-///   buffer, and by all on private buffers of up to 1 GB together; blocks of 128 bytes and 16 KB also
-///   by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and an SPE
-///   of the first and of the last Cell;
+///   buffer, and by all on private buffers of up to 1 GB together; blocks of 128 bytes and 16 KB
+///   also by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and an
+///   SPE of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, as far as there is memory; and of blocks of one size by the
-///   same numbers of SPEs, as a curve: the largest power of two up to 64 MB of which all SPEs
+/// - copies of 1 KB to 64 MB by one SPE, as far as there is memory; and of blocks of one size by
+///   the same numbers of SPEs, as a curve: the largest power of two up to 64 MB of which all SPEs
 ///   together have room for two each;
-/// - chasing pointers through tables of 4 KB to 256 MB, where caches show as steps; with 1 to 48 chains
-///   through a table of 128 MB, which shows how many misses are under way at once; and through the
-///   same table while all other SPEs load the memory.
+/// - chasing pointers through tables of 4 KB to 256 MB, where caches show as steps; with 1 to 48
+///   chains through a table of 128 MB, which shows how many misses are under way at once; and
+///   through the same table while all other SPEs load the memory.
 ///
-/// On a machine without, the curves of the paper, and what else an SPE with a local store has to show:
+/// On a machine without, the curves of the paper, and what else an SPE with a local store has to
+/// show:
 ///
-/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private buffers, with
-///   each memory module of a Cell (figures 4 to 7 of the paper); and with the local store of SPE 0, by
-///   SPEs of each Cell (figures 8 and 9);
+/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private
+///   buffers, with each memory module of a Cell (figures 4 to 7 of the paper); and with the local
+///   store of SPE 0, by SPEs of each Cell (figures 8 and 9);
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all (figures 10 and 11);
 /// - copies of 1 KB to 64 KB by one SPE, and of the largest by several;
-/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and while all other SPEs load the
-///   memory.
+/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and while all other SPEs load
+///   the memory.
 ///
-/// What the machine has no room for, such as blocks of 16 KB in local stores of 16 KB, is left out. It
-/// is 100 to 300 measurements. The rounds of each may take 0.1 s, and end before that when they agree;
-/// a warm-up and preparing the memory come on top. So who has less time gives the plans another one
-/// ([`Plan::set_span`](crate::Plan::set_span)). On a simulated Cell blade they take some tens of
-/// millions of bus packets.
+/// What the machine has no room for, such as blocks of 16 KB in local stores of 16 KB, is left out.
+/// It is 100 to 300 measurements. The rounds of each may take 0.1 s, and end before that when they
+/// agree; a warm-up and preparing the memory come on top. Where there is less time, plans take
+/// another one ([`Plan::set_span`](crate::Plan::set_span)). On a simulated Cell blade they take
+/// some tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;
@@ -198,7 +200,8 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// A near Cell and a far one, which stand for all: with each Cell large machines would take minutes.
+/// A near Cell and a far one, which stand for all: with each Cell large machines would take
+/// minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))

@@ -13,8 +13,8 @@ use crate::report::Latency;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
-    /// The flag of what is refused, such as `-n`: the fields of [`Request`](crate::Request) say which
-    /// flag each of them is.
+    /// The flag of what is refused, such as `-n`: the fields of [`Request`](crate::Request) say
+    /// which flag each of them is.
     pub flag: &'static str,
     /// Flags that are fulfilled in its place, beside the function and `-s`, such as `-n 1`.
     pub instead: String,
@@ -96,8 +96,8 @@ impl Untrusted {
     }
 }
 
-/// A result that cannot be true, whatever the machine is: it was measured, but it must not be shown as
-/// one that was.
+/// A result that cannot be true, whatever the machine is: it was measured, but it must not be shown
+/// as one that was.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Impossible {
     /// An operation took no time, or none that is a number.

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use cellworks_machine::Capabilities;
 
-use crate::report::{Finding, Measurement};
-use crate::{Between, Function};
+use crate::function::Function;
+use crate::report::{Between, Finding, Measurement};
 
 /// How much slower a table twice as large must be for a cache to end between the two. Misses of
 /// translation buffers, too, make larger tables slower, but by less. Of tables that are closer in
@@ -17,9 +17,9 @@ const STEP: f64 = 1.3;
 /// is at least twice as slow as the one before.
 const STEP_IN_ALL: f64 = 1.6;
 
-/// A cache holds a table of which at most this part is missed. Of a table half as large again as the
-/// cache, random replacement misses 58 %; of one that would just fit, pages that happen to conflict, the
-/// page tables and other programs were seen to take half.
+/// A cache holds a table of which at most this part is missed. Of a table half as large again as
+/// the cache, random replacement misses 58 %; of one that would just fit, pages that happen to
+/// conflict, the page tables and other programs were seen to take half.
 const MISSED_MAX: f64 = 0.55;
 
 /// Times within so much of each other are the same.
@@ -41,23 +41,24 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | each `wakeup` |
 ///
 /// Without caches any table is memory, and an access to it is a DMA command. `memory_latency_ns` is
-/// as above, of the largest table, and instead of the other findings on caches and misses there are:
+/// as above, of the largest table, and instead of the other findings on caches and misses there
+/// are:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
 /// | `commands_in_flight` | commands | `table_bytes`, `chains` | as `misses_in_flight`, with the latency of a get |
 /// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE: by Little's law the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth; for each memory module |
 ///
-/// Where no thread sleeps, none is woken, and `wake_up_ns` is called `word_one_way_ns`: from writing a
-/// word until the SPE that waits for it has it.
+/// Where no thread sleeps, none is woken, and `wake_up_ns` is called `word_one_way_ns`: from
+/// writing a word until the SPE that waits for it has it.
 ///
 /// All times are medians. Cache sizes are those that a program sees: what others keep in a shared
-/// cache, or a hypervisor withholds, is missing, and so is a cache that is less than 1.6 times as slow
-/// as the one before. A cache shows if at least two tables fit into it that do not fit into the one
-/// before, and two do not fit into it.
+/// cache, or a hypervisor withholds, is missing, and so is a cache that is less than 1.6 times as
+/// slow as the one before. A cache shows if at least two tables fit into it that do not fit into
+/// the one before, and two do not fit into it.
 ///
-/// A table is beyond the caches if caches show, and its time is that of the tables which none of them
-/// holds any part of. A cache that holds more than the largest table looks like memory.
+/// A table is beyond the caches if caches show, and its time is that of the tables which none of
+/// them holds any part of. A cache that holds more than the largest table looks like memory.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {
@@ -494,8 +495,8 @@ mod tests {
         }
     }
 
-    /// Measured on a virtual machine of a Zen 4 server, whose pages of 4 KB make larger tables slower
-    /// throughout.
+    /// Measured on a virtual machine of a Zen 4 server, whose pages of 4 KB make larger tables
+    /// slower throughout.
     #[test]
     fn misses_of_translation_buffers_are_no_cache() {
         let times = [

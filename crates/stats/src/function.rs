@@ -43,13 +43,18 @@ pub enum Function {
     FetchDec,
     /// Replacing a variable in main memory, and taking what it held.
     FetchSet,
-    /// A word to an SPE that has waited so long that it sleeps, if it ever does: from writing its inbound
-    /// mailbox until it has the word.
+    /// A word to an SPE that has waited so long that it sleeps, if it ever does: from writing its
+    /// inbound mailbox until it has the word.
     WakeUp,
     /// A block of main memory to another place in main memory, by an SPE.
     Copy,
     /// Following chains of pointers at random through a table in main memory.
     Chase,
+    /// The one-way time from every SPE to every other. It is a function that a request can ask for,
+    /// and its result is a [`Matrix`](crate::Matrix), so it is the function of no
+    /// [`Measurement`](crate::Measurement).
+    #[serde(skip)]
+    Matrix(Primitive),
 }
 
 /// Functions that are measured by the same code.
@@ -62,6 +67,7 @@ pub(crate) enum Kind {
     WakeUp,
     Copy,
     Chase,
+    Matrix(Primitive),
 }
 
 /// What a word of an exchange travels by.
@@ -72,7 +78,7 @@ pub(crate) enum Channel {
 }
 
 impl Function {
-    /// All of them: those of the paper in its order, then the others.
+    /// All whose result is one operation: those of the paper in its order, then the others.
     pub const ALL: [Self; 15] = [
         Self::MkThread,
         Self::Mailbox,
@@ -91,7 +97,7 @@ impl Function {
         Self::Chase,
     ];
 
-    /// The name that `-f` takes.
+    /// Its name: what `-f` takes, or of which primitive it is a matrix.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MkThread => "mkthread",
@@ -109,6 +115,7 @@ impl Function {
             Self::WakeUp => "wakeup",
             Self::Copy => "copy",
             Self::Chase => "chase",
+            Self::Matrix(primitive) => primitive.name(),
         }
     }
 
@@ -145,6 +152,7 @@ impl Function {
             Self::WakeUp => "a word to an SPE that has waited, one way",
             Self::Copy => "a block from main memory to main memory, by an SPE",
             Self::Chase => "a pointer followed at random through a table in main memory",
+            Self::Matrix(_) => "the way from every SPE to every other",
         }
     }
 
@@ -175,12 +183,104 @@ impl Function {
             Self::WakeUp => Kind::WakeUp,
             Self::Copy => Kind::Copy,
             Self::Chase => Kind::Chase,
+            Self::Matrix(primitive) => Kind::Matrix(primitive),
         }
     }
 }
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            Self::Matrix(primitive) => write!(f, "{} matrix", primitive.name()),
+            function => f.write_str(function.name()),
+        }
+    }
+}
+
+/// What carries data from SPE to SPE.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Primitive {
+    /// A word in the inbound mailbox.
+    Mailbox,
+    /// A signal.
+    Signal,
+    /// A variable in main memory.
+    Atomic,
+    /// A block that one SPE wrote and the other gets.
+    Copy,
+}
+
+/// How a receiver waits for a variable to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Polling {
+    /// It reads until it sees what it waits for, and then writes.
+    Reads,
+    /// It tries to replace what it waits for until that succeeds, as the tool
+    /// core-to-core-latency does.
+    CompareAndSwap,
+}
+
+impl Primitive {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Mailbox, Self::Signal, Self::Atomic, Self::Copy];
+
+    /// Its name, as in JSON.
+    ///
+    /// ```
+    /// use cellworks_stats::Primitive;
+    /// assert_eq!(Primitive::ALL.map(Primitive::name), ["mailbox", "signal", "atomic", "copy"]);
+    /// assert_eq!(serde_json::to_value(Primitive::Copy).unwrap(), Primitive::Copy.name());
+    /// ```
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mailbox => "mailbox",
+            Self::Signal => "signal",
+            Self::Atomic => "atomic",
+            Self::Copy => "copy",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn carrier(self) -> &'static str {
+        match self {
+            Self::Mailbox => "a word in the inbound mailbox",
+            Self::Signal => "a signal",
+            Self::Atomic => "a variable in main memory",
+            Self::Copy => "a block that one SPE wrote and the other gets",
+        }
+    }
+}
+
+impl Polling {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Reads, Self::CompareAndSwap];
+
+    /// Its name, as in JSON.
+    ///
+    /// ```
+    /// use cellworks_stats::Polling;
+    /// for polling in Polling::ALL {
+    ///     assert_eq!(serde_json::to_value(polling).unwrap(), polling.name());
+    /// }
+    /// ```
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::CompareAndSwap => "compare-and-swap",
+        }
+    }
+
+    /// What a receiver does, in a few words.
+    pub const fn way(self) -> &'static str {
+        match self {
+            Self::Reads => "read until it has changed, then write",
+            Self::CompareAndSwap => {
+                "try to replace it until that succeeds, as the tool core-to-core-latency does"
+            }
+        }
     }
 }

@@ -10,6 +10,9 @@
 //!                          findings(measurements, capabilities): what follows from all of them
 //! ```
 //!
+//! A matrix of the ways between all pairs of SPEs is asked for and planned as any function, and
+//! measured by [`Visits`].
+//!
 //! Every measurement verifies what its operations left behind. Where that is wrong there is an
 //! error and no number. Nor is there one where the result cannot be true.
 //!
@@ -21,7 +24,6 @@ mod error;
 pub mod figures;
 mod findings;
 mod function;
-mod matrix;
 mod measure;
 mod plan;
 mod program;
@@ -35,13 +37,12 @@ pub use advice::advise;
 pub use characterize::characterize;
 pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted};
 pub use findings::findings;
-pub use function::Function;
-pub use matrix::{MatrixPlan, MatrixRequest, MatrixRequestError, measure_matrix};
+pub use function::{Function, Polling, Primitive};
 pub use measure::{Visits, measure};
 pub use plan::Plan;
 pub use report::{
-    Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measurement,
-    Parameters, Polling, Primitive,
+    Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measured,
+    Measurement, Parameters,
 };
 pub use request::{Count, Iterations, Limits, Request};
 pub use settings::{Setting, Settings, Shown};

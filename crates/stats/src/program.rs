@@ -1,5 +1,5 @@
-//! Programs of SPEs as the PPE sees them, in all measurements alike: whether they failed, how they are
-//! joined, and whether one replied what it should have.
+//! Programs of SPEs as the PPE sees them, in all measurements alike: whether they failed, how they
+//! are joined, and whether one replied what it should have.
 
 use cellworks_machine::{CellMachine, Handle, SpeId};
 

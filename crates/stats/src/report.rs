@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::function::Function;
+use crate::function::{Function, Polling, Primitive};
 use crate::settings::Settings;
 
 /// One measured operation.
@@ -24,22 +24,23 @@ pub struct Measurement {
     /// How many samples the latencies other than the mean were taken from. A sample is the time
     /// of a batch of operations, less that of reading the clock, divided by their number.
     pub samples: usize,
-    /// How many of the samples lie outside of Tukey's far fences: more than three times the distance
-    /// between the quartiles away from them. They count all the same.
+    /// How many of the samples lie outside of Tukey's far fences: more than three times the
+    /// distance between the quartiles away from them. They count all the same.
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// Where the median is, by the medians of the rounds. On a simulated machine, where rounds differ only by
-    /// what happens in them and every run has the same, it is from the lowest to the highest; `None` if there
-    /// was one round. Elsewhere `None` if there were fewer than six, which is too few to say so. By order statistics it would be there with a probability of at least 95 %
-    /// if the rounds were independent of each other. Those of one visit are not, so the interval is
-    /// widened to hold the median of each visit; after a single visit nothing shows what its rounds have
-    /// in common.
+    /// Where the median is, by the medians of the rounds. On a simulated machine, where rounds
+    /// differ only by what happens in them and every run has the same, it is from the lowest to the
+    /// highest; `None` if there was one round. Elsewhere `None` if there were fewer than six, which
+    /// is too few to say so. By order statistics it would be there with a probability of at least
+    /// 95 % if the rounds were independent of each other. Those of one visit are not, so the
+    /// interval is widened to hold the median of each visit; after a single visit nothing shows
+    /// what its rounds have in common.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
-    /// to the last end of each; `None` if the function moves no blocks. All SPEs move equally much, so
-    /// where some are slower than others, as cores of two kinds are, they decide: the others wait for
-    /// them, and could have moved more.
+    /// to the last end of each; `None` if the function moves no blocks. All SPEs move equally much,
+    /// so where some are slower than others, as cores of two kinds are, they decide: the others
+    /// wait for them, and could have moved more.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// All samples in the order in which they were taken, those of each SPE after those of the one
     /// before; `None` unless asked for.
@@ -136,6 +137,15 @@ pub struct Advice {
     pub text: String,
 }
 
+/// What was measured, by the kind of function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// One operation.
+    Operation(Box<Measurement>),
+    /// The way from every SPE to every other.
+    Matrix(Matrix),
+}
+
 /// What it costs to reach each SPE from each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {
@@ -146,8 +156,8 @@ pub struct Matrix {
     /// The bytes that are copied.
     pub block_bytes: Option<usize>,
     /// The time in nanoseconds from SPE to SPE: a row for each that sends, a column for each that
-    /// receives. `None` on the diagonal, for pairs that were not measured, and where the clock is too
-    /// coarse to see the time.
+    /// receives. `None` on the diagonal, for pairs that were not measured, and where the clock is
+    /// too coarse to see the time.
     pub one_way_ns: Vec<Vec<Option<f64>>>,
     /// How many pairs the machine has.
     pub pairs: usize,
@@ -157,92 +167,6 @@ pub struct Matrix {
     pub classes: Vec<MatrixClass>,
     /// Where the variable or block lives.
     pub home: Option<Home>,
-}
-
-/// What carries data from SPE to SPE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Primitive {
-    /// A word in the inbound mailbox.
-    Mailbox,
-    /// A signal.
-    Signal,
-    /// A variable in main memory.
-    Atomic,
-    /// A block that one SPE wrote and the other gets.
-    Copy,
-}
-
-/// How a receiver waits for a variable to change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Polling {
-    /// It reads until it sees what it waits for, and then writes.
-    Reads,
-    /// It tries to replace what it waits for until that succeeds, as the tool
-    /// core-to-core-latency does.
-    CompareAndSwap,
-}
-
-impl Primitive {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Mailbox, Self::Signal, Self::Atomic, Self::Copy];
-
-    /// Its name, as in JSON.
-    ///
-    /// ```
-    /// use cellworks_stats::Primitive;
-    /// assert_eq!(Primitive::ALL.map(Primitive::name), ["mailbox", "signal", "atomic", "copy"]);
-    /// assert_eq!(serde_json::to_value(Primitive::Copy).unwrap(), Primitive::Copy.name());
-    /// ```
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mailbox => "mailbox",
-            Self::Signal => "signal",
-            Self::Atomic => "atomic",
-            Self::Copy => "copy",
-        }
-    }
-
-    /// What it is, in a few words.
-    pub const fn carrier(self) -> &'static str {
-        match self {
-            Self::Mailbox => "a word in the inbound mailbox",
-            Self::Signal => "a signal",
-            Self::Atomic => "a variable in main memory",
-            Self::Copy => "a block that one SPE wrote and the other gets",
-        }
-    }
-}
-
-impl Polling {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Reads, Self::CompareAndSwap];
-
-    /// Its name, as in JSON.
-    ///
-    /// ```
-    /// use cellworks_stats::Polling;
-    /// for polling in Polling::ALL {
-    ///     assert_eq!(serde_json::to_value(polling).unwrap(), polling.name());
-    /// }
-    /// ```
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reads => "reads",
-            Self::CompareAndSwap => "compare-and-swap",
-        }
-    }
-
-    /// What a receiver does, in a few words.
-    pub const fn way(self) -> &'static str {
-        match self {
-            Self::Reads => "read until it has changed, then write",
-            Self::CompareAndSwap => {
-                "try to replace it until that succeeds, as the tool core-to-core-latency does"
-            }
-        }
-    }
 }
 
 /// Pairs of SPEs that are equally far apart.

@@ -2,16 +2,20 @@
 
 use cellworks_machine::{CellId, ModuleId, Span, Topology};
 
-use crate::function::Function;
+use crate::function::{Function, Polling};
 use crate::settings::Settings;
 
 /// A measurement as somebody asks for it, in the terms of CellStats' flags (section 3.1).
 ///
 /// `None` leaves the choice to [`plan`](Self::plan).
 ///
-/// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions then
-/// take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the load instead
-/// of competing with it for memory, and a [`Function::WakeUp`] waits until the sender gives up the CPU.
+/// A [`Function::Matrix`] takes every pair of SPEs, one at a time, and of the fields below
+/// `settings` (a copy has a block), `module` (an atomic variable has one), `polling` and `budget`.
+///
+/// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions
+/// then take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the
+/// load instead of competing with it for memory, and a [`Function::WakeUp`] waits until the sender
+/// gives up the CPU.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -43,16 +47,16 @@ pub struct Request {
     /// How often (`-i`). An iteration of [`Function::Chase`] is a walk of 1,024 nodes along every
     /// chain, and the measurement says what a node takes.
     pub iterations: Iterations,
-    /// How often before that, untimed (`-w`); `None` until 10 ms have passed. On a machine that
-    /// [is steady](cellworks_machine::Capabilities::is_steady), `None` for a quarter of a round, and
+    /// How often before that, untimed (`-w`); `None` until 10 ms have passed. On a machine that [is
+    /// steady](cellworks_machine::Capabilities::is_steady), `None` for a quarter of a round, and
     /// before exact iterations 16 times or as many as these, if they are fewer.
     pub warm_up: Option<u64>,
     /// The numbers that the function is measured with, each with a flag of its own
-    /// ([`Setting::flag`](crate::Setting::flag)). What is `None` has the default that the help of its
-    /// flag names. A copy takes blocks of a multiple of 16 bytes, a chase a table of one of 64.
+    /// ([`Setting::flag`](crate::Setting::flag)). What is `None` has the default that the help of
+    /// its flag names. A copy takes blocks of a multiple of 16 bytes, a chase a table of one of 64.
     pub settings: Settings,
-    /// The Cell whose SPEs are taken first (`-c`): the first that has an SPE to take if `None`, which
-    /// is Cell 0 unless SPE 0 is alone there and apart from the others.
+    /// The Cell whose SPEs are taken first (`-c`): the first that has an SPE to take if `None`,
+    /// which is Cell 0 unless SPE 0 is alone there and apart from the others.
     pub cell: Option<CellId>,
     /// The memory module that holds what is accessed (`-m`): the one nearest to the Cell if
     /// `None`. Of a transfer between SPEs it holds only the control blocks.
@@ -62,6 +66,14 @@ pub struct Request {
     pub between_spes: bool,
     /// Whether the result has every sample in it.
     pub keep_samples: bool,
+    /// How the receiver of a [`Function::Matrix`] of an atomic variable waits (`--polling`): by
+    /// reads if `None`.
+    pub polling: Option<Polling>,
+    /// How long all pairs of a [`Function::Matrix`] may take (`--budget`): as long as every pair
+    /// needs if `None`. On a machine that [is steady](cellworks_machine::Capabilities::is_steady)
+    /// each pair is measured for 10 us, and the budget decides how many pairs there are; on a
+    /// simulated one it is simulated time.
+    pub budget: Option<Span>,
 }
 
 /// A number of SPEs, and how buffers are spread over them. Functions without buffers take
@@ -79,13 +91,14 @@ pub enum Count {
 pub enum Iterations {
     /// So often, on each SPE.
     Exactly(u64),
-    /// In rounds, at least six, until the interval of the median is narrow or so much time is spent.
+    /// In rounds, at least six, until the interval of the median is narrow or so much time is
+    /// spent.
     ///
-    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a simulated
-    /// one, however much time that takes: in rounds of 2 to 128 iterations, until two that follow each
-    /// other have the same median to a thousandth, and eight at the most. One visit is enough there. A
-    /// round has as many iterations as move 256 KB, between 16 and 128; where an iteration is long, as
-    /// the start of a program is, it has fewer.
+    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a
+    /// simulated one, however much time that takes: in rounds of 2 to 128 iterations, until two
+    /// that follow each other have the same median to a thousandth, and eight at the most. One
+    /// visit is enough there. A round has as many iterations as move 256 KB, between 16 and 128;
+    /// where an iteration is long, as the start of a program is, it has fewer.
     Within(Span),
 }
 
@@ -99,9 +112,9 @@ pub struct Limits {
     pub local_store_bytes: usize,
     /// The most that all buffers of a measurement together may take in main memory.
     pub memory_bytes_max: usize,
-    /// What one SPE can move at the very most, in bytes a second; [`measure`](crate::measure) refuses
-    /// a result above it. On a computer this is what its widest instructions move: 64 bytes a cycle
-    /// at the highest clock rate. `None` if it is not known.
+    /// What one SPE can move at the very most, in bytes a second; [`measure`](crate::measure)
+    /// refuses a result above it. On a computer this is what its widest instructions move: 64 bytes
+    /// a cycle at the highest clock rate. `None` if it is not known.
     pub bandwidth_bytes_per_s_max: Option<u64>,
     /// The largest typed view that a program stages, such as 16 KB, so that a few fit into a local
     /// store; `None` where views are the memory itself and take no room.
@@ -121,6 +134,8 @@ impl Request {
             module: None,
             between_spes: false,
             keep_samples: false,
+            polling: None,
+            budget: None,
         }
     }
 

@@ -7,14 +7,14 @@
 //! ```
 //!
 //! A loop is timed in batches: the clock is read after each batch, and the time of a batch, less
-//! what reading the clock costs, divided by its operations is one sample. Batches touch, so that they
-//! add up to the whole loop.
+//! what reading the clock costs, divided by its operations is one sample. Batches touch, so that
+//! they add up to the whole loop.
 //!
-//! Samples of one loop have much in common: where its lines lived, the clock rate of that moment. So
-//! they cannot say how far the median would be off next time. The medians of several rounds say more:
-//! how far they lie apart shows drift that the samples of one loop hide. But rounds of one visit have
-//! something in common as well: where memory came to lie, who else used the computer. Only visits
-//! can tell, and so the interval of the median holds the median of each.
+//! Samples of one loop have much in common: where its lines lived, the clock rate of that moment.
+//! So they cannot say how far the median would be off next time. The medians of several rounds say
+//! more: how far they lie apart shows drift that the samples of one loop hide. But rounds of one
+//! visit have something in common as well: where memory came to lie, who else used the computer.
+//! Only visits can tell, and so the interval of the median holds the median of each.
 
 use cellworks_machine::{Span, Time};
 
@@ -24,7 +24,8 @@ use crate::report::{Interval, Latency};
 /// [`SAMPLES_MIN`]: samples are kept until the last round, and there may be hundreds of SPEs.
 const SAMPLES_MAX: u32 = 1_000;
 
-/// How many samples each loop of a round may give, however many loops there are: enough for its median.
+/// How many samples each loop of a round may give, however many loops there are: enough for its
+/// median.
 const SAMPLES_MIN: u32 = 20;
 
 /// A batch lasts at least this many readings of the clock, and as many of the clock's smallest
@@ -35,16 +36,16 @@ const BATCH_PER_CLOCK: u128 = 50;
 /// and there is no use in waiting for it.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The fewest rounds that have an interval. Six medians lie on the same side of what they would have in
-/// the long run with a probability of 3.1 %, five with one of 6.3 %.
+/// The fewest rounds that have an interval. Six medians lie on the same side of what they would
+/// have in the long run with a probability of 3.1 %, five with one of 6.3 %.
 pub(crate) const ROUNDS_MIN: usize = 6;
 
 /// What the interval of the median misses at most.
 const MISS_MAX: f64 = 0.05;
 
-/// An interval is narrow when it is at most a hundredth of the median: what is compared
-/// with such results, placements or sizes of blocks, differs by more where it matters, and clock rates
-/// rarely hold still more closely.
+/// An interval is narrow when it is at most a hundredth of the median: what is compared with such
+/// results, placements or sizes of blocks, differs by more where it matters, and clock rates rarely
+/// hold still more closely.
 const NARROW_PER_MEDIAN: u128 = 100;
 
 /// A timed loop as it is asked for.
@@ -160,8 +161,8 @@ impl Clock {
 }
 
 impl Stopwatch {
-    /// A stopwatch by this clock, one of `stopwatches` that time loops at once; finds out what reading
-    /// the clock costs, at most 10,000 readings long.
+    /// A stopwatch by this clock, one of `stopwatches` that time loops at once; finds out what
+    /// reading the clock costs, at most 10,000 readings long.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -347,9 +348,9 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
 
 /// The interval of the median; `None` if there are too few rounds.
 ///
-/// By the ranks of all rounds alone, a visit of many rounds would outvote the others. They differ in
-/// what rounds of one visit have in common, and what the next visit finds is one of these states. So the
-/// interval is widened to hold the median of each visit.
+/// By the ranks of all rounds alone, a visit of many rounds would outvote the others. They differ
+/// in what rounds of one visit have in common, and what the next visit finds is one of these
+/// states. So the interval is widened to hold the median of each visit.
 fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
@@ -366,15 +367,16 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
 
 /// Whether these rounds are enough to know the median; `None` if they are too few to say so.
 ///
-/// Asked after every round, it sometimes says so too early, when rounds agree by chance: the 95 % are
-/// those of a number of rounds that was fixed before.
+/// Asked after every round, it sometimes says so too early, when rounds agree by chance: the 95 %
+/// are those of a number of rounds that was fixed before.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
     Some((high - low).times(NARROW_PER_MEDIAN) <= median)
 }
 
-/// What the rounds of all processors say together. An iteration of a loop is `operations` operations.
+/// What the rounds of all processors say together. An iteration of a loop is `operations`
+/// operations.
 pub(crate) struct Samples<'a> {
     /// The rounds of each processor; all have as many.
     loops: &'a [Vec<TimedLoop>],
@@ -415,8 +417,8 @@ impl<'a> Samples<'a> {
         (latency, outliers)
     }
 
-    /// The interval of the median, by the medians of the rounds of each visit. It is widened to hold
-    /// `p50`, the median of all samples, which may differ from the medians' own.
+    /// The interval of the median, by the medians of the rounds of each visit. It is widened to
+    /// hold `p50`, the median of all samples, which may differ from the medians' own.
     pub fn median_interval(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let (low, high) = interval(visited)?;
         Some(Interval {
@@ -425,8 +427,8 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// From the lowest to the highest median of the rounds, of which all were visited: the interval where
-    /// rounds differ only by what happens in them.
+    /// From the lowest to the highest median of the rounds, of which all were visited: the interval
+    /// where rounds differ only by what happens in them.
     pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let medians = || visited.iter().flatten();
         Some(Interval {
@@ -460,12 +462,12 @@ impl<'a> Samples<'a> {
             .collect()
     }
 
-    /// Bytes a second, if each iteration moves `bytes`: of every round the time from the first start
-    /// to the last end. `None` if nothing moves, or the clock does not.
+    /// Bytes a second, if each iteration moves `bytes`: of every round the time from the first
+    /// start to the last end. `None` if nothing moves, or the clock does not.
     ///
-    /// This is what was seen to happen, though unequal SPEs do not overlap all the time. What they could
-    /// do if all were busy would have to be estimated from each one's rate, which is too high for those
-    /// that share a CPU.
+    /// This is what was seen to happen, though unequal SPEs do not overlap all the time. What they
+    /// could do if all were busy would have to be estimated from each one's rate, which is too high
+    /// for those that share a CPU.
     pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
         let mut elapsed = Span::default();
         for round in 0..self.rounds() {
@@ -568,7 +570,8 @@ mod tests {
         let latency = latency(&loops, 1);
         assert_eq!((latency.mean, latency.p50), (35.0, 30.0));
         assert_eq!(samples.all_ns(), [10.0, 20.0, 50.0, 30.0, 40.0, 60.0]);
-        // 85 ns and 70 ns from the first start to the last end, and the pause between does not count.
+        // 85 ns and 70 ns from the first start to the last end, and the pause between does not
+        // count.
         assert_eq!(samples.bandwidth_bytes_per_s(155), Some(6_000_000_000));
         assert_eq!(samples.bandwidth_bytes_per_s(0), None);
     }

@@ -1,16 +1,16 @@
-//! The numbers that a request sets for its function, each with all that is said about it. A new one is
-//! a field of [`Settings`], a row of [`Setting::ALL`], and the code that measures with it: flags,
-//! refusals, JSON, CSV, columns, titles and curves follow from the row.
+//! The numbers that a request sets for its function, each with all that is said about it. A new one
+//! is a field of [`Settings`], a row of [`Setting::ALL`], and the code that measures with it:
+//! flags, refusals, JSON, CSV, columns, titles and curves follow from the row.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::function::Kind;
+use crate::function::{Kind, Primitive};
 
 /// The numbers that a function is measured with. `None` in a [`Request`](crate::Request) leaves the
-/// choice to [`plan`](crate::Request::plan); in [`Parameters`](crate::Parameters) it has no meaning for
-/// the function. What a request may set is in the help of its flag ([`Setting::help`]).
+/// choice to [`plan`](crate::Request::plan); in [`Parameters`](crate::Parameters) it has no meaning
+/// for the function. What a request may set is in the help of its flag ([`Setting::help`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// The size of a block, of an element of a list, or of a variable.
@@ -40,7 +40,8 @@ pub struct Setting {
     pub is_size: bool,
     /// What is set.
     pub get: fn(&Settings) -> Option<usize>,
-    /// Sets it, or clears it. A number that is larger than any that could be meant becomes the largest.
+    /// Sets it, or clears it. A number that is larger than any that could be meant becomes the
+    /// largest.
     pub set: fn(&mut Settings, Option<usize>),
     /// How views show it; `None` of what they show in ways of their own.
     pub shown: Option<Shown>,
@@ -93,7 +94,11 @@ impl Setting {
             set: |settings, bytes| settings.block_bytes = bytes,
             shown: None,
             noun: "block size",
-            used_by: |kind| !matches!(kind, Kind::Threads | Kind::Exchange(_) | Kind::WakeUp),
+            used_by: |kind| match kind {
+                Kind::Threads | Kind::Exchange(_) | Kind::WakeUp => false,
+                Kind::Matrix(primitive) => primitive == Primitive::Copy,
+                Kind::Transfer { .. } | Kind::Atomic | Kind::Copy | Kind::Chase => true,
+            },
             why_unused: None,
             refusal: |_| None,
             instead: "-b 1k",

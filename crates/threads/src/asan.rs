@@ -1,4 +1,5 @@
-//! Tells AddressSanitizer which stack is in use; without that it takes other stacks for damage to the current one.
+//! Tells AddressSanitizer which stack is in use; without that it takes other stacks for damage to
+//! the current one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! The control block of a thread. It lies beside others, so that many of them need few pages, and lives until the end of the run.
+//! The control block of a thread. It lies beside others, so that many of them need few pages, and
+//! lives until the end of the run.
 
 use std::cell::Cell;
 use std::fmt;
@@ -24,16 +25,17 @@ pub(crate) enum State {
 
 /// Everything about one thread but its result and, unless it takes turns, its registers.
 ///
-/// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of one OS thread. What turns
-/// access comes first, and is one cache line, so that a block is found where its frame is; what waiting and waking access is
-/// the next one.
+/// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of
+/// one OS thread. What turns access comes first, and is one cache line, so that a block is found
+/// where its frame is; what waiting and waking access is the next one.
 #[repr(C, align(64))]
 pub(crate) struct Block {
     /// Where a thread goes on that is in a `Rotation`, when it is its turn.
     pub(crate) frame: Frame,
     /// Who goes on when this thread takes its turn; null if it cannot take one without further ado.
     pub(crate) turn: Cell<*const Block>,
-    /// Where a waiting thread goes on. Of a thread that yielded, this is in the ready queue itself, and nothing here.
+    /// Where a waiting thread goes on. Of a thread that yielded, this is in the ready queue itself,
+    /// and nothing here.
     pub(crate) context: Cell<Context>,
     /// Counts the threads of this OS thread, over all runs; 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
@@ -42,7 +44,8 @@ pub(crate) struct Block {
     pub(crate) token: Cell<bool>,
     /// The handle was dropped: nobody will fetch the result.
     pub(crate) detached: Cell<bool>,
-    /// Was known to be unwinding when it was last suspended, or was made to unwind. See `Scheduler::is_unwinding`.
+    /// Was known to be unwinding when it was last suspended, or was made to unwind. See
+    /// `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
     /// For how long its end is waited for, once it was cancelled.
     pub(crate) patience: Patience,
@@ -155,8 +158,9 @@ impl Block {
     }
 
     fn name_str(&self) -> Option<&str> {
-        // SAFETY: the text is freed by `set_name` only, which no `Display` or other foreign code can reach while a
-        // borrow from here is alive: names are set at spawn and taken away when an ended thread is recycled.
+        // SAFETY: the text is freed by `set_name` only, which no `Display` or other foreign code
+        // can reach while a borrow from here is alive: names are set at spawn and taken away when
+        // an ended thread is recycled.
         self.name.get().map(|name| unsafe { name.as_ref() })
     }
 }

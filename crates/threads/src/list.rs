@@ -7,8 +7,8 @@ use crate::block::Block;
 
 /// Blocks in the order in which they came.
 ///
-/// Blocks in a list are valid: both lists (the live threads of a core, the ended threads of a scope) hold blocks of the
-/// running core only, which stay in their places until it ends.
+/// Blocks in a list are valid: both lists (the live threads of a core, the ended threads of a
+/// scope) hold blocks of the running core only, which stay in their places until it ends.
 pub(crate) struct List {
     first: Cell<*const Block>,
     last: Cell<*const Block>,

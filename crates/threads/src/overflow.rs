@@ -1,8 +1,10 @@
-//! Overflow of a stack: the fault in its guard is turned into an error that names the thread and the knob.
+//! Overflow of a stack: the fault in its guard is turned into an error that names the thread and
+//! the knob.
 //!
-//! A handler of SIGSEGV and SIGBUS, installed once in a process, runs on an alternate stack. It asks whether the address
-//! lies in the guard of the thread that runs on this core; every other fault goes on to the handler that was installed
-//! before, usually that of `std`, which reports overflows of the stacks of OS threads.
+//! A handler of SIGSEGV and SIGBUS, installed once in a process, runs on an alternate stack. It
+//! asks whether the address lies in the guard of the thread that runs on this core; every other
+//! fault goes on to the handler that was installed before, usually that of `std`, which reports
+//! overflows of the stacks of OS threads.
 
 use std::ffi::{c_int, c_void};
 use std::fmt::{self, Write};
@@ -26,8 +28,8 @@ pub(crate) type Find = fn(usize) -> Option<&'static Block>;
 /// How the handler finds the thread that has overflowed its stack.
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// Bytes of the alternate stack of OS threads that have none. The handler needs a few KiB, and the processor's state,
-/// which the kernel saves there, 12 KiB with the largest vector registers.
+/// Bytes of the alternate stack of OS threads that have none. The handler needs a few KiB, and the
+/// processor's state, which the kernel saves there, 12 KiB with the largest vector registers.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
 /// Makes sure that this OS thread reports overflows as long as it lives.
@@ -62,7 +64,8 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         if let Some(stack) = self.installed.take() {
             set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
-            // SAFETY: nothing runs on the alternate stack: this is no signal handler, and the kernel has let go of it.
+            // SAFETY: nothing runs on the alternate stack: this is no signal handler, and the
+            // kernel has let go of it.
             unsafe { stack.unmap() };
         }
     }
@@ -146,7 +149,8 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
                 handler(signal);
             }
         }
-        // The default action, ending the process, is taken when the instruction faults again. A fault cannot be ignored.
+        // The default action, ending the process, is taken when the instruction faults again. A
+        // fault cannot be ignored.
         _ => {
             // SAFETY: all zeros is an action, and the default one.
             let default: libc::sigaction = unsafe { std::mem::zeroed() };

@@ -6,11 +6,13 @@ use std::panic::Location;
 /// A thread that waits, as reports show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedThread {
-    /// The thread's name; its number in order of creation if it has none. The first thread is `main`, with number 0.
+    /// The thread's name; its number in order of creation if it has none. The first thread is
+    /// `main`, with number 0.
     pub name: String,
     /// The thread, as [`Thread::into_raw`](crate::Thread::into_raw) names it.
     pub thread: (usize, u64),
-    /// What it waits for, in the words given to [`park`](crate::park), or the thread or scope that it joins.
+    /// What it waits for, in the words given to [`park`](crate::park), or the thread or scope that
+    /// it joins.
     pub waits_for: String,
     /// The call that waits.
     pub at: &'static Location<'static>,

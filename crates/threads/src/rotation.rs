@@ -1,4 +1,5 @@
-//! Threads that take turns in an order that is known beforehand, so that a switch has nothing to decide.
+//! Threads that take turns in an order that is known beforehand, so that a switch has nothing to
+//! decide.
 //!
 //! ```text
 //!   ready queue:  ── x ── y ── waits for its scope ──►  its turn
@@ -8,11 +9,13 @@
 //!                               └──────────────────────────┘    is stored, and the switch follows
 //! ```
 //!
-//! Threads of a scope that call [`begin_turns`](crate::begin_turns) while their parent waits for the scope to end stand
-//! in a circle through their blocks, not in the ready queue, where the parent stands for all of them. While
-//! they take turns the ready queue looks empty, as it does when the core is frozen. Whatever is not a turn takes the slow
-//! paths that are there for that: a thread that parks, ends, spawns or wakes another one first leaves the circle, and the
-//! parent is put into the ready queue for those that stay. A thread that has left comes back when it calls `begin_turns` again.
+//! Threads of a scope that call [`begin_turns`](crate::begin_turns) while their parent waits for
+//! the scope to end stand in a circle through their blocks, not in the ready queue, where the
+//! parent stands for all of them. While they take turns the ready queue looks empty, as it does
+//! when the core is frozen. Whatever is not a turn takes the slow paths that are there for that: a
+//! thread that parks, ends, spawns or wakes another one first leaves the circle, and the parent is
+//! put into the ready queue for those that stay. A thread that has left comes back when it calls
+//! `begin_turns` again.
 //!
 //! If others are ready, the parent gives up its turn when each thread of the circle has had one.
 
@@ -23,13 +26,15 @@ use crate::block::Block;
 
 /// The threads of a scope that take turns.
 ///
-/// Blocks in it are valid: they belong to threads that have not ended, of the running core. Each has `ahead` as its `turn`,
-/// but for the one at which the round pauses, and once the core is cancelled: so a turn has one question to ask.
+/// Blocks in it are valid: they belong to threads that have not ended, of the running core. Each
+/// has `ahead` as its `turn`, but for the one at which the round pauses, and once the core is
+/// cancelled: so a turn has one question to ask.
 pub(crate) struct Rotation {
-    /// Who goes on first when the parent continues: the round is complete when it would come again. Null if there is
-    /// nobody.
+    /// Who goes on first when the parent continues: the round is complete when it would come again.
+    /// Null if there is nobody.
     next: Cell<*const Block>,
-    /// Whose turn is not taken without further ado, as others are ready or there is nobody else. Null if there is nobody.
+    /// Whose turn is not taken without further ado, as others are ready or there is nobody else.
+    /// Null if there is nobody.
     pause: Cell<*const Block>,
     /// How many threads were ready when the parent was continued.
     pub(crate) ready: Cell<usize>,
@@ -75,7 +80,8 @@ impl Rotation {
         }
     }
 
-    /// Says whether the round pauses at its end. To be called before any thread of it goes on; there is one.
+    /// Says whether the round pauses at its end. To be called before any thread of it goes on;
+    /// there is one.
     pub(crate) fn begin(&self, pauses: bool) {
         // SAFETY: null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {

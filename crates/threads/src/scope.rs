@@ -57,11 +57,12 @@ pub(crate) fn scope_at<'env, R>(
 }
 
 impl ScopeState {
-    /// Waits for all threads and frees what they left. Does not unwind, even if the core is cancelled: the threads may
-    /// borrow from the frames that would go.
+    /// Waits for all threads and frees what they left. Does not unwind, even if the core is
+    /// cancelled: the threads may borrow from the frames that would go.
     fn drain(&self, s: &Scheduler, at: &'static Location<'static>) {
-        // Results that were not fetched are dropped when no thread runs; they may hold handles of other threads, or even
-        // the scope itself. Blocks are recycled last, as such handles point to them.
+        // Results that were not fetched are dropped when no thread runs; they may hold handles of
+        // other threads, or even the scope itself. Blocks are recycled last, as such handles point
+        // to them.
         let spent = List::new();
         loop {
             self.drainer.set(s.current());
@@ -77,7 +78,8 @@ impl ScopeState {
             self.ended.remove(block);
             spent.push(block);
             let payload = block.payload.replace(ptr::null_mut());
-            // SAFETY: the thread has ended, so its result is there, and taking the pointer keeps others from it.
+            // SAFETY: the thread has ended, so its result is there, and taking the pointer keeps
+            // others from it.
             if let Some(panic) = unsafe { block.discard.get()(payload) } {
                 self.keep(panic);
             }
@@ -113,8 +115,8 @@ impl fmt::Display for Joined<'_> {
 impl<'scope, 'env> Scope<'scope, 'env> {
     /// Starts a thread that runs `f` when the others next let it.
     ///
-    /// Its stack has the size of [`Config::stack_bytes`](crate::Config::stack_bytes) and comes from a pool, as does the
-    /// place for `f` and its result; nothing is allocated if the pool has one.
+    /// Its stack has the size of [`Config::stack_bytes`](crate::Config::stack_bytes) and comes from
+    /// a pool, as does the place for `f` and its result; nothing is allocated if the pool has one.
     ///
     /// # Panics
     ///
@@ -152,7 +154,8 @@ impl<'scope> Builder<'scope, '_> {
         self
     }
 
-    /// Bytes of the thread's stack, in place of [`Config::stack_bytes`](crate::Config::stack_bytes); at least 16 KiB.
+    /// Bytes of the thread's stack, in place of
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes); at least 16 KiB.
     ///
     /// Stacks of each size are pooled apart, so use few different ones.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
@@ -179,7 +182,8 @@ impl<'scope> Builder<'scope, '_> {
                 self.name.as_deref(),
             );
             let payload = Room::<F, R>::below(block);
-            // SAFETY: the room lies at the top of the stack, which nobody uses before the thread starts.
+            // SAFETY: the room lies at the top of the stack, which nobody uses before the thread
+            // starts.
             unsafe { payload.cast::<F>().write(f) };
             block.state.set(State::Ready);
             block.token.set(false);
@@ -238,7 +242,8 @@ impl<F, R> Room<F, R> {
     }
 }
 
-/// Drops the result at `payload`, handing back what a panic left there or what its destructor panicked with.
+/// Drops the result at `payload`, handing back what a panic left there or what its destructor
+/// panicked with.
 ///
 /// # Safety
 ///
@@ -258,7 +263,8 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
 
 /// The first function on a thread's stack: runs the closure and leaves for good.
 ///
-/// Small, so that a closure which is too large for the stack overflows in `run_closure`, when it is known who runs.
+/// Small, so that a closure which is too large for the stack overflows in `run_closure`, when it is
+/// known who runs.
 ///
 /// # Safety
 ///
@@ -307,13 +313,15 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
 
 /// Takes the running thread out of the world and continues another one.
 fn end(s: &Scheduler, block: &Block) -> ! {
-    // SAFETY: the scope waits for this thread: its state lives at least until the last thread has left.
+    // SAFETY: the scope waits for this thread: its state lives at least until the last thread has
+    // left.
     let scope = unsafe { &*ScopeState::of(block) };
     s.end_turns();
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
-        // Nobody can take the stack out of the pool before this thread has left it: spawning needs a running thread.
+        // Nobody can take the stack out of the pool before this thread has left it: spawning needs
+        // a running thread.
         s.recycle(block);
     } else {
         scope.ended.push(block);
@@ -335,7 +343,8 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.depart(block)
 }
 
-/// Owns the right to the result of a thread; the thread goes on if it is dropped. See [`Scope::spawn`].
+/// Owns the right to the result of a thread; the thread goes on if it is dropped. See
+/// [`Scope::spawn`].
 pub struct JoinHandle<'scope, R> {
     block: *const Block,
     scope: PhantomData<&'scope ()>,
@@ -347,8 +356,8 @@ impl<R> JoinHandle<'_, R> {
     ///
     /// # Errors
     ///
-    /// What the thread panicked with; [`Cancelled`] if the core was cancelled and the caller is unwinding, so that it
-    /// could not wait.
+    /// What the thread panicked with; [`Cancelled`] if the core was cancelled and the caller is
+    /// unwinding, so that it could not wait.
     ///
     /// # Panics
     ///
@@ -376,8 +385,8 @@ impl<R> JoinHandle<'_, R> {
     }
 
     fn block(&self) -> &Block {
-        // SAFETY: the block is recycled only when the handle is gone or at the end of the scope, which it does not
-        // outlive; blocks of a run stay in their places.
+        // SAFETY: the block is recycled only when the handle is gone or at the end of the scope,
+        // which it does not outlive; blocks of a run stay in their places.
         unsafe { &*self.block }
     }
 
@@ -395,15 +404,16 @@ impl<R> JoinHandle<'_, R> {
         s.wait_cancellably(State::Joining, &Joined(block), at);
     }
 
-    /// Moves the result of the ended thread out and recycles its stack; the handle must not be used again. `None` if the
-    /// scope has dropped the result.
+    /// Moves the result of the ended thread out and recycles its stack; the handle must not be used
+    /// again. `None` if the scope has dropped the result.
     fn take(&self, s: &Scheduler) -> Option<std::thread::Result<R>> {
         let block = self.block();
         let payload = block.payload.replace(ptr::null_mut());
         if payload.is_null() {
             return None;
         }
-        // SAFETY: the thread has ended and left its result, and taking the pointer keeps others from it.
+        // SAFETY: the thread has ended and left its result, and taking the pointer keeps others
+        // from it.
         let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
         // SAFETY: the scope outlives this handle.
         unsafe { (*ScopeState::of(block)).ended.remove(block) };

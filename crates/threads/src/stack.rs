@@ -1,12 +1,13 @@
-//! Memory for stacks: mapped with a guard below, committed by the kernel page by page as it is touched.
+//! Memory for stacks: mapped with a guard below, committed by the kernel page by page as it is
+//! touched.
 
 use std::io;
 use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// Bytes below every stack that fault when touched. Rust code probes every page of a large frame and would be caught by
-/// one page; C code does not, so leave it less room to step over the guard.
+/// Bytes below every stack that fault when touched. Rust code probes every page of a large frame
+/// and would be caught by one page; C code does not, so leave it less room to step over the guard.
 const GUARD_BYTES: usize = 16 * 1024;
 
 /// One mapping: the guard at its low end, the stack above it.
@@ -25,7 +26,8 @@ impl Stack {
         mapped_bytes: 0,
     };
 
-    /// Maps a stack of at least `bytes` bytes above a guard. It stays mapped until [`Stack::unmap`].
+    /// Maps a stack of at least `bytes` bytes above a guard. It stays mapped until
+    /// [`Stack::unmap`].
     pub(crate) fn map(bytes: usize) -> io::Result<Stack> {
         let page = page_bytes();
         let guard_bytes = GUARD_BYTES.next_multiple_of(page);
@@ -34,7 +36,8 @@ impl Stack {
             .and_then(|bytes| bytes.checked_add(guard_bytes))
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in use.
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in
+        // use.
         let mapping = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -96,7 +99,8 @@ impl Stack {
         self.mapping.addr()..self.limit().addr()
     }
 
-    /// Bytes between `top` (in this stack) and the lowest byte that was ever written with something but zero.
+    /// Bytes between `top` (in this stack) and the lowest byte that was ever written with something
+    /// but zero.
     pub(crate) fn touched_bytes(&self, top: *const u8) -> usize {
         let page = page_bytes();
         let pages = (self.mapped_bytes - self.guard_bytes) / page;
@@ -105,13 +109,14 @@ impl Stack {
         let done =
             unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
         assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
-        // Pages that are not resident were never touched, or swapped out; then the figure is too low.
+        // Pages that are not resident were never touched, or swapped out; then the figure is too
+        // low.
         let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
             return 0;
         };
         let mut lowest = self.limit().wrapping_add(first * page).cast_const();
-        // SAFETY: `lowest` stays in the mapped and readable part of the stack, which ends above `top`. The bytes are
-        // read as volatile because other frames wrote them.
+        // SAFETY: `lowest` stays in the mapped and readable part of the stack, which ends above
+        // `top`. The bytes are read as volatile because other frames wrote them.
         while lowest < top && unsafe { lowest.read_volatile() } == 0 {
             lowest = lowest.wrapping_add(1);
         }

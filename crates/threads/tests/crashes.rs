@@ -1,4 +1,5 @@
-//! Runs that end their process, each in a child process of its own: this program, called with the name of the case.
+//! Runs that end their process, each in a child process of its own: this program, called with the
+//! name of the case.
 
 use std::os::unix::process::ExitStatusExt;
 use std::panic::catch_unwind;
@@ -208,7 +209,8 @@ const CASES: &[Case] = &[
             );
         },
     },
-    // Shows that the sanitizer watches these stacks at all, and that it knows them: the check that the check ran.
+    // Shows that the sanitizer watches these stacks at all, and that it knows them: the check that
+    // the check ran.
     #[cfg(cellworks_sanitizer = "address")]
     Case {
         name: "address_sanitizer_finds_a_write_beside_a_variable_on_the_stack_of_a_thread",

@@ -9,9 +9,9 @@
 //!   ...                                   z0 z1 z2 ...
 //! ```
 //!
-//! Sums of one pair each need no adding up across a vector, and each coordinate that is loaded serves several pairs. So a pair
-//! in 72 dimensions takes 3 ns on a core of an EPYC with AVX2, 70 GFLOP/s; it took 9 when the coordinates of one pair were
-//! side by side.
+//! Sums of one pair each need no adding up across a vector, and each coordinate that is loaded
+//! serves several pairs. So a pair in 72 dimensions takes 3 ns on a core of an EPYC with AVX2, 70
+//! GFLOP/s; it took 9 when the coordinates of one pair were side by side.
 
 use std::array;
 
@@ -20,12 +20,12 @@ use multiversion::multiversion;
 
 use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 
-/// What a coordinate of a pair of points takes on an SPU, in cycles: as in the paper, which leaves SIMD out, one is
-/// computed after the other, and its multiply-add waits 6 cycles for the one before (Cell BE Programming Tutorial, table of
-/// pipeline latencies, class SP).
+/// What a coordinate of a pair of points takes on an SPU, in cycles: as in the paper, which leaves
+/// SIMD out, one is computed after the other, and its multiply-add waits 6 cycles for the one
+/// before (Cell BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_COORDINATE: u64 = 6;
-/// What a pair takes beside that: its distance is compared with the farthest neighbour so far, which takes a load (6), a
-/// compare (2) and a branch that is mostly hinted right.
+/// What a pair takes beside that: its distance is compared with the farthest neighbour so far,
+/// which takes a load (6), a compare (2) and a branch that is mostly hinted right.
 const CYCLES_PER_PAIR: u64 = 6 + 2;
 /// What a new neighbour takes: the branch was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
@@ -34,8 +34,8 @@ const CYCLES_PER_MOVED: u64 = 6 + 6;
 
 /// Points of the home that are side by side: a vector of AVX2, or two of others.
 const LANES: usize = 8;
-/// Points of the other block that are compared with those at once: their sums are 8 registers of 16 bytes, half of what
-/// x86-64 has, and do not wait for each other.
+/// Points of the other block that are compared with those at once: their sums are 8 registers of 16
+/// bytes, half of what x86-64 has, and do not wait for each other.
 const AT_ONCE: usize = 4;
 
 /// A block with its neighbours so far.
@@ -53,7 +53,8 @@ pub(super) struct Home {
 struct Group {
     /// For each dimension the coordinates of all.
     coordinates: Vec<[f32; LANES]>,
-    /// How far a neighbour may be, squared: as far as the last of a full list. Nothing is near a place without a point.
+    /// How far a neighbour may be, squared: as far as the last of a full list. Nothing is near a
+    /// place without a point.
     farthest: [f32; LANES],
 }
 
@@ -150,8 +151,8 @@ impl Group {
         }
     }
 
-    /// The squares of the distances of up to [`AT_ONCE`] points to all of the group; what is beyond the last one is
-    /// undefined.
+    /// The squares of the distances of up to [`AT_ONCE`] points to all of the group; what is beyond
+    /// the last one is undefined.
     fn squared_distances<'a>(
         &self,
         mut points: impl Iterator<Item = &'a [f32]>,
@@ -166,7 +167,8 @@ impl Group {
         sums
     }
 
-    /// Whether any point may have a neighbour there. Looks at all, which takes a few instructions for all together.
+    /// Whether any point may have a neighbour there. Looks at all, which takes a few instructions
+    /// for all together.
     fn is_near(&self, distances: &[f32; LANES]) -> bool {
         let pairs = distances.iter().zip(&self.farthest);
         pairs.fold(false, |near, (distance, farthest)| {
@@ -196,7 +198,8 @@ fn add_squares(
     *sums = inner;
 }
 
-/// Puts a neighbour into its place of a list of the nearest ones, if it is one. Returns how many it moved.
+/// Puts a neighbour into its place of a list of the nearest ones, if it is one. Returns how many it
+/// moved.
 fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
     let is_full = list.len() == wanted;
     if is_full && list.last().is_some_and(|last| *last < candidate) {

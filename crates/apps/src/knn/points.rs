@@ -1,4 +1,5 @@
-//! The points of [`Knn`](super::Knn), and their neighbours by brute force, which results are compared with.
+//! The points of [`Knn`](super::Knn), and their neighbours by brute force, which results are
+//! compared with.
 
 use std::collections::BinaryHeap;
 
@@ -10,12 +11,14 @@ use crate::error::agree;
 
 /// Points on a grid, without order.
 pub(super) struct Points {
-    /// Each from 0 to 255; differences of theirs are `i16`, too, which processors multiply many at a time.
+    /// Each from 0 to 255; differences of theirs are `i16`, too, which processors multiply many at
+    /// a time.
     coordinates: Vec<i16>,
     dimensions: usize,
 }
 
-/// Points that every other one is compared with before the next ones are, so that these stay in the first-level cache.
+/// Points that every other one is compared with before the next ones are, so that these stay in the
+/// first-level cache.
 const TILE: usize = 32;
 
 impl Points {
@@ -73,7 +76,8 @@ impl Points {
         self.coordinates.len() / self.dimensions
     }
 
-    /// The neighbours of all points, nearest first, by comparing each pair of points once, in whole numbers.
+    /// The neighbours of all points, nearest first, by comparing each pair of points once, in whole
+    /// numbers.
     fn by_brute_force(&self, wanted: usize) -> impl Iterator<Item = Vec<Neighbour>> {
         let count = self.count();
         let mut nearest = vec![Nearest::new(wanted); count];
@@ -111,7 +115,8 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,
-    /// The squares of their distances above their numbers: one number to compare. The farthest is on top.
+    /// The squares of their distances above their numbers: one number to compare. The farthest is
+    /// on top.
     heap: BinaryHeap<u64>,
 }
 

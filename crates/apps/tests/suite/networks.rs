@@ -1,4 +1,5 @@
-//! The programs that are networks of processes, and the barrier, on this computer and on a simulated blade.
+//! The programs that are networks of processes, and the barrier, on this computer and on a
+//! simulated blade.
 
 use std::fmt::Debug;
 
@@ -184,7 +185,8 @@ fn neighbours_are_those_of_brute_force() {
 
 #[test]
 fn data_go_round_and_are_computed_upon_in_each_step() {
-    // Nothing, an odd and an even number of pairs, and a number that the processes cannot share evenly.
+    // Nothing, an odd and an even number of pairs, and a number that the processes cannot share
+    // evenly.
     for operations in [0, 2 * 12, 2 * 2 * 12, 101] {
         runs_everywhere(PLACEMENTS.map(|(spes, threads)| ratio(spes, threads, operations)));
     }
@@ -238,7 +240,8 @@ fn computation_is_charged_by_its_stated_cycles() {
         };
         done(knn, &qs22()).value("time").unwrap()
     };
-    // 50 points with 49 others, 100 coordinates more of 6 cycles each; neighbours differ, and so does what moving them takes.
+    // 50 points with 49 others, 100 coordinates more of 6 cycles each; neighbours differ, and so
+    // does what moving them takes.
     let cycles = (time(200) - time(100)) * 3.2;
     assert!(
         (cycles / (50.0 * 49.0 * 600.0) - 1.0).abs() < 0.05,
@@ -258,8 +261,9 @@ fn the_ring_of_neighbours_is_shared_evenly_and_a_second_process_hides_communicat
         done(knn, &qs22()).value("time").unwrap()
     };
     let (alone, one, two) = (time(1, 1), time(4, 1), time(4, 2));
-    // The processes of the ring begin together with every block that they take home: if one after the other did, as the first
-    // block came by, 4 SPEs would be at most 3.4 times as fast with 4 processes, and 3 times with 8.
+    // The processes of the ring begin together with every block that they take home: if one after
+    // the other did, as the first block came by, 4 SPEs would be at most 3.4 times as fast with 4
+    // processes, and 3 times with 8.
     assert!(alone / one > 3.5, "{alone} {one}");
     // Only if each process lets the other one pass its block on before it computes.
     assert!(two < one, "{two} {one}");

@@ -1,5 +1,5 @@
-//! What channels cost, beside the peers that are crates, and beside what no channel can go below: a line that two cores
-//! hand to each other.
+//! What channels cost, beside the peers that are crates, and beside what no channel can go below: a
+//! line that two cores hand to each other.
 //!
 //! ```text
 //!   main ── one_core    CommsTime, rendezvous, alternation: processes that take turns on one CPU
@@ -12,11 +12,13 @@
 //!
 //! A program takes the same number of messages with every system, and warms up with a tenth of it.
 //!
-//! The systems of a table are measured in turn, again and again, in one process, so that ratios hold on a noisy machine. It
-//! prints Markdown tables: nanoseconds as median (minimum-maximum) over the repetitions, and the median over the repetitions
-//! of the ratio to the first system in the same repetition.
+//! The systems of a table are measured in turn, again and again, in one process, so that ratios
+//! hold on a noisy machine. It prints Markdown tables: nanoseconds as median (minimum-maximum) over
+//! the repetitions, and the median over the repetitions of the ratio to the first system in the
+//! same repetition.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench channels`; words after `--` choose the tables whose titles contain one.
+//! Run it with `cargo bench -p cellworks-benches --bench channels`; words after `--` choose the
+//! tables whose titles contain one.
 
 mod cpus;
 mod crowd;

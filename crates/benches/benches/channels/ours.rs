@@ -174,8 +174,8 @@ pub fn ping_pong_on_one_spe<R: Reach>(
     result.get()
 }
 
-/// An item goes back and forth between pairs of SPEs, all at the same time. With a pause before each message the
-/// other side has fallen asleep.
+/// An item goes back and forth between pairs of SPEs, all at the same time. With a pause before
+/// each message the other side has fallen asleep.
 pub fn ping_pong<T: Item + Sync + Clone>(
     host: &Host,
     pairs: usize,
@@ -260,7 +260,8 @@ pub fn stream_on_one_spe(host: &Host, capacity: usize, messages: usize, batch: u
     result.get()
 }
 
-/// A process alternates over so many rendezvous channels, each with a writer of its own, all on one SPE.
+/// A process alternates over so many rendezvous channels, each with a writer of its own, all on one
+/// SPE.
 pub fn alternation<R: Reach>(
     host: &Host,
     channel: impl Fn() -> Channel<R> + Sync,

@@ -8,9 +8,10 @@
 //! cargo bench -p cellworks-benches --bench guard -- --old PROGRAM
 //! ```
 //!
-//! A pair is one run of each, the first of them changing from pair to pair, and gives one ratio of new to
-//! old a figure. Printed are the medians, and the interval that holds the median of the ratio with 95 %,
-//! from the order of the ratios alone. A figure has become slower if the whole interval is above 1.03.
+//! A pair is one run of each, the first of them changing from pair to pair, and gives one ratio of
+//! new to old a figure. Printed are the medians, and the interval that holds the median of the
+//! ratio with 95 %, from the order of the ratios alone. A figure has become slower if the whole
+//! interval is above 1.03.
 
 #[path = "../channels/cpus.rs"]
 #[allow(dead_code, reason = "the other benchmark uses the rest")]

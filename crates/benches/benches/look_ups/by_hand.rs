@@ -1,5 +1,5 @@
-//! Pipelines for look-ups, as they are written by hand where nothing else hides the misses: `L` dependent misses each, `N` of them
-//! in flight.
+//! Pipelines for look-ups, as they are written by hand where nothing else hides the misses: `L`
+//! dependent misses each, `N` of them in flight.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -19,7 +19,8 @@ fn prefetch(table: &[u64], at: usize) {
     let _ = (table, at);
 }
 
-/// Chen et al., "Improving hash join performance through prefetching" (2004): a group goes through each stage together.
+/// Chen et al., "Improving hash join performance through prefetching" (2004): a group goes through
+/// each stage together.
 pub fn group<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64 {
     let mask = table.len() - 1;
     let mut sum = 0_u64;
@@ -47,8 +48,8 @@ pub fn group<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u6
     sum
 }
 
-/// Kocberber et al., "Asynchronous memory access chaining" (2015): each look-up has a state of its own, and goes on
-/// to the next one when it is done.
+/// Kocberber et al., "Asynchronous memory access chaining" (2015): each look-up has a state of its
+/// own, and goes on to the next one when it is done.
 pub fn amac<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64 {
     #[derive(Clone, Copy, Default)]
     struct State {

@@ -1,13 +1,14 @@
-//! Random look-ups in a table that no cache holds, one core: ordinary code that is interleaved, beside the plain loop,
-//! beside pipelines written by hand, and beside what the memory allows. Then the same where a cache does hold the
-//! table, and three structures of pointers.
+//! Random look-ups in a table that no cache holds, one core: ordinary code that is interleaved,
+//! beside the plain loop, beside pipelines written by hand, and beside what the memory allows. Then
+//! the same where a cache does hold the table, and three structures of pointers.
 //!
-//! All systems are measured in turn, again and again, in one process, so that ratios hold on a noisy machine. Prints
-//! Markdown tables: nanoseconds a miss as median (minimum-maximum) over the repetitions, and the median over the
-//! repetitions of the ratio to the plain loop in the same repetition.
+//! All systems are measured in turn, again and again, in one process, so that ratios hold on a
+//! noisy machine. Prints Markdown tables: nanoseconds a miss as median (minimum-maximum) over the
+//! repetitions, and the median over the repetitions of the ratio to the plain loop in the same
+//! repetition.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench look_ups`. It takes some minutes and 5 GiB of memory;
-//! `-- --small` takes 64 MiB, to see that it works.
+//! Run it with `cargo bench -p cellworks-benches --bench look_ups`. It takes some minutes and 5 GiB
+//! of memory; `-- --small` takes 64 MiB, to see that it works.
 
 mod by_hand;
 mod memory;
@@ -26,7 +27,8 @@ const REPETITIONS: usize = 11;
 /// Misses in one measurement.
 const MISSES: usize = 1 << 20;
 
-/// A method of doing `probes` look-ups of `L` dependent misses each, and the sum of what they found.
+/// A method of doing `probes` look-ups of `L` dependent misses each, and the sum of what they
+/// found.
 type Method<'a> = (&'a str, Box<dyn Fn(usize) -> u64 + 'a>);
 
 fn main() {
@@ -101,8 +103,8 @@ fn plain<const L: usize>(table: &[u64], probes: usize) -> u64 {
     sum
 }
 
-/// The plain loop, one look-up after the other: the compiler works on none together with another one in the registers for
-/// vectors, as it cannot where each may let other threads run.
+/// The plain loop, one look-up after the other: the compiler works on none together with another
+/// one in the registers for vectors, as it cannot where each may let other threads run.
 fn one_by_one<const L: usize>(table: &[u64], probes: usize) -> u64 {
     let mask = table.len() - 1;
     let mut sum = 0_u64;

@@ -30,8 +30,8 @@ impl Table {
     pub fn new(bytes: usize, pages: Pages) -> Self {
         const HUGE: usize = 2 << 20;
         let mapped = bytes.next_multiple_of(HUGE) + HUGE;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in use; it is never
-        // unmapped but in `drop`.
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in
+        // use; it is never unmapped but in `drop`.
         let (words, len) = unsafe {
             let mapping = libc::mmap(
                 std::ptr::null_mut(),

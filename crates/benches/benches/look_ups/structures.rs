@@ -1,7 +1,8 @@
-//! Structures of pointers, walked by ordinary code: a B+-tree, a graph, and a hash join with chained buckets.
+//! Structures of pointers, walked by ordinary code: a B+-tree, a graph, and a hash join with
+//! chained buckets.
 //!
-//! Each look-up is one function, generic over how it reads a node; the plain loop reads the memory, the interleaved run
-//! stages it. Nothing else differs.
+//! Each look-up is one function, generic over how it reads a node; the plain loop reads the memory,
+//! the interleaved run stages it. Nothing else differs.
 
 use cellworks_host::HostSpe;
 use cellworks_machine::{InFlight, InterleavedSpe, Spe};
@@ -113,8 +114,8 @@ fn three(
     compare(&methods, PROBES, misses);
 }
 
-/// A B+-tree whose inner nodes have 8 keys (a line) and 9 children, laid out level by level; its keys are
-/// the multiples of 2 from 0 on.
+/// A B+-tree whose inner nodes have 8 keys (a line) and 9 children, laid out level by level; its
+/// keys are the multiples of 2 from 0 on.
 struct Tree {
     levels: usize,
     keys: u64,
@@ -202,7 +203,8 @@ fn walk(reader: &impl Read, memory: &[u64], probe: usize) -> u64 {
     sum
 }
 
-/// The build side of a hash join: buckets that hold the first row of a chain, and rows of key, payload and next row.
+/// The build side of a hash join: buckets that hold the first row of a chain, and rows of key,
+/// payload and next row.
 struct Join {
     rows: usize,
     buckets: usize,

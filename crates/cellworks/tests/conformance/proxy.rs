@@ -33,8 +33,8 @@ fn region<M: CellMachine>(machine: &M, bytes: usize) -> Region {
     machine.allocate(ModuleId::new(0), bytes).unwrap()
 }
 
-/// Leaves a put in the proxy queue of SPE 0 that cannot be performed: the mailbox of SPE 1 is full, with the words 0
-/// to 3. The put is of the word 4, in tag group 5.
+/// Leaves a put in the proxy queue of SPE 0 that cannot be performed: the mailbox of SPE 1 is full,
+/// with the words 0 to 3. The put is of the word 4, in tag group 5.
 fn block<M: CellMachine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
     for word in 0..4 {
         ppe.write_in_mbox(spe(1), word);

@@ -1,5 +1,5 @@
-//! A cooperative thread may borrow what outlives the scope, but nothing of the closure that starts it: it goes on when
-//! that has returned.
+//! A cooperative thread may borrow what outlives the scope, but nothing of the closure that starts
+//! it: it goes on when that has returned.
 use cellworks::prelude::*;
 
 fn program<S: Spe>(spe: &S) {

@@ -37,7 +37,8 @@ const BANDWIDTH: Metric = Metric {
     unit: "bytes/s",
 };
 
-/// The largest DMA command, which is the largest block of the figure, and buffers for all SPEs of any machine.
+/// The largest DMA command, which is the largest block of the figure, and buffers for all SPEs of
+/// any machine.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,

@@ -1,4 +1,5 @@
-//! `cellworks run`: runs a program once for each combination of its parameters, and prints what it found.
+//! `cellworks run`: runs a program once for each combination of its parameters, and prints what it
+//! found.
 
 mod args;
 mod dma_latency;
@@ -6,19 +7,16 @@ mod found;
 mod list;
 
 use cellworks_apps::{ParameterError, Program, ProgramError, Visitor};
-use cellworks_machine::{Machine, Topology};
-use cellworks_report::MachineInfo;
+use cellworks_machine::{CellMachine, Machine, Topology};
 use cellworks_sim::HazardWatch;
+use cellworks_stats::Limits;
 
 pub(crate) use args::RunArgs;
 
-use crate::Failure;
-use crate::args::{CommonArgs, first_given};
-use crate::machine::Kind;
-use crate::output_file::OutputFile;
+use crate::args::CommonArgs;
+use crate::failure::Failure;
+use crate::machine::{Job, Kind, on_machine};
 use crate::session::{End, Session};
-use crate::simulated::{Simulated, load};
-use crate::surroundings::{Surroundings, this_computer};
 use args::{ProgramArgs, about_parameter, programs, visit};
 use found::Found;
 
@@ -39,30 +37,22 @@ impl Visitor for Start<'_> {
 
 fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     let common = &asked.common;
-    let kind = common.kind();
-    let example = || {
-        let machine = common.machine_flag();
-        format!(
-            "\n  example: cellworks run {} {}{machine}",
-            P::NAME,
-            P::EXAMPLE
-        )
-    };
-    let programs = programs::<P>(&asked.flags, kind.capabilities())
+    let capabilities = Kind::of(&common.machine).capabilities();
+    let programs = programs::<P>(&asked.flags, capabilities)
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
-        .map_err(|message| Failure::Usage(message + &example()))?;
+        .map_err(|message| Failure::Usage(message + &example::<P>(common)))?;
     let page = common.output.page()?;
-    let check = |topology: &Topology| {
-        let mut wrong = programs.iter().map(|program| program.check(topology));
-        let wrong = wrong.find_map(Result::err);
-        wrong.map_or(Ok(()), |error| {
-            Err(Failure::Usage(explain::<P>(&error) + &example()))
-        })
-    };
-    match kind {
-        Kind::ThisComputer => on_host(common, &programs, page, &check),
-        Kind::Simulated => on_simulated(common, &programs, page, &check),
-    }
+    on_machine(common, page, &Runs { common, programs })
+}
+
+/// An example that works on this machine.
+fn example<P: Program>(common: &CommonArgs) -> String {
+    let machine = common.machine_flag();
+    format!(
+        "\n  example: cellworks run {} {}{machine}",
+        P::NAME,
+        P::EXAMPLE
+    )
 }
 
 /// The error with the flag in front.
@@ -70,39 +60,43 @@ fn explain<P: Program>(error: &ParameterError) -> String {
     about_parameter::<P>(error.parameter(), &error.to_string())
 }
 
-/// Whether a machine can run what was asked for.
-type Check<'a> = &'a dyn Fn(&Topology) -> Result<(), Failure>;
-
-fn on_host<P: Program>(
-    common: &CommonArgs,
-    programs: &[P],
-    page: Option<OutputFile>,
-    check: Check<'_>,
-) -> Result<(), Failure> {
-    let host = this_computer()?;
-    check(host.topology())?;
-    let surroundings = Surroundings::of(host)?;
-    let machine = MachineInfo::of(host.topology(), None);
-    let found = Found::nothing_of(programs);
-    let session = Session::begin(machine, Some(surroundings), found, common.shown(page));
-    session.conclude(run_all(host, programs, &session, &mut |_| {}))
+/// Programs that are run on a machine.
+struct Runs<'a, P> {
+    common: &'a CommonArgs,
+    programs: Vec<P>,
 }
 
-fn on_simulated<P: Program>(
-    common: &CommonArgs,
-    programs: &[P],
-    page: Option<OutputFile>,
-    check: Check<'_>,
-) -> Result<(), Failure> {
-    let description = load(&common.machine)?;
-    let flags = &common.simulation;
-    let usual = HazardWatch::Warn;
-    let machine = Simulated::build(description, flags, usual, page.as_ref(), check)?;
-    let found = Found::nothing_of(programs);
-    let session = machine.session(found, common.shown(page));
-    machine.run(&session, |after| {
-        run_all(&machine.sim, programs, &session, after)
-    })
+impl<P: Program> Job for Runs<'_, P> {
+    type Plan = Vec<P>;
+    type Steps = Found<P>;
+
+    fn plan(&self, topology: &Topology, _: &Limits) -> Result<Vec<P>, Failure> {
+        let mut wrong = self.programs.iter().map(|program| program.check(topology));
+        match wrong.find_map(Result::err) {
+            None => Ok(self.programs.clone()),
+            Some(error) => {
+                let message = explain::<P>(&error);
+                Err(Failure::Usage(message + &example::<P>(self.common)))
+            }
+        }
+    }
+
+    fn steps(&self, programs: &Vec<P>, _: &Topology) -> Found<P> {
+        Found::nothing_of(programs)
+    }
+
+    fn hazards(&self) -> HazardWatch {
+        HazardWatch::Warn
+    }
+
+    fn run<M: CellMachine>(
+        programs: Vec<P>,
+        machine: &M,
+        session: &Session<Found<P>>,
+        after: &mut dyn FnMut(&str),
+    ) -> End {
+        run_all(machine, &programs, session, after)
+    }
 }
 
 /// Runs each program; `after` is told of each what has run.
@@ -136,26 +130,16 @@ fn run_all<M: Machine, P: Program>(
 /// Refuses flags of simulated machines for this computer, and flags of one run for many.
 fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
     let simulation = &common.simulation;
-    let of_one_run = [
-        (simulation.trace.is_some(), "--trace"),
-        (simulation.counters, "--counters"),
-    ];
-    let of_a_simulation = [
-        (simulation.limit.is_some(), "--limit"),
-        (simulation.seed.is_some(), "--seed"),
-        (simulation.hazards.is_some(), "--hazards"),
-        (simulation.system_calls, "--system-calls"),
-    ];
-    if common.kind() != Kind::Simulated {
-        let given = first_given(&of_one_run).or_else(|| first_given(&of_a_simulation));
-        return given.map_or(Ok(()), |flag| {
+    if Kind::of(&common.machine) != Kind::Simulated {
+        return simulation.given().map_or(Ok(()), |flag| {
             Err(format!(
-                "{flag} with --machine host: only a simulated machine has it; choose one with --machine \
-                 qs20, or leave {flag} out"
+                "{flag} with --machine {}: only a simulated machine has it; choose one with --machine \
+                 qs20, or leave {flag} out",
+                common.machine
             ))
         });
     }
-    match first_given(&of_one_run) {
+    match simulation.of_one_run() {
         Some(flag) if runs > 1 => Err(format!(
             "{flag} with {runs} runs: it is of one run; give each flag one value"
         )),

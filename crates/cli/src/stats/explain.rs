@@ -1,7 +1,7 @@
 //! What is wrong with a request, in the words of the command line.
 
 use cellworks_machine::Topology;
-use cellworks_stats::{MatrixRequest, MatrixRequestError, Request, RequestError};
+use cellworks_stats::{Function, Request, RequestError};
 
 /// The error, in the words of the command line: with the flag in front, and an example that works.
 /// An example keeps `-s`, unless that is what is wrong.
@@ -12,42 +12,26 @@ pub(super) fn explain(
     topology: &Topology,
     machine: &str,
 ) -> String {
-    let has_pair = topology.spes().len() > 1;
-    let between_spes = request.between_spes && has_pair && error.flag != "-s";
-    let (function, between) = (request.function, if between_spes { " -s" } else { "" });
     let RequestError { flag, instead, .. } = error;
-    format!("{flag}: {error}\n  example: cellworks stats{machine} -f {function} {instead}{between}")
-}
-
-/// The same for a matrix; `name` is what it is of.
-pub(super) fn explain_matrix(
-    error: &MatrixRequestError,
-    request: &MatrixRequest,
-    name: &str,
-    machine: &str,
-) -> String {
-    let flag = match error {
-        MatrixRequestError::TooFewSpes { .. } => "--matrix",
-        MatrixRequestError::Polling { .. } => "--polling",
-        MatrixRequestError::Block { .. }
-        | MatrixRequestError::BlockSize { .. }
-        | MatrixRequestError::LocalStore { .. } => "-b",
-        MatrixRequestError::Module { .. } | MatrixRequestError::NoSuchModule { .. } => "-m",
-        MatrixRequestError::Budget { .. } => "--budget",
+    let has_pair = topology.spes().len() > 1;
+    let what = match request.function {
+        Function::Matrix(primitive) => format!("--matrix {}", primitive.name()),
+        function => format!("-f {function}"),
     };
-    let example = match error {
-        MatrixRequestError::BlockSize { .. } | MatrixRequestError::LocalStore { .. } => " -b 1k",
-        MatrixRequestError::NoSuchModule { .. } => " -m 0",
-        _ if request.budget.is_none() => " --full",
-        _ => "",
+    let is_full = matches!(request.function, Function::Matrix(_)) && request.budget.is_none();
+    let and = match instead.as_str() {
+        "" if is_full => " --full".to_owned(),
+        "" => String::new(),
+        instead if request.between_spes && has_pair && *flag != "-s" => format!(" {instead} -s"),
+        instead => format!(" {instead}"),
     };
-    format!("{flag}: {error}\n  example: cellworks stats{machine} --matrix {name}{example}")
+    format!("{flag}: {error}\n  example: cellworks stats{machine} {what}{and}")
 }
 
 #[cfg(test)]
 mod tests {
     use cellworks_machine::{CellId, ModuleId, SpeSite};
-    use cellworks_stats::{Count, Function};
+    use cellworks_stats::Count;
 
     use super::*;
     use crate::surroundings::LIMITS;

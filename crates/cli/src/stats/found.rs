@@ -4,7 +4,7 @@ use cellworks_machine::Topology;
 use cellworks_report::{
     Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
 };
-use cellworks_stats::{Matrix, Measurement, advise, findings};
+use cellworks_stats::{Matrix, Measured, Measurement, advise, findings};
 
 use super::work::Work;
 use crate::output::Views;
@@ -14,7 +14,8 @@ use crate::session::{Circumstances, End, Steps};
 const WIDE: f64 = 0.2;
 
 /// From this share of wide intervals on, a run is not trustworthy: the measurement in the middle is
-/// wide then. On an idle virtual machine that probably shares its cores with others, 18 to 28 % were.
+/// wide then. On an idle virtual machine that probably shares its cores with others, 18 to 28 %
+/// were.
 const WIDE_SHARE_MAX: f64 = 0.5;
 
 /// What was found, and what is still to come.
@@ -58,18 +59,18 @@ impl Found {
         }
     }
 
-    /// Takes down what all visits of a step have found so far.
-    pub fn measured(&mut self, step: usize, measurement: Measurement) {
-        self.steps[step].state = State::Measured(Box::new(measurement));
+    /// Records what all visits of a step have found so far: a matrix, or as much of it as there is.
+    pub fn measured(&mut self, step: usize, measured: Measured) {
+        self.steps[step].state = match measured {
+            Measured::Operation(measurement) => State::Measured(measurement),
+            Measured::Matrix(matrix) => {
+                self.matrices.push(matrix);
+                State::Settled
+            }
+        };
     }
 
-    /// Takes down a matrix, or as much of it as there is.
-    pub fn measured_pairs(&mut self, step: usize, matrix: Matrix) {
-        self.steps[step].state = State::Settled;
-        self.matrices.push(matrix);
-    }
-
-    /// Takes down that a step gave a result that cannot be true.
+    /// Records that a step gave a result that cannot be true.
     pub fn refused(&mut self, step: usize, why: String) {
         self.steps[step].state = State::Settled;
         let what = self.steps[step].title.clone();
@@ -134,8 +135,8 @@ impl Steps for Found {
         }
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
-        // An interrupted run has fewer visits than an interval takes, and what repeats itself comes out
-        // the same next time.
+        // An interrupted run has fewer visits than an interval takes, and what repeats itself comes
+        // out the same next time.
         let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {
@@ -181,8 +182,8 @@ fn misplaced(matrix: &Matrix) -> Option<String> {
     })
 }
 
-/// Why the numbers cannot be trusted if too many of them would come out differently next time. Where
-/// a number of iterations was asked for there is one round, and nothing to tell it by.
+/// Why the numbers cannot be trusted if too many of them would come out differently next time.
+/// Where a number of iterations was asked for there is one round, and nothing to tell it by.
 fn too_wide(measurements: &[Measurement]) -> Option<String> {
     let repeated = || measurements.iter().filter(|one| one.rounds > 1);
     let is_wide = |one: &&Measurement| {

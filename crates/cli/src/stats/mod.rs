@@ -1,5 +1,6 @@
 //! `cellworks stats`: measures, and prints what was measured.
 
+mod args;
 mod explain;
 mod found;
 mod work;
@@ -9,14 +10,17 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::{CellMachine, Topology};
 use cellworks_sim::HazardWatch;
-use cellworks_stats::{Limits, MeasureError, Visits, measure_matrix};
+use cellworks_stats::{Function, Limits, MeasureError, Plan, Visits};
 
-use crate::Failure;
-use crate::args::{StatsArgs, Wanted, span};
+pub(crate) use args::StatsArgs;
+
+use crate::args::span;
+use crate::failure::Failure;
 use crate::machine::{Job, on_machine};
 use crate::session::{End, Session};
+use args::Wanted;
 use found::Found;
-use work::{MatrixWork, Work, title_of};
+use work::{Work, title_of};
 
 /// How long one measurement may take when everything is measured, if there is time for it.
 const EACH: Duration = Duration::from_millis(100);
@@ -49,7 +53,7 @@ impl Job for Stats<'_> {
         match self.wanted {
             // Everything has puts to shared buffers, and they are meant.
             Wanted::Everything => HazardWatch::Off,
-            Wanted::One(_) | Wanted::Matrix(_) => HazardWatch::Warn,
+            Wanted::One(_) => HazardWatch::Warn,
         }
     }
 
@@ -63,8 +67,8 @@ impl Job for Stats<'_> {
     }
 }
 
-/// Measures the matrices. Then visits each plan in turn, and all of them again: so each is measured
-/// at several times, and its interval says whether the computer was the same then.
+/// Visits each plan in turn, and all of them again: so each is measured at several times, and its
+/// interval says whether the computer was the same then. A matrix is visited once.
 ///
 /// `after` is told of each run what was measured in it.
 fn measure_all<M: CellMachine>(
@@ -73,56 +77,65 @@ fn measure_all<M: CellMachine>(
     session: &Session<Found>,
     after: &mut dyn FnMut(&str),
 ) -> End {
-    let Work {
-        matrices,
-        plans,
-        visits,
-        budget,
-        ..
-    } = work;
     let begin = Instant::now();
-    for (step, matrix) in matrices.iter().enumerate() {
-        if let Err(end) = measure_pairs(machine, step, matrix, session) {
-            return end;
-        }
-        after(&matrix.title);
-    }
-    let mut all: Vec<_> = plans
+    let is_matrix = |plan: &Plan| matches!(plan.function(), Function::Matrix(_));
+    let matrices: Vec<bool> = work.plans.iter().map(is_matrix).collect();
+    let operations = matrices.iter().filter(|is_matrix| !**is_matrix).count();
+    let of_all = work.visits * operations as u32;
+    let mut left = of_all;
+    let mut all: Vec<_> = work
+        .plans
         .into_iter()
         .map(|plan| Some(Visits::of(plan)))
         .collect();
-    let of_all = visits * all.len() as u32;
-    let mut left = of_all;
-    for visit in 1..=visits {
-        for (slot, step) in all.iter_mut().zip(matrices.len()..) {
-            session
-                .progress()
-                .at((of_all - left) as usize, of_all as usize);
-            let this = left;
-            left -= 1;
-            let Some(measurement) = slot else {
+    for visit in 1..=work.visits {
+        for (step, slot) in all.iter_mut().enumerate() {
+            let is_matrix = matrices[step];
+            if is_matrix && visit > 1 {
+                continue;
+            }
+            if !is_matrix {
+                let (done, all) = (of_all - left, of_all);
+                session.progress().at(done as usize, all as usize);
+                left -= 1;
+            }
+            let Some(visits) = slot else {
                 continue;
             };
             if let Some(end) = session.has_to_end() {
                 return end;
             }
-            if let Some(budget) = budget {
+            if let (Some(budget), false) = (work.budget, is_matrix) {
                 let Some(time) = budget.checked_sub(begin.elapsed()) else {
                     return out_of_time(session);
                 };
                 // Capped before it is multiplied, because a long budget would overflow.
-                let of_visits = (time / this).min(EACH) * visits;
-                measurement.set_span(span(of_visits.min(EACH)));
+                let of_visits = (time / (left + 1)).min(EACH) * work.visits;
+                visits.set_span(span(of_visits.min(EACH)));
             }
-            let title = title_of(measurement.plan());
+            let title = title_of(visits.plan());
             session.progress().about(title.clone());
-            match measurement.visit(machine, visit < visits) {
+            let (more, begin) = (visit < work.visits, Instant::now());
+            let measured = visits.visit(machine, more, &mut |done, all| {
+                session.progress().at(done, all);
+                let budget = work.budget_of_a_matrix;
+                let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
+                match is_over || session.is_interrupted() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            });
+            match measured {
                 Ok(found) => session.update(|all| all.measured(step, found)),
                 Err(error @ MeasureError::Impossible(_)) => {
                     session.update(|all| all.refused(step, error.to_string()));
                     *slot = None;
                 }
                 Err(error) => return End::Failed(format!("{title}: {error}")),
+            }
+            // The pairs of an interrupted matrix are not all there.
+            if let (true, Some(end)) = (is_matrix, session.has_to_end()) {
+                return end;
             }
             after(&title);
         }
@@ -140,33 +153,4 @@ fn out_of_time(session: &Session<Found>) -> End {
         }
     });
     end
-}
-
-fn measure_pairs<M: CellMachine>(
-    machine: &M,
-    step: usize,
-    work: &MatrixWork,
-    session: &Session<Found>,
-) -> Result<(), End> {
-    let MatrixWork {
-        title,
-        plan,
-        budget,
-    } = work;
-    session.progress().about(title.clone());
-    let begin = Instant::now();
-    let measured = measure_matrix(machine, plan, &mut |done, all| {
-        session.progress().at(done, all);
-        let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
-        if is_over || session.is_interrupted() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    });
-    match measured {
-        Ok(matrix) => session.update(|all| all.measured_pairs(step, matrix)),
-        Err(error) => return Err(End::Failed(format!("{title}: {error}"))),
-    }
-    session.has_to_end().map_or(Ok(()), Err)
 }

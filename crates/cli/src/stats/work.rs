@@ -5,13 +5,13 @@ use std::time::Duration;
 use cellworks_machine::Topology;
 use cellworks_report::{NotMeasured, title};
 use cellworks_stats::{
-    Function, Iterations, Limits, MatrixPlan, MatrixRequest, MatrixRequestError, Plan, Primitive,
-    Request, RequestError, Settings, characterize,
+    Function, Iterations, Limits, Plan, Primitive, Request, Settings, characterize,
 };
 
-use super::explain::{explain, explain_matrix};
-use crate::Failure;
-use crate::args::{Format, StatsArgs, Wanted, span};
+use super::args::{StatsArgs, Wanted};
+use super::explain::explain;
+use crate::args::{Format, span};
+use crate::failure::Failure;
 
 /// How often each measurement is visited: often enough for one visit that met the computer in
 /// another state to show.
@@ -20,7 +20,8 @@ const VISITS: u32 = 3;
 /// How long each matrix may take when everything is measured.
 const EACH_MATRIX: Duration = Duration::from_secs(2);
 
-/// The same where the clock counts what the program does, in time of that clock. It is enough for all pairs of 64 SPEs, and it takes some seconds.
+/// The same where the clock counts what the program does, in time of that clock. It is enough for
+/// all pairs of 64 SPEs, and it takes some seconds.
 const EACH_REPEATING_MATRIX: Duration = Duration::from_millis(21);
 
 /// The part of the time for everything that each matrix may take at the most.
@@ -28,26 +29,19 @@ const MATRIX_PER_BUDGET: u32 = 20;
 
 /// What is to be done, in this order.
 pub(super) struct Work {
-    pub matrices: Vec<MatrixWork>,
+    /// Matrices first.
     pub plans: Vec<Plan>,
-    /// How often each plan is visited.
+    /// How often each plan is visited, but for matrices, which are visited once.
     pub visits: u32,
     /// The time for everything; without, each plan has its own.
     pub budget: Option<Duration>,
+    /// A matrix ends after this time, whatever is left to measure. Its plan keeps to it where each
+    /// SPE has a CPU; where SPEs take turns on CPUs, pairs take far longer than planned.
+    pub budget_of_a_matrix: Option<Duration>,
     /// What there is no time for.
     pub no_time: Vec<String>,
     /// What the machine does not have.
     pub not_measured: Vec<NotMeasured>,
-}
-
-/// A matrix that is to be measured.
-pub(super) struct MatrixWork {
-    /// What it is called.
-    pub title: String,
-    pub plan: MatrixPlan,
-    /// It ends after this time, whatever is left to measure. The plan keeps to it where each SPE has a CPU; where SPEs take
-    /// turns on CPUs, pairs take far longer than planned.
-    pub budget: Option<Duration>,
 }
 
 impl Work {
@@ -60,30 +54,6 @@ impl Work {
     ) -> Result<Self, Failure> {
         match wanted {
             Wanted::One(request) => Self::one(request, topology, limits, arguments),
-            Wanted::Matrix(request) => {
-                let name = request.primitive.name();
-                let plan = request.plan(topology, limits).map_err(|error| {
-                    Failure::Usage(explain_matrix(
-                        &error,
-                        request,
-                        name,
-                        &arguments.machine_flag(),
-                    ))
-                })?;
-                Ok(Self {
-                    matrices: vec![MatrixWork {
-                        title: matrix_title(name),
-                        plan,
-                        // How long a simulation takes must not decide what it measures.
-                        budget: arguments.budget_of_a_matrix(),
-                    }],
-                    plans: Vec::new(),
-                    visits: 1,
-                    budget: None,
-                    no_time: Vec::new(),
-                    not_measured: Vec::new(),
-                })
-            }
             Wanted::Everything => Ok(Self::everything(topology, limits, arguments)),
         }
     }
@@ -94,13 +64,11 @@ impl Work {
         limits: &Limits,
         arguments: &StatsArgs,
     ) -> Result<Self, Failure> {
-        let explained = |error: RequestError| {
+        let plan = request.plan(topology, limits).map_err(|error| {
             let machine = arguments.machine_flag();
             Failure::Usage(explain(&error, request, topology, &machine))
-        };
-        let plan = request.plan(topology, limits).map_err(explained)?;
+        })?;
         Ok(Self {
-            matrices: Vec::new(),
             plans: vec![plan],
             // So many iterations were asked for, not three times as many.
             visits: match request.iterations {
@@ -108,53 +76,53 @@ impl Work {
                 _ => 1,
             },
             budget: None,
+            // How long a simulation takes must not decide what it measures.
+            budget_of_a_matrix: arguments.budget_of_a_matrix(),
             no_time: Vec::new(),
             not_measured: Vec::new(),
         })
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        // What repeats itself takes as long as it takes whenever it is measured, and is measured once.
+        // What repeats itself takes as long as it takes whenever it is measured, and is measured
+        // once.
         let repeats = topology.capabilities().repeats;
         let budget = (!repeats).then(|| arguments.budget_of_everything());
         let each_matrix = budget.map(|all| EACH_MATRIX.min(all / MATRIX_PER_BUDGET));
-        let (mut matrices, mut no_time) = (Vec::new(), Vec::new());
+        let (mut plans, mut no_time) = (Vec::new(), Vec::new());
         for &primitive in primitives_of(arguments) {
-            let title = matrix_title(primitive.name());
-            let request = MatrixRequest {
+            let request = Request {
                 budget: Some(span(each_matrix.unwrap_or(EACH_REPEATING_MATRIX))),
-                ..MatrixRequest::new(primitive)
+                ..Request::new(Function::Matrix(primitive))
             };
             match request.plan(topology, limits) {
-                Ok(plan) => matrices.push(MatrixWork {
-                    title,
-                    plan,
-                    budget: each_matrix,
-                }),
-                Err(MatrixRequestError::Budget { .. }) => no_time.push(title),
+                Ok(plan) => plans.push(plan),
+                Err(error) if error.flag == "--budget" => {
+                    no_time.push(request.function.to_string())
+                }
                 // It is among what is impossible.
-                Err(MatrixRequestError::TooFewSpes { .. }) => {}
+                Err(error) if error.flag == "--matrix" => {}
                 Err(error) => unreachable!("what leaves everything open can be planned: {error}"),
             }
         }
+        let requests = characterize(topology, limits);
+        plans.extend(plans_of(requests, topology, limits, arguments));
         let mut not_measured = impossible(topology);
         not_measured.extend(too_large(topology, limits));
         Self {
-            matrices,
-            plans: plans_of(characterize(topology, limits), topology, limits, arguments),
+            plans,
             visits: if repeats { 1 } else { VISITS },
             budget,
+            budget_of_a_matrix: each_matrix,
             no_time,
             not_measured,
         }
     }
 
-    /// What the steps are, in a few words each: first the matrices, then the plans, then what there is
-    /// no time for.
+    /// What the steps are, in a few words each: first the plans, then what there is no time for.
     pub fn titles(&self) -> Vec<String> {
-        let matrices = self.matrices.iter().map(|matrix| matrix.title.clone());
         let plans = self.plans.iter().map(title_of);
-        matrices.chain(plans).chain(self.no_time.clone()).collect()
+        plans.chain(self.no_time.clone()).collect()
     }
 }
 
@@ -213,11 +181,10 @@ fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
 
 /// One plan in a few words.
 pub(super) fn title_of(plan: &Plan) -> String {
-    title(plan.function(), plan.parameters())
-}
-
-fn matrix_title(name: &str) -> String {
-    format!("{name} matrix")
+    match plan.function() {
+        matrix @ Function::Matrix(_) => matrix.to_string(),
+        function => title(function, plan.parameters()),
+    }
 }
 
 /// What everything would include if the machine had more parts.

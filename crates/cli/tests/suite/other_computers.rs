@@ -177,7 +177,7 @@ fn matrices_that_cannot_be() {
     );
     refused(
         "--matrix atomic -m 2",
-        "error: -m: memory module 2: A large processor has memory modules 0 to 1; use one of these\n  \
+        "error: -m: memory module 2: A large processor has memory modules 0 to 1; use 0 to 1\n  \
          example: cellworks stats --matrix atomic -m 0\n",
     );
     refused(

@@ -1,5 +1,5 @@
-//! `cellworks reproduce` as a process, with papers of which little or nothing is simulated: the library's
-//! tests simulate.
+//! `cellworks reproduce` as a process, with papers of which little or nothing is simulated: the
+//! library's tests simulate.
 
 use std::fs;
 

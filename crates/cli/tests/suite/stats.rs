@@ -1,7 +1,7 @@
 //! `cellworks stats` as a process, on whatever computer this is.
 //!
-//! What this computer has is asked once, of the command itself, so that the tests hold with one CPU and with
-//! many, with one NUMA node and with several.
+//! What this computer has is asked once, of the command itself, so that the tests hold with one CPU
+//! and with many, with one NUMA node and with several.
 
 use std::sync::LazyLock;
 
@@ -76,8 +76,8 @@ impl Here {
     }
 }
 
-/// One of the paper's example command lines, with fewer iterations: how many SPEs it names, by which flag, in
-/// which Cell and memory module, and whether between SPEs.
+/// One of the paper's example command lines, with fewer iterations: how many SPEs it names, by
+/// which flag, in which Cell and memory module, and whether between SPEs.
 #[track_caller]
 fn example(line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -85,8 +85,8 @@ fn ctrl_c_ends_it_with_130() {
     }
 }
 
-/// Runs a command on a terminal until one of `texts` was shown there, and presses Ctrl-C then. Returns the JSON,
-/// which says that it is not complete, and all that was shown.
+/// Runs a command on a terminal until one of `texts` was shown there, and presses Ctrl-C then.
+/// Returns the JSON, which says that it is not complete, and all that was shown.
 #[track_caller]
 fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
     let (mut person, terminal) = terminal();
@@ -141,8 +141,8 @@ fn ctrl_c_in_the_middle_keeps_what_was_finished() {
     is_clean(&shown);
 }
 
-/// A program with hundreds of runs, interrupted after the first two: those that were finished are printed and on
-/// the page, and the others are named.
+/// A program with hundreds of runs, interrupted after the first two: those that were finished are
+/// printed and on the page, and the others are named.
 #[test]
 fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +176,8 @@ fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
     is_clean(&shown);
 }
 
-/// The fourth run computes for an hour, so Ctrl-C prints in its place what the first three have found.
+/// The fourth run computes for an hour, so Ctrl-C prints in its place what the first three have
+/// found.
 #[test]
 fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
     let command =
@@ -196,8 +197,8 @@ fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
     is_clean(&shown);
 }
 
-/// Thousands of simulations, most of them for the curves of a page: those that were finished are in the report, and what
-/// could not be compared is named.
+/// Thousands of simulations, most of them for the curves of a page: those that were finished are in
+/// the report, and what could not be compared is named.
 #[test]
 fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
     let folder = tempfile::tempdir().unwrap();

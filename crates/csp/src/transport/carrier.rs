@@ -27,7 +27,8 @@ pub(crate) struct Stepped {
     pub changes: bool,
 }
 
-/// Performs a step of a channel at its line, which `update` changes and `look` reads. Returns whom to wake.
+/// Performs a step of a channel at its line, which `update` changes and `look` reads. Returns whom
+/// to wake.
 pub(super) fn step_at_line(
     asker: Asker<'_>,
     step: &mut dyn FnMut() -> Stepped,
@@ -64,13 +65,15 @@ pub(crate) trait Carrier {
     /// An alternation has found no guard ready, and does not wait.
     fn skip(&self, asker: Asker<'_>);
 
-    /// Does what this processor has been asked for by others: see [`PpeCarrier`](super::ppe::PpeCarrier).
+    /// Does what this processor has been asked for by others: see
+    /// [`PpeCarrier`](super::ppe::PpeCarrier).
     fn serve(&self);
 
     /// Wakes others for something that was no step: ends that were dropped.
     fn wake(&self, woken: Woken);
 
-    /// Waits until `ready` says true and the news of it has arrived, or `deadline` has come: then false.
+    /// Waits until `ready` says true and the news of it has arrived, or `deadline` has come: then
+    /// false.
     fn wait(
         &self,
         asker: Asker<'_>,

@@ -4,19 +4,21 @@
 
 use cellworks_machine::Cycles;
 
-/// A step of the protocol on an SPE: some 60 instructions on queues in a local store, of which a third are loads of 6 cycles
-/// each, and two branches that nobody hinted, of 18 (IBM's programming tutorial: latencies of the SPU).
+/// A step of the protocol on an SPE: some 60 instructions on queues in a local store, of which a
+/// third are loads of 6 cycles each, and two branches that nobody hinted, of 18 (IBM's programming
+/// tutorial: latencies of the SPU).
 pub(crate) const SPE_STEP: Cycles = Cycles(150);
 
 /// Putting a request together on an SPE, or taking an answer apart: some 30 instructions.
 pub(crate) const SPE_REQUEST: Cycles = Cycles(60);
 
-/// What the SPE handler does with a request, beside loads from and stores to mailboxes: it finds the channel in a table and
-/// performs the step, or passes the request on; some 300 instructions of the PPE, which issues in order.
+/// What the SPE handler does with a request, beside loads from and stores to mailboxes: it finds
+/// the channel in a table and performs the step, or passes the request on; some 300 instructions of
+/// the PPE, which issues in order.
 pub(crate) const HANDLER: Cycles = Cycles(500);
 
-/// What the request coordinator does with a request: the same, with a lock on each of the two queues that lead to it and away
-/// from it (section 2.1: "a pair per participating component").
+/// What the request coordinator does with a request: the same, with a lock on each of the two
+/// queues that lead to it and away from it (section 2.1: "a pair per participating component").
 pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
 /// Waking a thread of the PPE that waits for a condition variable, with the switch to it.
@@ -28,15 +30,17 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 /// (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
-/// Words of a request in an SPE's outbound mailbox: what is asked and by whom, the channel, and the item.
+/// Words of a request in an SPE's outbound mailbox: what is asked and by whom, the channel, and the
+/// item.
 pub(crate) const REQUEST_WORDS: usize = 3;
 
 /// Words of an answer in an SPE's inbound mailbox: to whom, with the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
-/// What who found no guard ready does before it may look again. Looking takes the line of a channel, and with it the
-/// reservation of whoever is about to change it: who looked again at once would keep a slower one from it for ever, as
-/// it does on real machines. This is several times what an atomic update of a line takes.
+/// What who found no guard ready does before it may look again. Looking takes the line of a
+/// channel, and with it the reservation of whoever is about to change it: who looked again at once
+/// would keep a slower one from it for ever, as it does on real machines. This is several times
+/// what an atomic update of a line takes.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What the processors of a network keep in common about messages and items under way.
 //!
-//! On a real machine it would be spread over the lines of channels, tables of the PPE, and local stores. Here it is in one place, and whoever
-//! uses it performs the operation that would have brought it.
+//! On a real machine it would be spread over the lines of channels, tables of the PPE, and local
+//! stores. Here it is in one place, and whoever uses it performs the operation that would have
+//! brought it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -18,7 +19,8 @@ use crate::side::Side;
 use crate::sync::locked;
 use crate::waiting::Waiting;
 
-/// Lines of main memory for channels. One that is used after so many others shares a line with another one.
+/// Lines of main memory for channels. One that is used after so many others shares a line with
+/// another one.
 const CHANNEL_LINES: usize = 4096;
 
 /// Lines for processes, in which those that alternate wait; shared likewise.
@@ -112,7 +114,8 @@ impl Exchange {
         })
     }
 
-    /// How the step that `what` names is to be performed, by a process that uses the channel with it.
+    /// How the step that `what` names is to be performed, by a process that uses the channel with
+    /// it.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
@@ -142,7 +145,8 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // On the PPE everything goes through the request coordinator (section 2.1 of the paper).
+            // On the PPE everything goes through the request coordinator (section 2.1 of the
+            // paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {
                 return Route::Local;

@@ -33,7 +33,8 @@ pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
 /// A constructor of commands.
 pub(crate) type CommandOf = fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand;
 
-/// Has `issue` the commands that move an item of so many bytes for a process. Returns the tag group to wait for.
+/// Has `issue` the commands that move an item of so many bytes for a process. Returns the tag group
+/// to wait for.
 pub(crate) fn issue_all<E: fmt::Debug>(
     process: u32,
     of: CommandOf,
@@ -130,8 +131,8 @@ impl Items {
         Some(entry.bytes)
     }
 
-    /// An item has been fetched. Its room in main memory is free; that in a local store is for its SPE to free, when it hears
-    /// of it.
+    /// An item has been fetched. Its room in main memory is free; that in a local store is for its
+    /// SPE to free, when it hears of it.
     pub fn end_fetch(&mut self, origin: Origin) {
         let Some(entry) = self.entries.remove(&origin.number()) else {
             return;
@@ -158,7 +159,8 @@ impl Items {
         taken.map(Origin::new).collect()
     }
 
-    /// Room in main memory, for an item of the channel `link`; the process that asks ends if there is none.
+    /// Room in main memory, for an item of the channel `link`; the process that asks ends if there
+    /// is none.
     #[track_caller]
     pub fn reserve_main(&mut self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
         let (room, align) = room_of(bytes);
@@ -177,8 +179,8 @@ impl Items {
         self.main_at + u64::from(start)
     }
 
-    /// The bytes of an item have been put to main memory. False if it does not wait any more, or somebody fetches it where
-    /// it was.
+    /// The bytes of an item have been put to main memory. False if it does not wait any more, or
+    /// somebody fetches it where it was.
     pub fn flushed(&mut self, origin: Origin, start: u32) -> bool {
         match self.entries.get_mut(&origin.number()) {
             Some(entry) if !entry.is_being_fetched => {
@@ -190,8 +192,8 @@ impl Items {
     }
 }
 
-/// An item has no room where it is to be: in a local store, though all items that waited there were flushed, or in what is set
-/// apart of main memory for items.
+/// An item has no room where it is to be: in a local store, though all items that waited there were
+/// flushed, or in what is set apart of main memory for items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \

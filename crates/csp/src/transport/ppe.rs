@@ -1,5 +1,5 @@
-//! What carries news and items for the main process, and the SPE handler and the request coordinator: all of them take turns on the
-//! PPE.
+//! What carries news and items for the main process, and the SPE handler and the request
+//! coordinator: all of them take turns on the PPE.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -109,8 +109,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         updated.expect("the lines of a network are in a region of its own");
     }
 
-    /// Reads a line, as an SPE does by `getllar`: a compare-and-swap that finds what it does not expect stores nothing, and
-    /// leaves the reservations and the copies that others have of the line alone.
+    /// Reads a line, as an SPE does by `getllar`: a compare-and-swap that finds what it does not
+    /// expect stores nothing, and leaves the reservations and the copies that others have of the
+    /// line alone.
     fn look(&self, line: EffectiveAddress) {
         let never = AtomicOp::CompareAndSwap {
             expected: u32::MAX,

@@ -1,7 +1,7 @@
 //! Steps that the PPE performs for processes on SPEs.
 //!
-//! What a mailbox carries is who asks. The step itself is a closure in the frame of the process, which waits until it has been
-//! performed, or takes it back.
+//! What a mailbox carries is who asks. The step itself is a closure in the frame of the process,
+//! which waits until it has been performed, or takes it back.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -23,9 +23,9 @@ enum Request {
 
 struct StepPointer(NonNull<Step>);
 
-// SAFETY: a step uses the channel, under its lock, which is for any processors (channels of one SPE are not asked the PPE
-// about), items, which are `Send`, and the frame of its process, which does nothing else meanwhile. It is called only by
-// `perform`, while the process is in `ask`: see there.
+// SAFETY: a step uses the channel, under its lock, which is for any processors (channels of one SPE
+// are not asked the PPE about), items, which are `Send`, and the frame of its process, which does
+// nothing else meanwhile. It is called only by `perform`, while the process is in `ask`: see there.
 unsafe impl Send for StepPointer {}
 
 /// Takes a request back when the call that made it returns or unwinds.
@@ -41,8 +41,8 @@ impl Drop for Asking<'_> {
 }
 
 impl Requests {
-    /// Has `step` be performed by whoever calls [`perform`](Self::perform) for the process while `wait` runs. Says whether
-    /// anybody did.
+    /// Has `step` be performed by whoever calls [`perform`](Self::perform) for the process while
+    /// `wait` runs. Says whether anybody did.
     pub fn ask(
         &self,
         process: u32,
@@ -50,8 +50,9 @@ impl Requests {
         wait: impl FnOnce(),
     ) -> bool {
         let step = NonNull::from(step);
-        // SAFETY: only the lifetime changes. `asking` removes the pointer before this call returns or unwinds, under the mutex
-        // under which the step is performed, so it is never called later than that.
+        // SAFETY: only the lifetime changes. `asking` removes the pointer before this call returns
+        // or unwinds, under the mutex under which the step is performed, so it is never called
+        // later than that.
         let step = unsafe {
             std::mem::transmute::<NonNull<dyn FnMut() -> Stepped + '_>, NonNull<Step>>(step)
         };
@@ -73,8 +74,8 @@ impl Requests {
         let Request::Asked(StepPointer(mut step)) = *request else {
             return None;
         };
-        // SAFETY: the process is in `ask`, which cannot return before the mutex is free: so the closure is alive, and nobody
-        // else uses it.
+        // SAFETY: the process is in `ask`, which cannot return before the mutex is free: so the
+        // closure is alive, and nobody else uses it.
         let stepped = (unsafe { step.as_mut() })();
         *request = Request::Performed {
             waits: stepped.waits,
@@ -82,7 +83,8 @@ impl Requests {
         Some(stepped)
     }
 
-    /// Whether the step of a process has been performed; and then, whether the process has to wait for another one.
+    /// Whether the step of a process has been performed; and then, whether the process has to wait
+    /// for another one.
     pub fn outcome(&self, process: u32) -> Option<bool> {
         match locked(&self.0).get(&process) {
             Some(Request::Performed { waits }) => Some(*waits),

@@ -28,7 +28,8 @@ const WAKE: SignalRegister = SignalRegister::One;
 /// Signals of which items were fetched; see [`signal_of`].
 const FETCHED: SignalRegister = SignalRegister::Two;
 
-/// The bit of a signal that says that a process may go on: one in so many. Those that share a bit look in vain.
+/// The bit of a signal that says that a process may go on: one in so many. Those that share a bit
+/// look in vain.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
@@ -74,8 +75,9 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
     /// Transfers of items under way, from or to here, whose end gives room.
     transfers: Cell<usize>,
-    /// Messages to the PPE that were begun, and those that were sent, word by word: one at a time, in their order. Whoever sends
-    /// again and again would keep the others waiting for ever if the one who asks first were next.
+    /// Messages to the PPE that were begun, and those that were sent, word by word: one at a time,
+    /// in their order. Whoever sends again and again would keep the others waiting for ever if the
+    /// one who asks first were next.
     messages: Cell<u64>,
     sent: Cell<u64>,
     /// Processes that wait for their turn to send, or for room.
@@ -102,7 +104,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// Takes what has come for the processes here; asked in conditions, by whichever process is asked first, for all of them.
+    /// Takes what has come for the processes here; asked in conditions, by whichever process is
+    /// asked first, for all of them.
     fn collect(&self) {
         match self.exchange.transport {
             Transport::Direct => {
@@ -200,7 +203,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Asks the PPE for a step, and waits for its answer, or until it is known that the process has to wait for another one.
+    /// Asks the PPE for a step, and waits for its answer, or until it is known that the process has
+    /// to wait for another one.
     fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
         let (exchange, process) = (self.exchange, asker.number);
         exchange.take_arrived(process);
@@ -219,7 +223,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             });
         });
         if !is_performed {
-            // A destructor in a run that is being cancelled does not wait for the PPE, and takes no time.
+            // A destructor in a run that is being cancelled does not wait for the PPE, and takes no
+            // time.
             self.wake(step().woken);
             return;
         }
@@ -486,7 +491,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// Says that the processes of an SPE, or the main one, have ended, or will never begin, also if one panicked.
+/// Says that the processes of an SPE, or the main one, have ended, or will never begin, also if one
+/// panicked.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {

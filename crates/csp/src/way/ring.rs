@@ -1,4 +1,5 @@
-//! The buffer of a channel with one writer and one reader: they use it without the channel's lock as long as nobody waits.
+//! The buffer of a channel with one writer and one reader: they use it without the channel's lock
+//! as long as nobody waits.
 //!
 //! ```text
 //!   writer, or reader                          whoever has the channel's lock
@@ -9,12 +10,13 @@
 //!   counts them: not busy
 //! ```
 //!
-//! Either the side sees that it is to take the lock, or who has the lock sees that the side is busy. So whoever is going to
-//! wait, to list a guard or to end the channel first [excludes](Ring::exclude) the other side, and looks once more. When the
-//! lock is given back and there is no reason left, the sides are [let in](Ring::let_in) again.
+//! Either the side sees that it is to take the lock, or who has the lock sees that the side is
+//! busy. So whoever is going to wait, to list a guard or to end the channel first
+//! [excludes](Ring::exclude) the other side, and looks once more. When the lock is given back and
+//! there is no reason left, the sides are [let in](Ring::let_in) again.
 //!
-//! A side is known by its OS thread and process, and takes the lock when these change. Where both are of one OS thread no
-//! barrier is needed.
+//! A side is known by its OS thread and process, and takes the lock when these change. Where both
+//! are of one OS thread no barrier is needed.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -37,9 +39,10 @@ const MOST_BYTES: usize = 1 << 20;
 /// wait. Loom tries each look in every schedule, and all but the first are alike.
 const LOOKS: u32 = if cfg!(loom) { 2 } else { 64 };
 
-/// The most pauses before a look of a side that finds little each time. Two sides that keep up with each other hand over cache
-/// lines for each item, which takes longer than the item; so such a side waits a little longer the next time, for more items
-/// at once. A pause takes 26 ns on the Zen 4 of docs/performance.md, and an item 4.
+/// The most pauses before a look of a side that finds little each time. Two sides that keep up with
+/// each other hand over cache lines for each item, which takes longer than the item; so such a side
+/// waits a little longer the next time, for more items at once. A pause takes 26 ns on the Zen 4 of
+/// docs/performance.md, and an item 4.
 const MOST_PATIENCE: u32 = 16;
 
 /// Room for an item, accessed by one side at a time.
@@ -58,10 +61,12 @@ pub(crate) struct Ring<T> {
 
 /// What one side changes all the time.
 struct End {
-    /// How many items it has written or read, all in all. The other side looks at it, so it has a line of its own.
+    /// How many items it has written or read, all in all. The other side looks at it, so it has a
+    /// line of its own.
     count: CachePadded<AtomicUsize>,
-    /// One more than `count` while the side is busy. So what makes `count` larger ends that, too, without a store of its own:
-    /// stores queue behind those that wait for a line of slots, and few of them do so for long.
+    /// One more than `count` while the side is busy. So what makes `count` larger ends that, too,
+    /// without a store of its own: stores queue behind those that wait for a line of slots, and few
+    /// of them do so for long.
     intent: AtomicUsize,
     /// The count of the other side, when it was last looked at. Only for the side itself.
     others: Cell<usize>,
@@ -76,9 +81,10 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: slots are accessed by one at a time, see the module: the side while it is busy and was let in, or who has the lock,
-// as the methods ask for. `others` and `patience` are their side's alone, and there is one end of each side, which is borrowed
-// exclusively by who uses it. Items go from one process to another, which they may if they are `Send`.
+// SAFETY: slots are accessed by one at a time, see the module: the side while it is busy and was
+// let in, or who has the lock, as the methods ask for. `others` and `patience` are their side's
+// alone, and there is one end of each side, which is borrowed exclusively by who uses it. Items go
+// from one process to another, which they may if they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: it owns items that may be sent.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -93,7 +99,8 @@ impl End {
         })
     }
 
-    /// For who has seen to it by a barrier that this side is busy with what it began before, or with nothing.
+    /// For who has seen to it by a barrier that this side is busy with what it began before, or
+    /// with nothing.
     fn is_busy(&self) -> bool {
         let count = self.count.load(Ordering::Acquire);
         self.intent.load(Ordering::Acquire) == count.wrapping_add(1)
@@ -141,7 +148,8 @@ impl Drop for Busy<'_> {
 }
 
 impl<T> Ring<T> {
-    /// How far ahead the reader asks for slots: what it does until then takes about as long as a line on its way.
+    /// How far ahead the reader asks for slots: what it does until then takes about as long as a
+    /// line on its way.
     const ITEMS_AHEAD: usize = match size_of::<T>() {
         0 => 1,
         bytes => 256_usize.div_ceil(bytes),
@@ -183,7 +191,8 @@ impl<T> Ring<T> {
         unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
-    /// The slots of so many items from `count` on, of which the first part may reach the end of the ring.
+    /// The slots of so many items from `count` on, of which the first part may reach the end of the
+    /// ring.
     #[inline(always)]
     fn parts(&self, count: usize, items: usize) -> [&[Slot<T>]; 2] {
         let (before, from) = self.slots.split_at(self.index(count));
@@ -198,14 +207,16 @@ impl<T> Ring<T> {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // Released, as it also says that what it did before is done, to who has looked at `count` before that was.
+        // Released, as it also says that what it did before is done, to who has looked at `count`
+        // before that was.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
     }
 
-    /// What a side finds if the other one has got to `others`: room for the writer, or items for the reader.
+    /// What a side finds if the other one has got to `others`: room for the writer, or items for
+    /// the reader.
     #[inline(always)]
     fn found(&self, side: Side, own: usize, others: usize) -> usize {
         match side {
@@ -248,7 +259,8 @@ impl<T> Ring<T> {
         self.found(side, own, end.others.get())
     }
 
-    /// As [`look`](Self::look), but if the last looks have found something and yet little, waits a moment before it.
+    /// As [`look`](Self::look), but if the last looks have found something and yet little, waits a
+    /// moment before it.
     #[cold]
     fn look_patiently(&self, side: Side, own: usize) -> usize {
         let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
@@ -282,14 +294,16 @@ impl<T> Ring<T> {
         if self.available(Side::Writer, busy.count) == 0 {
             return Err(item);
         }
-        // SAFETY: the writer is busy and was let in, and there is room: nobody else accesses this slot.
+        // SAFETY: the writer is busy and was let in, and there is room: nobody else accesses this
+        // slot.
         self.slot(busy.count)
             .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
         busy.done(1);
         Ok(())
     }
 
-    /// Puts as many items as there is room for, from the front, unless the writer has to take the lock.
+    /// Puts as many items as there is room for, from the front, unless the writer has to take the
+    /// lock.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
@@ -322,7 +336,8 @@ impl<T> Ring<T> {
             return None;
         }
         prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
-        // SAFETY: the reader is busy and was let in, and there is an item: nobody else accesses this slot, which is read once.
+        // SAFETY: the reader is busy and was let in, and there is an item: nobody else accesses
+        // this slot, which is read once.
         let item = self
             .slot(busy.count)
             .with_mut(|slot| unsafe { slot.read().assume_init() });
@@ -330,7 +345,8 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Takes up to `most` items, unless the reader has to take the lock, and appends them to `items`, which has room for so many.
+    /// Takes up to `most` items, unless the reader has to take the lock, and appends them to
+    /// `items`, which has room for so many.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -354,8 +370,9 @@ impl<T> Ring<T> {
         taken
     }
 
-    /// Waits actively, for a moment, until there is something for a side to do; not if the other side is of the same OS
-    /// thread, or something else is to be done first. Says whether to try again.
+    /// Waits actively, for a moment, until there is something for a side to do; not if the other
+    /// side is of the same OS thread, or something else is to be done first. Says whether to try
+    /// again.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
         let (gate, end) = self.gate(side);
@@ -398,13 +415,14 @@ impl<T> Ring<T> {
         gate.process.store(user.process as usize, Ordering::Relaxed);
     }
 
-    /// Has a side take the lock from now on, and waits until what it does without is done. `thread` is the caller's.
+    /// Has a side take the lock from now on, and waits until what it does without is done. `thread`
+    /// is the caller's.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
-        // Nobody: the first one will take the lock. Of this OS thread: it is not in the middle of anything, and whoever uses
-        // the end on another one takes the lock first.
+        // Nobody: the first one will take the lock. Of this OS thread: it is not in the middle of
+        // anything, and whoever uses the end on another one takes the lock first.
         if its == 0 || its == thread {
             return;
         }
@@ -496,7 +514,8 @@ pub(crate) enum Buffer<T> {
     /// One process writes, and one reads. The other side may be using it, unless it is excluded.
     Ring {
         ring: Arc<Ring<T>>,
-        /// Where the item in each place waits, if processors share no memory: then the sides come with the lock only.
+        /// Where the item in each place waits, if processors share no memory: then the sides come
+        /// with the lock only.
         origins: Box<[Origin]>,
     },
 }

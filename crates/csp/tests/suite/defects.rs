@@ -42,7 +42,8 @@ impl Drop for Counted {
 
 impl Item for Counted {}
 
-/// Writers write while the only reader ends: each item was read, or is with its writer again, or is left in the buffer.
+/// Writers write while the only reader ends: each item was read, or is with its writer again, or is
+/// left in the buffer.
 fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
     for capacity in [0, 1, 4] {
         for limit in 0..12 {
@@ -84,7 +85,8 @@ fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
     }
 }
 
-/// A run is cancelled while processes wait to write, to read, and in alternations that were offered items.
+/// A run is cancelled while processes wait to write, to read, and in alternations that were offered
+/// items.
 fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
     let counts = Arc::new(Counts::default());
     let (writer, reader) = Channel::new().buffered(1).any_to_any::<Counted>();
@@ -219,8 +221,8 @@ fn a_destructor_does_not_wait_in_a_cancelled_run<M: Machine>(machine: &M) {
     assert_eq!(seen.load(Ordering::Relaxed), 1);
 }
 
-/// More processes than any computer has CPUs, all on one SPE: whoever waited busily would keep the one it waits for from
-/// running, for ever as they take turns.
+/// More processes than any computer has CPUs, all on one SPE: whoever waited busily would keep the
+/// one it waits for from running, for ever as they take turns.
 fn no_one_waits_busily_for_one_of_its_own_spe<M: Machine>(machine: &M) {
     const STAGES: usize = 20;
     let (mut first, mut input) = Channel::new().one_to_one::<u32>();

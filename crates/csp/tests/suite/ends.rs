@@ -1,4 +1,5 @@
-//! How channels end: poison, close, and ends that are dropped; whom that wakes, and where items are then.
+//! How channels end: poison, close, and ends that are dropped; whom that wakes, and where items are
+//! then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

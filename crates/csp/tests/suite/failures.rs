@@ -1,4 +1,5 @@
-//! How networks fail: deadlocks are reported, and nothing else is; panics and full local stores name the process.
+//! How networks fail: deadlocks are reported, and nothing else is; panics and full local stores
+//! name the process.
 
 use cellworks_csp::{
     Alternation, Channel, Deadlock, Ended, Network, NetworkError, Place, Process, ProcessError,
@@ -172,7 +173,8 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let (mut c, mut at_c) = Channel::new().named("c").one_to_one::<u8>();
     let mut network = network(machine);
-    // The first by its number, perhaps: a search for a cycle that began here must find the one further on.
+    // The first by its number, perhaps: a search for a cycle that began here must find the one
+    // further on.
     network.process("bystander", spe(0), move |process| {
         at_c.read(process)?;
         Ok(())
@@ -330,7 +332,8 @@ fn the_main_process_is_in_a_cycle<M: Machine>(machine: &M) {
     );
 }
 
-/// When the others are cancelled their channels are closed, which must not be an answer to the main process.
+/// When the others are cancelled their channels are closed, which must not be an answer to the main
+/// process.
 fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
     for _ in 0..20 {
         let (a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
@@ -789,8 +792,9 @@ impl<P: Place> Drop for Late<'_, '_, P> {
     }
 }
 
-/// Adds a process that panics when the channel `at_a` is closed. Returns the end of one that is closed when the network knows
-/// of that: another process of the same SPE, which runs only when the first has ended, closes it.
+/// Adds a process that panics when the channel `at_a` is closed. Returns the end of one that is
+/// closed when the network knows of that: another process of the same SPE, which runs only when the
+/// first has ended, closes it.
 fn add_victim<M: Machine>(network: &mut Network<'_, M>, mut at_a: Reader<u32>) -> Reader<()> {
     let (panicked, mut at_panicked) = Channel::new().one_to_one::<()>();
     let (known, at_known) = Channel::new().one_to_one();

@@ -1,4 +1,5 @@
-//! Named channels: whoever looks one up waits until it is created, and misuse is an error that says of what.
+//! Named channels: whoever looks one up waits until it is created, and misuse is an error that says
+//! of what.
 
 use cellworks_csp::{
     Alternation, Any, Channel, Ended, Mistake, NamedError, Network, NetworkError, One, Reader,
@@ -200,7 +201,8 @@ fn an_end_for_several_is_taken_as_one<M: Machine>(machine: &M) {
     assert_eq!(sum.unwrap(), Ok(3));
 }
 
-/// Runs a network in which a process misuses a named channel, and returns what that got and the run's error says.
+/// Runs a network in which a process misuses a named channel, and returns what that got and the
+/// run's error says.
 fn misuse<M: Machine>(
     machine: &M,
     misuse: impl FnOnce(&cellworks_csp::Process<'_, M::Spe>) -> Result<(), NamedError> + Send,

@@ -1,4 +1,5 @@
-//! Networks as wholes: many processes, processes that poll or panic, and one network after the other.
+//! Networks as wholes: many processes, processes that poll or panic, and one network after the
+//! other.
 
 use std::sync::Mutex;
 
@@ -248,7 +249,8 @@ struct Ledger {
     held: Vec<u64>,
 }
 
-/// Two writers and two readers, of which one alternates, until one of them poisons the channel, or the writers have no more.
+/// Two writers and two readers, of which one alternates, until one of them poisons the channel, or
+/// the writers have no more.
 fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u64) {
     const ITEMS: u64 = 30;
     let ledger = Mutex::new(Ledger::default());

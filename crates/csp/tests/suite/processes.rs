@@ -1,4 +1,5 @@
-//! The standard processes, alone and in networks, with ends of every kind; how they end and pass poison on.
+//! The standard processes, alone and in networks, with ends of every kind; how they end and pass
+//! poison on.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -323,7 +324,8 @@ fn a_timer_leaves_out_what_nobody_waited_for<M: Machine>(machine: &M) {
         let first = times.read(process).unwrap();
         let late = first + Span::from_femtoseconds(10 * PERIOD.as_femtoseconds());
         process.sleep_until(late);
-        // The timer has waited with one. The others come at their times: each in a period of its own.
+        // The timer has waited with one. The others come at their times: each in a period of its
+        // own.
         let after = self::first(process, &mut times, 4);
         (after[1] >= late, after[3].since(after[0]))
     });

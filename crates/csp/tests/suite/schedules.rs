@@ -1,5 +1,5 @@
-//! Networks that are made up, in many schedules of a simulated machine, and on the host as it comes: each item has one owner in
-//! the end.
+//! Networks that are made up, in many schedules of a simulated machine, and on the host as it
+//! comes: each item has one owner in the end.
 
 use cellworks_csp::{
     Alternation, Channel, Chosen, GuardEnded, Item, Network, Place, Process, Reader, Unsent, Writer,
@@ -316,7 +316,8 @@ fn read(
     true
 }
 
-/// One writer and one reader: each end moves to another process on the way, and somebody may end the channel.
+/// One writer and one reader: each end moves to another process on the way, and somebody may end
+/// the channel.
 fn check_pair<M: Machine>(machine: &M, seed: u64) {
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x517C_C1B7_2722_0A95));
     let (mut writer, mut reader) = Channel::new()
@@ -388,8 +389,8 @@ fn check_pair<M: Machine>(machine: &M, seed: u64) {
     assert_eq!(all, Vec::from_iter(0..items), "seed {seed}");
 }
 
-/// Several writers and readers of one rendezvous, mostly plain, so that it is met at the channel's word by two who are alone, and
-/// under its lock otherwise.
+/// Several writers and readers of one rendezvous, mostly plain, so that it is met at the channel's
+/// word by two who are alone, and under its lock otherwise.
 fn check_crowd<M: Machine>(machine: &M, seed: u64) {
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x2545_F491_4F6C_DD1D));
     let (writer, reader) = Channel::new().any_to_any::<Boxed>();

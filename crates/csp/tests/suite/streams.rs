@@ -166,7 +166,8 @@ fn a_writer_goes_on_as_soon_as_there_is_room<M: Machine>(machine: &M) {
         network.process("reader", spe(readers_spe), move |process| {
             for round in 0..100 {
                 assert_eq!(reader.read(process)?, round);
-                // The writer has room for its second item now, whether the reader comes back or not.
+                // The writer has room for its second item now, whether the reader comes back or
+                // not.
                 is_done.read(process)?;
                 assert_eq!(reader.read(process)?, round);
                 empty.write(process, ())?;
@@ -179,7 +180,8 @@ fn a_writer_goes_on_as_soon_as_there_is_room<M: Machine>(machine: &M) {
 
 fn ends_move_to_another_processor<M: Machine>(machine: &M) {
     const ROUNDS: u32 = 50;
-    // A channel whose ends are sent from process to process, so each is used by all of them in turn.
+    // A channel whose ends are sent from process to process, so each is used by all of them in
+    // turn.
     let ring = [0, 1, 2].map(|_| Channel::new().one_to_one());
     let (mut to, mut from): (Vec<_>, Vec<_>) = ring.into_iter().unzip();
     to.rotate_left(1);

@@ -2,7 +2,7 @@
 //! writer in order.
 //!
 //! ```sh
-//! CELLWORKS_STRESS_ITEMS=1000000000 cargo test --release --package cellworks-csp --test suite stress -- --test-threads=1
+//! CELLWORKS_STRESS_ITEMS=1000000000 cargo test --release --package cellworks-csp --test channels stress -- --test-threads=1
 //! ```
 
 use cellworks_csp::{

@@ -1,4 +1,5 @@
-//! What transports carry where SPEs are confined to their local stores: items, news, and what it takes on a simulated machine.
+//! What transports carry where SPEs are confined to their local stores: items, news, and what it
+//! takes on a simulated machine.
 
 use cellworks_csp::{
     Alternation, Any, Channel, Network, NetworkError, Place, Process, Reader, Traffic, Transport,
@@ -125,7 +126,8 @@ fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: CellMachine>(machine:
     );
 }
 
-/// Three writers of large items on one SPE, and readers that take their time: no item is lost, whatever is flushed.
+/// Three writers of large items on one SPE, and readers that take their time: no item is lost,
+/// whatever is flushed.
 fn a_writer_waits_for_room_that_its_readers_hold<M: Machine>(machine: &M) {
     const BLOCKS: usize = 12;
     let mut network = network(machine);

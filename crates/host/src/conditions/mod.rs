@@ -10,7 +10,6 @@
 //! [`Source`]; clock and memory are those of the computer that this process runs on.
 
 mod clock;
-pub(crate) mod cpu_time;
 mod memory;
 mod usage;
 
@@ -21,8 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::cpus::SPES_MAX;
 use crate::cpus::list::name_cpus;
-use crate::cpus::{self, CpusError, LeftOut, Quota, SPES_MAX, Source, WhyLeftOut, files};
+use crate::cpus::{CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
 use crate::host::Host;
 pub use clock::Clock;
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
@@ -265,7 +265,13 @@ impl Host {
     /// [`CpusError::Gone`] if CPUs were switched off or taken from the process, and other
     /// [`CpusError`]s if the system does not say what it has.
     pub fn check_cpus(&self) -> Result<(), CpusError> {
-        cpus::check(&self.source, &self.used_cpus())
+        crate::cpus::check(&self.source, &self.used_cpus())
+    }
+
+    /// The CPUs of the PPE and of all workers.
+    fn used_cpus(&self) -> BTreeSet<u32> {
+        let workers = self.layout.workers.iter().map(|worker| worker.cpu);
+        workers.chain([self.layout.ppe_cpu]).collect()
     }
 }
 

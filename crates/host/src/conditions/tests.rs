@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use cellworks_machine::{CellMachine, Machine, ModuleId, Span, SpeId};
 
-use super::cpu_time::cpu_time_of_this_thread;
 use super::usage::{Look, Periods, Spent, read_periods, read_stat};
 use super::*;
+use crate::cpu_time::cpu_time_of_this_thread;
 use crate::cpus::list::write_list;
 use crate::cpus::tests::machines;
 use crate::cpus::tests::tree::{Tree, set};
@@ -25,7 +25,8 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
     error.to_string().replace(tree.root(), "")
 }
 
-// -------------------------------------------------------------------------------------- before runs
+// -------------------------------------------------------------------------------------- before
+// runs
 
 /// A computer of 8 CPUs in a container that may use 2.5 of them, with every file that tells
 /// something.
@@ -416,7 +417,8 @@ fn a_clock_that_is_no_good_is_warned_of() {
     );
 }
 
-// --------------------------------------------------------------------------------------- during runs
+// --------------------------------------------------------------------------------------- during
+// runs
 
 /// One second from which each CPU has spent (busy, interrupts, stolen) milliseconds of it.
 fn second(cpus: &[(u32, u64, u64, u64)]) -> [Look; 2] {
@@ -760,7 +762,8 @@ fn the_time_of_pinned_threads_is_known_by_cpu() {
     assert!(by_ppe_ns >= 20 * MS, "{by_ppe_ns}");
 }
 
-// ---------------------------------------------------------------------------------- between the runs
+// ---------------------------------------------------------------------------------- between the
+// runs
 
 #[test]
 fn cpus_that_went_away_are_named() {
@@ -849,7 +852,8 @@ fn programs_run_on_though_their_cpus_went_away() {
     host.check_cpus().unwrap_err();
 }
 
-// -------------------------------------------------------------------------------------------- errors
+// --------------------------------------------------------------------------------------------
+// errors
 
 const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
                       otherwise report it with the output of `uname -a`";
@@ -923,7 +927,8 @@ fn the_periods_of_a_quota_are_beside_it() {
     assert_eq!(periods(), Some(expected));
 }
 
-// ----------------------------------------------------------------------------------- other computers
+// ----------------------------------------------------------------------------------- other
+// computers
 
 #[test]
 fn hundreds_of_spes_run_on_the_cpus_that_are_here() {

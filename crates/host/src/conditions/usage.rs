@@ -28,8 +28,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cellworks_machine::Span;
+use rustix::time::ClockId;
 
-use super::cpu_time::{cpu_time_of_this_process, now_ns};
+use crate::cpu_time::{NS_PER_S, read_clock};
 use crate::cpus::list::name_cpus;
 use crate::cpus::{CpusError, Quota, Source, files};
 use crate::host::Host;
@@ -53,8 +54,6 @@ const NOTICEABLE_NS: u64 = 50_000_000;
 
 /// The shortest time in nanoseconds over which shares can be told, for the same reason.
 const SHORTEST_NS: u64 = 100_000_000;
-
-const NS_PER_S: u64 = 1_000_000_000;
 
 /// Who used the CPUs of a host over some time.
 #[derive(Clone, Debug, PartialEq)]
@@ -457,4 +456,13 @@ pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> 
     Ok(all
         .zip(throttled)
         .map(|(all, throttled)| Periods { all, throttled }))
+}
+
+/// The CPU time of all threads of the process, also of those that have ended.
+fn cpu_time_of_this_process() -> u64 {
+    read_clock(ClockId::ProcessCPUTime)
+}
+
+fn now_ns() -> u64 {
+    read_clock(ClockId::Monotonic)
 }

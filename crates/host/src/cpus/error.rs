@@ -1,11 +1,11 @@
-//! Why the CPUs of a computer could not be read.
+//! Why CPUs could not be read.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
-use super::left_out::{LeftOut, WhyLeftOut};
-use super::list::name_cpus;
+use super::cpu::{LeftOut, WhyLeftOut};
+use super::list::write_list;
 
 /// Why the CPUs could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +82,8 @@ fn gone_sentence(gone: &[LeftOut]) -> String {
     ] {
         let cpus = because(why);
         if !cpus.is_empty() {
-            parts.push(format!("{} {what}", name_cpus(&cpus)));
+            let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+            parts.push(format!("{noun} {} {what}", write_list(&cpus)));
         }
     }
     format!(

@@ -43,14 +43,14 @@ pub fn write_list(set: &BTreeSet<u32>) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// `CPU 3`, or `CPUs 0-3,8`.
-pub fn name_cpus(cpus: &BTreeSet<u32>) -> String {
-    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{noun} {}", write_list(cpus))
-}
-
 /// Digits only: `parse` alone would accept a plus sign.
 fn number(digits: &str) -> Option<u32> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|&number| plain && number < END)
+}
+
+/// `CPU 3`, or `CPUs 0-3,8`.
+pub(crate) fn name_cpus(cpus: &BTreeSet<u32>) -> String {
+    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+    format!("{noun} {}", write_list(cpus))
 }

@@ -26,10 +26,10 @@
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
 //! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
 
+mod cpu;
 mod error;
 pub(crate) mod files;
 pub(crate) mod groups;
-mod left_out;
 pub(crate) mod list;
 mod memory;
 mod quota;
@@ -42,13 +42,12 @@ pub(crate) mod tests;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+pub(crate) use cpu::SPES_MAX;
+pub use cpu::{Cpu, LeftOut, WhyLeftOut};
 pub use error::CpusError;
-pub(crate) use left_out::SPES_MAX;
-pub use left_out::{LeftOut, WhyLeftOut};
 pub use memory::Node;
 pub use quota::Quota;
 pub use source::{FSROOT, Source};
-pub use topology::Cpu;
 
 /// The CPUs that a process may use, and what is around them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The computer that is read: this one, or one whose files lie in a folder.
+//! Where to read from: this computer, or the tree of another one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -3,43 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::cpu::Cpu;
 use super::error::CpusError;
 use super::files;
 use super::memory::Memory;
 use super::source::Source;
-
-/// One CPU in the sense of the operating system: a hardware thread that threads can be pinned to.
-///
-/// Groups (cores, last-level caches) are counted over the CPUs that may be used, from 0 without
-/// gaps, in the order of their lowest `os_index`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cpu {
-    /// The system's number of this CPU, as in `cpuN` and in affinity masks.
-    pub os_index: u32,
-    /// The system's number of the package (socket) that holds this CPU; 0 where that is unknown.
-    pub package: u32,
-    /// Which physical core this hardware thread belongs to. A running number, because the kernel's
-    /// `core_id` repeats from package to package and on some processors from die to die.
-    pub core: usize,
-    /// All hardware threads of that core, this one included, also those that may not be used.
-    pub core_cpus: BTreeSet<u32>,
-    /// How many hardware threads of the same core come before this one, of those that may be used.
-    pub sibling_rank: u32,
-    /// Which group of CPUs with a common last-level cache this one belongs to: its Cell.
-    ///
-    /// Where no cache is known to be shared by two cores, the CPUs of a package that are next to
-    /// the same memory node are one group.
-    pub last_level_cache: usize,
-    /// The memory node next to this CPU, as an index in
-    /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
-    pub memory_node: usize,
-    /// How much this CPU can do, where 1024 is the most capable CPU of the computer; `None` where
-    /// the kernel makes no difference between CPUs.
-    ///
-    /// From `cpu_capacity`. On a hybrid Intel processor whose kernel is older than that file: in
-    /// proportion to the highest clock frequency.
-    pub capacity: Option<u32>,
-}
 
 /// What the folder of one CPU says.
 struct Facts {

@@ -134,7 +134,8 @@ impl Space {
         std::mem::replace(&mut self.peak, self.held)
     }
 
-    /// How many bytes were held at once, at most, since [`begin_peak`](Self::begin_peak), which has returned `outer`.
+    /// How many bytes were held at once, at most, since [`begin_peak`](Self::begin_peak), which has
+    /// returned `outer`.
     pub(crate) fn end_peak(&mut self, outer: u32) -> u32 {
         let peak = self.peak;
         self.peak = peak.max(outer);

@@ -199,7 +199,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
             catch_unwind(AssertUnwindSafe(|| {
                 let value = program(spe);
                 *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-                // If the handle was dropped before, this drops the value, which may panic too.
+                // If nobody holds the handle any more this drops the value, which may panic too.
                 drop(result);
             }))
         });
@@ -225,8 +225,8 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// `arguments`, and returns their results in the order of the arguments (the pattern of
     /// libspe2mt: CellMT, section 4.2).
     ///
-    /// The handle's result is a [`StackError`] if the local store has no room for the stacks of all
-    /// threads; none of them has run then.
+    /// The handle's result is a [`StackError`] if the local store has no room for the stacks of so
+    /// many threads; none of them has run then.
     ///
     /// # Panics
     ///

@@ -27,21 +27,14 @@ use crate::topology::Topology;
 /// A core with a local store of its own, as its programs see it: what every machine of cells can
 /// do. What a Cell has besides is in [`CellSpe`](crate::CellSpe).
 ///
-/// A program calls
-///
-/// - to know where it runs: [`id`](Self::id), [`topology`](Self::topology),
-///   [`is_confined_to_local_store`](Self::is_confined_to_local_store),
-///   [`free_stack_bytes`](Self::free_stack_bytes);
-/// - to read a slice: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
-///   [`stream`](Self::stream);
-/// - to change or write one: [`stage_mut`](Self::stage_mut),
-///   [`stage_mut_ahead`](Self::stage_mut_ahead), [`stage_out`](Self::stage_out);
-/// - to compute, and let others run: [`compute`](Self::compute), [`yield_now`](Self::yield_now),
-///   [`yield_ready`](Self::yield_ready);
-/// - to do several things at once: [`threads`](Self::threads),
-///   [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave);
-/// - to wait, wake others and know the time: what [`Wait`](crate::Wait) and [`Wake`](crate::Wake)
-///   have.
+/// | to | a program calls |
+/// |---|---|
+/// | know where it runs | [`id`](Self::id), [`topology`](Self::topology), [`is_confined_to_local_store`](Self::is_confined_to_local_store), [`free_stack_bytes`](Self::free_stack_bytes) |
+/// | read a slice | [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead), [`stream`](Self::stream) |
+/// | change or write a slice | [`stage_mut`](Self::stage_mut), [`stage_mut_ahead`](Self::stage_mut_ahead), [`stage_out`](Self::stage_out) |
+/// | compute | [`compute`](Self::compute), and let others run: [`yield_now`](Self::yield_now), [`yield_ready`](Self::yield_ready) |
+/// | do several things at once | [`threads`](Self::threads), [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave) |
+/// | wait, wake others, know the time | [`Wait`](crate::Wait) and [`Wake`](crate::Wake) |
 ///
 /// Every method that waits lets the other cooperative threads of the SPE run.
 ///
@@ -175,7 +168,7 @@ pub trait Spe: SpeCore {
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for that many stacks; no thread has run then.
+    /// [`StackError`] if the local store has no room for so many stacks; no thread has run then.
     /// Only where stacks take local store: simulated machines, and hosts that are strict.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {

@@ -41,8 +41,8 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// All measurements, or results of a program, in a few numbers.
     pub summary: Summary,
-    /// The ratios: of measurements, then of findings, then of matrices, each in the order of A; or of the
-    /// results of a program, by name in the order of A.
+    /// The ratios: of measurements, then of findings, then of matrices, each in the order of A; or
+    /// of the results of a program, by name in the order of A.
     pub results: Vec<Ratio>,
     /// What is in A and not in B.
     pub only_in_a: Vec<String>,
@@ -70,13 +70,14 @@ pub struct Other {
     pub environment: Environment,
 }
 
-/// All measurements in a few numbers, or all results of a program. Findings and matrices are not in them.
+/// All measurements in a few numbers, or all results of a program. Findings and matrices are not in
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// How many measurements or results have a ratio.
     pub compared: usize,
-    /// The geometric mean of the ratios of measurements; `None` if there is none. Results of a program have
-    /// none: some of them are better when larger.
+    /// The geometric mean of the ratios of measurements; `None` if there is none. Results of a
+    /// program have none: some of them are better when larger.
     pub geometric_mean_ratio: Option<f64>,
     /// The median of how far their ratios are from 1: 0.05 says that half of them agree within 5 %.
     pub median_deviation: Option<f64>,
@@ -110,8 +111,8 @@ pub struct Ratio {
     pub b: f64,
     /// The unit of both values, such as `ns`.
     pub value_unit: String,
-    /// From the least to the most that the ratio is if both medians are in their intervals. `None` if
-    /// one of them has no interval.
+    /// From the least to the most that the ratio is if both medians are in their intervals. `None`
+    /// if one of them has no interval.
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
@@ -140,8 +141,8 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// Whether a time of B differs from that of A by more than their intervals. These are of one run each,
-/// so this is about two runs, and not yet about two machines.
+/// Whether a time of B differs from that of A by more than their intervals. These are of one run
+/// each, so this is about two runs, and not yet about two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -189,9 +190,9 @@ pub enum CompareError {
 }
 
 impl Comparison {
-    /// Compares B with A. Measurements belong together if function and parameters are equal, findings and
-    /// results of programs if name, unit and parameters are, and matrices by what carries the data, how, from
-    /// where, and the class of the pairs.
+    /// Compares B with A. Measurements belong together if function and parameters are equal,
+    /// findings and results of programs if name, unit and parameters are, and matrices by what
+    /// carries the data, how, from where, and the class of the pairs.
     ///
     /// `names` are what A and B are called, such as the names of their files.
     ///

@@ -14,8 +14,8 @@ use super::{Comparison, Ratio, RatioInterval};
 use crate::html::{Page, Part, facts, notice};
 use crate::text::parts_of;
 
-/// The ends that the axis can have: the smallest in which nearly all ratios lie is taken, so that two
-/// days of one computer can be seen to differ as well as two computers.
+/// The ends that the axis can have: the smallest in which nearly all ratios lie is taken, so that
+/// two days of one computer can be seen to differ as well as two computers.
 const ENDS: [f64; 7] = [1.1, 1.25, 1.5, 2.0, 4.0, 10.0, 100.0];
 /// The share of the ratios that may lie beyond the ends.
 const BEYOND: f64 = 0.05;

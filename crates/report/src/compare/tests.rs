@@ -516,8 +516,8 @@ fn the_page_shows_text_as_it_is_and_loads_nothing() {
     for outside in ["http", "src=", "@import", "url(", "<link"] {
         assert!(!page.contains(outside), "{outside} in {page}");
     }
-    // The latency doubled, so the axis goes from 1/2 to 2, and the put, which became twice as fast, is
-    // at its left end.
+    // The latency doubled, so the axis goes from 1/2 to 2, and the put, which became twice as fast,
+    // is at its left end.
     let put = page.split("<svg class=\"ratio faster\"").nth(1).unwrap();
     let put = put.split("</svg>").next().unwrap();
     assert!(put.contains("<circle cx=\"8.0\""), "{put}");

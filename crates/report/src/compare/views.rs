@@ -24,8 +24,8 @@ const EXTREMES: usize = 5;
 /// The columns after those of the parameters.
 const COLUMNS: [&str; 5] = ["A", "B", "B/A", "interval", "B is"];
 
-/// The comparison as a table of at most 100 columns, a block for each function, finding and matrix; titles
-/// carry ANSI styles.
+/// The comparison as a table of at most 100 columns, a block for each function, finding and matrix;
+/// titles carry ANSI styles.
 pub fn table(comparison: &Comparison) -> String {
     let groups: Vec<Group<'_>> = groups(comparison).collect();
     let mut text = String::new();
@@ -62,8 +62,8 @@ pub fn table(comparison: &Comparison) -> String {
     text
 }
 
-/// The comparison as CSV: a header, and a line for each ratio. `parameters` is a list of `name=value`
-/// with semicolons between; a field that has a comma or a quote in it is quoted.
+/// The comparison as CSV: a header, and a line for each ratio. `parameters` is a list of
+/// `name=value` with semicolons between; a field that has a comma or a quote in it is quoted.
 pub fn csv(comparison: &Comparison) -> String {
     comparison
         .results
@@ -237,8 +237,8 @@ pub(super) struct Extreme<'a> {
     pub ratio: &'a Ratio,
 }
 
-/// The few measurements that became slowest and fastest, of those whose intervals do not overlap; no
-/// title without any.
+/// The few measurements that became slowest and fastest, of those whose intervals do not overlap;
+/// no title without any.
 pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extreme<'a>>)> {
     let of = |verdict: Verdict| {
         let mut found: Vec<Extreme<'a>> = groups

@@ -1,8 +1,8 @@
 //! Heat maps of matrices.
 //!
-//! Up to 16 SPEs are a table with a number in each cell. More are a canvas of a pixel for each pair,
-//! which the script paints from the numbers beside it: elements of their own for all pairs of 576
-//! SPEs would be a third of a million.
+//! Up to 16 SPEs are a table with a number in each cell. More are a canvas of a pixel for each
+//! pair, which the script paints from the numbers beside it: elements of their own for all pairs of
+//! 576 SPEs would be a third of a million.
 
 use cellworks_stats::Matrix;
 use colorous::VIRIDIS;

@@ -10,10 +10,10 @@
 //!
 //! Curves are SVG and complete without the script, which shows what the pointer is over and paints
 //! the large heat maps. They are drawn here because of what charting crates would add to every
-//! report: plotly 0.14 adds its script of 4.7 MB and MathJax of 2.1 MB, which cannot be left out, and
-//! charming 0.6 names the address of a script in the network. A report of a small machine has
-//! 150 KB, takes its colours from the reader's preference for light or dark, and prints. Comparisons
-//! have the same frame.
+//! report: plotly 0.14 adds its script of 4.7 MB and MathJax of 2.1 MB, which cannot be left out,
+//! and charming 0.6 names the address of a script in the network. A report of a small machine has
+//! 150 KB, takes its colours from the reader's preference for light or dark, and prints.
+//! Comparisons have the same frame.
 
 pub(crate) mod chart;
 mod matrix;
@@ -130,7 +130,8 @@ pub(crate) fn circumstances(envelope: &Envelope) -> Part {
     Part::new("circumstances", "Machine and circumstances", Some(content))
 }
 
-/// What was measured, by what and in which state, each with its name; what is not known is left out.
+/// What was measured, by what and in which state, each with its name; what is not known is left
+/// out.
 pub(crate) fn facts(
     machine: &MachineInfo,
     environment: &Environment,

@@ -1,7 +1,7 @@
 //! Which measurements make a curve: those that differ in one quantity only.
 //!
-//! For each function and each quantity that a curve can be drawn against, measurements that agree in
-//! all other parameters are a line. What the lines of a chart differ in becomes their names.
+//! For each function and each quantity that a curve can be drawn against, measurements that agree
+//! in all other parameters are a line. What the lines of a chart differ in becomes their names.
 //!
 //! A chart has no more lines than there are styles. Where there are more, each value of what tells
 //! them apart gets a chart of its own, with the same axes, whose title says what its lines have in
@@ -405,7 +405,8 @@ fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
 }
 
 impl Group<'_> {
-    /// What these lines have in common, of that in which `all` lines differ; empty if these are all.
+    /// What these lines have in common, of that in which `all` lines differ; empty if these are
+    /// all.
     fn common(&self, all: &[Vec<String>]) -> String {
         let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
         let common = (0..these[0].len()).filter_map(|at| match values(&these, at)[..] {

@@ -10,8 +10,8 @@ use crate::text::{
 };
 use crate::{Counters, Report};
 
-/// In the order of the table, before the columns of settings. A column in which no measurement of a function has something is left
-/// out.
+/// In the order of the table, before the columns of settings. A column in which no measurement of a
+/// function has something is left out.
 const BEFORE_SETTINGS: [FixedColumn; 7] = [
     ("between", |m| {
         Some(between(m.parameters.between).to_owned())

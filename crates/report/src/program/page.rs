@@ -101,8 +101,8 @@ fn chart(figure: &ProgramFigure) -> Chart {
     }
 }
 
-/// An axis that has room for all these numbers. Nothing at all has no logarithm, and is left out where the
-/// others need one.
+/// An axis that has room for all these numbers. Nothing at all has no logarithm, and is left out
+/// where the others need one.
 fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let above_0 = || numbers.iter().copied().filter(|number| *number > 0.0);
     let most = above_0().fold(0.0, f64::max);

@@ -171,8 +171,8 @@ fn of_parameter(name: &str, value: &Value) -> String {
     }
 }
 
-/// The results as CSV: a line for each, with a column for every parameter that some of them have, by name.
-/// docs/csv.md describes it.
+/// The results as CSV: a line for each, with a column for every parameter that some of them have,
+/// by name. docs/csv.md describes it.
 pub fn csv(report: &ProgramReport) -> String {
     let mut parameters: Vec<&String> = report
         .results

@@ -24,14 +24,16 @@ pub use page::html;
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
-/// Published numbers of papers beside what simulated machines give. `machine` is that of the first paper, and
-/// `trust` and `complete` hold if every simulation gave a number; `complete` does not if some were left out.
+/// Published numbers of papers beside what simulated machines give. `machine` is that of the first
+/// paper, and `trust` and `complete` hold if every simulation gave a number; `complete` does not if
+/// some were left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
     /// What all results have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
-    /// The machines that some numbers or other papers are about; `parameters` of each result say which.
+    /// The machines that some numbers or other papers are about; `parameters` of each result say
+    /// which.
     pub other_machines: Vec<MachineInfo>,
     /// The papers.
     pub papers: Vec<PaperInfo>,
@@ -39,7 +41,8 @@ pub struct Reproduction {
     pub summary: ReproductionSummary,
     /// The numbers, in the order of the papers and of each paper.
     pub results: Vec<Reproduced>,
-    /// The figures of the papers, as the simulated machine draws them; none unless they were asked for.
+    /// The figures of the papers, as the simulated machine draws them; none unless they were asked
+    /// for.
     pub figures: Vec<ReproducedFigure>,
 }
 
@@ -217,7 +220,8 @@ pub struct CurvePoint {
     pub latency_ns: f64,
     /// What all SPEs move together, in bytes a second.
     pub bandwidth_bytes_per_s: Option<f64>,
-    /// How many times as fast it is as the same by one process on one SPE, if that is what the figure shows.
+    /// How many times as fast it is as the same by one process on one SPE, if that is what the
+    /// figure shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
 }

@@ -1,5 +1,5 @@
-//! Reproductions as a page: the numbers, and the figures of the papers as the simulated machine draws
-//! them.
+//! Reproductions as a page: the numbers, and the figures of the papers as the simulated machine
+//! draws them.
 
 use cellworks_stats::figures::{bandwidth, size, time};
 use maud::{Markup, html};
@@ -145,8 +145,8 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
 }
 
-/// Speed-ups, beside those of programs that all SPEs share without a loss where they are drawn against the number of SPEs; `None`
-/// if the figure does not show them.
+/// Speed-ups, beside those of programs that all SPEs share without a loss where they are drawn
+/// against the number of SPEs; `None` if the figure does not show them.
 fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
     points().find_map(|point| point.speed_up)?;
@@ -191,8 +191,8 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
-/// Logarithmic if the points are far apart; but over a linear axis what grows linearly has to be seen as a
-/// straight line.
+/// Logarithmic if the points are far apart; but over a linear axis what grows linearly has to be
+/// seen as a straight line.
 fn spacing(
     figure: &ReproducedFigure,
     panel: &ReproducedPanel,

@@ -189,7 +189,8 @@ pub(super) fn is_number(heading: &str) -> bool {
     )
 }
 
-/// The reproduction as CSV: a header, and a line for each number. Figures are in JSON and on the page.
+/// The reproduction as CSV: a header, and a line for each number. Figures are in JSON and on the
+/// page.
 pub fn csv(reproduction: &Reproduction) -> String {
     let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     let line = |result: &Reproduced| {

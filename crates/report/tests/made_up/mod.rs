@@ -1,4 +1,5 @@
-//! Results to look at, for all tests of this crate. Their numbers are made up, unless said otherwise.
+//! Results to look at, for all tests of this crate. Their numbers are made up, unless said
+//! otherwise.
 
 // Each test file uses some of them.
 #![allow(dead_code, unused_imports)]
@@ -204,8 +205,8 @@ pub fn two_cores() -> Report {
     report
 }
 
-/// A report with the captured matrix of 64 cores: two cores on a tile with its cache are a Cell. All
-/// else in it stands in for what was not captured.
+/// A report with the captured matrix of 64 cores: two cores on a tile with its cache are a Cell.
+/// All else in it stands in for what was not captured.
 pub fn captured_64_cores() -> Report {
     let mut report = empty(64, 2);
     report.envelope.machine.name =

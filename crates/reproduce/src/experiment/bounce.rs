@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::gather::{gather, join, report};
 use super::outcome::{Outcome, check_spes, failed};
 
-/// A line that two SPEs change in turn by `getllar` and `putllc`; the result is the time from one change
-/// to the next.
+/// A line that two SPEs change in turn by `getllar` and `putllc`; the result is the time from one
+/// change to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounce {
@@ -42,8 +42,8 @@ impl Bounce {
     }
 }
 
-/// Adds 1 whenever the number in the line is this SPE's turn, even or odd. Returns the time from one
-/// change, by either SPE, to the next, in nanoseconds.
+/// Adds 1 whenever the number in the line is this SPE's turn, even or odd. Returns the time from
+/// one change, by either SPE, to the next, in nanoseconds.
 fn change<S: CellSpe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
     let buffer = spe.local_store().reserve(128, 128, "the line");
     report(spe, EffectiveAddress(0));

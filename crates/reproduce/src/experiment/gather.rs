@@ -7,8 +7,8 @@
 //!   tells each        ─── inbound mailbox ─────► how many words it asked for
 //! ```
 //!
-//! An SPE that polled until the last one was there would cost more simulated events than the experiment:
-//! starting a program takes milliseconds.
+//! An SPE that polled until the last one was there would cost more simulated events than the
+//! experiment: starting a program takes milliseconds.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -31,8 +31,8 @@ pub(super) fn address<S: CellSpe>(spe: &S) -> EffectiveAddress {
     EffectiveAddress::from_halves(eah, spe.read_in_mbox())
 }
 
-/// The SPE's side, for a program that has to prepare first: reports where what it prepared is, or that
-/// there is nothing.
+/// The SPE's side, for a program that has to prepare first: reports where what it prepared is, or
+/// that there is nothing.
 pub(super) fn prepare<S: CellSpe, T, E: std::fmt::Display>(
     spe: &S,
     prepared: Result<T, E>,

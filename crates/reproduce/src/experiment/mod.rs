@@ -210,8 +210,8 @@ impl Experiment {
         }
     }
 
-    /// The outcome of the first of its [simulations](Self::simulations), which is that of itself if another one is only
-    /// what it is compared with.
+    /// The outcome of the first of its [simulations](Self::simulations), which is that of itself if
+    /// another one is only what it is compared with.
     pub(crate) fn outcome(
         &self,
         machine: &Arc<str>,
@@ -222,7 +222,8 @@ impl Experiment {
         outcomes(&simulations[0])
     }
 
-    /// Its result, from those of its [simulations](Self::simulations); in nanoseconds or bytes a second.
+    /// Its result, from those of its [simulations](Self::simulations); in nanoseconds or bytes a
+    /// second.
     pub(crate) fn value(&self, machine: &Arc<str>, outcomes: Lookup<'_>) -> Result<f64, String> {
         let single = || self.outcome(machine, outcomes);
         let times = || -> Result<Vec<f64>, String> {

@@ -9,8 +9,8 @@
 //!   its buffer is free
 //! ```
 //!
-//! A packet that has arrived from one neighbour is copied to the buffer for the other one, as soon as that
-//! is free.
+//! A packet that has arrived from one neighbour is copied to the buffer for the other one, as soon
+//! as that is free.
 
 use std::iter;
 
@@ -195,8 +195,8 @@ fn correlation(one: &[f64], other: &[f64]) -> f64 {
 
 /// Where a task's row begins in main memory, from the one before: rows have lines of their own.
 const ROW_STRIDE: usize = 128;
-/// What a row has of each other task: how many packets it has sent here, and how many it has taken from
-/// here.
+/// What a row has of each other task: how many packets it has sent here, and how many it has taken
+/// from here.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -310,7 +310,8 @@ impl Buffers {
         2 * DIRECTIONS as u32 * self.packet_bytes
     }
 
-    /// A quadword, in which the word that is put has the place that it has in its quadword in main memory.
+    /// A quadword, in which the word that is put has the place that it has in its quadword in main
+    /// memory.
     const fn word(self, number: usize) -> u32 {
         self.row() + ROW_STRIDE as u32 + number as u32 * 16
     }

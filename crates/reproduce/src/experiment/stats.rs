@@ -74,8 +74,8 @@ const fn shared() -> Buffers {
     Buffers::Shared
 }
 
-/// What a simulated machine allows. The memory is that of one module of a QS20, half of it, which is more
-/// than any measurement here takes.
+/// What a simulated machine allows. The memory is that of one module of a QS20, half of it, which
+/// is more than any measurement here takes.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -84,8 +84,9 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The most and the fewest iterations that are timed. A simulated machine repeats itself exactly after a
-/// few, so more only take time; what needs thousands of requests is in a steady state by itself.
+/// The most and the fewest iterations that are timed. A simulated machine repeats itself exactly
+/// after a few, so more only take time; what needs thousands of requests is in a steady state by
+/// itself.
 const ITERATIONS: (u64, u64) = (64, 4);
 /// About how many bus requests a measurement may have.
 const REQUESTS: u64 = 30_000;

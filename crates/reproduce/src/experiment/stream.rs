@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::gather::{address, gather, join, prepare, tell};
 use super::outcome::{Outcome, check_spes, failed};
 
-/// SPEs that move blocks between their local stores and main memory, or the local stores of other SPEs, with
-/// several under way; the result is what all move together.
+/// SPEs that move blocks between their local stores and main memory, or the local stores of other
+/// SPEs, with several under way; the result is what all move together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
@@ -101,7 +101,8 @@ impl Stream {
             .map_err(failed)?
     }
 
-    /// Lends a window, and moves blocks if it is one of those that do; what it moved, in bytes a second.
+    /// Lends a window, and moves blocks if it is one of those that do; what it moved, in bytes a
+    /// second.
     fn program<S: CellSpe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
         let own = self.block_bytes * self.in_flight;
         let room = spe.local_store().reserve(

@@ -1,4 +1,5 @@
-//! The programs on the host, whose numbers mean nothing here: what they do is the same on every machine.
+//! The programs on the host, whose numbers mean nothing here: what they do is the same on every
+//! machine.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -125,7 +126,8 @@ fn streams_have_a_bandwidth() {
 
 #[test]
 fn switches_and_measurements_have_a_time() {
-    // Subtracting the reference may leave nothing of a switch on a computer that is busy with others.
+    // Subtracting the reference may leave nothing of a switch on a computer that is busy with
+    // others.
     let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
     assert!(outcomes(switch)[0].ns >= 0.0);
     gives_a_time(
@@ -158,8 +160,8 @@ fn too_few_spes_are_named() {
     );
 }
 
-/// The value of an experiment whose simulations take 100 ns, 200 ns, ... in their order, and move as many
-/// bytes a second.
+/// The value of an experiment whose simulations take 100 ns, 200 ns, ... in their order, and move
+/// as many bytes a second.
 fn value(text: &str) -> f64 {
     let experiment = experiment(text);
     let machine = "made up".into();
@@ -215,7 +217,8 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
         };
         looked_for.found(times)
     };
-    // Pairs of the times of one process and of 4: it is twice as fast where the second pair lies, and half-way to the third.
+    // Pairs of the times of one process and of 4: it is twice as fast where the second pair lies,
+    // and half-way to the third.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
     assert_eq!(

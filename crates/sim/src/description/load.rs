@@ -66,14 +66,14 @@ impl Description {
         Some(committed(text, name))
     }
 
-    /// A machine by its name, if it is built in, or by the path of a file: TOML, or a measured matrix
-    /// if the path ends in `.csv`.
+    /// A machine by its name, if it is built in, or by the path of a file: TOML, or a measured
+    /// matrix if the path ends in `.csv`.
     ///
-    /// A matrix has a line for each core and a one-way time in nanoseconds for each pair, separated by
-    /// commas, as the program core-to-core-latency prints it. An element may be empty if the one on
-    /// the other side of the diagonal is not: then both ways take the same time. On the diagonal,
-    /// empty is 0. Every core becomes an SPE; everything else is that of no machine in particular, and
-    /// uncertain.
+    /// A matrix has a line for each core and a one-way time in nanoseconds for each pair, separated
+    /// by commas, as the program core-to-core-latency prints it. An element may be empty if the one
+    /// on the other side of the diagonal is not: then both ways take the same time. On the
+    /// diagonal, empty is 0. Every core becomes an SPE; everything else is that of no machine in
+    /// particular, and uncertain.
     ///
     /// ```
     /// # use cellworks_sim::Description;

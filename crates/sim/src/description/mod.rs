@@ -1,8 +1,8 @@
 //! What a simulated machine is made of and how long everything takes: a TOML file with a source for
 //! every number.
 //!
-//! Every parameter is a [`Quantity`]: a whole number, whose unit ends the key's name, with its source
-//! and how sure it is. There are no numbers of a machine anywhere else.
+//! Every parameter is a [`Quantity`]: a whole number, whose unit ends the key's name, with its
+//! source and how sure it is. There are no numbers of a machine anywhere else.
 //!
 //! ```text
 //!   name of a machine ──┐
@@ -72,8 +72,8 @@ pub enum Certainty {
     Fitted,
 }
 
-/// A machine. What [`load`](Self::load) and [`from_toml`](Self::from_toml) give is checked; what serde reads,
-/// or a program changes, is not.
+/// A machine. What [`load`](Self::load) and [`from_toml`](Self::from_toml) give is checked; what
+/// serde reads, or a program changes, is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
@@ -120,8 +120,9 @@ impl Description {
     }
 }
 
-/// Clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down: of 3.2 GHz each
-/// cycle exactly 312,500 fs, of 14.318 MHz the first tick 69,842,156 fs and 1,000 ticks 69,842,156,725 fs.
+/// Clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down: of 3.2 GHz
+/// each cycle exactly 312,500 fs, of 14.318 MHz the first tick 69,842,156 fs and 1,000 ticks
+/// 69,842,156,725 fs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
@@ -283,8 +284,8 @@ pub struct Crossbar {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Matrix {
-    /// The one-way time from SPE to SPE, in picoseconds: a row for each SPE that sends, with a column for
-    /// each that receives; on the diagonal, from its local store to itself.
+    /// The one-way time from SPE to SPE, in picoseconds: a row for each SPE that sends, with a
+    /// column for each that receives; on the diagonal, from its local store to itself.
     pub one_way_ps: Vec<Vec<u64>>,
     /// Where the times come from.
     pub one_way_source: String,

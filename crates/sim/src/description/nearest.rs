@@ -2,8 +2,9 @@
 
 /// The most similar of the known names, if one is similar enough to be a slip.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // One wrong letter in three is above this, and so is a letter or two swapped, dropped or doubled in a
-    // longer name; names that share only their ending, such as `hit_cycles` and `read_cycles`, are below.
+    // One wrong letter in three is above this, and so is a letter or two swapped, dropped or
+    // doubled in a longer name; names that share only their ending, such as `hit_cycles` and
+    // `read_cycles`, are below.
     const SIMILAR: f64 = 0.65;
     let similarity = |known| strsim::normalized_damerau_levenshtein(name, known);
     let all = known.map(|known| (similarity(known), known));

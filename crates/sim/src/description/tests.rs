@@ -1,4 +1,5 @@
-//! What is refused and how it is said; that everything built in is valid; that no text makes it panic.
+//! What is refused and how it is said; that everything built in is valid; that no text makes it
+//! panic.
 
 use std::fs;
 

@@ -1,8 +1,8 @@
 //! The command bus of each Cell, and the order of coherent commands over all of them.
 //!
 //! Every request on the bus is a command first: the bus takes one at a time, shows it to every unit
-//! of the Cell, and combines what they answer. Where several Cells keep one memory coherent, a single
-//! point puts the coherent commands of all of them in order, and takes fewer.
+//! of the Cell, and combines what they answer. Where several Cells keep one memory coherent, a
+//! single point puts the coherent commands of all of them in order, and takes fewer.
 
 use crate::description::{Description, Quantity};
 use crate::time::{Femtoseconds, Moment};
@@ -43,8 +43,8 @@ impl CommandBus {
         slot
     }
 
-    /// The same for a command that every Cell snoops. It waits for its turn among those of all Cells
-    /// without keeping the others of its Cell from theirs.
+    /// The same for a command that every Cell snoops. It waits for its turn among those of all
+    /// Cells without keeping the others of its Cell from theirs.
     #[inline]
     pub fn coherent_slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = self.slot(now, cell);

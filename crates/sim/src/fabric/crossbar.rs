@@ -1,4 +1,5 @@
-//! A crossbar: every element reaches every other in the same time, and packets meet only at the ports.
+//! A crossbar: every element reaches every other in the same time, and packets meet only at the
+//! ports.
 
 use super::ports::Ports;
 use crate::description::Crossbar as Parameters;
@@ -26,10 +27,11 @@ impl Crossbar {
         self.latency
     }
 
-    /// When the last byte of a packet arrives that is ready at a time, by the indices of the elements.
+    /// When the last byte of a packet arrives that is ready at a time, by the indices of the
+    /// elements.
     ///
-    /// Packets are served in the order of the calls, which must be that of the times at which they are
-    /// ready.
+    /// Packets are served in the order of the calls, which must be that of the times at which they
+    /// are ready.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         let latency = self.latency;
         self.ports.arrival(ready_at, from, to, bytes, latency)

@@ -1,8 +1,8 @@
 //! The link between two Cells: one direction each way, each carrying one thing at a time.
 //!
 //! Commands, responses and packets of data share it in the order in which they come. Its latency is
-//! counted from the start of a message. What follows a command or a response can begin with its first
-//! beat; a packet of data is of use only when its last byte has come.
+//! counted from the start of a message. What follows a command or a response can begin with its
+//! first beat; a packet of data is of use only when its last byte has come.
 
 use super::usage::Usage;
 use crate::description::Description;

@@ -1,5 +1,5 @@
-//! Measured one-way times: between two SPEs the head of a packet takes what was measured, and packets meet
-//! only at the ports.
+//! Measured one-way times: between two SPEs the head of a packet takes what was measured, and
+//! packets meet only at the ports.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;
@@ -16,8 +16,8 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// An idle interconnect between elements with these names: first the SPEs in the order of their ids,
-    /// then the others.
+    /// An idle interconnect between elements with these names: first the SPEs in the order of their
+    /// ids, then the others.
     pub fn new(parameters: &Parameters, elements: Vec<String>) -> Self {
         let row = |row: &Vec<u64>| {
             let span = |ps: &u64| Femtoseconds::from_picoseconds(*ps);
@@ -36,10 +36,11 @@ impl Matrix {
         measured.copied().unwrap_or(self.to_memory)
     }
 
-    /// When the last byte of a packet arrives that is ready at a time, by the indices of the elements.
+    /// When the last byte of a packet arrives that is ready at a time, by the indices of the
+    /// elements.
     ///
-    /// Packets are served in the order of the calls, which must be that of the times at which they are
-    /// ready.
+    /// Packets are served in the order of the calls, which must be that of the times at which they
+    /// are ready.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         let latency = self.latency(from, to);
         self.ports.arrival(ready_at, from, to, bytes, latency)

@@ -7,11 +7,11 @@
 //!            (accepted)
 //! ```
 //!
-//! Lines are dealt out to the banks in turn. Of the requests whose bank is free the oldest goes first, so that a
-//! busy bank does not hold up the others. The pins lose time when their direction changes;
-//! therefore writes are collected, and a batch of them goes at once. After a batch as many reads come
-//! before the next, so that neither kind starves. A request shorter than a line takes the slot of a
-//! whole one; a short write reads its line first, as any other read would.
+//! Lines are dealt out to the banks in turn. Of the requests whose bank is free the oldest goes
+//! first, so that a busy bank does not hold up the others. The pins lose time when their direction
+//! changes; therefore writes are collected, and a batch of them goes at once. After a batch as many
+//! reads come before the next, so that neither kind starves. A request shorter than a line takes
+//! the slot of a whole one; a short write reads its line first, as any other read would.
 //!
 //! A write is complete for who sent it when there is room for it in the write queue. A line that is
 //! read while a write to it waits takes its time as if it had to come from its bank.
@@ -172,7 +172,8 @@ impl Memory {
         self.accept(now, outcomes);
     }
 
-    /// Starts what can start now. Returns when to call [`wake`](Self::wake), if that is not yet known.
+    /// Starts what can start now. Returns when to call [`wake`](Self::wake), if that is not yet
+    /// known.
     pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         while let Some(direction) = self.next_direction() {
             let (start, bank) = self.next_start(now, direction);
@@ -362,7 +363,8 @@ mod tests {
         module
     }
 
-    /// A module that is given requests by hand, in nanoseconds; a line is `n` where its address is 128 n.
+    /// A module that is given requests by hand, in nanoseconds; a line is `n` where its address is
+    /// 128 n.
     struct Driver {
         memory: Memory,
         wakes: Vec<Moment>,

@@ -1,8 +1,8 @@
-//! A mesh of tiles. A packet goes along the row first and along the column then (XY routing), which cannot
-//! deadlock.
+//! A mesh of tiles. A packet goes along the row first and along the column then (XY routing), which
+//! cannot deadlock.
 //!
-//! Routers have no room for a packet (wormhole): its head goes from link to link, its body follows, and where
-//! the head waits, all of it waits and holds what is behind the head.
+//! Routers have no room for a packet (wormhole): its head goes from link to link, its body follows,
+//! and where the head waits, all of it waits and holds what is behind the head.
 //!
 //! ```text
 //!   port out      │▓▓▓▓▓▓▓▓▓▓▓▓▓│           each link, and the two ports, is held from the head
@@ -38,7 +38,8 @@ pub(super) struct Mesh {
     into: Vec<Lane>,
     /// By tile, numbered along the rows, and [`Direction`].
     links: Vec<[Lane; 4]>,
-    /// The links of the packet at hand, from its source to its target: kept so that no packet allocates.
+    /// The links of the packet at hand, from its source to its target: kept so that no packet
+    /// allocates.
     way: Vec<(usize, Direction)>,
 }
 
@@ -82,10 +83,11 @@ impl Mesh {
         }
     }
 
-    /// When the last byte of a packet arrives that is ready at a time, by the indices of the elements.
+    /// When the last byte of a packet arrives that is ready at a time, by the indices of the
+    /// elements.
     ///
-    /// Packets are served in the order of the calls, which must be that of the times at which they are
-    /// ready. The ports of an element carry as much as a link.
+    /// Packets are served in the order of the calls, which must be that of the times at which they
+    /// are ready. The ports of an element carry as much as a link.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let body = Femtoseconds::of_transfer(u64::from(bytes), self.link_bytes_per_s);
@@ -99,8 +101,8 @@ impl Mesh {
         let arrival_of_head = next.max(self.into[to].free_at);
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
-        // All of the packet waits where its head waits, so that its last byte never does: it is at each
-        // link one hop before it is at the next.
+        // All of the packet waits where its head waits, so that its last byte never does: it is at
+        // each link one hop before it is at the next.
         let hops = self.way.len() as u64;
         let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
@@ -139,8 +141,8 @@ impl Mesh {
         }
     }
 
-    /// What each link from tile to tile has carried. It is busy while a packet holds it, also while the
-    /// packet waits.
+    /// What each link from tile to tile has carried. It is busy while a packet holds it, also while
+    /// the packet waits.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let (columns, rows) = (self.columns, self.links.len() / self.columns);
         self.links
@@ -172,7 +174,8 @@ mod tests {
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
-    /// An element on each of 4 x 3 tiles, and a second one on the first. A hop takes 2 ns, a line 8 ns.
+    /// An element on each of 4 x 3 tiles, and a second one on the first. A hop takes 2 ns, a line 8
+    /// ns.
     fn mesh() -> Mesh {
         let parameters = Parameters {
             columns: Quantity::plain(4),
@@ -256,7 +259,8 @@ mod tests {
         let mut mesh = mesh();
         // On the link from tile 2 to 3 from 0 to 80 ns.
         assert_eq!(arrival(&mut mesh, NOW, 2, 3, 1_280), 82 * NS);
-        // Its head waits for that link, so that its body holds the link from tile 1 to 2 to the end.
+        // Its head waits for that link, so that its body holds the link from tile 1 to 2 to the
+        // end.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (80 + 2 + 8) * NS);
         // That link, which leads to tile 2 only, is free one hop before the one that follows.
         assert_eq!(

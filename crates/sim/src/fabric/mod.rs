@@ -1,5 +1,5 @@
-//! What carries commands and data between the elements of a machine, and the memory at its ends. It knows
-//! no programs and moves no bytes: it says when each transaction is complete.
+//! What carries commands and data between the elements of a machine, and the memory at its ends. It
+//! knows no programs and moves no bytes: it says when each transaction is complete.
 //!
 //! ```text
 //!   begin(transaction) ─► command bus ─► snoop, link ─► source has the data ─► interconnect ─► sink ─► Token
@@ -9,9 +9,9 @@
 //!
 //! # Commands
 //!
-//! A transaction begins with a command: it waits for a slot of its Cell's command bus, and one *phase* later
-//! every unit of the Cell has seen it and their combined response is known. The target starts when it has seen
-//! the command; it does not wait for the response.
+//! A transaction begins with a command: it waits for a slot of its Cell's command bus, and one
+//! *phase* later every unit of the Cell has seen it and their combined response is known. The
+//! target starts when it has seen the command; it does not wait for the response.
 //!
 //! Commands to main memory are coherent. Where there are two Cells both snoop them, and data of the
 //! requester waits for the response of both, wherever it comes from:
@@ -23,15 +23,15 @@
 //!                                             └──phase──► its response ──link──┘
 //! ```
 //!
-//! What is written to the memory of the other Cell sets out when the own Cell has seen the command, which takes the response of
-//! the own Cell along: so it is known there first that both have agreed. The controller's answer comes back over
-//! the link.
+//! What is written to the memory of the other Cell sets out when the own Cell has seen the command,
+//! which takes the response of the own Cell along: so it is known there first that both have
+//! agreed. The controller's answer comes back over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
-//! Requests to a local store or a register in the other Cell go through the interfaces at the ends of the link, and the
-//! far one issues them as commands of its own. A read is a command one way and data the other. A write is a request, a
-//! response, and then data handed on:
+//! Requests to a local store or a register in the other Cell go through the interfaces at the ends
+//! of the link, and the far one issues them as commands of its own. A read is a command one way and
+//! data the other. A write is a request, a response, and then data handed on:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──► source ──rings──► interface keeps the data
@@ -40,20 +40,21 @@
 //!   target's Cell                                                     └─► slot ──phase──┘   ──► rings ──► sink
 //! ```
 //!
-//! The near interface takes the data off its own interconnect at once, so that nothing there waits for the
-//! other Cell. It keeps a copy until the far one has placed the command on its bus and says that it was
-//! not refused; only then may the far one hand the data on. The response and its acknowledgement
-//! are exchanged by the interfaces themselves, without the interconnects behind them, and take together as long
-//! as anything else takes one way. So a read and a write take the same longer than within a Cell: the link twice, a phase, and
-//! a second way over an interconnect, 217 ns on the QS20. No source describes this protocol. It is the simplest that
-//! agrees with what was measured: 216 ns (mailbox) and 230 ns (signal) a message, and 220 ns for each access of
-//! the PPE (CellStats, tables 1 and 2).
+//! The near interface takes the data off its own interconnect at once, so that nothing there waits
+//! for the other Cell. It keeps a copy until the far one has placed the command on its bus and says
+//! that it was not refused; only then may the far one hand the data on. The response and its
+//! acknowledgement are exchanged by the interfaces themselves, without the interconnects behind
+//! them, and take together as long as anything else takes one way. So a read and a write take the
+//! same longer than within a Cell: the link twice, a phase, and a second way over an interconnect,
+//! 217 ns on the QS20. No source describes this protocol. It is the simplest that agrees with what
+//! was measured: 216 ns (mailbox) and 230 ns (signal) a message, and 220 ns for each access of the
+//! PPE (CellStats, tables 1 and 2).
 //!
 //! # Data
 //!
-//! Data that a requester reads from memory has its time from [`memory`]. A write to memory is complete when the controller
-//! has accepted it and said so. Everything else takes the time of the local store or register at each end; a
-//! PPE takes none of its own here.
+//! Data that a requester reads from memory has its time from [`memory`]. A write to memory is
+//! complete when the controller has accepted it and said so. Everything else takes the time of the
+//! local store or register at each end; a PPE takes none of its own here.
 
 mod command;
 mod crossbar;
@@ -244,8 +245,8 @@ impl Fabric {
     ///
     /// # Panics
     ///
-    /// If the description has not passed the checks that it passes when it is loaded: a missing element
-    /// of the rings, more than two Cells, two Cells without a link.
+    /// If the description has not passed the checks that it passes when it is loaded: a missing
+    /// element of the rings, more than two Cells, two Cells without a link.
     pub fn new(description: &Description) -> Self {
         let cells = 0..description.cells.len();
         let port = |cell: usize, element| Port {
@@ -284,8 +285,8 @@ impl Fabric {
         }
     }
 
-    /// Begins a transaction. It is complete when its token comes out of [`handle`](Self::handle): data
-    /// that is read has arrived, data that is written is there.
+    /// Begins a transaction. It is complete when its token comes out of [`handle`](Self::handle):
+    /// data that is read has arrived, data that is written is there.
     pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];
@@ -366,8 +367,9 @@ impl Fabric {
         }
     }
 
-    /// How long a word takes from node to a register of another one, from its command on, where words meet
-    /// no other packets: on a crossbar and a measured matrix. `None` where they take a transaction.
+    /// How long a word takes from node to a register of another one, from its command on, where
+    /// words meet no other packets: on a crossbar and a measured matrix. `None` where they take a
+    /// transaction.
     #[inline]
     pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
@@ -430,7 +432,8 @@ impl Fabric {
         push(time, step.index(id), queue);
     }
 
-    /// The units of the requester's Cell have seen a command that is coherent, or a read that crosses.
+    /// The units of the requester's Cell have seen a command that is coherent, or a read that
+    /// crosses.
     fn reflected(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = self.under_way[id];
         let own_cell = usize::from(entry.requester.cell);
@@ -518,8 +521,8 @@ impl Fabric {
         }
     }
 
-    /// The source of a coherent read will have the data. In its own Cell it is given away only after the
-    /// combined response; in the other one it sets out at once.
+    /// The source of a coherent read will have the data. In its own Cell it is given away only
+    /// after the combined response; in the other one it sets out at once.
     fn source_ready(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         if entry.crosses() || entry.responded {
@@ -558,7 +561,8 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // The acknowledgement, whose time is in that of the response: see the drawing above.
+                // The acknowledgement, whose time is in that of the response: see the drawing
+                // above.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);

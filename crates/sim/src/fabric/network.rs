@@ -31,7 +31,8 @@ pub(super) enum Element {
 pub(super) enum Network {
     /// An arbiter decides when a packet starts: it needs events of its own.
     Rings(Rings),
-    /// The way of a packet follows by arithmetic from those that were ready before it, here and below.
+    /// The way of a packet follows by arithmetic from those that were ready before it, here and
+    /// below.
     Mesh(Mesh),
     Crossbar(Crossbar),
     Matrix(Matrix),

@@ -20,7 +20,8 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Holds it for a packet from the time that its head is there to the time that its last byte is gone.
+    /// Holds it for a packet from the time that its head is there to the time that its last byte is
+    /// gone.
     pub fn hold(&mut self, head: Moment, gone: Moment, bytes: u32) {
         self.free_at = gone;
         self.usage.packets += 1;

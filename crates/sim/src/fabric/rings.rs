@@ -9,28 +9,29 @@
 //!                                                       in-port        ████████
 //! ```
 //!
-//! A packet holds each segment of its way for as long as it takes to pass, one hop later on each. For
-//! each segment of each ring there is one number, the time from which it is free: no event has to
-//! release it.
+//! A packet holds each segment of its way for as long as it takes to pass, one hop later on each.
+//! For each segment of each ring there is one number, the time from which it is free: no event has
+//! to release it.
 //!
-//! The arbiter grants a packet when its way, the out-port of its source and the in-port of its sink will be
-//! free as it comes by, and its ring has not just started another. The memory controller goes first; of all
-//! others, who has sent least recently. A packet goes the shorter way round; of two ways of equal length, and of the
-//! rings of a direction, it takes the first on which it can start. Elements send their packets in the
-//! order in which these are ready.
+//! The arbiter grants a packet when its way, the out-port of its source and the in-port of its sink
+//! will be free as it comes by, and its ring has not just started another. The memory controller
+//! goes first; of all others, who has sent least recently. A packet goes the shorter way round; of
+//! two ways of equal length, and of the rings of a direction, it takes the first on which it can
+//! start. Elements send their packets in the order in which these are ready.
 //!
-//! Who comes from far reaches a port or a segment later than its neighbours when all start together, so it
-//! can start sooner after the packet before, always, and they would starve. Therefore nobody may
-//! start who would delay the first packet of the memory controller, or of that other element
-//! whose turn it is, if that packet is ready and only waits for its way.
+//! Who comes from far reaches a port or a segment later than its neighbours when all start
+//! together, so it can start sooner after the packet before, always, and they would starve.
+//! Therefore nobody may start who would delay the first packet of the memory controller, or of that
+//! other element whose turn it is, if that packet is ready and only waits for its way.
 //!
-//! There is at most one wake-up of the arbiter to wait for, for the earliest time at which it can grant
-//! anything.
+//! There is at most one wake-up of the arbiter to wait for, for the earliest time at which it can
+//! grant anything.
 //!
-//! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two starts; Programming
-//! Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE Micro, 2006; recalled) for
-//! the conditions of a grant, the priority and that the others take turns. How the arbiter keeps them from
-//! starving and which of the rings of a direction it takes is not published.
+//! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two
+//! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
+//! Micro, 2006; recalled) for the conditions of a grant, the priority and that the others take
+//! turns. How the arbiter keeps them from starving and which of the rings of a direction it takes
+//! is not published.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -154,8 +155,8 @@ impl Rings {
         }
     }
 
-    /// Takes a packet that will be ready at a time that has not passed. Returns when the arbiter must
-    /// be woken, if that is not yet known.
+    /// Takes a packet that will be ready at a time that has not passed. Returns when the arbiter
+    /// must be woken, if that is not yet known.
     pub fn send(&mut self, packet: Packet) -> Option<Moment> {
         let source = usize::from(packet.from);
         let packets = &mut self.elements[source].packets;
@@ -175,9 +176,9 @@ impl Rings {
         })
     }
 
-    /// Grants what can be granted now, and gives each packet with the time at which its last byte arrives to
-    /// `arrive`. Returns when the arbiter must be woken again, if there is more to do. A wake-up that has been
-    /// replaced by an earlier one does nothing.
+    /// Grants what can be granted now, and gives each packet with the time at which its last byte
+    /// arrives to `arrive`. Returns when the arbiter must be woken again, if there is more to do. A
+    /// wake-up that has been replaced by an earlier one does nothing.
     pub fn arbitrate(
         &mut self,
         now: Moment,
@@ -218,8 +219,8 @@ impl Rings {
         next
     }
 
-    /// The earliest time at which something can be granted: times that have become too early because
-    /// of other grants are put right, but only as far as that takes.
+    /// The earliest time at which something can be granted: times that have become too early
+    /// because of other grants are put right, but only as far as that takes.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -274,8 +275,8 @@ impl Rings {
         }
     }
 
-    /// Those whose turn is before that of an element, and whose packets are ready and wait for their way: the memory
-    /// controller, and the first of the others.
+    /// Those whose turn is before that of an element, and whose packets are ready and wait for
+    /// their way: the memory controller, and the first of the others.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -324,8 +325,8 @@ impl Rings {
                 })
     }
 
-    /// The first start of an element's first packet from a time on, and of several at the same time that
-    /// on the first ring. Written out: it is most of what an arbiter does.
+    /// The first start of an element's first packet from a time on, and of several at the same time
+    /// that on the first ring. Written out: it is most of what an arbiter does.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -368,8 +369,8 @@ impl Rings {
         })
     }
 
-    /// Takes the first packet of an element from its queue, and what is on its way for the time in which
-    /// it passes. Returns when its last byte arrives.
+    /// Takes the first packet of an element from its queue, and what is on its way for the time in
+    /// which it passes. Returns when its last byte arrives.
     #[inline]
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
@@ -476,8 +477,8 @@ mod tests {
         Rings::new(&description, &bus_hz)
     }
 
-    /// Sends packets, each given by when it is ready, from where and where to, and tells when each arrives;
-    /// times are in bus cycles.
+    /// Sends packets, each given by when it is ready, from where and where to, and tells when each
+    /// arrives; times are in bus cycles.
     fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
         let mut wakes: Vec<Moment> = Vec::new();
         for (index, &(ready, from, to)) in packets.iter().enumerate() {
@@ -557,8 +558,9 @@ mod tests {
         let starts = [0, 3, 6, 9, 12, 15];
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
-        // Its turn is before that of element 2, with which it shares segment 2: it waits until cycle 9
-        // for segment 1, and element 2 for it. The others do not delay it and start meanwhile.
+        // Its turn is before that of element 2, with which it shares segment 2: it waits until
+        // cycle 9 for segment 1, and element 2 for it. The others do not delay it and start
+        // meanwhile.
         packets.push((0, 1, 3));
         let starts = [0, 18, 3, 6, 12, 15, 9];
         let seven = starts.map(|start| start + 10);
@@ -638,8 +640,8 @@ mod tests {
 
     #[test]
     fn short_ways_do_not_starve_long_ones() {
-        // Each to its neighbour against the order: one hop, or three. The rings cannot start them all
-        // as often as the ports could send them.
+        // Each to its neighbour against the order: one hop, or three. The rings cannot start them
+        // all as often as the ports could send them.
         let elements = [1, 2, 3, 4, 7, 8, 9, 10];
         let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);
         let packets: Vec<_> = (0..160).map(packet).collect();

@@ -20,7 +20,8 @@ const MEMORY_ACCESS: u64 = 48 * NS;
 /// From a written line at the controller to its Cell's knowing.
 const ACCEPT: u64 = 18 * NS;
 
-/// A packet alone on the rings. Their order is PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
+/// A packet alone on the rings. Their order is PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0,
+/// MIC.
 const fn ring(hops: u64) -> u64 {
     (8 + hops) * BUS
 }
@@ -242,8 +243,8 @@ fn a_line_from_a_local_store_in_the_other_cell() {
 fn lines_over_the_link_follow_each_other() {
     let [first, second] = times(&qs20(), [get(6, 8), get(6, 8)]);
     assert_eq!(second - first, LINE_ON_LINK);
-    // The other way there is another direction, but the command of the one and the data of the other
-    // share it: they do not meet here.
+    // The other way there is another direction, but the command of the one and the data of the
+    // other share it: they do not meet here.
     let [out, back] = times(&qs20(), [get(6, 8), get(8, 6)]);
     assert_eq!(out, back);
 }

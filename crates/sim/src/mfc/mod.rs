@@ -11,9 +11,9 @@
 //! Each has tag groups and an order of its own; what may start in either shares the rest, from the
 //! work on.
 //!
-//! A command of 16 KB is one piece of work that has some lines under way, never 128 events. Bytes of the raw
-//! level move when their line arrives, so that races show; typed transfers have moved theirs already, and
-//! only take their time.
+//! A command of 16 KB is one piece of work that has some lines under way, never 128 events. Bytes
+//! of the raw level move when their line arrives, so that races show; typed transfers have moved
+//! theirs already, and only take their time.
 
 mod mfcs;
 mod next;

@@ -57,7 +57,8 @@ impl SimMfc {
         }
     }
 
-    /// Checks an atomic command, at the cost of a cycle: a loop that tries it until it is legal comes to an end.
+    /// Checks an atomic command, at the cost of a cycle: a loop that tries it until it is legal
+    /// comes to an end.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
@@ -90,8 +91,8 @@ impl SimMfc {
     fn fetch_from_others(&self, ea: EffectiveAddress, spe: usize, line: LineNumber) {
         let mut caches = self.world.mfcs.caches.borrow_mut();
         let owner = caches.changed_by(line);
-        // Who has changed the line sees the request long before the requester has the line, and shares it
-        // from then on.
+        // Who has changed the line sees the request long before the requester has the line, and
+        // shares it from then on.
         caches.read(spe, line);
         drop(caches);
         let (target, place) = match owner {
@@ -296,7 +297,8 @@ impl World {
         Some(line)
     }
 
-    /// Stores a line if the SPE still has it reserved, and says whether it did. `None` if it is not there.
+    /// Stores a line if the SPE still has it reserved, and says whether it did. `None` if it is not
+    /// there.
     pub fn store_reserved_line(
         &self,
         spe: SpeId,

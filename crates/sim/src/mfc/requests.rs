@@ -39,8 +39,8 @@ impl World {
         proxy.start(Issuer::Ppe, not_before, work);
     }
 
-    /// Ends what a program has left in its MFC: what is on the bus comes to its end, the rest does not
-    /// begin. What the PPE has issued goes on.
+    /// Ends what a program has left in its MFC: what is on the bus comes to its end, the rest does
+    /// not begin. What the PPE has issued goes on.
     pub fn close_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.is_closed = true;

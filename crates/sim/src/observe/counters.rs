@@ -26,7 +26,8 @@ pub struct SpeCounters {
     pub waiting_for_other: Span,
     /// Without a program.
     pub idle: Span,
-    /// MFC commands that were completed, typed transfers and those of the PPE in the proxy queue included.
+    /// MFC commands that were completed, typed transfers and those of the PPE in the proxy queue
+    /// included.
     pub commands: u64,
     /// Bytes that these commands moved.
     pub bytes: u64,
@@ -59,12 +60,13 @@ pub struct Counters {
     pub resources: Vec<ResourceCounters>,
     /// Events that were handled.
     pub events: u64,
-    /// A hash of everything that was observed, in its order and with its time. Equal runs have equal
-    /// hashes: on every computer, in every build profile, with a trace and without.
+    /// A hash of everything that was observed, in its order and with its time. Equal runs have
+    /// equal hashes: on every computer, in every build profile, with a trace and without.
     pub trace_hash: u64,
     /// Hazards that were seen, the first of each kind and place, and at most
-    /// [`MAX_HAZARDS`](crate::MAX_HAZARDS) of them; see [`HazardWatch::Warn`](crate::HazardWatch::Warn).
-    /// Their addresses are those of this process, and may differ from run to run.
+    /// [`MAX_HAZARDS`](crate::MAX_HAZARDS) of them; see
+    /// [`HazardWatch::Warn`](crate::HazardWatch::Warn). Their addresses are those of this process,
+    /// and may differ from run to run.
     pub hazards: Vec<String>,
     /// How often a hazard was seen, with those that `hazards` does not repeat.
     pub hazards_seen: u64,
@@ -132,8 +134,8 @@ fn share(part: Span, whole: Span) -> String {
     format!("{per_cent:.1} %")
 }
 
-/// Writes an empty line and a table whose first column holds names and is aligned to the left; nothing
-/// where it has no rows.
+/// Writes an empty line and a table whose first column holds names and is aligned to the left;
+/// nothing where it has no rows.
 fn table<const COLUMNS: usize>(
     f: &mut fmt::Formatter<'_>,
     head: [&str; COLUMNS],
@@ -167,7 +169,8 @@ pub(super) struct SpeCount {
     spent: [Femtoseconds; Activity::COUNT],
     commands: u64,
     bytes: u64,
-    /// Commands that are not complete, with their ids and bytes: as many as the queues have entries.
+    /// Commands that are not complete, with their ids and bytes: as many as the queues have
+    /// entries.
     in_flight: Vec<(u64, u64)>,
 }
 

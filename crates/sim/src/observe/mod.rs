@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Calls about one processor come in the order of their times, and so do those about one MFC; calls
-//! about different ones need not. Ids and numbers must follow from the program and the seed alone: they
-//! go into the hash.
+//! about different ones need not. Ids and numbers must follow from the program and the seed alone:
+//! they go into the hash.
 
 mod activity;
 mod counters;

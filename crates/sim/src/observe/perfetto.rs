@@ -1,5 +1,5 @@
-//! The messages of a Perfetto trace that are written here: a small part of the format, in which every
-//! other field is optional.
+//! The messages of a Perfetto trace that are written here: a small part of the format, in which
+//! every other field is optional.
 //!
 //! Names and numbers are those of the public definitions: `protos/perfetto/trace/trace.proto`,
 //! `trace_packet.proto`, `interned_data/interned_data.proto` and, in `track_event/`,
@@ -19,7 +19,8 @@ pub(crate) struct Trace {
 /// An event, or the description of a track.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TracePacket {
-    /// In nanoseconds; without a `timestamp_clock_id` of Perfetto's default clock, which begins at 0 here.
+    /// In nanoseconds; without a `timestamp_clock_id` of Perfetto's default clock, which begins at
+    /// 0 here.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
     /// Who wrote the packet; interned names are known within one sequence.

@@ -1,4 +1,5 @@
-//! Reads a trace back, for tests of programs: whether two transfers overlapped, who waited for whom.
+//! Reads a trace back, for tests of programs: whether two transfers overlapped, who waited for
+//! whom.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A trace for <https://ui.perfetto.dev>, in the protobuf form of its track events, written while the
-//! run goes on.
+//! A trace for <https://ui.perfetto.dev>, in the protobuf form of its track events, written while
+//! the run goes on.
 //!
 //! ```text
 //!   QS20                              the process: the machine
@@ -19,13 +19,14 @@
 //!      └─ memory module 0
 //! ```
 //!
-//! A flow, which Perfetto draws as arrows, leads from the mark `issue` on the track of the program or
-//! the thread to the command's slice and on to the mark `complete`. "Entry" is the lowest number that
-//! no other command in flight has. Thread 0 is the program itself: it is alone, or it waits for its
-//! threads, so it has no track of its own.
+//! A flow, which Perfetto draws as arrows, leads from the mark `issue` on the track of the program
+//! or the thread to the command's slice and on to the mark `complete`. "Entry" is the lowest number
+//! that no other command in flight has. Thread 0 is the program itself: it is alone, or it waits
+//! for its threads, so it has no track of its own.
 //!
-//! Perfetto counts time in whole nanoseconds, and so femtoseconds are rounded down to them: the order
-//! of events is kept, and a slice may be up to 1 ns longer or shorter than in the simulation, or empty.
+//! Perfetto counts time in whole nanoseconds, and so femtoseconds are rounded down to them: the
+//! order of events is kept, and a slice may be up to 1 ns longer or shorter than in the simulation,
+//! or empty.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
@@ -368,7 +369,8 @@ fn number_of(processor: Processor) -> usize {
     }
 }
 
-/// The numbers of tracks: the processor above bit 40, the kind of track above bit 32, its number below.
+/// The numbers of tracks: the processor above bit 40, the kind of track above bit 32, its number
+/// below.
 mod track {
     use super::{Issuer, Processor, SpeId, number_of};
 

@@ -1,4 +1,5 @@
-//! The same program, description and seed give the same simulation; the seed permutes ties and nothing else.
+//! The same program, description and seed give the same simulation; the seed permutes ties and
+//! nothing else.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,9 +15,9 @@ use cellworks_threads::Owner;
 const SPES: u16 = 4;
 const TAG: Tag = Tag::of::<1>();
 
-/// What [`busy_program`] leaves behind on [`machine`] with seed 0. It changes when the model, the QS20's
-/// description or the program does, and never with the computer or the build. The path of the module
-/// in which the program stands is part of its name, and so of the hash.
+/// What [`busy_program`] leaves behind on [`machine`] with seed 0. It changes when the model, the
+/// QS20's description or the program does, and never with the computer or the build. The path of
+/// the module in which the program stands is part of its name, and so of the hash.
 const GOLDEN_HASH: u64 = 0xbc79_bfe5_7b33_f2d4;
 
 /// A trace that can be read while somebody else owns it, too.
@@ -37,8 +38,8 @@ fn machine() -> Description {
     Description::built_in("qs20").unwrap()
 }
 
-/// Uses words, signals, transfers, atomic operations and cooperative threads on both Cells. Returns what each
-/// program has computed. The programs call `disturb` all the time.
+/// Uses words, signals, transfers, atomic operations and cooperative threads on both Cells. Returns
+/// what each program has computed. The programs call `disturb` all the time.
 fn busy_program(sim: &Sim, disturb: fn()) -> (Vec<u64>, Counters) {
     let region = sim.allocate(ModuleId::new(0), 1 << 16).unwrap();
     let counter = region.at(0);
@@ -148,8 +149,8 @@ fn crossbar() -> Description {
     description
 }
 
-/// Two SPEs each send a word to a third, at the same instant or `apart` after each other. Returns the words in the order of
-/// their arrival, and when both were there.
+/// Two SPEs each send a word to a third, at the same instant or `apart` after each other. Returns
+/// the words in the order of their arrival, and when both were there.
 fn two_senders(seed: u64, apart: Cycles) -> ([u32; 2], Span) {
     let sim = Sim::builder(crossbar()).seed(seed).build();
     let words = sim.run(|ppe| {

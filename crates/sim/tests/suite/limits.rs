@@ -1,4 +1,5 @@
-//! Loops that make no progress: each ends by the limit of the run, because nothing is free of charge.
+//! Loops that make no progress: each ends by the limit of the run, because nothing is free of
+//! charge.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -21,7 +21,8 @@ const CYCLE_FS: u128 = 312_500;
 const BUS_CYCLE_FS: u128 = 2 * CYCLE_FS;
 
 /// A load of a register of SPE 0: the PPE's part (`ppe.mmio_read_cycles`), its command
-/// (`command.phase_bus_cycles`), the register (`registers.read_cycles`), and a ring: 2 hops and 8 beats.
+/// (`command.phase_bus_cycles`), the register (`registers.read_cycles`), and a ring: 2 hops and 8
+/// beats.
 const LOAD_FS: u128 = (534 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
 /// A store to one: as above, by `ppe.mmio_write_cycles` and `registers.write_cycles`.
 const STORE_FS: u128 = (124 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
@@ -32,8 +33,8 @@ fn qs20() -> Description {
     Description::built_in("qs20").unwrap()
 }
 
-/// A QS20 with memory so slow that the PPE issues many commands while one of 16 KB is performed, which takes more
-/// than 10 us, and with programs that start at once.
+/// A QS20 with memory so slow that the PPE issues many commands while one of 16 KB is performed,
+/// which takes more than 10 us, and with programs that start at once.
 fn slow() -> SimBuilder {
     let mut description = qs20();
     description.modules[0].bytes_per_s.value /= 16;
@@ -55,8 +56,8 @@ fn time_of(sim: &Sim, what: impl Fn(&Ppe<'_, '_, Sim>)) -> u128 {
     took.unwrap().as_femtoseconds() - LOOK_FS
 }
 
-/// From a command's last store to its completion: as an SPE finds it for its own, which takes issuing
-/// (`mfc.issue_cycles`) and reading the tag status (`spu.channel_cycles`) besides.
+/// From a command's last store to its completion: as an SPE finds it for its own, which takes
+/// issuing (`mfc.issue_cycles`) and reading the tag status (`spu.channel_cycles`) besides.
 fn transfer_fs(sim: &Sim, command: RawCommand) -> u128 {
     let took = sim.run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {

@@ -195,8 +195,8 @@ fn every_primitive_takes_at_least_a_cycle() {
 
 #[test]
 fn a_word_takes_the_same_time_whenever_it_is_waited_for() {
-    // Who waits before the word comes, and who begins to wait for it later, go on at the same time if
-    // the wait begins before the arrival.
+    // Who waits before the word comes, and who begins to wait for it later, go on at the same time
+    // if the wait begins before the arrival.
     let arrival_after_computing = |cycles: u64| -> Time {
         let sim = Sim::new(qs20());
         let received = sim.run(|ppe| {

@@ -1,10 +1,10 @@
 //! Private buffers or a shared one.
 
+use super::points::{block, rate};
 use super::value::{Compared, Gain, Value};
 use super::words::{Said, range_of};
-use super::{block, rate};
-use crate::Measurement;
 use crate::figures::{plain, size, time};
+use crate::report::Measurement;
 
 /// The same blocks moved with a shared buffer and with private ones.
 pub(super) struct Pair {
@@ -39,7 +39,8 @@ impl Pair {
         })
     }
 
-    /// Such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, the smaller number first.
+    /// Such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, the smaller
+    /// number first.
     fn figures(&self) -> String {
         let (verb, number): (_, fn(Value) -> String) = if self.are_rates {
             ("reach", rate)

@@ -3,7 +3,8 @@
 use super::value::{Compared, Value};
 use super::words::{listed, range};
 use crate::figures::{plain, size, time};
-use crate::{Matrix, MatrixClass, Primitive};
+use crate::function::Primitive;
+use crate::report::{Matrix, MatrixClass};
 
 /// Where SPEs that exchange data should sit: a sentence for each distance
 /// that is best for something, and one for what does not depend on the distance.
@@ -85,8 +86,8 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
     })
 }
 
-/// What [`Topology::name_of`](cellworks_machine::Topology::name_of) calls the rest of a machine with two
-/// Cells.
+/// What [`Topology::name_of`](cellworks_machine::Topology::name_of) calls the rest of a machine
+/// with two Cells.
 const OTHER_CELL: &str = "other Cell";
 
 /// The name of a class of pairs within a sentence.

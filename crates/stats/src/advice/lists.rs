@@ -1,11 +1,12 @@
 //! The overhead of lists, and what they save.
 
-use super::Point;
+use super::points::Point;
 use super::value::{Compared, DIFFERS, Gain, Value};
 use super::words::{Said, counted, range_of};
 use crate::figures::{plain, size, time};
 
-/// Up to how many elements a list of the same bytes takes as long; the points are numbers of elements.
+/// Up to how many elements a list of the same bytes takes as long; the points are numbers of
+/// elements.
 pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,
@@ -68,8 +69,8 @@ pub(super) struct Gathered {
     pub singly: Value,
 }
 
-/// At which sizes of elements a list is faster than single commands, and at which slower. The elements
-/// are sorted by size.
+/// At which sizes of elements a list is faster than single commands, and at which slower. The
+/// elements are sorted by size.
 pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Said> {
     let mut said = Vec::new();
     let sides: [(&str, Gain<Gathered>); 2] = [

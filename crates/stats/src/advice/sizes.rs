@@ -2,9 +2,9 @@
 
 use cellworks_machine::mfc::MAX_TRANSFER_BYTES;
 
+use super::points::{NEARLY_BEST, Point, most, rate, share};
 use super::value::Compared;
 use super::words::{Said, listed};
-use super::{NEARLY_BEST, Point, most, rate, share};
 use crate::figures::size;
 
 /// The most that one DMA command moves (section 3.1.4). Larger blocks take several.

@@ -148,8 +148,8 @@ fn texts(advice: Vec<Advice>) -> Vec<String> {
     advice.into_iter().map(|advice| advice.text).collect()
 }
 
-/// The blade of the paper: section 4.2, tables 1 and 2, and numbers that have the shape of figures 4
-/// to 12.
+/// The blade of the paper: section 4.2, tables 1 and 2, and numbers that have the shape of figures
+/// 4 to 12.
 fn blade() -> Vec<Measurement> {
     use Between::{MemorySpe, PpeSpe, SpeSpe};
     use Buffers::{Private, Shared};
@@ -744,7 +744,8 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
-    // One SPE has it nearly always, and the other waits: that is not free, whatever the median says.
+    // One SPE has it nearly always, and the other waits: that is not free, whatever the median
+    // says.
     let mut unfair = variable(2, Shared, 5.1);
     unfair.latency_ns.mean = 14.0;
     assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);
@@ -1024,8 +1025,8 @@ fn caches_and_main_memory_have_their_bandwidths() {
              memory, and puts reach 67.1 GB/s with 1 KB in a cache and 15.3 GB/s with 64 MB in main memory."
         )]
     );
-    // Nothing from main memory: the largest block ends at what one command moves, or a cache may hold
-    // a part of it.
+    // Nothing from main memory: the largest block ends at what one command moves, or a cache may
+    // hold a part of it.
     let command = block(DmaGet, 16 << 10, 17.0);
     let near = block(DmaGet, 6 << 20, 17.0);
     for largest in [command, near] {

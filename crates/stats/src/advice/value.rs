@@ -10,14 +10,14 @@
 //!   ├●┤ ├●┤                   equal: less than 10 % from end to end
 //! ```
 
-use crate::Measurement;
+use crate::report::Measurement;
 
-/// Numbers that are less than this factor apart count as equal: nobody should rearrange a program for
-/// less, and two runs may differ by half of it.
+/// Numbers that are less than this factor apart count as equal: nobody should rearrange a program
+/// for less, and two runs may differ by half of it.
 pub(super) const DIFFERS: f64 = 1.1;
 
-/// A time in nanoseconds or a bandwidth in bytes per second, and the interval of its median. Without
-/// an interval both ends are the number itself.
+/// A time in nanoseconds or a bandwidth in bytes per second, and the interval of its median.
+/// Without an interval both ends are the number itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
     /// A finite number above 0.
@@ -83,9 +83,10 @@ impl Value {
         })
     }
 
-    /// The bandwidth of all SPEs together. Its interval is that of the median, as the bandwidth that
-    /// SPEs would have if each block took so long. A bandwidth far outside of it was lowered by a few slow
-    /// blocks; so far it counts as uncertain, because something else may have stopped the SPEs.
+    /// The bandwidth of all SPEs together. Its interval is that of the median, as the bandwidth
+    /// that SPEs would have if each block took so long. A bandwidth far outside of it was lowered
+    /// by a few slow blocks; so far it counts as uncertain, because something else may have stopped
+    /// the SPEs.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;

@@ -11,8 +11,8 @@ pub(super) struct Said {
     pub figures: String,
 }
 
-/// A sentence for each thing to do, with all that it is about: what holds for gets and for puts is said
-/// once.
+/// A sentence for each thing to do, with all that it is about: what holds for gets and for puts is
+/// said once.
 pub(super) fn together(said: Vec<Said>) -> Vec<String> {
     let mut groups: Vec<Vec<Said>> = Vec::new();
     for one in said {
@@ -47,8 +47,8 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// The places at which something is known to be true, in words: the first and the last if it is nowhere
-/// known to be false between them, or else each.
+/// The places at which something is known to be true, in words: the first and the last if it is
+/// nowhere known to be false between them, or else each.
 ///
 /// # Panics
 ///

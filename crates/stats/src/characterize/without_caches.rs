@@ -66,7 +66,7 @@ pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
         .collect()
 }
 
-/// The numbers of SPEs of the paper's figures that a machine of so many has, and all of them.
+/// The numbers of SPEs of the paper's figures that a machine of `all` SPEs has, and all of them.
 fn numbers(all: usize) -> impl Iterator<Item = usize> {
     let below = SPES.into_iter().filter(move |number| *number < all);
     below.chain([all])
@@ -102,7 +102,8 @@ fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Blocks of the local store of SPE 0: every size by every number of SPEs, those of each Cell first.
+/// Blocks of the local store of SPE 0: every size by every number of SPEs, those of each Cell
+/// first.
 fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for cell in topology.cells() {

@@ -1,17 +1,18 @@
 //! `fetchadd` and its relatives: read-modify-write operations on variables in main memory
 //! (section 3.1.5).
 //!
-//! A variable of one word is changed by the machine's best way to do so, a larger one by the loop of
-//! `getllar` and `putllc`.
+//! A variable of one word is changed by the machine's best way to do so, a larger one by the loop
+//! of `getllar` and `putllc`.
 
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{AtomicOp, CellMachine, CellSpe, LocalBuffer, fetch_update_words};
 
+use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks};
 use super::crew::{Crew, Work, conduct, work};
-use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
-use crate::Function;
+use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
+use crate::function::Function;
 use crate::plan::Plan;
 use crate::plan::atomic::AtomicTask;
 
@@ -91,8 +92,8 @@ struct Updater {
     words: usize,
     /// The line that reservations need in the local store.
     scratch: LocalBuffer,
-    /// What `fetchset` stored last. SPEs start 2^20 apart, so that for as many operations no two store
-    /// the same number; `verify` holds beyond that too.
+    /// What `fetchset` stored last. SPEs start 2^20 apart, so that for as many operations no two
+    /// store the same number; `verify` holds beyond that too.
     next: u32,
     /// What was written minus what was read.
     balance: u32,

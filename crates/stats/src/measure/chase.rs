@@ -18,16 +18,16 @@
 //! all nodes. An operation is a visit to a node. On a computer with 4 KB pages, misses of its
 //! translation buffers are part of the time.
 //!
-//! Where an SPE has to bring here what it reads, nodes are staged one by one, and with several chains
-//! all nodes of a step are begun before the first is waited for. Where a view is the memory itself,
-//! the table is read as it is, by references. To stage a node there is a prefetch and a turn for other
-//! threads: these 3 ns would hide the first cache (1 ns) and, with many chains, half of the misses
-//! under way.
+//! Where an SPE has to bring here what it reads, nodes are staged one by one, and with several
+//! chains all nodes of a step are begun before the first is waited for. Where a view is the memory
+//! itself, the table is read as it is, by references. To stage a node there is a prefetch and a
+//! turn for other threads: these 3 ns would hide the first cache (1 ns) and, with many chains, half
+//! of the misses under way.
 //!
-//! Other SPEs can copy memory meanwhile: then it is the latency of a memory that is busy. Where a view is the memory
-//! itself each has blocks of its own, larger than a cache. Where views are copies no cache stands in the way: all copy
-//! from one source, and each to one tile, again and again. Hundreds of SPEs with blocks of their own would take
-//! gigabytes.
+//! Other SPEs can copy memory meanwhile: then it is the latency of a memory that is busy. Where a
+//! view is the memory itself each has blocks of its own, larger than a cache. Where views are
+//! copies no cache stands in the way: all copy from one source, and each to one tile, again and
+//! again. Hundreds of SPEs with blocks of their own would take gigabytes.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -37,9 +37,10 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, SpeId};
 
+use super::control_block::{ControlBlock, control_blocks};
 use super::copy::Copier;
 use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
-use super::{ControlBlock, Outcome, control_blocks};
+use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::plan::Plan;
 use crate::plan::chase::{ChaseTask, NODE_BYTES};
@@ -88,8 +89,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The program of an SPE that loads the memory: copies until it is told that it is enough, from a shared source
-/// if there is one.
+/// The program of an SPE that loads the memory: copies until it is told that it is enough, from a
+/// shared source if there is one.
 fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), SpeError> {
     let go_on = || match spe.try_read_in_mbox() {
         Some(_) => ControlFlow::Break(()),

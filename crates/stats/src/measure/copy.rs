@@ -8,16 +8,18 @@
 //! ```
 //!
 //! Each SPE allocates its two blocks itself and is the first to touch them: that is how ordinary
-//! memory comes to lie near to it. A tile is as large as staging allows. Where staging moves nothing,
-//! a tile is the whole block, and what is measured is the C library's `memcpy`, with what staging does
-//! there before it: it prefetches the beginnings of both, and gives other threads a turn.
+//! memory comes to lie near to it. A tile is as large as staging allows. Where staging moves
+//! nothing, a tile is the whole block, and what is measured is the C library's `memcpy`, with what
+//! staging does there before it: it prefetches the beginnings of both, and gives other threads a
+//! turn.
 
 use std::ops::ControlFlow;
 
 use cellworks_machine::{CellMachine, CellSpe};
 
+use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks};
 use super::crew::{Crew, Work, conduct, work};
-use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks};
+use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::plan::Plan;
 use crate::plan::copy::CopyTask;
@@ -57,10 +59,10 @@ pub(super) fn measure<M: CellMachine>(
 /// (4K aliasing), because the lower 12 bits of their addresses are compared first.
 const ALIAS_BYTES: usize = 4096;
 
-/// The two blocks of one SPE, in one allocation. From a word of the source to its copy it is half a page
-/// beyond some pages, which is as far from aliasing as can be. Two allocations of large blocks lie a few
-/// bytes from whole pages apart: copies of 4,096 bytes then took twice as long (EPYC of family 25, 119
-/// to 172 ns and 65 ns).
+/// The two blocks of one SPE, in one allocation. From a word of the source to its copy it is half a
+/// page beyond some pages, which is as far from aliasing as can be. Two allocations of large blocks
+/// lie a few bytes from whole pages apart: copies of 4,096 bytes then took twice as long (EPYC of
+/// family 25, 119 to 172 ns and 65 ns).
 pub(super) struct Copier {
     memory: Vec<u64>,
     /// The words of a block.

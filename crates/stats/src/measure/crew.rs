@@ -2,9 +2,9 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, Span, Time};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, Handle, Ppe, Span, SpeId, Time};
 
-use super::{ControlBlock, pass, receive, wait_until};
+use super::control_block::{ControlBlock, receive};
 use crate::error::{MeasureError, SpeError};
 use crate::plan::{Pace, Timed};
 use crate::program::{FAILED, Stopped, join};
@@ -12,13 +12,13 @@ use crate::sample::{
     ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
 };
 
-/// In the outbound mailbox: the SPE has its control block and waits for what comes next.
+/// In the outbound mailbox: the SPE is ready for what comes next.
 pub(super) const READY: u32 = 1;
 /// In the outbound mailbox: the loop is done, and its times follow.
 const DONE: u32 = 2;
 
-/// In the inbound mailbox: there are no more loops.
-const END: u32 = 0;
+/// In the inbound mailbox: there is nothing more to do.
+pub(super) const END: u32 = 0;
 /// In the inbound mailbox: the loop whose iterations follow is a warm-up.
 const WARM_UP: u32 = 1;
 /// In the inbound mailbox: the loop whose iterations follow counts.
@@ -39,19 +39,21 @@ const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 /// the other half is for those that did not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The rounds of each visit, of which the last one may have more. Three visits have as many together as
-/// an interval takes.
+/// The rounds of each visit, of which the last one may have more. Three visits have as many
+/// together as an interval takes.
 const ROUNDS_PER_VISIT: usize = 2;
 
-/// The most rounds, which bounds their samples in memory: more only begin if rounds get ever shorter.
+/// The most rounds, which bounds their samples in memory: more only begin if rounds get ever
+/// shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The medians of rounds on a machine where the same always takes the same time agree when they differ by
-/// at most this part of them: a thousandth, less than what is published of Cells is known to.
+/// The medians of rounds on a machine where the same always takes the same time agree when they
+/// differ by at most this part of them: a thousandth, less than what is published of Cells is known
+/// to.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
-/// The most rounds of a measurement that does not become steady, as when SPEs overtake each other in
-/// a pattern that is longer than a round.
+/// The most rounds of a measurement that does not become steady, as when SPEs overtake each other
+/// in a pattern that is longer than a round.
 const STEADY_ROUNDS_MAX: u32 = 8;
 
 /// The operation that an SPE repeats.
@@ -114,6 +116,32 @@ fn report_failure<S: CellSpe>(spe: &S) {
     spe.write_out_mbox(Outbound::Plain, FAILED);
 }
 
+/// A clock that has not moved in this number of readings stands still.
+const STANDSTILL_READINGS: u32 = 1 << 20;
+
+/// Lets time pass until `until`, which may be past; `pass` is told how much is left. It returns as
+/// well when the clock stands still: what is measured by it will be refused, which is better than
+/// to wait for ever.
+pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
+    let mut seen = now();
+    let mut still = 0;
+    while seen < until && still < STANDSTILL_READINGS {
+        pass(until.since(seen));
+        let time = now();
+        still = if time > seen { 0 } else { still + 1 };
+        seen = time;
+    }
+}
+
+/// Lets others run, and on a simulated machine a part of `left`, which need not be simulated in
+/// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
+pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
+    const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
+    let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
+    spe.compute(Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)));
+    spe.yield_now();
+}
+
 /// A time in a run as two mailbox words, upper half first; saturates as [`words`] does.
 pub(super) fn words_of(time: Time) -> [u32; 2] {
     words(time.since(Time::default()))
@@ -135,24 +163,25 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
     Span::from_femtoseconds(u128::from(upper) << 32 | u128::from(lower))
 }
 
-/// The SPEs that work, seen from the PPE.
-pub(super) struct Crew<'scope, 'env, M: CellMachine, L> {
-    ppe: &'scope Ppe<'scope, 'env, M>,
-    members: Vec<Member<'scope, M, L>>,
+/// The SPEs that work, seen from the PPE: each has a program that returns a `T`, and waits for what
+/// it is told in its inbound mailbox.
+pub(super) struct Crew<'scope, 'env, M: CellMachine, T> {
+    pub ppe: &'scope Ppe<'scope, 'env, M>,
+    members: Vec<Member<'scope, M, T>>,
     /// How long it took at the most to tell all of them about a round.
     telling: Span,
 }
 
-struct Member<'scope, M: CellMachine, L> {
-    handle: Handle<'scope, WorkResult<L>, M>,
+struct Member<'scope, M: CellMachine, T> {
+    handle: Handle<'scope, Result<T, SpeError>, M>,
     failed: bool,
 }
 
-impl<'scope, 'env, M: CellMachine, L> Crew<'scope, 'env, M, L> {
-    /// Waits until every program has its control block, or has failed.
+impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
+    /// Waits until every program is ready, or has failed.
     pub fn gather(
         ppe: &'scope Ppe<'scope, 'env, M>,
-        programs: Vec<Handle<'scope, WorkResult<L>, M>>,
+        programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
     ) -> Self {
         let members = programs
             .into_iter()
@@ -168,11 +197,25 @@ impl<'scope, 'env, M: CellMachine, L> Crew<'scope, 'env, M, L> {
         }
     }
 
+    /// Says whether a program has failed; then there is nothing more to tell the crew.
+    pub fn check(&self) -> Result<(), Stopped> {
+        match self.members.iter().any(|member| member.failed) {
+            true => Err(Stopped),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until an SPE has done what it was told, or has failed.
+    pub fn hear(&mut self, spe: SpeId) {
+        if self.ppe.read_out_mbox(spe, Outbound::Plain) == FAILED {
+            let found = self.members.iter_mut().find(|one| one.handle.spe() == spe);
+            found.expect("every SPE of the plan has a program").failed = true;
+        }
+    }
+
     /// Has each SPE do a loop.
     pub fn round(&mut self, round: Round) -> Result<RoundTimes, Stopped> {
-        if self.members.iter().any(|member| member.failed) {
-            return Err(Stopped);
-        }
+        self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
         // Twice as long as it took before, where a word costs the PPE a system call.
@@ -202,8 +245,8 @@ impl<'scope, 'env, M: CellMachine, L> Crew<'scope, 'env, M, L> {
         Ok(RoundTimes::of_all(&times))
     }
 
-    /// Ends the programs, and returns the loops of each that count and what its work left.
-    pub fn dismiss(self) -> Result<Vec<(Vec<TimedLoop>, L)>, MeasureError> {
+    /// Ends the programs, and returns what each of them does.
+    pub fn dismiss(self) -> Result<Vec<T>, MeasureError> {
         for member in self.members.iter().filter(|member| !member.failed) {
             self.ppe.write_in_mbox(member.handle.spe(), END);
         }
@@ -231,8 +274,9 @@ fn twice(mut span: Span) -> Span {
 }
 
 /// Warms up, and then runs the rounds that count: one of exactly so many iterations, or as many as
-/// it takes to become steady, or to know the median or to spend the time, and at least [`ROUNDS_MIN`] with those of earlier
-/// visits; only [`ROUNDS_PER_VISIT`] if there will be another visit.
+/// it takes to become steady, or to know the median or to spend the time, and at least
+/// [`ROUNDS_MIN`] with those of earlier visits; only [`ROUNDS_PER_VISIT`] if there will be another
+/// visit.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -270,8 +314,8 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Rounds of so many iterations, until the medians of two that follow each other agree, or there were
-/// [`STEADY_ROUNDS_MAX`].
+/// Rounds of so many iterations, until the medians of two that follow each other agree, or there
+/// were [`STEADY_ROUNDS_MAX`].
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -363,8 +407,8 @@ mod tests {
     use cellworks_host::Host;
     use cellworks_machine::{Machine, ModuleId};
 
-    use super::super::control_blocks;
     use super::*;
+    use crate::measure::control_block::control_blocks;
 
     const MS: u64 = 1_000_000;
 
@@ -575,6 +619,25 @@ mod tests {
                 assert!(round.start >= start, "{round:?} before {start:?}");
             }
         }
+    }
+
+    #[test]
+    fn waiting_ends_at_the_time_or_when_the_clock_stands_still() {
+        let clock = std::cell::Cell::new(5);
+        let yields = std::cell::Cell::new(0);
+        let at = Time::from_femtoseconds;
+        let wait = |until, step| {
+            yields.set(0);
+            let tick = |_| {
+                yields.set(yields.get() + 1);
+                clock.set(clock.get() + step);
+            };
+            wait_until(at(until), || at(clock.get()), tick);
+            (clock.get(), yields.get())
+        };
+        assert_eq!(wait(4, 1), (5, 0), "it is past");
+        assert_eq!(wait(8, 2), (9, 2));
+        assert_eq!(wait(20, 0), (9, STANDSTILL_READINGS));
     }
 
     #[test]

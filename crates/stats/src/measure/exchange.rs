@@ -11,8 +11,9 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, SignalRegister, SpeId};
 
+use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks, receive};
 use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
-use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, control_blocks, receive};
+use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::function::Channel;
 use crate::plan::Plan;

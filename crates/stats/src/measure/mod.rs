@@ -19,57 +19,68 @@
 //! ```
 //!
 //! Warming up and measuring run the same code. All loops of a round start at the same time on the
-//! clock of the run, which lies so far ahead that every SPE has been told by then; one that comes late,
-//! because it shares its CPU, starts at once. If a word opened the gate instead, the first of
+//! clock of the run, which lies so far ahead that every SPE has been told by then; one that comes
+//! late, because it shares its CPU, starts at once. If a word opened the gate instead, the first of
 //! hundreds of SPEs would have run alone before the last one was woken.
 //!
-//! Two things differ from the paper. Times are points on the clock that all SPEs of a run share, not
-//! ticks of each one's decrementer, because aggregate bandwidth needs the first start and the last
-//! end. And the samples come back as the program's result, because mailbox words cannot hold them.
+//! Two things differ from the paper. Times are points on the clock that all SPEs of a run share,
+//! not ticks of each one's decrementer, because aggregate bandwidth needs the first start and the
+//! last end. And the samples come back as the program's result, because mailbox words cannot hold
+//! them.
 
 mod atomic;
 mod chase;
+mod control_block;
 mod copy;
 mod crew;
 mod exchange;
+mod matrix;
+mod outcome;
 mod pattern;
 mod threads;
 mod transfer;
 mod wake_up;
 
-use bytemuck::{Pod, Zeroable};
-use cellworks_machine::memory::{LINE_BYTES, Region};
-use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
-use cellworks_machine::{CellMachine, CellSpe, Cycles, Mfc, ModuleId, Span, Time};
+use std::ops::ControlFlow;
 
-use crate::error::{Impossible, MeasureError, SpeError};
+use cellworks_machine::{CellMachine, Span};
+
+use crate::error::{Impossible, MeasureError};
 use crate::plan::{Plan, Task, Timed};
-use crate::report::Measurement;
-use crate::sample::{Samples, TimedLoop, round_medians};
+use crate::report::{Measured, Measurement};
+use crate::sample::{Samples, round_medians};
+use outcome::Outcome;
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
 ///
 /// # Errors
 ///
-/// [`MeasureError`] if memory or local store is exhausted, the run failed, the operations did not do
-/// what they should have done, or the result cannot be true.
+/// [`MeasureError`] if memory or local store is exhausted, the run failed, the operations did not
+/// do what they should have done, or the result cannot be true.
 ///
 /// # Panics
 ///
-/// If the plan was made for another topology and names an SPE that the machine does not have.
+/// If the plan was made for another topology and names an SPE that the machine does not have, or if
+/// it is of a [`Function::Matrix`](crate::Function::Matrix), of which [`Visits::visit`] has the
+/// result.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
-    visits.visit(machine, false)
+    let go_on = &mut |_, _| ControlFlow::Continue(());
+    match visits.visit(machine, false, go_on)? {
+        Measured::Operation(measurement) => Ok(*measurement),
+        Measured::Matrix(_) => panic!("{} has no single time; visit it", plan.function()),
+    }
 }
 
 /// A measurement that is taken in several visits.
 ///
-/// What changes slowly, such as who else uses the computer and where memory came to lie, is the same
-/// for all rounds of one visit, and none of them can tell. So a caller who has many plans visits
-/// each of them, and then all of them again: each visit is a run of its own with memory of its own.
+/// What changes slowly, such as who else uses the computer and where memory came to lie, is the
+/// same for all rounds of one visit, and none of them can tell. So a caller who has many plans
+/// visits each of them, and then all of them again: each visit is a run of its own with memory of
+/// its own.
 ///
-/// The interval of the median is that of the rounds of all visits, widened to hold the median of each
-/// visit. The rounds alone would give an interval with a probability of 95 % only if they were
+/// The interval of the median is that of the rounds of all visits, widened to hold the median of
+/// each visit. The rounds alone would give an interval with a probability of 95 % only if they were
 /// independent of each other, and those of one visit are not.
 ///
 /// What is the same in all visits, such as SPEs that share a CPU ([`Request`](crate::Request)), no
@@ -78,15 +89,16 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 /// ```
 /// use cellworks_host::Host;
 /// use cellworks_machine::{LOCAL_STORE_BYTES, Machine};
-/// use cellworks_stats::{Function, Limits, Request, Visits};
+/// use cellworks_stats::{Function, Limits, Measured, Request, Visits};
 ///
 /// let host = Host::new()?;
 /// let limits = Limits { block_bytes_max: 64 << 20, local_store_bytes: LOCAL_STORE_BYTES, memory_bytes_max: 1 << 30, staging_bytes_max: None, bandwidth_bytes_per_s_max: None };
 /// let plan = Request::new(Function::FetchAdd).plan(host.topology(), &limits)?;
 /// let mut visits = Visits::of(plan);
-/// visits.visit(&host, true)?;
-/// visits.visit(&host, true)?;
-/// let measurement = visits.visit(&host, false)?;
+/// let go_on = &mut |_, _| std::ops::ControlFlow::Continue(());
+/// visits.visit(&host, true, go_on)?;
+/// visits.visit(&host, true, go_on)?;
+/// let Measured::Operation(measurement) = visits.visit(&host, false, go_on)? else { unreachable!() };
 /// assert!(measurement.rounds >= 6 && measurement.median_interval_ns.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -120,6 +132,11 @@ impl Visits {
     /// for the interval of the median to become narrow, unless its time is over before. With
     /// exact iterations each visit does all of them.
     ///
+    /// A matrix is measured anew in each visit, so one is enough. After each pair `progress` is
+    /// told how many pairs are done and how many there are, and says whether to go on; after a
+    /// break the matrix has what was measured until then. A pair whose transfers are shorter than
+    /// the steps of the clock has no time.
+    ///
     /// # Errors
     ///
     /// As [`measure`].
@@ -131,7 +148,11 @@ impl Visits {
         &mut self,
         machine: &M,
         more: bool,
-    ) -> Result<Measurement, MeasureError> {
+        progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<Measured, MeasureError> {
+        if let Task::Pairs(task) = &self.plan.task {
+            return Ok(Measured::Matrix(matrix::measure(machine, task, progress)?));
+        }
         self.plan.pace.more_visits = more;
         let visit = run(machine, &self.plan)?;
         self.plan.pace.earlier.push(round_medians(&visit.loops));
@@ -140,7 +161,8 @@ impl Visits {
             Some(earlier) => earlier.and(visit),
         };
         let outcome = self.outcome.insert(outcome);
-        summarize(&self.plan, outcome)
+        let measurement = summarize(&self.plan, outcome)?;
+        Ok(Measured::Operation(Box::new(measurement)))
     }
 }
 
@@ -162,6 +184,7 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
         } => wake_up::measure(machine, plan, *between_spes, partners, *alone),
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
+        Task::Pairs(_) => unreachable!("a matrix has no loops"),
     }
 }
 
@@ -234,114 +257,14 @@ fn check_bandwidth(
     })
 }
 
-/// What was timed.
-#[derive(Debug)]
-struct Outcome {
-    /// The rounds of each processor that had some, those that count; all have as many, at least one.
-    loops: Vec<Vec<TimedLoop>>,
-    operations_per_iteration: usize,
-    bytes_per_iteration: usize,
-}
-
-impl Outcome {
-    /// What two visits have timed.
-    fn and(mut self, later: Self) -> Self {
-        for (rounds, more) in self.loops.iter_mut().zip(later.loops) {
-            rounds.extend(more);
-        }
-        self
-    }
-}
-
-/// What the PPE tells an SPE about its work.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-struct ControlBlock {
-    /// Where its buffer or variable is.
-    ea: u64,
-    /// Bytes in a block or in an element of a list; words in a variable.
-    size: u32,
-    /// Elements in a list; 0 for a single block.
-    list_elements: u32,
-    /// Which buffer it is, so that no two have the same content.
-    buffer: u32,
-    /// The SPE's position among those that work.
-    position: u32,
-    /// How many SPEs work; 0 if it is alone.
-    spes: u32,
-    /// A DMA command moves a multiple of 16 bytes.
-    padding: u32,
-}
-
-/// The distance between control blocks: each has lines of its own.
-const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
-
-/// A clock that has not moved in so many readings stands still.
-const STANDSTILL_READINGS: u32 = 1 << 20;
-
-/// Lets time pass until `until`, which may be past; `pass` is told how much is left. It returns as
-/// well when the clock stands still: what is measured by it will be refused, which is better than to wait for
-/// ever.
-fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
-    let mut seen = now();
-    let mut still = 0;
-    while seen < until && still < STANDSTILL_READINGS {
-        pass(until.since(seen));
-        let time = now();
-        still = if time > seen { 0 } else { still + 1 };
-        seen = time;
-    }
-}
-
-/// Lets others run, and on a simulated machine a part of `left`, which nobody has to simulate in
-/// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
-fn pass<S: CellSpe>(spe: &S, left: Span) {
-    const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
-    let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
-    spe.compute(Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)));
-    spe.yield_now();
-}
-
-/// The tag group of all measured transfers.
-const TAG: Tag = Tag::of::<0>();
-
-/// The PPE's side of the control blocks: a region that holds one for each SPE.
-fn control_blocks<M: CellMachine>(
-    machine: &M,
-    module: ModuleId,
-    blocks: impl ExactSizeIterator<Item = ControlBlock>,
-) -> Result<Region, MeasureError> {
-    let region = machine.allocate(module, blocks.len() * CONTROL_BLOCK_STRIDE_BYTES)?;
-    for (position, block) in blocks.enumerate() {
-        region.write(
-            position * CONTROL_BLOCK_STRIDE_BYTES,
-            bytemuck::bytes_of(&block),
-        );
-    }
-    Ok(region)
-}
-
-/// The SPE's side: gets its control block by DMA.
-fn receive<S: CellSpe>(spe: &S, from: EffectiveAddress) -> Result<ControlBlock, SpeError> {
-    let bytes = size_of::<ControlBlock>();
-    let buffer = spe
-        .local_store()
-        .reserve(bytes, LINE_BYTES as u32, "the control block")?;
-    spe.mfc()
-        .issue(RawCommand::get(buffer.address(), from, bytes as u32, TAG))?;
-    spe.mfc().wait_all(TAG.mask());
-    let mut block = ControlBlock::zeroed();
-    spe.local_store()
-        .read(buffer.address(), bytemuck::bytes_of_mut(&mut block));
-    Ok(block)
-}
-
 #[cfg(test)]
 mod tests {
-    use cellworks_machine::{Capabilities, CellId, SpeSite, Topology};
+    use cellworks_machine::{Capabilities, CellId, ModuleId, SpeSite, Topology};
 
     use super::*;
-    use crate::{Count, Function, Iterations, Limits, Request};
+    use crate::function::Function;
+    use crate::request::{Count, Iterations, Limits, Request};
+    use crate::sample::TimedLoop;
 
     /// A plan for two SPEs that move 1,024 bytes an operation, at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
@@ -463,25 +386,6 @@ mod tests {
         let without = summary(false);
         assert_eq!(without.samples_ns, None);
         assert_eq!(without.latency_ns, measurement.latency_ns);
-    }
-
-    #[test]
-    fn waiting_ends_at_the_time_or_when_the_clock_stands_still() {
-        let clock = std::cell::Cell::new(5);
-        let yields = std::cell::Cell::new(0);
-        let at = Time::from_femtoseconds;
-        let wait = |until, step| {
-            yields.set(0);
-            let tick = |_| {
-                yields.set(yields.get() + 1);
-                clock.set(clock.get() + step);
-            };
-            wait_until(at(until), || at(clock.get()), tick);
-            (clock.get(), yields.get())
-        };
-        assert_eq!(wait(4, 1), (5, 0), "it is past");
-        assert_eq!(wait(8, 2), (9, 2));
-        assert_eq!(wait(20, 0), (9, STANDSTILL_READINGS));
     }
 
     #[test]

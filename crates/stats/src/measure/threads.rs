@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use cellworks_machine::{CellMachine, SpeId};
 
-use super::Outcome;
 use super::crew::conduct;
+use super::outcome::Outcome;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sample::Stopwatch;

@@ -17,9 +17,10 @@ use cellworks_machine::mfc::{
 };
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, LocalStore, Mfc, Ppe, SpeId};
 
+use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, TAG, control_blocks};
 use super::crew::{Crew, Work, conduct, work};
+use super::outcome::Outcome;
 use super::pattern::Pattern;
-use super::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, Outcome, TAG, control_blocks};
 use crate::error::{MeasureError, SpeError};
 use crate::plan::Plan;
 use crate::plan::layout::{Layout, Shape, WINDOW_BYTES};

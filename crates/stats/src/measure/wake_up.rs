@@ -14,16 +14,16 @@
 //!
 //! On a machine on which no thread sleeps SPEs wait in hardware, and 2 us are enough.
 //!
-//! A sample is woken - sent, both on the clock that a run has in common. The rest of an iteration is
-//! not part of it. An SPE that shares its CPU with the sender is not woken by the word, but by the
-//! sender's going to sleep: what is measured then is the scheduler.
+//! A sample is woken - sent, both on the clock that a run has in common. The rest of an iteration
+//! is not part of it. An SPE that shares its CPU with the sender is not woken by the word, but by
+//! the sender's going to sleep: what is measured then is the scheduler.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
 
-use super::crew::{Crew, READY, conduct, obey, time_of, words_of};
+use super::crew::{Crew, READY, conduct, obey, pass, time_of, wait_until, words_of};
 use super::exchange::{STOP, next};
-use super::{Outcome, pass, wait_until};
+use super::outcome::Outcome;
 use crate::error::{MeasureError, Untrusted};
 use crate::plan::Plan;
 use crate::program::{check, join};
@@ -81,12 +81,12 @@ pub(super) fn measure<M: CellMachine>(
                         let pass = |left| pass(spe, left);
                         Ok(waker.round(round, || spe.now(), pass, exchange)?)
                     })?;
-                    Ok((Vec::new(), waker.loops))
+                    Ok(waker.loops)
                 });
                 let mut crew = Crew::gather(ppe, vec![program]);
                 // Whoever stopped the crew is named by `dismiss`.
                 let _ = conduct(&plan.pace, |round| crew.round(round));
-                crew.dismiss().map(|mut results| results.swap_remove(0).1)
+                crew.dismiss().map(|mut results| results.swap_remove(0))
             }
         };
         for partner in partners {
@@ -204,7 +204,8 @@ mod tests {
     #[test]
     fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
         let clock_ns = Cell::new(0);
-        // SPE 3 wakes after 10 us, 20 us, 30 us and so on, SPE 4 after 2 us more; replies take 300 us.
+        // SPE 3 wakes after 10 us, 20 us, 30 us and so on, SPE 4 after 2 us more; replies take 300
+        // us.
         let exchange = |partner: SpeId, word: u32| {
             let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
             let woken = at(clock_ns.get() + us * 1_000);

@@ -63,8 +63,8 @@ impl Shape {
 }
 
 impl Layout {
-    /// Buffers of `bytes` for so many SPEs, as the request spreads them, each at a multiple of
-    /// `align`.
+    /// Buffers of `bytes` for this number of SPEs, as the request spreads them, each at a multiple
+    /// of `align`.
     pub(super) fn of(
         request: &Request,
         bytes: usize,

@@ -7,20 +7,22 @@
 //! ```
 //!
 //! Everything that can be wrong with a request is found here, before anything runs. A [`Plan`] is
-//! the proof, so the measuring code checks nothing twice. Each kind of function is planned in a file
-//! of its own.
+//! the proof, so the measuring code checks nothing twice. Each kind of function is planned in a
+//! file of its own.
 
 pub(crate) mod atomic;
 pub(crate) mod chase;
 pub(crate) mod copy;
 pub(crate) mod layout;
+mod order;
+pub(crate) mod pairs;
 mod place;
 pub(crate) mod transfer;
 
-use cellworks_machine::{Capabilities, ModuleId, Span, SpeId, Topology};
+use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, Topology};
 
 use crate::error::RequestError;
-use crate::function::{Channel, Function, Kind};
+use crate::function::{Channel, Function, Kind, Primitive};
 use crate::report::{Between, Buffers, Parameters};
 use crate::request::{Count, Iterations, Limits, Request};
 use crate::sample::Visited;
@@ -28,6 +30,7 @@ use crate::settings::{Setting, Settings};
 use atomic::AtomicTask;
 use chase::ChaseTask;
 use copy::CopyTask;
+use pairs::PairsTask;
 use place::Placed;
 use transfer::TransferTask;
 
@@ -60,7 +63,7 @@ pub(crate) struct Pace {
 pub(crate) enum Timed {
     Exactly(u32),
     Within(Span),
-    /// In rounds of so many iterations.
+    /// In rounds of this number of iterations.
     Steady(u32),
 }
 
@@ -78,8 +81,8 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after leaving it alone for so
-    /// long.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after leaving it
+    /// alone for so long.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
@@ -87,14 +90,15 @@ pub(crate) enum Task {
     },
     Copy(CopyTask),
     Chase(ChaseTask),
+    Pairs(PairsTask),
 }
 
 /// How long a partner is left alone that sleeps when it waits for long. It is asleep by then: no
 /// thread spins for longer than being woken takes, which is some ten microseconds.
 const ASLEEP: Span = Span::from_nanoseconds(1_000_000);
 
-/// How long a partner is left alone that never sleeps, as an SPE of a Cell: it waits in hardware, so
-/// it only has to have begun.
+/// How long a partner is left alone that never sleeps, as an SPE of a Cell: it waits in hardware,
+/// so it only has to have begun.
 const WAITING: Span = Span::from_nanoseconds(2_000);
 
 /// How often an operation is done on a machine that is steady before it is done a given number of
@@ -112,23 +116,36 @@ impl Request {
         self.check_unused(topology)?;
         self.check_alone(topology)?;
         self.check_numbers()?;
-        let placed = Placed::choose(self, topology)?;
-        let (cell, module) = (placed.cell, placed.module);
-        let task = self.task(placed, topology.capabilities(), limits)?;
+        let capabilities = topology.capabilities();
+        let (cell, module, task) = match self.function.kind() {
+            Kind::Matrix(primitive) => {
+                let task = PairsTask::plan(self, primitive, topology, limits)?;
+                (CellId::new(0), ModuleId::new(0), Task::Pairs(task))
+            }
+            _ => {
+                let placed = Placed::choose(self, topology)?;
+                let (cell, module) = (placed.cell, placed.module);
+                (cell, module, self.task(placed, capabilities, limits)?)
+            }
+        };
         Ok(Plan {
             function: self.function,
-            pace: self.pace(&task, topology.capabilities()),
+            pace: self.pace(&task, capabilities),
             module,
             keep_samples: self.keep_samples,
             bandwidth_bytes_per_s_max: limits.bandwidth_bytes_per_s_max,
             parameters: Parameters {
-                spes: self.spes.number(),
+                spes: match &task {
+                    Task::Pairs(task) => task.spes,
+                    _ => self.spes.number(),
+                },
                 cell: cell.index(),
                 module: task.is_in_module().then_some(module.index()),
-                between: match task.is_in_memory() {
-                    true => Between::MemorySpe,
-                    false if self.between_spes => Between::SpeSpe,
-                    false => Between::PpeSpe,
+                between: match &task {
+                    _ if task.is_in_memory() => Between::MemorySpe,
+                    Task::Pairs(_) => Between::SpeSpe,
+                    _ if self.between_spes => Between::SpeSpe,
+                    _ => Between::PpeSpe,
                 },
                 buffers: task.buffers(self.spes),
                 settings: task.settings(self.spes),
@@ -137,6 +154,7 @@ impl Request {
         })
     }
 
+    /// The task of any function but a matrix.
     fn task(
         &self,
         placed: Placed,
@@ -166,59 +184,114 @@ impl Request {
             },
             Kind::Copy => Task::Copy(CopyTask::plan(self, limits, spes)?),
             Kind::Chase => Task::Chase(ChaseTask::plan(self, limits, &spes)?),
+            Kind::Matrix(_) => unreachable!("a matrix takes every pair, and none is placed"),
         })
     }
 
     /// Refuses what the function has no use for.
     fn check_unused(&self, topology: &Topology) -> Result<(), RequestError> {
-        let (function, kind) = (self.function, self.function.kind());
-        let refused = |flag, instead, what: &str, why: &str| {
-            Err(RequestError::new(
-                flag,
-                instead,
-                format!("{function} has no {what}: {why}; leave it out"),
-            ))
+        let kind = self.function.kind();
+        let matrix = match kind {
+            Kind::Matrix(primitive) => Some(primitive),
+            _ => None,
         };
+        let is_placed = matches!(kind, Kind::Transfer { .. } | Kind::Atomic);
         let is_between = matches!(
             kind,
             Kind::Exchange(_) | Kind::Transfer { .. } | Kind::WakeUp
         );
+        let is_private = matches!(self.spes, Count::Private(_));
+        let every_pair = "it takes every pair of SPEs as it is";
+        let why_no_memory = match kind {
+            Kind::Copy | Kind::Chase => "each SPE allocates its memory itself, near it",
+            Kind::Threads => "its program is empty",
+            Kind::Matrix(_) => "it carries one word",
+            _ => "it carries one word of 4 bytes, and no buffer",
+        };
+        let refusal = |flag, what: &str, why: &str| {
+            let instead = match kind {
+                Kind::Matrix(_) => String::new(),
+                _ if flag == "-s" => "-n 1".to_owned(),
+                _ => Self {
+                    spes: Count::Shared(1),
+                    ..self.clone()
+                }
+                .fewest_flag(topology),
+            };
+            let name = match self.function {
+                Function::Matrix(Primitive::Atomic) => "an atomic matrix".to_owned(),
+                Function::Matrix(primitive) => format!("a {} matrix", primitive.name()),
+                function => function.to_string(),
+            };
+            let message = format!("{name} has no {what}: {why}; leave it out");
+            Err(RequestError::new(flag, instead, message))
+        };
         if self.between_spes && !is_between {
             let why = match kind {
                 Kind::Threads => "only the PPE starts programs",
                 Kind::Copy | Kind::Chase => "an SPE works on main memory alone",
+                Kind::Matrix(_) => every_pair,
                 _ => "atomic operations work on main memory",
             };
-            return refused("-s", "-n 1".to_owned(), "form between SPEs", why);
+            return refusal("-s", "form between SPEs", why);
         }
-        let fewest = Self {
-            spes: Count::Shared(0),
-            ..self.clone()
-        };
-        let instead = fewest.fewest_flag(topology);
-        let why_no_memory = match kind {
-            Kind::Copy | Kind::Chase => "each SPE allocates its memory itself, near it",
-            Kind::Threads => "its program is empty",
-            _ => "it carries one word of 4 bytes, and no buffer",
-        };
-        let is_private = matches!(self.spes, Count::Private(_));
-        if is_private && !matches!(kind, Kind::Transfer { .. } | Kind::Atomic | Kind::Copy) {
+        if is_private && !is_placed && kind != Kind::Copy {
             let why = match kind {
                 Kind::Chase => "one SPE follows pointers, in a table of its own",
+                Kind::Matrix(_) => every_pair,
                 _ => why_no_memory,
             };
-            return refused("-N", instead, "private buffers", why);
+            return refusal("-N", "private buffers", why);
         }
         for setting in &Setting::ALL {
             if (setting.get)(&self.settings).is_some() && !(setting.used_by)(kind) {
                 let why = setting.why_unused.unwrap_or(why_no_memory);
-                return refused(setting.flag, instead, setting.noun, why);
+                return refusal(setting.flag, setting.noun, why);
             }
         }
-        if self.module.is_some() && !matches!(kind, Kind::Transfer { .. } | Kind::Atomic) {
-            return refused("-m", instead, "memory module", why_no_memory);
+        if self.module.is_some() && !is_placed && matrix != Some(Primitive::Atomic) {
+            let why = match matrix {
+                None => why_no_memory,
+                Some(Primitive::Copy) => "the block lies in the local store of the SPE that sends",
+                Some(_) => "it carries a word from SPE to SPE",
+            };
+            return refusal("-m", "memory module", why);
         }
-        Ok(())
+        if self.polling.is_some() && matrix != Some(Primitive::Atomic) {
+            let why = match matrix {
+                Some(_) => "only atomic has",
+                None => "only an atomic matrix has",
+            };
+            return refusal("--polling", "way of polling", why);
+        }
+        if matrix.is_none() {
+            return match self.budget {
+                Some(_) => refusal("--budget", "budget", "its iterations have a time"),
+                None => Ok(()),
+            };
+        }
+        let by_time = "each pair is measured for a time";
+        let of_others = [
+            (self.spes.number() != 1, "-n", "number of SPEs", every_pair),
+            (self.cell.is_some(), "-c", "Cell", every_pair),
+            (
+                matches!(self.iterations, Iterations::Exactly(_)),
+                "-i",
+                "number of iterations",
+                by_time,
+            ),
+            (self.warm_up.is_some(), "-w", "warm-up", by_time),
+            (
+                self.keep_samples,
+                "--samples",
+                "samples",
+                "it has a median of each pair",
+            ),
+        ];
+        match of_others.into_iter().find(|(is_given, ..)| *is_given) {
+            Some((_, flag, what, why)) => refusal(flag, what, why),
+            None => Ok(()),
+        }
     }
 
     /// Refuses several SPEs where only one can take part.
@@ -325,7 +398,27 @@ impl Plan {
         }
     }
 
-    /// The SPEs that run the measured operation, or answer it.
+    /// The pairs of SPEs of a matrix, in the order in which they are measured; none comes twice. Of
+    /// any other function none.
+    pub fn pairs(&self) -> &[(SpeId, SpeId)] {
+        match &self.task {
+            Task::Pairs(task) => &task.pairs,
+            _ => &[],
+        }
+    }
+
+    /// How long measuring a matrix will take, about: 0.2 ms for handing each pair over, which wakes
+    /// its SPEs, are part of it. On SPEs that share an OS thread it takes longer. On a simulated
+    /// machine it is simulated time, and no SPE has to be woken. `None` of any other function.
+    pub fn takes(&self) -> Option<Span> {
+        match &self.task {
+            Task::Pairs(task) => Some(task.takes()),
+            _ => None,
+        }
+    }
+
+    /// The SPEs that run the measured operation, or answer it; none of a matrix, which has
+    /// [`pairs`](Self::pairs).
     pub fn active_spes(&self) -> &[SpeId] {
         match &self.task {
             Task::Threads { spes }
@@ -335,6 +428,7 @@ impl Plan {
             | Task::WakeUp { partners: spes, .. }
             | Task::Copy(CopyTask { spes, .. }) => spes,
             Task::Chase(ChaseTask { spes, .. }) => spes,
+            Task::Pairs(_) => &[],
         }
     }
 }
@@ -345,7 +439,9 @@ impl Task {
         match self {
             Self::Transfer(task) => task.lender.is_none(),
             Self::Atomic(_) | Self::Copy(_) | Self::Chase(_) => true,
-            Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } => false,
+            Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } | Self::Pairs(_) => {
+                false
+            }
         }
     }
 
@@ -354,7 +450,7 @@ impl Task {
         self.is_in_memory() && matches!(self, Self::Transfer(_) | Self::Atomic(_))
     }
 
-    /// How buffers are spread over so many SPEs, if there are any.
+    /// How buffers are spread over this number of SPEs, if there are any.
     fn buffers(&self, spes: Count) -> Option<Buffers> {
         match (self, spes) {
             (Self::Transfer(_) | Self::Atomic(_), Count::Shared(_)) => Some(Buffers::Shared),
@@ -376,15 +472,16 @@ impl Task {
             Self::Atomic(task) => with_stride(task.settings(), task.layout.stride),
             Self::Copy(task) => task.settings(),
             Self::Chase(task) => task.settings(),
+            Self::Pairs(task) => task.settings(),
             Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } => {
                 Settings::default()
             }
         }
     }
 
-    /// How many iterations a round has on a machine where the same always takes the same time. The ends
-    /// of a round, where not all SPEs are busy, must be a small part of it; beyond that more iterations
-    /// only take longer to simulate.
+    /// How many iterations a round has on a machine where the same always takes the same time. The
+    /// ends of a round, where not all SPEs are busy, must be a small part of it; beyond that more
+    /// iterations only take longer to simulate.
     fn steady_iterations(&self) -> u32 {
         /// What a round moves, to and from each SPE.
         const ROUND_BYTES: usize = 256 << 10;
@@ -398,6 +495,8 @@ impl Task {
             Self::Copy(task) => (ROUND_BYTES / task.bytes).clamp(2, 128) as u32,
             // An iteration is 1,024 steps of every chain.
             Self::Chase(_) => 2,
+            // Each pair has a time of its own.
+            Self::Pairs(_) => 1,
         }
     }
 }

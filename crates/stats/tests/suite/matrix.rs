@@ -10,7 +10,8 @@ use cellworks_machine::{
     Topology,
 };
 use cellworks_stats::{
-    Limits, Matrix, MatrixPlan, MatrixRequest, Polling, Primitive, measure_matrix,
+    Count, Function, Iterations, Limits, Matrix, MeasureError, Measured, Plan, Polling, Primitive,
+    Request, Settings, Visits,
 };
 
 const LIMITS: Limits = Limits {
@@ -42,20 +43,35 @@ fn two_sockets() -> Topology {
     )
 }
 
-fn plan(topology: &Topology, request: &MatrixRequest) -> MatrixPlan {
+fn of(primitive: Primitive) -> Request {
+    Request::new(Function::Matrix(primitive))
+}
+
+fn measure_matrix(
+    host: &Host,
+    plan: &Plan,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<Matrix, MeasureError> {
+    match Visits::of(plan.clone()).visit(host, false, progress)? {
+        Measured::Matrix(matrix) => Ok(matrix),
+        Measured::Operation(other) => panic!("{other:?}"),
+    }
+}
+
+fn plan(topology: &Topology, request: &Request) -> Plan {
     request.plan(topology, &LIMITS).unwrap()
 }
 
-fn within(primitive: Primitive, budget: Span) -> MatrixRequest {
-    MatrixRequest {
+fn within(primitive: Primitive, budget: Span) -> Request {
+    Request {
         budget: Some(budget),
-        ..MatrixRequest::new(primitive)
+        ..of(primitive)
     }
 }
 
 #[test]
 fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
-    let request = MatrixRequest::new(Primitive::Copy);
+    let request = of(Primitive::Copy);
     let capabilities = Capabilities {
         is_steady: true,
         ..Capabilities::default()
@@ -63,14 +79,14 @@ fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
     let two_sockets = two_sockets().with_capabilities(capabilities);
     let steady = plan(&two_sockets, &request);
     assert_eq!(steady.pairs().len(), 576 * 575 / 2);
-    assert_eq!(steady.takes().to_string(), "1.66 s");
-    let some = MatrixRequest {
+    assert_eq!(steady.takes().unwrap().to_string(), "1.66 s");
+    let some = Request {
         budget: Some(Span::from_nanoseconds(20_000_000)),
         ..request.clone()
     };
     let some = plan(&two_sockets, &some);
     assert_eq!(some.pairs().len(), 2_000);
-    assert_eq!(some.takes().to_string(), "20.00 ms");
+    assert_eq!(some.takes().unwrap().to_string(), "20.00 ms");
 
     let host = Host::builder().spes(3).build().unwrap();
     let topology = host.topology().clone().with_capabilities(capabilities);
@@ -105,8 +121,16 @@ fn a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes() {
     let topology = two_sockets();
     let five_minutes = milliseconds(300_000);
     let plan = plan(&topology, &within(Primitive::Copy, five_minutes));
-    assert!(plan.takes() <= five_minutes, "{}", plan.takes());
-    assert!(plan.takes() > milliseconds(299_000), "{}", plan.takes());
+    assert!(
+        plan.takes().unwrap() <= five_minutes,
+        "{}",
+        plan.takes().unwrap()
+    );
+    assert!(
+        plan.takes().unwrap() > milliseconds(299_000),
+        "{}",
+        plan.takes().unwrap()
+    );
     // 2 ms to measure each, and 0.2 ms to hand it over.
     assert_eq!(plan.pairs().len(), 136_363);
 }
@@ -164,10 +188,10 @@ fn the_same_request_gives_the_same_plan() {
 #[test]
 fn all_pairs_are_measured_if_they_fit_or_no_budget_was_given() {
     let topology = two_sockets();
-    let all = plan(&topology, &MatrixRequest::new(Primitive::Mailbox));
+    let all = plan(&topology, &of(Primitive::Mailbox));
     assert_eq!(all.pairs().len(), 576 * 575 / 2);
     assert_eq!(
-        all.takes(),
+        all.takes().unwrap(),
         Span::from_nanoseconds(576 * 575 / 2 * 15_200_000)
     );
     let enough = within(Primitive::Mailbox, milliseconds(365_000));
@@ -178,7 +202,10 @@ fn all_pairs_are_measured_if_they_fit_or_no_budget_was_given() {
 fn a_short_budget_measures_some_pairs_at_each_distance_and_each_of_them_shorter() {
     let topology = two_sockets();
     let short = plan(&topology, &within(Primitive::Mailbox, milliseconds(27)));
-    assert_eq!((short.pairs().len(), short.takes()), (36, milliseconds(27)));
+    assert_eq!(
+        (short.pairs().len(), short.takes().unwrap()),
+        (36, milliseconds(27))
+    );
 }
 
 #[test]
@@ -193,34 +220,40 @@ fn what_cannot_be_measured_is_refused() {
         }],
     );
     let sockets = two_sockets();
-    let copy_of = |bytes| MatrixRequest {
-        block_bytes: Some(bytes),
-        ..MatrixRequest::new(Primitive::Copy)
+    let copy_of = |bytes| Request {
+        settings: Settings {
+            block_bytes: Some(bytes),
+            ..Settings::default()
+        },
+        ..of(Primitive::Copy)
     };
-    let module = |primitive, module| MatrixRequest {
+    let module = |primitive, module| Request {
         module: Some(ModuleId::new(module)),
-        ..MatrixRequest::new(primitive)
+        ..of(primitive)
     };
     let cases = [
         (
             &lone,
-            MatrixRequest::new(Primitive::Atomic),
+            of(Primitive::Atomic),
             "a matrix needs two SPEs, and a computer has 1; use a machine that has more, or allow \
              the process more CPUs",
         ),
         (
             &sockets,
-            MatrixRequest {
+            Request {
                 polling: Some(Polling::Reads),
-                ..MatrixRequest::new(Primitive::Mailbox)
+                ..of(Primitive::Mailbox)
             },
             "a mailbox matrix has no way of polling: only atomic has; leave it out",
         ),
         (
             &sockets,
-            MatrixRequest {
-                block_bytes: Some(4),
-                ..MatrixRequest::new(Primitive::Atomic)
+            Request {
+                settings: Settings {
+                    block_bytes: Some(4),
+                    ..Settings::default()
+                },
+                ..of(Primitive::Atomic)
             },
             "an atomic matrix has no block size: it carries one word; leave it out",
         ),
@@ -238,7 +271,7 @@ fn what_cannot_be_measured_is_refused() {
         (
             &sockets,
             module(Primitive::Atomic, 2),
-            "memory module 2: two sockets has memory modules 0 to 1; use one of these",
+            "memory module 2: two sockets has memory modules 0 to 1; use 0 to 1",
         ),
         (
             &sockets,
@@ -260,6 +293,79 @@ fn what_cannot_be_measured_is_refused() {
         ),
         (
             &sockets,
+            Request {
+                cell: Some(CellId::new(0)),
+                ..of(Primitive::Mailbox)
+            },
+            "a mailbox matrix has no Cell: it takes every pair of SPEs as it is; leave it out",
+        ),
+        (
+            &sockets,
+            Request {
+                spes: Count::Shared(3),
+                ..of(Primitive::Copy)
+            },
+            "a copy matrix has no number of SPEs: it takes every pair of SPEs as it is; leave it out",
+        ),
+        (
+            &sockets,
+            Request {
+                spes: Count::Private(1),
+                ..of(Primitive::Copy)
+            },
+            "a copy matrix has no private buffers: it takes every pair of SPEs as it is; leave it out",
+        ),
+        (
+            &sockets,
+            Request {
+                between_spes: true,
+                ..of(Primitive::Signal)
+            },
+            "a signal matrix has no form between SPEs: it takes every pair of SPEs as it is; leave it \
+             out",
+        ),
+        (
+            &sockets,
+            Request {
+                iterations: Iterations::Exactly(7),
+                ..of(Primitive::Signal)
+            },
+            "a signal matrix has no number of iterations: each pair is measured for a time; leave it out",
+        ),
+        (
+            &sockets,
+            Request {
+                warm_up: Some(7),
+                ..of(Primitive::Signal)
+            },
+            "a signal matrix has no warm-up: each pair is measured for a time; leave it out",
+        ),
+        (
+            &sockets,
+            Request {
+                keep_samples: true,
+                ..of(Primitive::Signal)
+            },
+            "a signal matrix has no samples: it has a median of each pair; leave it out",
+        ),
+        (
+            &sockets,
+            Request {
+                budget: Some(MILLISECOND),
+                ..Request::new(Function::Mailbox)
+            },
+            "mailbox has no budget: its iterations have a time; leave it out",
+        ),
+        (
+            &sockets,
+            Request {
+                polling: Some(Polling::Reads),
+                ..Request::new(Function::FetchAdd)
+            },
+            "fetchadd has no way of polling: only an atomic matrix has; leave it out",
+        ),
+        (
+            &sockets,
             within(Primitive::Mailbox, Span::default()),
             "a budget of 0.0 ns: measuring some pairs at each distance takes 21.60 ms; use that or \
              more",
@@ -273,9 +379,12 @@ fn what_cannot_be_measured_is_refused() {
         local_store_bytes: 16 << 10,
         ..LIMITS
     };
-    let large = MatrixRequest {
-        block_bytes: Some(16 << 10),
-        ..MatrixRequest::new(Primitive::Copy)
+    let large = Request {
+        settings: Settings {
+            block_bytes: Some(16 << 10),
+            ..Settings::default()
+        },
+        ..of(Primitive::Copy)
     };
     let error = large.plan(&sockets, &small).map(|_| ());
     assert_eq!(
@@ -286,27 +395,30 @@ fn what_cannot_be_measured_is_refused() {
 }
 
 /// Every primitive, with each way of polling.
-fn every_request() -> Vec<MatrixRequest> {
+fn every_request() -> Vec<Request> {
     let mut requests: Vec<_> = [
         Primitive::Mailbox,
         Primitive::Signal,
         Primitive::Atomic,
         Primitive::Copy,
     ]
-    .map(MatrixRequest::new)
+    .map(of)
     .into();
-    requests.push(MatrixRequest {
+    requests.push(Request {
         polling: Some(Polling::CompareAndSwap),
-        ..MatrixRequest::new(Primitive::Atomic)
+        ..of(Primitive::Atomic)
     });
-    requests.push(MatrixRequest {
-        block_bytes: Some(4),
-        ..MatrixRequest::new(Primitive::Copy)
+    requests.push(Request {
+        settings: Settings {
+            block_bytes: Some(4),
+            ..Settings::default()
+        },
+        ..of(Primitive::Copy)
     });
     requests
 }
 
-fn measured(host: &Host, request: &MatrixRequest) -> Matrix {
+fn measured(host: &Host, request: &Request) -> Matrix {
     let plan = plan(host.topology(), request);
     let mut told = Vec::new();
     let matrix = measure_matrix(host, &plan, &mut |done, of| {
@@ -340,12 +452,15 @@ fn every_primitive_among_2_3_and_5_spes() {
             let budget = Some(milliseconds(3 * pairs as u64));
             let matrix = measured(
                 &host,
-                &MatrixRequest {
+                &Request {
                     budget,
                     ..request.clone()
                 },
             );
-            assert_eq!((matrix.pairs, matrix.primitive), (pairs, request.primitive));
+            assert_eq!(
+                (pairs, request.function),
+                (matrix.pairs, Function::Matrix(matrix.primitive))
+            );
             assert_eq!(matrix.one_way_ns.len(), spes);
             for (from, row) in matrix.one_way_ns.iter().enumerate() {
                 assert_eq!(row.len(), spes);
@@ -354,11 +469,11 @@ fn every_primitive_among_2_3_and_5_spes() {
                 }
             }
             assert!(cells(&matrix).iter().all(|ns| *ns > 0.0), "{matrix:?}");
-            let is_atomic = request.primitive == Primitive::Atomic;
+            let is_atomic = matrix.primitive == Primitive::Atomic;
             let polling = is_atomic.then(|| request.polling.unwrap_or(Polling::Reads));
             assert_eq!(matrix.polling, polling);
-            let is_copy = request.primitive == Primitive::Copy;
-            let bytes = is_copy.then(|| request.block_bytes.unwrap_or(16 << 10));
+            let is_copy = matrix.primitive == Primitive::Copy;
+            let bytes = is_copy.then(|| request.settings.block_bytes.unwrap_or(16 << 10));
             assert_eq!(matrix.block_bytes, bytes);
             assert_eq!(matrix.home.is_some(), is_atomic || is_copy);
         }
@@ -396,7 +511,7 @@ fn classes_sum_up_their_pairs() {
 fn the_variable_is_placed_where_it_was_asked_for() {
     let host = Host::builder().spes(2).build().unwrap();
     for module in host.topology().modules() {
-        let request = MatrixRequest {
+        let request = Request {
             module: Some(module),
             ..within(Primitive::Atomic, MILLISECOND)
         };

@@ -1,7 +1,7 @@
 //! The switch of every architecture for which we have no assembly: corosensei's coroutines.
 //!
-//! These are asymmetric: a coroutine is resumed by its parent and suspends back to it. Symmetric switching is made of
-//! them by a loop on the main thread's stack:
+//! These are asymmetric: a coroutine is resumed by its parent and suspends back to it. Symmetric
+//! switching is made of them by a loop on the main thread's stack:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -27,7 +27,8 @@ impl Context {
     pub(crate) const NONE: Context = Context(ptr::null());
 }
 
-/// What is known of one coroutine; lies at the top of its stack and is never dropped, as its function never returns.
+/// What is known of one coroutine; lies at the top of its stack and is never dropped, as its
+/// function never returns.
 struct Record {
     coroutine: UnsafeCell<Coroutine<(), (), (), Borrowed>>,
     yielder: Cell<*const Yielder<(), ()>>,
@@ -39,8 +40,8 @@ struct Borrowed {
     limit: StackPointer,
 }
 
-// SAFETY: `prepare` is given memory above a guard page, large enough for a frame, that stays mapped until the thread has
-// ended.
+// SAFETY: `prepare` is given memory above a guard page, large enough for a frame, that stays mapped
+// until the thread has ended.
 unsafe impl Stack for Borrowed {
     fn base(&self) -> StackPointer {
         self.base
@@ -54,16 +55,18 @@ unsafe impl Stack for Borrowed {
 thread_local! {
     /// The coroutine that runs; null while the main thread does.
     static RUNNING: Cell<*const Record> = const { Cell::new(ptr::null()) };
-    /// The coroutine that the loop on the main thread's stack is to resume next; null for the main thread.
+    /// The coroutine that the loop on the main thread's stack is to resume next; null for the main
+    /// thread.
     static WANTED: Cell<Context> = const { Cell::new(Context::NONE) };
 }
 
-/// Makes a coroutine on a stack whose free part is `limit..top` and returns the context that calls `entry(argument)`.
+/// Makes a coroutine on a stack whose free part is `limit..top` and returns the context that calls
+/// `entry(argument)`.
 ///
 /// # Safety
 ///
-/// `limit..top` is writable, lies above a guard page, is used by nobody else until the thread has ended, and has room
-/// for a frame.
+/// `limit..top` is writable, lies above a guard page, is used by nobody else until the thread has
+/// ended, and has room for a frame.
 pub(crate) unsafe fn prepare(
     limit: *mut u8,
     top: *mut u8,
@@ -86,8 +89,9 @@ pub(crate) unsafe fn prepare(
         // SAFETY: by the contract of `prepare`.
         unsafe { entry(argument) }
     };
-    // SAFETY: the function outlives the coroutine as far as it is used: it only holds pointers. The place of the record
-    // is ours by the contract of `prepare`; what an ended thread left there needs no destructor.
+    // SAFETY: the function outlives the coroutine as far as it is used: it only holds pointers. The
+    // place of the record is ours by the contract of `prepare`; what an ended thread left there
+    // needs no destructor.
     unsafe {
         record.write(Record {
             coroutine: UnsafeCell::new(Coroutine::with_stack_unchecked(stack, body)),
@@ -97,12 +101,13 @@ pub(crate) unsafe fn prepare(
     Context(record)
 }
 
-/// Stores the running context in `save` and continues `to`. Returns when somebody continues what was saved.
+/// Stores the running context in `save` and continues `to`. Returns when somebody continues what
+/// was saved.
 ///
 /// # Safety
 ///
-/// `save` is valid for a write. `to` came from [`prepare`] or from a `switch` on this OS thread, its stack still exists,
-/// and it is continued this once.
+/// `save` is valid for a write. `to` came from [`prepare`] or from a `switch` on this OS thread,
+/// its stack still exists, and it is continued this once.
 pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     let running = RUNNING.get();
     // SAFETY: valid by the contract of `switch`.
@@ -116,8 +121,8 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     let mut wanted = to.0;
     while !wanted.is_null() {
         RUNNING.set(wanted);
-        // SAFETY: the record lies on a stack that still exists; nobody else refers to the coroutine, because it is
-        // resumed only here and this loop runs on one stack only.
+        // SAFETY: the record lies on a stack that still exists; nobody else refers to the
+        // coroutine, because it is resumed only here and this loop runs on one stack only.
         unsafe { (*(*wanted).coroutine.get()).resume(()) };
         wanted = WANTED.get().0;
     }
@@ -180,6 +185,7 @@ impl Frame {
     }
 }
 
-/// Without effect here: the pool staggers the stacks for this switch as well, but it keeps its frames elsewhere.
+/// Without effect here: the pool staggers the stacks for this switch as well, but it keeps its
+/// frames elsewhere.
 #[inline(always)]
 pub(crate) fn prefetch(_context: Context) {}

@@ -1,6 +1,7 @@
 //! The switch of x86-64 under the System V ABI: symmetric, straight from one thread to the next.
 //!
-//! A suspended thread is its stack pointer, but for one that takes turns (below); the rest lies on its stack:
+//! A suspended thread is its stack pointer, but for one that takes turns (below); the rest lies on
+//! its stack:
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started
@@ -14,18 +15,20 @@
 //! not be popped.
 //! ```
 //!
-//! A thread that takes turns is suspended in its [`Frame`] instead, beside those of others: there are the stack pointer, the
-//! address, and as many registers as a cache line has room for. The compiler keeps there what is live, and its stack, which is in
-//! a page of its own, is touched only if that is more.
+//! A thread that takes turns is suspended in its [`Frame`] instead, beside those of others: there
+//! are the stack pointer, the address, and as many registers as a cache line has room for. The
+//! compiler keeps there what is live, and its stack, which is in a page of its own, is touched only
+//! if that is more.
 //!
-//! `switch` is inlined into its caller and declares all other registers clobbered, so the compiler saves exactly those
-//! that are live there, often none. rbx and rbp cannot be declared (the compiler reserves them) and are saved by hand, as are
-//! r12 to r14 in a turn.
-//! The other thread is continued by `jmp`: a `ret` would be predicted from the processor's return stack,
-//! which holds the calls of the thread that is being left.
+//! `switch` is inlined into its caller and declares all other registers clobbered, so the compiler
+//! saves exactly those that are live there, often none. rbx and rbp cannot be declared (the
+//! compiler reserves them) and are saved by hand, as are r12 to r14 in a turn. The other thread is
+//! continued by `jmp`: a `ret` would be predicted from the processor's return stack, which holds
+//! the calls of the thread that is being left.
 //!
-//! Not saved: the control bits of mxcsr and of the x87 control word, which the ABI asks a *function* to preserve. Rust
-//! assumes their default values everywhere, so no Rust program may change them anyway.
+//! Not saved: the control bits of mxcsr and of the x87 control word, which the ABI asks a
+//! *function* to preserve. Rust assumes their default values everywhere, so no Rust program may
+//! change them anyway.
 
 use std::arch::{asm, naked_asm};
 use std::cell::Cell;
@@ -48,19 +51,21 @@ impl Context {
     }
 }
 
-/// Writes the first frame of a stack whose free part is `limit..top` and returns the context that calls
-/// `entry(argument)` on it.
+/// Writes the first frame of a stack whose free part is `limit..top` and returns the context that
+/// calls `entry(argument)` on it.
 ///
 /// # Safety
 ///
-/// `limit..top` is writable, used by nobody else until the thread has ended, and has room for a frame.
+/// `limit..top` is writable, used by nobody else until the thread has ended, and has room for a
+/// frame.
 pub(crate) unsafe fn prepare(
     _limit: *mut u8,
     top: *mut u8,
     entry: Entry,
     argument: *const (),
 ) -> Context {
-    // After the trampoline has popped two words the stack pointer is a multiple of 16, as a `call` needs it.
+    // After the trampoline has popped two words the stack pointer is a multiple of 16, as a `call`
+    // needs it.
     let top = top.map_addr(|address| address & !15);
     // SAFETY: three words below `top` lie in the caller's free part.
     unsafe {
@@ -93,16 +98,18 @@ macro_rules! switch {
     };
 }
 
-/// Stores the running context in `save` and continues `to`. Returns when somebody continues what was saved.
+/// Stores the running context in `save` and continues `to`. Returns when somebody continues what
+/// was saved.
 ///
 /// # Safety
 ///
-/// `save` is valid for a write. `to` came from [`prepare`], from a `switch` on this OS thread or from
-/// [`Frame::take`], its stack still exists, and it is continued this once.
+/// `save` is valid for a write. `to` came from [`prepare`], from a `switch` on this OS thread or
+/// from [`Frame::take`], its stack still exists, and it is continued this once.
 #[inline(always)]
 pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
-    // SAFETY: all registers but rsp, rbp and rbx are declared clobbered, those three are restored by whoever continues
-    // the saved context; `nostack` is not claimed, so pushing is allowed. The flags are clobbered by default.
+    // SAFETY: all registers but rsp, rbp and rbx are declared clobbered, those three are restored
+    // by whoever continues the saved context; `nostack` is not claimed, so pushing is allowed. The
+    // flags are clobbered by default.
     unsafe { switch!(save, to.0, "mov rsp, rsi", "jmp [rsp - 8]") }
 }
 
@@ -110,24 +117,26 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
 ///
 /// # Safety
 ///
-/// As for [`switch`]; `to` is that of a thread that a `switch` or a [`turn`] has suspended, and stays where it is.
+/// As for [`switch`]; `to` is that of a thread that a `switch` or a [`turn`] has suspended, and
+/// stays where it is.
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: as in `switch`. What `to` says goes on with rsi as `turn` has it.
     unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
 }
 
-/// As [`switch_to_frame`], where the running thread is saved in a frame, too: its stack is not touched. Where there are as many
-/// stacks as the TLB has places, that is most of what a switch costs.
+/// As [`switch_to_frame`], where the running thread is saved in a frame, too: its stack is not
+/// touched. Where there are as many stacks as the TLB has places, that is most of what a switch
+/// costs.
 ///
 /// # Safety
 ///
 /// As for [`switch_to_frame`]; `me` stays where it is until it has been continued.
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
-    // SAFETY: as in `switch`, but that r12 to r14 are restored, too. Whoever continues a frame names it in rsi. Nothing is
-    // pushed, but `nostack` must not be claimed: `Frame::take` writes below the stack pointer, where the compiler keeps
-    // nothing because of this.
+    // SAFETY: as in `switch`, but that r12 to r14 are restored, too. Whoever continues a frame
+    // names it in rsi. Nothing is pushed, but `nostack` must not be claimed: `Frame::take` writes
+    // below the stack pointer, where the compiler keeps nothing because of this.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -154,7 +163,8 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     }
 }
 
-/// Where a suspended thread goes on: by what lies on its stack, or, if a [`turn`] has suspended it, by what is here.
+/// Where a suspended thread goes on: by what lies on its stack, or, if a [`turn`] has suspended it,
+/// by what is here.
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,
@@ -212,7 +222,8 @@ impl Frame {
             return None;
         }
         if self.resume.get() as usize != go_on_by_stack as *const () as usize {
-            // SAFETY: nobody uses what is below the stack pointer of a suspended thread, see `turn`.
+            // SAFETY: nobody uses what is below the stack pointer of a suspended thread, see
+            // `turn`.
             unsafe {
                 let top = context.0.cast::<usize>();
                 top.sub(1).write(go_on_by_frame as *const () as usize);
@@ -229,13 +240,15 @@ unsafe extern "C" fn go_on_by_stack() -> ! {
     naked_asm!("jmp [rsp - 8]")
 }
 
-/// How a thread goes on that [`turn`] has suspended, where its stack pointer is all that is known of it.
+/// How a thread goes on that [`turn`] has suspended, where its stack pointer is all that is known
+/// of it.
 #[unsafe(naked)]
 unsafe extern "C" fn go_on_by_frame() -> ! {
     naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
 }
 
-/// Asks the processor to load the frame that [`switch`] will pop when it continues `context`, which may be stale.
+/// Asks the processor to load the frame that [`switch`] will pop when it continues `context`, which
+/// may be stale.
 #[inline(always)]
 pub(crate) fn prefetch(context: Context) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -245,7 +258,8 @@ pub(crate) fn prefetch(context: Context) {
 
 /// The outermost frame of every stack: calls the entry function with its argument.
 ///
-/// Undefined `rip` and zero `rbp` tell unwinders and frame-pointer walkers alike that backtraces end here.
+/// Undefined `rip` and zero `rbp` tell unwinders and frame-pointer walkers alike that backtraces
+/// end here.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

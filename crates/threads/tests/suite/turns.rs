@@ -45,8 +45,8 @@ fn turns_are_taken_in_the_order_in_which_they_were_begun() {
     })
     .unwrap();
     assert_eq!(log.take().join(" "), "a0 b0 c0 a1 b1 c1 a2 b2 c2 a3 b3 c3");
-    // The first yield of each begins them. In the last round they end one after the other, and who is alone has nobody
-    // to take turns with.
+    // The first yield of each begins them. In the last round they end one after the other, and who
+    // is alone has nobody to take turns with.
     assert!((6..=9).contains(&turns.get()), "{}", turns.get());
 }
 
@@ -321,8 +321,8 @@ fn threads_are_cancelled_between_turns() {
     assert!(text.contains("waits for what never comes"), "{text}");
 }
 
-/// Whoever is suspended when its core is cancelled, by a turn, by what began its turns or at the end of a round, goes on there with
-/// what it had in registers.
+/// Whoever is suspended when its core is cancelled, by a turn, by what began its turns or at the
+/// end of a round, goes on there with what it had in registers.
 #[test]
 fn what_threads_know_survives_being_cancelled_between_turns() {
     let kept = Cell::new(0);
@@ -363,8 +363,8 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
     assert!(kept.get() > 0, "those that a turn had suspended");
 }
 
-/// Whatever suspends a thread, and whoever continues it, the one after it or a cancelled core, a function that lets others run
-/// keeps the registers that callers rely on.
+/// Whatever suspends a thread, and whoever continues it, the one after it or a cancelled core, a
+/// function that lets others run keeps the registers that callers rely on.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn registers_of_callers_survive_turns_and_yields() {
@@ -383,7 +383,8 @@ fn registers_of_callers_survive_turns_and_yields() {
     /// Whether r12 to r15, rbx and rbp are afterwards what they are made to be before.
     fn keeps_registers(by_turn: bool, word: u64) -> bool {
         let (found, changed): (u64, u64);
-        // SAFETY: rbx and rbp are pushed and popped, the others are declared; the stack is aligned for the call after both.
+        // SAFETY: rbx and rbp are pushed and popped, the others are declared; the stack is aligned
+        // for the call after both.
         unsafe {
             asm!(
                 "push rbx",
@@ -480,7 +481,8 @@ fn a_deadlock_among_threads_that_took_turns_is_one() {
     );
 }
 
-/// Everything that threads can do, in an order without pattern: whatever it is, each goes on and ends.
+/// Everything that threads can do, in an order without pattern: whatever it is, each goes on and
+/// ends.
 #[test]
 fn turns_mix_with_everything_else() {
     const MEMBERS: usize = 9;

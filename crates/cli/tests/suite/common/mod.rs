@@ -112,8 +112,8 @@ impl Run {
         )
     }
 
-    /// Asserts that it measured what it could: exit code 0, or 3 if it says that and why the numbers
-    /// cannot be trusted. Returns what else it said.
+    /// Asserts that it measured what it could: exit code 0, or 3 if it says that and why the
+    /// numbers cannot be trusted. Returns what else it said.
     #[track_caller]
     pub fn measured(&self) -> &str {
         let doubts = self.doubts();
@@ -141,8 +141,8 @@ impl Run {
         report
     }
 
-    /// The JSON that it printed, however it ended. All JSON has to agree with the published schema, and
-    /// to have no field that is not in it.
+    /// The JSON that it printed, however it ended. All JSON has to agree with the published schema,
+    /// and to have no field that is not in it.
     #[track_caller]
     pub fn report(&self) -> Value {
         static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {

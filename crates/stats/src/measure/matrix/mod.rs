@@ -1,14 +1,11 @@
 //! The time from every SPE to every other, as a matrix.
 //!
 //! ```text
-//!   MatrixRequest ── plan ──► MatrixPlan ── measure_matrix(machine) ──► Matrix
-//!                             which pairs, in which order
-//!
 //!   PPE                                    SPE a                      SPE b
 //!   spawns one program on each SPE ──────► READY                      READY
 //!   the next pair: ── answer a ─────────────────────────────────────► waits
 //!                  ── exchange with b ───► exchanges ◄──────────────► answers
-//!                 ◄── DONE ─────────────── keeps the median           DONE
+//!                 ◄── READY ────────────── keeps the median           READY
 //!   ... END ─────────────────────────────► returns its medians        returns its medians
 //! ```
 //!
@@ -23,12 +20,9 @@
 
 mod blocks;
 mod command;
-mod crew;
-mod error;
-mod order;
-mod request;
 mod rounds;
 mod server;
+mod sides;
 mod variable;
 mod words;
 
@@ -37,85 +31,85 @@ use std::ops::ControlFlow;
 
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, Distance, ModuleId, SpeId, Topology};
+use cellworks_machine::{CellMachine, Distance, ModuleId, Ppe, Span, SpeId, Topology};
 
+use super::crew::Crew;
 use crate::error::MeasureError;
+use crate::plan::pairs::{Carrier, HAND_OVER, PAIR_SPAN_MIN, PairsTask, divided};
 use crate::program::Stopped;
 use crate::report::{Home, Matrix, MatrixClass};
-use crew::Crew;
-pub use error::MatrixRequestError;
-use request::{Carrier, HAND_OVER, PAIR_SPAN_MIN};
-pub use request::{MatrixPlan, MatrixRequest};
-use server::Served;
+use command::{Command, Role};
+use server::{Served, serve};
+use sides::LINES;
 
-/// How many lines of a module hold the variable in turn: which line it is decides, on many
-/// processors, which part of the last-level cache or of the mesh keeps its state, and the result
-/// should not depend on that.
-const LINES: usize = 8;
-
-/// Measures the pairs of a plan on the machine for which it was made.
+/// Measures the pairs of a task.
 ///
 /// After each pair it calls `progress` with how many pairs are done and how many there are, and
 /// goes on if that says so; after a break the matrix has what was measured until then. A pair whose
 /// transfers are shorter than the steps of the clock has no time.
-///
-/// # Errors
-///
-/// [`MeasureError`] if memory or local store is exhausted, the run failed, or a reply or a byte was
-/// not what it should have been.
-///
-/// # Panics
-///
-/// If the plan was made for another topology.
-pub fn measure_matrix<M: CellMachine>(
+pub(super) fn measure<M: CellMachine>(
     machine: &M,
-    plan: &MatrixPlan,
+    task: &PairsTask,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Matrix, MeasureError> {
     let topology = machine.topology();
     assert_eq!(
         topology.spes().len(),
-        plan.spes,
+        task.spes,
         "the plan is for another machine than {}",
         topology.name()
     );
-    let variables = Variables::allocate(machine, plan)?;
+    let variables = Variables::allocate(machine, task)?;
     let served = machine.run(|ppe| {
-        let mut crew = Crew::gather(ppe, plan);
-        // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(&mut crew, plan, topology, &variables, progress);
+        let mut crew = gather(ppe, task);
+        // The SPE that stopped the crew is named by `dismiss`.
+        let _ = conduct(&mut crew, task, topology, &variables, progress);
         crew.dismiss()
     })??;
-    Ok(matrix(machine, plan, &variables, &served))
+    Ok(matrix(machine, task, &variables, &Served::of_all(served)))
 }
 
-/// Has the crew measure one pair after the other, at a pace that ends when the plan says.
+/// Starts a program on each SPE of the task.
+fn gather<'scope, 'env, M: CellMachine>(
+    ppe: &'scope Ppe<'scope, 'env, M>,
+    task: &PairsTask,
+) -> Crew<'scope, 'env, M, Served> {
+    let taken: BTreeSet<_> = task.pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+    let carrier = task.carrier;
+    let programs = taken
+        .into_iter()
+        .map(|spe| ppe.spawn(spe, move |spe| serve(spe, carrier)))
+        .collect();
+    Crew::gather(ppe, programs)
+}
+
+/// Has the crew measure one pair after the other, at a pace that ends when the task says.
 fn conduct<M: CellMachine>(
-    crew: &mut Crew<'_, '_, M>,
-    plan: &MatrixPlan,
+    crew: &mut Crew<'_, '_, M, Served>,
+    task: &PairsTask,
     topology: &Topology,
     variables: &Variables,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<(), Stopped> {
-    let pairs = plan.pairs();
-    let start = crew.now();
+    let pairs = &task.pairs;
+    let start = crew.ppe.now();
     for (done, &(a, b)) in pairs.iter().enumerate() {
         // Later pairs make up for those that took longer than planned.
-        let span = if plan.steady {
-            plan.pair_span
+        let span = if task.steady {
+            task.pair_span
         } else {
-            let left = plan.takes() - crew.now().since(start);
-            let span = request::divided(left, pairs.len() - done) - HAND_OVER;
-            span.clamp(PAIR_SPAN_MIN, plan.pair_span)
+            let left = task.takes() - crew.ppe.now().since(start);
+            let span = divided(left, pairs.len() - done) - HAND_OVER;
+            span.clamp(PAIR_SPAN_MIN, task.pair_span)
         };
-        let directions = plan.directions(topology, a, b);
-        let each = request::divided(span, directions.len());
+        let directions = task.directions(topology, a, b);
+        let each = divided(span, directions.len());
         for &(from, to) in &directions {
-            let variable = match plan.home(topology, from) {
+            let variable = match task.home(topology, from) {
                 Some(home) => variables.reset(home),
                 None => EffectiveAddress(0),
             };
-            crew.measure(from, to, variable, each)?;
+            measure_way(crew, task.carrier.timer(from, to), variable, each)?;
         }
         if progress(done + 1, pairs.len()).is_break() {
             break;
@@ -124,14 +118,40 @@ fn conduct<M: CellMachine>(
     Ok(())
 }
 
+/// Has two SPEs measure the way from one to the other for as long as `span`; the first takes the
+/// time. The variable, if there is one, is 0.
+fn measure_way<M: CellMachine>(
+    crew: &mut Crew<'_, '_, M, Served>,
+    (timer, other): (SpeId, SpeId),
+    variable: EffectiveAddress,
+    span: Span,
+) -> Result<(), Stopped> {
+    crew.check()?;
+    // The other first: it must have its command before the first word of an exchange.
+    for (spe, partner, role) in [(other, timer, Role::Answer), (timer, other, Role::Time)] {
+        let command = Command {
+            role,
+            partner,
+            variable,
+            span,
+        };
+        for word in command.words() {
+            crew.ppe.write_in_mbox(spe, word);
+        }
+    }
+    crew.hear(timer);
+    crew.hear(other);
+    crew.check()
+}
+
 /// The variables of an atomic matrix, in every memory module that is a home for one.
 struct Variables(BTreeMap<ModuleId, Region>);
 
 impl Variables {
-    fn allocate<M: CellMachine>(machine: &M, plan: &MatrixPlan) -> Result<Self, MeasureError> {
+    fn allocate<M: CellMachine>(machine: &M, task: &PairsTask) -> Result<Self, MeasureError> {
         let topology = machine.topology();
-        let spes = plan.pairs().iter().flat_map(|&(a, b)| [a, b]);
-        let homes: BTreeSet<_> = spes.filter_map(|spe| plan.home(topology, spe)).collect();
+        let spes = task.pairs.iter().flat_map(|&(a, b)| [a, b]);
+        let homes: BTreeSet<_> = spes.filter_map(|spe| task.home(topology, spe)).collect();
         let allocate = |home| Ok((home, machine.allocate(home, LINES * LINE_BYTES)?));
         let regions = homes.into_iter().map(allocate);
         Ok(Self(regions.collect::<Result<_, MeasureError>>()?))
@@ -150,16 +170,16 @@ impl Variables {
 /// Lays out what was measured.
 fn matrix<M: CellMachine>(
     machine: &M,
-    plan: &MatrixPlan,
+    task: &PairsTask,
     variables: &Variables,
     served: &Served,
 ) -> Matrix {
     let topology = machine.topology();
-    let mut one_way_ns = vec![vec![None; plan.spes]; plan.spes];
+    let mut one_way_ns = vec![vec![None; task.spes]; task.spes];
     for &(timer, other, span) in &served.one_way {
-        let (from, to) = plan.carrier.timer(timer, other);
+        let (from, to) = task.carrier.timer(timer, other);
         one_way_ns[from.index()][to.index()] = Some(span.as_nanoseconds_f64());
-        if plan.directions(topology, from, to).len() == 1 {
+        if task.directions(topology, from, to).len() == 1 {
             one_way_ns[to.index()][from.index()] = Some(span.as_nanoseconds_f64());
         }
     }
@@ -171,7 +191,7 @@ fn matrix<M: CellMachine>(
     };
     let mut times: BTreeMap<Distance, Vec<f64>> = BTreeMap::new();
     let mut pairs_measured = 0;
-    for &(a, b) in plan.pairs() {
+    for &(a, b) in &task.pairs {
         if let Some(both) = measured(a, b) {
             times
                 .entry(topology.distance(a, b))
@@ -193,13 +213,13 @@ fn matrix<M: CellMachine>(
         }
     };
     Matrix {
-        primitive: plan.carrier.primitive(),
-        polling: plan.carrier.polling(),
-        block_bytes: plan.carrier.block_bytes(),
-        pairs: plan.classes.values().sum(),
+        primitive: task.carrier.primitive(),
+        polling: task.carrier.polling(),
+        block_bytes: task.carrier.block_bytes(),
+        pairs: task.classes.values().sum(),
         pairs_measured,
-        classes: plan.classes.iter().map(class).collect(),
-        home: home(machine, plan, variables, served),
+        classes: task.classes.iter().map(class).collect(),
+        home: home(machine, task, variables, served),
         one_way_ns,
     }
 }
@@ -207,12 +227,12 @@ fn matrix<M: CellMachine>(
 /// Where variables or blocks were placed, and whether the machine finds them there.
 fn home<M: CellMachine>(
     machine: &M,
-    plan: &MatrixPlan,
+    task: &PairsTask,
     variables: &Variables,
     served: &Served,
 ) -> Option<Home> {
     let topology = machine.topology();
-    let placed: Vec<(ModuleId, EffectiveAddress)> = match plan.carrier {
+    let placed: Vec<(ModuleId, EffectiveAddress)> = match task.carrier {
         Carrier::Mailbox | Carrier::Signal => return None,
         Carrier::Atomic(_) => {
             let regions = variables.0.iter();

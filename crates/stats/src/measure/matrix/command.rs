@@ -3,6 +3,8 @@
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellSpe, Span, SpeId};
 
+use crate::measure::crew::END;
+
 /// Which side of a pair an SPE is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -32,9 +34,6 @@ const TIME: u32 = 2 << 16;
 const FEMTOSECONDS_PER_MICROSECOND: u128 = 1_000_000_000;
 
 impl Command {
-    /// In place of a command: there are no more.
-    pub const END: u32 = 0;
-
     /// The words for the inbound mailbox.
     pub fn words(&self) -> [u32; 4] {
         let role = match self.role {
@@ -53,7 +52,7 @@ impl Command {
     /// Waits for the next command; `None` if there are no more.
     pub fn receive<S: CellSpe>(spe: &S) -> Option<Self> {
         let first = spe.read_in_mbox();
-        if first == Self::END {
+        if first == END {
             return None;
         }
         let [eah, eal, us] = [(); 3].map(|()| spe.read_in_mbox());

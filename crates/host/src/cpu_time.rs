@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
 
-const NS_PER_S: u64 = 1_000_000_000;
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
 /// The CPU time that the pinned threads of a host used in all of its runs, by seat.
 pub(crate) struct CpuTime {
@@ -18,7 +18,7 @@ impl CpuTime {
         }
     }
 
-    pub(super) fn of_seat(&self, seat: usize) -> u64 {
+    pub(crate) fn of_seat(&self, seat: usize) -> u64 {
         self.ns[seat].load(Ordering::Relaxed)
     }
 
@@ -35,17 +35,8 @@ pub(crate) fn cpu_time_of_this_thread() -> u64 {
     read_clock(ClockId::ThreadCPUTime)
 }
 
-/// The CPU time of all threads of the process, also of those that have ended.
-pub(super) fn cpu_time_of_this_process() -> u64 {
-    read_clock(ClockId::ProcessCPUTime)
-}
-
-/// The time since the computer started, in nanoseconds.
-pub(super) fn now_ns() -> u64 {
-    read_clock(ClockId::Monotonic)
-}
-
-fn read_clock(clock: ClockId) -> u64 {
+/// The time of a clock, in nanoseconds.
+pub(crate) fn read_clock(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     // Neither clock is negative, and 64 bits of nanoseconds last for 584 years.
     time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64

@@ -2,8 +2,8 @@
 
 use cellworks_machine::{Span, Time};
 
-use super::request::divided;
 use crate::error::SpeError;
+use crate::plan::pairs::divided;
 use crate::sample::{Clock, STANDSTILL_ITERATIONS, median};
 
 /// How long a round lasts when there is time: so short that few are hit when the operating system
@@ -81,8 +81,8 @@ impl Rounds {
         })
     }
 
-    /// Repeats a round, which says what one way took if it counts, at least once. The first eighth of
-    /// the time is for warming up. If the clock stands still the rounds end, too.
+    /// Repeats a round, which says what one way took if it counts, at least once. The first eighth
+    /// of the time is for warming up. If the clock stands still the rounds end, too.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,
@@ -149,8 +149,8 @@ mod tests {
         assert_eq!(of_ns(&[]).median(), None);
     }
 
-    /// The medians of exchanges that take 200 ns and of transfers that take 100 ns, by a clock of such
-    /// steps that takes 25 ns to read.
+    /// The medians of exchanges that take 200 ns and of transfers that take 100 ns, by a clock of
+    /// such steps that takes 25 ns to read.
     fn medians(step_ns: u64) -> [Option<Span>; 2] {
         let elapsed = Cell::new(0);
         let pass = |ns| elapsed.set(elapsed.get() + ns);

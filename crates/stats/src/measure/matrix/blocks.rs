@@ -6,7 +6,7 @@ use cellworks_machine::{CellSpe, LocalBuffer, Mfc, SpeId};
 
 use super::command::Command;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides};
+use super::sides::{STOP, Sides};
 use crate::error::{SpeError, Untrusted};
 use crate::program::check;
 

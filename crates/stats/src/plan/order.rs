@@ -21,8 +21,8 @@ pub(super) struct Ordered {
 }
 
 /// All pairs: some at each distance, then some of each combination of memory modules and distance,
-/// then one of each pair of Cells, then the rest. Within each of these the order is that of a shuffle,
-/// so that any beginning is spread evenly over the machine.
+/// then one of each pair of Cells, then the rest. Within each of these the order is that of a
+/// shuffle, so that any beginning is spread evenly over the machine.
 pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut rest: Vec<(SpeId, SpeId)> = topology
         .spes()

@@ -9,22 +9,22 @@
 //! ```
 //!
 //! Polling by compare-and-swap is what core-to-core-latency does (its benchmark 1, "CAS latency on
-//! a single shared cache line"). Each look of a swap takes the line from the other side, also one that
-//! comes too early; a read leaves it shared, but then the store has to take it. Which costs more
-//! depends on the processor and on the distance.
+//! a single shared cache line"). Each look of a swap takes the line from the other side, also one
+//! that comes too early; a read leaves it shared, but then the store has to take it. Which costs
+//! more depends on the processor and on the distance.
 //!
-//! The variable lies in one line after the other ([`LINES`]). The timing side ends each with [`STOP`].
+//! The variable lies in one line after the other ([`LINES`]). The timing side ends each with
+//! [`STOP`].
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{AtomicOp, CellSpe, Span, SpeId};
 
-use super::LINES;
 use super::command::Command;
-use super::request::divided;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides};
+use super::sides::{LINES, STOP, Sides};
 use crate::error::SpeError;
+use crate::plan::pairs::divided;
 use crate::program::check;
 
 /// Two sides that change a variable in turns.
@@ -76,8 +76,8 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// How long the variable stays in a line at least: twice as long as an SPE takes to wake up, which may
-/// be part of the first line's time.
+/// How long the variable stays in a line at least: twice as long as an SPE takes to wake up, which
+/// may be part of the first line's time.
 const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
 
 /// Where the variable is, one line after the other: as many as there is time for.
@@ -143,8 +143,8 @@ impl<S: CellSpe> Line<S> for Reads {
     }
 }
 
-/// Replaces `expected` at `ea` by the number after it as soon as it is there, and returns it; or what
-/// else is there, unless that is the number before it, which this SPE left.
+/// Replaces `expected` at `ea` by the number after it as soon as it is there, and returns it; or
+/// what else is there, unless that is the number before it, which this SPE left.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;

@@ -6,35 +6,16 @@ use cellworks_machine::{CellSpe, Span, SpeId};
 
 use super::blocks::Blocks;
 use super::command::{Command, Role};
-use super::request::Carrier;
 use super::rounds::Rounds;
+use super::sides::Sides;
 use super::variable::{Reads, Swaps, Variable};
 use super::words::{Mailbox, Signal, Words};
 use crate::error::SpeError;
+use crate::function::Polling;
+use crate::measure::crew::READY;
+use crate::plan::pairs::Carrier;
 use crate::program::FAILED;
-use crate::report::Polling;
 use crate::sample::Clock;
-
-/// In the outbound mailbox: the SPE has done what it was told, and waits for what comes next.
-const DONE: u32 = 1;
-
-/// In place of a word of an exchange: there are no more. Words are counted from 1, and a pair is
-/// measured for milliseconds, which is too short to count so far.
-pub(super) const STOP: u32 = u32::MAX;
-
-/// The two sides of a pair.
-pub(super) trait Sides<S: CellSpe> {
-    /// The side that asks and takes the time. However it ends, its partner has been told to stop.
-    fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError>;
-
-    /// The side that does what its partner asks for, until that says [`STOP`].
-    fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError>;
-
-    /// Where the block is that this SPE has sent.
-    fn sent(&self, _: &S) -> Option<EffectiveAddress> {
-        None
-    }
-}
 
 /// What SPEs measured.
 #[derive(Debug, Default)]
@@ -43,6 +24,17 @@ pub(super) struct Served {
     pub one_way: Vec<(SpeId, SpeId, Span)>,
     /// The SPEs that sent blocks, and where these are.
     pub blocks: Vec<(SpeId, EffectiveAddress)>,
+}
+
+impl Served {
+    /// What all of them measured.
+    pub fn of_all(all: Vec<Self>) -> Self {
+        all.into_iter().fold(Self::default(), |mut all, served| {
+            all.one_way.extend(served.one_way);
+            all.blocks.extend(served.blocks);
+            all
+        })
+    }
 }
 
 /// The program of every SPE.
@@ -66,7 +58,7 @@ fn obey<S: CellSpe>(spe: &S, sides: Result<impl Sides<S>, SpeError>) -> Result<S
     let mut served = Served::default();
     // Most SPEs take the time of many pairs, some of none.
     let mut clock = None;
-    spe.write_out_mbox(Outbound::Plain, DONE);
+    spe.write_out_mbox(Outbound::Plain, READY);
     while let Some(command) = Command::receive(spe) {
         match command.role {
             Role::Answer => sides.answer(spe, &command).map_err(or_report)?,
@@ -80,7 +72,7 @@ fn obey<S: CellSpe>(spe: &S, sides: Result<impl Sides<S>, SpeError>) -> Result<S
                     .extend(one_way.map(|median| (spe.id(), command.partner, median)));
             }
         }
-        spe.write_out_mbox(Outbound::Plain, DONE);
+        spe.write_out_mbox(Outbound::Plain, READY);
     }
     let sent = sides.sent(spe);
     served.blocks.extend(sent.map(|block| (spe.id(), block)));

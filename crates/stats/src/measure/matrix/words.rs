@@ -4,7 +4,7 @@ use cellworks_machine::{CellSpe, SignalRegister, SpeId};
 
 use super::command::Command;
 use super::rounds::Rounds;
-use super::server::{STOP, Sides};
+use super::sides::{STOP, Sides};
 use crate::error::SpeError;
 use crate::program::check;
 

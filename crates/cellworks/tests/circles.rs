@@ -1,0 +1,353 @@
+//! No circles between the files of a crate: two files that need each other cannot be read one after
+//! the other.
+//!
+//! A file needs another one if it names something that is defined there, by `use` or by a path that
+//! begins with `crate`, `self` or `super`. A re-export is no definition: it is followed to the file
+//! that defines the name. Modules of tests do not count.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, UseTree, Visibility};
+
+/// Circles that stay: a file of each, and why.
+const ALLOWED: &[(&str, &str)] = &[];
+
+#[test]
+fn no_files_of_a_crate_need_each_other() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut circles = Vec::new();
+    for entry in fs::read_dir(&crates).unwrap() {
+        let source = entry.unwrap().path().join("src");
+        for root in ["lib.rs", "main.rs"] {
+            if source.join(root).is_file() {
+                circles.extend(Crate::read(&source.join(root)).circles());
+            }
+        }
+    }
+    circles.sort();
+    let is_allowed = |circle: &String| ALLOWED.iter().any(|(file, _)| circle.contains(file));
+    let (allowed, new): (Vec<_>, Vec<_>) = circles.into_iter().partition(is_allowed);
+    assert!(
+        new.is_empty(),
+        "{} circles of files that need each other; move what is named to where it belongs:\n\n{}",
+        new.len(),
+        new.join("\n"),
+    );
+    for (file, _) in ALLOWED {
+        assert!(
+            allowed.iter().any(|circle| circle.contains(file)),
+            "{file} is in no circle any more; take it out of the list"
+        );
+    }
+}
+
+type ModulePath = Vec<String>;
+
+/// The modules of a crate, and what they import from each other.
+#[derive(Default)]
+struct Crate {
+    modules: BTreeMap<ModulePath, Module>,
+}
+
+#[derive(Default)]
+struct Module {
+    file: PathBuf,
+    /// What it imports or re-exports: the name here, and the path that it stands for.
+    aliases: HashMap<String, ModulePath>,
+    /// Modules all of whose names it re-exports.
+    globs: Vec<ModulePath>,
+    /// What it defines.
+    defines: BTreeSet<String>,
+    /// What it names of this crate, by paths from the root.
+    uses: BTreeSet<ModulePath>,
+}
+
+impl Crate {
+    fn read(root: &Path) -> Self {
+        let mut found = Self::default();
+        found.read_file(root, Vec::new(), root.parent().unwrap().to_owned());
+        found
+    }
+
+    fn read_file(&mut self, file: &Path, path: ModulePath, children: PathBuf) {
+        let text = fs::read_to_string(file).unwrap();
+        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+        self.read_items(file, path, &children, &parsed.items);
+    }
+
+    fn read_items(&mut self, file: &Path, path: ModulePath, children: &Path, items: &[Item]) {
+        let mut module = Module {
+            file: file.to_owned(),
+            ..Module::default()
+        };
+        for item in items {
+            if let Some(name) = defined_name(item) {
+                module.defines.insert(name);
+            }
+            let Item::Mod(inner) = item else {
+                continue;
+            };
+            if is_for_tests(&inner.attrs) {
+                continue;
+            }
+            let name = inner.ident.to_string();
+            let inner_path = [path.as_slice(), std::slice::from_ref(&name)].concat();
+            let inner_children = children.join(&name);
+            if let Some((_, items)) = &inner.content {
+                self.read_items(file, inner_path, &inner_children, items);
+                continue;
+            }
+            let beside = children.join(format!("{name}.rs"));
+            let within = inner_children.join("mod.rs");
+            let inner_file = if beside.is_file() { beside } else { within };
+            self.read_file(&inner_file, inner_path, inner_children);
+        }
+        let mut names = Names {
+            path: &path,
+            module: &mut module,
+        };
+        for item in items {
+            if !is_for_tests(attributes(item)) {
+                names.visit_item(item);
+            }
+        }
+        self.modules.insert(path, module);
+    }
+
+    /// The file that defines what a path from the root names, if it is in this crate.
+    fn definer(&self, path: &[String], depth: usize) -> Option<&Path> {
+        // Re-exports of each other.
+        if depth > 20 {
+            return None;
+        }
+        let deepest = (0..=path.len())
+            .rev()
+            .find(|&length| self.modules.contains_key(&path[..length]))?;
+        let module = &self.modules[&path[..deepest]];
+        let Some(name) = path.get(deepest) else {
+            return Some(&module.file);
+        };
+        if let Some(to) = module.aliases.get(name) {
+            let to = [to, &path[deepest + 1..]].concat();
+            return self.definer(&to, depth + 1);
+        }
+        if module.defines.contains(name) {
+            return Some(&module.file);
+        }
+        module.globs.iter().find_map(|glob| {
+            let to = [glob, &path[deepest..]].concat();
+            self.definer(&to, depth + 1)
+        })
+    }
+
+    /// Which files need which, and the name for which they do.
+    fn edges(&self) -> BTreeMap<&Path, BTreeMap<&Path, String>> {
+        let mut edges: BTreeMap<&Path, BTreeMap<&Path, String>> = BTreeMap::new();
+        for module in self.modules.values() {
+            for path in &module.uses {
+                let Some(to) = self.definer(path, 0) else {
+                    continue;
+                };
+                if to != module.file {
+                    let names = edges.entry(&module.file).or_default();
+                    names.entry(to).or_insert_with(|| path.join("::"));
+                }
+            }
+        }
+        edges
+    }
+
+    /// The shortest circle through each file that is in one, once.
+    fn circles(&self) -> BTreeSet<String> {
+        let edges = self.edges();
+        let circles = edges.keys().filter_map(|&start| {
+            let mut from: BTreeMap<&Path, &Path> = BTreeMap::new();
+            let mut queue = VecDeque::from([start]);
+            while let Some(file) = queue.pop_front() {
+                for &to in edges.get(file).into_iter().flat_map(|to| to.keys()) {
+                    if to == start {
+                        return Some(circle(start, file, &from, &edges));
+                    }
+                    from.entry(to).or_insert_with(|| {
+                        queue.push_back(to);
+                        file
+                    });
+                }
+            }
+            None
+        });
+        circles.collect()
+    }
+}
+
+/// The text of a circle, from its first file in the order of the alphabet.
+fn circle(
+    start: &Path,
+    last: &Path,
+    from: &BTreeMap<&Path, &Path>,
+    edges: &BTreeMap<&Path, BTreeMap<&Path, String>>,
+) -> String {
+    let mut files = vec![last];
+    while *files.last().unwrap() != start {
+        files.push(from[files.last().unwrap()]);
+    }
+    files.reverse();
+    let first = (0..files.len()).min_by_key(|&index| files[index]).unwrap();
+    files.rotate_left(first);
+    let next = files.iter().cycle().skip(1);
+    let lines = files
+        .iter()
+        .zip(next)
+        .map(|(&file, &to)| format!("  {} needs {} of\n", short(file), edges[file][to]));
+    format!("{}  {}\n", lines.collect::<String>(), short(files[0]))
+}
+
+/// A file by its path from the folder of crates.
+fn short(file: &Path) -> String {
+    let text = file.to_string_lossy();
+    text.rsplit_once("../")
+        .map_or(&*text, |(_, path)| path)
+        .to_owned()
+}
+
+/// Collects what the code of a module names.
+struct Names<'a> {
+    path: &'a ModulePath,
+    module: &'a mut Module,
+}
+
+impl Names<'_> {
+    /// A path from the root, if the written one leads into this crate.
+    fn absolute(&self, written: &[String]) -> Option<ModulePath> {
+        let mut base = self.path.clone();
+        match written.first()?.as_str() {
+            "crate" => base.clear(),
+            "self" => {}
+            "super" => {
+                let up = written.iter().take_while(|part| *part == "super").count();
+                base.truncate(base.len() - up);
+                return Some([&base, &written[up..]].concat());
+            }
+            _ => return None,
+        }
+        Some([&base, &written[1..]].concat())
+    }
+
+    fn add_use(&mut self, tree: &UseTree, before: &[String], is_export: bool) {
+        match tree {
+            UseTree::Path(path) => {
+                let before = [before, &[path.ident.to_string()]].concat();
+                self.add_use(&path.tree, &before, is_export);
+            }
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.add_use(tree, before, is_export);
+                }
+            }
+            UseTree::Name(name) => {
+                let name = name.ident.to_string();
+                self.add_name(before, name.clone(), name, is_export);
+            }
+            UseTree::Rename(rename) => {
+                let (name, as_name) = (rename.ident.to_string(), rename.rename.to_string());
+                self.add_name(before, name, as_name, is_export);
+            }
+            UseTree::Glob(_) => {
+                if let Some(path) = self.absolute_or_child(before) {
+                    match is_export {
+                        true => self.module.globs.push(path),
+                        false => _ = self.module.uses.insert(path),
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_name(&mut self, before: &[String], name: String, as_name: String, is_export: bool) {
+        let mut written = before.to_vec();
+        if name != "self" {
+            written.push(name);
+        }
+        let Some(path) = self.absolute_or_child(&written) else {
+            return;
+        };
+        if !is_export {
+            self.module.uses.insert(path.clone());
+        }
+        // A child may import what its parent imports.
+        self.module.aliases.insert(as_name, path);
+    }
+
+    /// As [`absolute`](Self::absolute); a `use` may begin with a child of this module as well.
+    fn absolute_or_child(&self, written: &[String]) -> Option<ModulePath> {
+        self.absolute(written).or_else(|| {
+            let first = written.first()?;
+            let is_child = self.module.defines.contains(first);
+            is_child.then(|| [self.path.as_slice(), written].concat())
+        })
+    }
+}
+
+impl<'ast> Visit<'ast> for Names<'_> {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let is_export = !matches!(item.vis, Visibility::Inherited);
+        self.add_use(&item.tree, &[], is_export);
+    }
+
+    fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {
+        // It is a module of its own.
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let written: Vec<_> = path
+            .segments
+            .iter()
+            .map(|it| it.ident.to_string())
+            .collect();
+        let leads_on = written.len() > 1;
+        if let Some(path) = leads_on.then(|| self.absolute_or_child(&written)).flatten() {
+            self.module.uses.insert(path);
+        }
+        visit::visit_path(self, path);
+    }
+}
+
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let meta = attribute.meta.require_list();
+        meta.is_ok_and(|meta| {
+            let words = meta.tokens.to_string();
+            meta.path.is_ident("cfg") && words.contains("test") && !words.contains("not (test")
+        })
+    })
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn defined_name(item: &Item) -> Option<String> {
+    let name = match item {
+        Item::Const(item) => &item.ident,
+        Item::Enum(item) => &item.ident,
+        Item::Fn(item) => &item.sig.ident,
+        Item::Macro(item) => item.ident.as_ref()?,
+        Item::Mod(item) => &item.ident,
+        Item::Static(item) => &item.ident,
+        Item::Struct(item) => &item.ident,
+        Item::Trait(item) => &item.ident,
+        Item::Type(item) => &item.ident,
+        Item::Union(item) => &item.ident,
+        _ => return None,
+    };
+    Some(name.to_string())
+}

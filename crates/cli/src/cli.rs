@@ -1,0 +1,38 @@
+//! The commands that can be typed.
+
+use clap::{Parser, Subcommand};
+
+use crate::args::{CompareArgs, CompletionsArgs, MachinesArgs, ManArgs, ReproduceArgs};
+use crate::run::RunArgs;
+use crate::stats::StatsArgs;
+
+/// Programs, measures and maps machines made of cells: cores with small local stores that move data
+/// by DMA, mailboxes and signals.
+#[derive(Parser)]
+#[command(name = "cellworks", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Stats(Box<StatsArgs>),
+    Run(Box<RunArgs>),
+    Compare(CompareArgs),
+    Reproduce(ReproduceArgs),
+    Machines(MachinesArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

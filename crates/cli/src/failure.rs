@@ -1,0 +1,96 @@
+//! How the command ends other than well, and what it says then.
+
+use cellworks_report::{ReasonKind, Trust};
+
+use crate::message;
+
+/// How the command ends other than well.
+pub(crate) enum Failure {
+    /// The arguments make no sense, or the files that they name: exit code 2.
+    Usage(String),
+    /// The run failed: exit code 1.
+    Run(String),
+    /// What was found was printed, but it cannot be relied upon: exit code 3 if the measurement was
+    /// disturbed or is uncertain, which another run may not be, and 1 if anything came out that
+    /// cannot be true, or failed.
+    Untrusted(Trust),
+    /// Somebody pressed Ctrl-C: what a shell reports for a program that SIGINT ended, 128 + 2.
+    Interrupted,
+    /// Nobody reads the output any more: that is no error.
+    ClosedPipe,
+}
+
+/// The exit code; says why if it is not 0.
+pub(crate) fn exit_code(end: Result<(), Failure>) -> u8 {
+    match end {
+        Ok(()) | Err(Failure::ClosedPipe) => 0,
+        Err(Failure::Run(message)) => {
+            message::error(&message);
+            1
+        }
+        Err(Failure::Usage(message)) => {
+            message::error(&message);
+            2
+        }
+        Err(Failure::Untrusted(trust)) => {
+            let (code, message) = verdict(&trust);
+            message::error(&message);
+            code
+        }
+        Err(Failure::Interrupted) => 130,
+    }
+}
+
+/// The exit code of results that cannot be relied upon, and the message with all reasons.
+fn verdict(trust: &Trust) -> (u8, String) {
+    let has = |wanted| trust.reasons().any(|(_, kind)| kind == Some(wanted));
+    let (code, what) = if has(ReasonKind::Impossible) {
+        (1, "measured what cannot be true")
+    } else if has(ReasonKind::Failed) {
+        (1, "not everything was simulated")
+    } else {
+        (3, "measured, but not trustworthy")
+    };
+    (code, format!("{what}:\n  {}", trust.reasons.join("\n  ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_disturbed_or_is_uncertain_ends_with_3() {
+        use ReasonKind::{Disturbed, Failed, Impossible, Uncertain};
+
+        let distrust = "measured, but not trustworthy";
+        for (kinds, expected) in [
+            (&[Disturbed][..], (3, distrust)),
+            (&[Uncertain], (3, distrust)),
+            (&[Disturbed, Uncertain], (3, distrust)),
+            (&[Impossible], (1, "measured what cannot be true")),
+            (
+                &[Disturbed, Impossible, Uncertain],
+                (1, "measured what cannot be true"),
+            ),
+            (&[Failed], (1, "not everything was simulated")),
+        ] {
+            let trust = Trust {
+                trustworthy: false,
+                reasons: (0..kinds.len())
+                    .map(|at| format!("reason {at}; end it"))
+                    .collect(),
+                kinds: kinds.iter().copied().map(Some).collect(),
+            };
+            let (code, message) = verdict(&trust);
+            let mut lines = message.lines();
+            let first = lines.next().and_then(|line| line.strip_suffix(':'));
+            assert_eq!((code, first), (expected.0, Some(expected.1)), "{kinds:?}");
+            let reasons: Vec<String> = trust
+                .reasons
+                .iter()
+                .map(|text| format!("  {text}"))
+                .collect();
+            assert_eq!(lines.collect::<Vec<_>>(), reasons);
+        }
+    }
+}

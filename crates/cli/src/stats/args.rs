@@ -1,0 +1,404 @@
+//! What can be typed after `stats`.
+//!
+//! The flags are CellStats' own (section 3.1 of the paper) and some more. Here they are only read;
+//! whether they make sense together and on a machine is for [`Request::plan`] to say.
+
+use std::time::Duration;
+
+use cellworks_machine::{CellId, ModuleId};
+use cellworks_stats::{
+    Count, Function, Iterations, Polling, Primitive, Request, Setting, Settings,
+};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgMatches, Args, FromArgMatches};
+
+use crate::args::{CommonArgs, Format, count, first_given, size, span};
+use crate::machine::Kind;
+
+/// How long everything takes at the most.
+const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
+
+/// How long a matrix takes at the most.
+const MATRIX_BUDGET: Duration = Duration::from_secs(120);
+
+/// Which numbers take which multipliers, and examples.
+fn after_help() -> String {
+    let flags = |is_size| {
+        let settings = Setting::ALL.into_iter();
+        let settings = settings.filter(move |setting| setting.is_size == is_size);
+        settings.map(|setting| setting.flag).collect::<Vec<_>>()
+    };
+    let counts = [vec!["-i", "-w", "-n", "-N"], flags(false)]
+        .concat()
+        .join(", ");
+    let sizes = flags(true).join(", ");
+    let multipliers = format!(
+        "Counts ({counts}) take k for 1,000 and m for 1,000,000; sizes ({sizes}) take k for 1,024 and \
+         m for 1,048,576."
+    );
+    multipliers + "\n\n" + EXAMPLES
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cellworks stats --html report.html
+      Everything, in under a minute, also as a page for a browser.
+  cellworks stats --matrix atomic
+      The time from every core to every other, as a heat map.
+  cellworks stats -f mailbox -n 2 -s
+      A word from SPE 0 to another SPE of Cell 0, and back.
+  cellworks stats -f dmaget -N 2 -b 16k -t 32k
+      Two SPEs get blocks of 16 KB, each from its own buffer, the buffers 32 KB apart.
+  cellworks stats -f dmalistput -l 64 -b 256 -i 100k --format json
+      Lists of 64 blocks of 256 bytes, 100,000 times, as JSON.
+  cellworks stats --machine qs20 -f dmaget -N 8 -b 16k
+      What eight SPEs of a simulated Cell blade get together.
+  cellworks stats --machine qs20 -f dmaget -i 20 --trace get.pftrace
+      The same moment by moment: open the file at ui.perfetto.dev.
+
+Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments make no sense,
+3 measured, but disturbed or uncertain, 130 interrupted.";
+
+/// Measures what communication costs: threads, mailboxes, signals, DMA and atomic operations.
+///
+/// Without -f it measures everything.
+#[derive(Args)]
+#[command(after_help = after_help(), allow_negative_numbers = true)]
+pub(crate) struct StatsArgs {
+    /// What to measure
+    #[arg(short = 'f', value_name = "FUNCTION", value_parser = function_parser())]
+    pub function: Option<Function>,
+
+    /// How many SPEs, all on one buffer [default: 1, or 2 with -s]
+    #[arg(short = 'n', value_name = "SPES", value_parser = count)]
+    pub shared: Option<u64>,
+
+    /// How many SPEs, each on a buffer of its own
+    #[arg(short = 'N', value_name = "SPES", value_parser = count)]
+    pub private: Option<u64>,
+
+    /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine,
+    /// until it is steady]
+    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
+    pub iterations: Option<u64>,
+
+    /// How often before that, without measuring [default: until 10 ms have passed; on a simulated
+    /// machine 16 times or less]
+    #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
+    pub warm_up: Option<u64>,
+
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+
+    /// The Cell whose SPEs are taken first; on the host, the cores under one last-level cache
+    /// [default: the first Cell that has an SPE to take]
+    #[arg(short = 'c', value_name = "CELL", value_parser = index)]
+    pub cell: Option<u16>,
+
+    /// The memory module that holds buffers and variables; on the host, the NUMA node. With -s it
+    /// holds only what the PPE tells the SPEs [default: the nearest to the Cell]
+    #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
+    pub module: Option<u16>,
+
+    /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store
+    /// the place of main memory for DMA
+    #[arg(short = 's')]
+    pub between_spes: bool,
+
+    /// The one-way time from every SPE to every other, in place of a function
+    #[arg(long, value_name = "PRIMITIVE", value_parser = primitive_parser())]
+    pub matrix: Option<Primitive>,
+
+    /// How the receiver of `--matrix atomic` waits [default: reads]
+    #[arg(long, value_name = "HOW", value_parser = polling_parser())]
+    pub polling: Option<Polling>,
+
+    /// Every pair of a matrix, however long it takes; otherwise pairs are sampled where there are
+    /// too many for the budget
+    #[arg(long)]
+    pub full: bool,
+
+    /// How long everything may take, such as 30s or 5m
+    /// [default: 50s for everything, 2m for a matrix, 0.2s for one function]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
+    pub budget: Option<Duration>,
+
+    /// All samples, in JSON only
+    #[arg(long)]
+    pub samples: bool,
+
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// The flags of all settings, as their rows say.
+pub(crate) struct SettingsArgs(pub Settings);
+
+impl Args for SettingsArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(Setting::ALL.iter().map(|setting| {
+            let parser: fn(&str) -> Result<u64, String> = match setting.is_size {
+                true => size,
+                false => count,
+            };
+            let arg = clap::Arg::new(setting.name)
+                .value_name(setting.value_name)
+                .value_parser(parser)
+                .help(setting.help);
+            match (setting.flag.strip_prefix("--"), setting.flag.chars().nth(1)) {
+                (Some(long), _) => arg.long(long),
+                (None, short) => arg.short(short),
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SettingsArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Self(Settings::default());
+        given.update_from_arg_matches(matches)?;
+        Ok(given)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for setting in &Setting::ALL {
+            if let Some(number) = matches.get_one::<u64>(setting.name) {
+                (setting.set)(&mut self.0, Some(clamp(*number)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the arguments ask for.
+pub(crate) enum Wanted {
+    Everything,
+    One(Request),
+}
+
+impl StatsArgs {
+    /// Puts the flags together; the message says why that is not possible.
+    pub fn wanted(&self) -> Result<Wanted, String> {
+        self.check_simulation()?;
+        if let Some(primitive) = self.matrix {
+            return self.matrix(primitive).map(Wanted::One);
+        }
+        let of_a_matrix = [(self.polling.is_some(), "--polling"), (self.full, "--full")];
+        if let Some(flag) = first_given(&of_a_matrix) {
+            return Err(format!(
+                "{flag} without --matrix: it says how a matrix is measured; name what it is of\n  \
+                 example: cellworks stats --matrix atomic {flag}{}",
+                if flag == "--polling" { " reads" } else { "" }
+            ));
+        }
+        let Some(function) = self.function else {
+            return match first_given(&self.of_one_function()) {
+                None => Ok(Wanted::Everything),
+                Some(flag) => Err(format!(
+                    "{flag} without -f: it belongs to one function, and without -f everything is \
+                     measured; name a function\n  example: cellworks stats -f dmaget -b 1k -i 1000"
+                )),
+            };
+        };
+        let spes = match (self.shared, self.private) {
+            (Some(n), Some(private)) => {
+                return Err(format!(
+                    "-n {n} with -N {private}: buffers are either shared or private; use one of \
+                     them\n  example: cellworks stats -f {function} -n {n}"
+                ));
+            }
+            (None, Some(private)) => Count::Private(clamp(private)),
+            (Some(shared), None) => Count::Shared(clamp(shared)),
+            (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
+        };
+        if self.samples && !matches!(self.common.output.format, Format::Json) {
+            return Err(format!(
+                "--samples without --format json: samples are in JSON only\n  example: cellworks \
+                 stats -f {function} --samples --format json"
+            ));
+        }
+        let usual = Request::new(function);
+        let iterations = match (self.iterations, self.budget) {
+            (Some(iterations), Some(_)) => {
+                return Err(format!(
+                    "-i {iterations} with --budget: a number of iterations takes as long as it \
+                     takes; use one of them\n  example: cellworks stats -f {function} -i {iterations}"
+                ));
+            }
+            (Some(iterations), None) => Iterations::Exactly(iterations),
+            (None, Some(budget)) => Iterations::Within(span(budget)),
+            (None, None) => usual.iterations,
+        };
+        Ok(Wanted::One(Request {
+            spes,
+            iterations,
+            warm_up: self.warm_up,
+            settings: self.settings.0,
+            cell: self.cell.map(CellId::new),
+            module: self.module.map(ModuleId::new),
+            between_spes: self.between_spes,
+            keep_samples: self.samples,
+            ..usual
+        }))
+    }
+
+    fn matrix(&self, primitive: Primitive) -> Result<Request, String> {
+        let example = format!("example: cellworks stats --matrix {}", primitive.name());
+        let foreign = [(self.function.is_some(), "-f"), (self.samples, "--samples")];
+        let foreign = first_given(&foreign).or_else(|| {
+            let given = self.of_one_function().into_iter();
+            let foreign: Vec<_> = given
+                .filter(|(_, flag)| !matches!(*flag, "-b" | "-m"))
+                .collect();
+            first_given(&foreign)
+        });
+        if let Some(flag) = foreign {
+            return Err(format!(
+                "{flag} with --matrix: a matrix takes every pair of SPEs as it is; leave {flag} \
+                 out\n  {example}"
+            ));
+        }
+        if self.full && self.budget.is_some() {
+            return Err(format!(
+                "--full with --budget: every pair takes as long as it takes; use one of them\n  \
+                 {example} --full"
+            ));
+        }
+        Ok(Request {
+            polling: self.polling,
+            settings: self.settings.0,
+            module: self.module.map(ModuleId::new),
+            budget: self.budget_of_a_matrix().map(span),
+            ..Request::new(Function::Matrix(primitive))
+        })
+    }
+
+    /// [`CommonArgs::machine_flag`].
+    pub fn machine_flag(&self) -> String {
+        self.common.machine_flag()
+    }
+
+    /// Refuses flags of simulated machines for this computer, flags of this computer for simulated
+    /// machines, and flags of one run for many.
+    fn check_simulation(&self) -> Result<(), String> {
+        let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
+        let machine = self.machine_flag();
+        if self.budget.is_some() && kind.capabilities().repeats {
+            return Err(format!(
+                "--budget with{machine}: a simulated machine takes the same time whenever it is \
+                 measured, so there is nothing to share out; leave it out, or end long runs with \
+                 --limit\n  example: cellworks stats{machine} --limit 1s"
+            ));
+        }
+        if kind != Kind::Simulated {
+            return simulation.given().map_or(Ok(()), |flag| {
+                Err(format!(
+                    "{flag} with --machine {}: only a simulated machine has it; choose one, such as \
+                     qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget",
+                    self.common.machine
+                ))
+            });
+        }
+        match simulation.of_one_run() {
+            Some(flag) if self.function.is_none() => Err(format!(
+                "{flag} without -f: it is of one run, and {} many; name a function\n  example: \
+                 cellworks stats{machine} -f dmaget",
+                if self.matrix.is_some() {
+                    "a matrix is of"
+                } else {
+                    "everything has"
+                }
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// How long everything may take.
+    pub fn budget_of_everything(&self) -> Duration {
+        self.budget.unwrap_or(EVERYTHING_BUDGET)
+    }
+
+    /// How long a matrix may take; `None` if all of it was asked for, or if the machine takes the
+    /// same time whenever it is measured.
+    pub fn budget_of_a_matrix(&self) -> Option<Duration> {
+        let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
+        is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
+    }
+
+    /// The flags that have no meaning when everything is measured, and whether they were given; a
+    /// matrix takes `-b` and `-m` of them.
+    fn of_one_function(&self) -> Vec<(bool, &'static str)> {
+        let settings = Setting::ALL.iter();
+        let is_set = |setting: &Setting| (setting.get)(&self.settings.0).is_some();
+        let settings = settings.map(|setting| (is_set(setting), setting.flag));
+        let mut flags = vec![
+            (self.shared.is_some(), "-n"),
+            (self.private.is_some(), "-N"),
+            (self.iterations.is_some(), "-i"),
+            (self.warm_up.is_some(), "-w"),
+            (self.cell.is_some(), "-c"),
+            (self.module.is_some(), "-m"),
+            (self.between_spes, "-s"),
+        ];
+        flags.extend(settings);
+        flags
+    }
+}
+
+/// A number that is too large for this computer's `usize` is too large for everything that it
+/// could mean.
+fn clamp(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn primitive_parser() -> impl TypedValueParser<Value = Primitive> {
+    let value = |one: Primitive| PossibleValue::new(one.name()).help(one.carrier());
+    PossibleValuesParser::new(Primitive::ALL.map(value)).map(|name| {
+        let named = Primitive::ALL.into_iter().find(|one| one.name() == name);
+        named.expect("clap lets only names of primitives pass")
+    })
+}
+
+fn polling_parser() -> impl TypedValueParser<Value = Polling> {
+    let value = |one: Polling| PossibleValue::new(one.name()).help(one.way());
+    PossibleValuesParser::new(Polling::ALL.map(value)).map(|name| {
+        let named = Polling::ALL.into_iter().find(|one| one.name() == name);
+        named.expect("clap lets only names of ways of polling pass")
+    })
+}
+
+/// How long a run may take.
+fn budget(text: &str) -> Result<Duration, String> {
+    const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
+    let budget = humantime::parse_duration(text).map_err(|why| format!("{why}; {RULE}"))?;
+    if budget.is_zero() {
+        return Err(format!("nothing can be measured in no time; {RULE}"));
+    }
+    Ok(budget)
+}
+
+fn function_parser() -> impl TypedValueParser<Value = Function> {
+    let value = |function: Function| {
+        let value = PossibleValue::new(function.name()).help(function.operation());
+        match function.other_name() {
+            Some(other) => value.alias(other),
+            None => value,
+        }
+    };
+    PossibleValuesParser::new(Function::ALL.map(value))
+        .map(|name| Function::from_name(&name).expect("clap lets only names of functions pass"))
+}
+
+/// The number of a Cell or of a memory module.
+fn index(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "Cells and memory modules have numbers from 0 to {}; use 0",
+            u16::MAX
+        )
+    })
+}

@@ -1,0 +1,78 @@
+//! One CPU, and why one is left out.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The most SPEs that a host takes.
+pub(crate) const SPES_MAX: usize = 4_096;
+
+/// One CPU in the sense of the operating system: a hardware thread that threads can be pinned to.
+///
+/// Groups (cores, last-level caches) are counted over the CPUs that may be used, from 0 without
+/// gaps, in the order of their lowest `os_index`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpu {
+    /// The system's number of this CPU, as in `cpuN` and in affinity masks.
+    pub os_index: u32,
+    /// The system's number of the package (socket) that holds this CPU; 0 where that is unknown.
+    pub package: u32,
+    /// Which physical core this hardware thread belongs to. A running number, because the kernel's
+    /// `core_id` repeats from package to package and on some processors from die to die.
+    pub core: usize,
+    /// All hardware threads of that core, this one included, also those that may not be used.
+    pub core_cpus: BTreeSet<u32>,
+    /// How many hardware threads of the same core come before this one, of those that may be used.
+    pub sibling_rank: u32,
+    /// Which group of CPUs with a common last-level cache this one belongs to: its Cell.
+    ///
+    /// Where no cache is known to be shared by two cores, the CPUs of a package that are next to
+    /// the same memory node are one group.
+    pub last_level_cache: usize,
+    /// The memory node next to this CPU, as an index in
+    /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
+    pub memory_node: usize,
+    /// How much this CPU can do, where 1024 is the most capable CPU of the computer; `None` where
+    /// the kernel makes no difference between CPUs.
+    ///
+    /// From `cpu_capacity`. On a hybrid Intel processor whose kernel is older than that file: in
+    /// proportion to the highest clock frequency.
+    pub capacity: Option<u32>,
+}
+
+/// A CPU of this computer that the process cannot use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The system's number of this CPU.
+    pub os_index: u32,
+    /// What keeps the process from using it.
+    pub why: WhyLeftOut,
+}
+
+/// What keeps a process from using a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyLeftOut {
+    /// The CPU runs, but the affinity mask does not have it: `taskset`, a cpuset, a batch system or
+    /// a container.
+    NotAllowed,
+    /// The CPU is built in and switched off.
+    Offline,
+    /// A control group's quota does not pay for the CPU's time: more threads than it pays for would
+    /// only take turns.
+    Quota,
+    /// A host has no more SPEs than its other CPUs.
+    TooMany,
+}
+
+/// In a few words, for a list of CPUs.
+impl fmt::Display for WhyLeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAllowed => "not allowed by `taskset`, a cpuset or the container",
+            Self::Offline => "offline",
+            Self::Quota => "not paid for by the quota of CPU time",
+            Self::TooMany => {
+                return write!(f, "beyond the {SPES_MAX} CPUs that a host uses at most");
+            }
+        })
+    }
+}

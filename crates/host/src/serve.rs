@@ -1,0 +1,62 @@
+//! The life of a worker: it runs the programs that are spawned on its SPEs.
+
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cellworks_machine::{SpeId, Wait};
+use cellworks_threads as threads;
+
+use crate::layout::WorkerLayout;
+use crate::pin::Pinned;
+use crate::programs::Programs;
+use crate::spe::HostSpe;
+use crate::worker::{NO_PROGRAM, OWNER, Worker};
+
+/// The life of a worker's OS thread: serves the SPEs until the run ends.
+pub(crate) fn live(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
+    let run = programs.run();
+    // A host that may not pin has said so when it was built.
+    let is_pinned = Pinned::to(layout.cpu).map(Pinned::for_good).is_ok();
+    run.parking.sit(seat);
+    let config = threads::Config {
+        stack_bytes: run.stack_bytes,
+    };
+    let worker = Worker::at(seat, Arc::clone(run), &layout);
+    let served = OWNER.run(&config, &*worker, || {
+        OWNER.scope_at(Location::caller(), |scope| {
+            for spe in layout.spes {
+                let worker = Rc::clone(&worker);
+                let server = scope.builder().name(spe.to_string());
+                drop(server.spawn(move || serve(programs, &worker, spe)));
+            }
+        });
+    });
+    // Which thread was cancelled, and why, is for the run to report.
+    drop(served);
+    if is_pinned {
+        run.cpu_time.add(seat, 0);
+    }
+}
+
+/// Runs the programs that are spawned on one SPE.
+fn serve(programs: &Programs, worker: &Rc<Worker>, id: SpeId) {
+    let run = programs.run();
+    let mut spe = HostSpe::new(id, Rc::clone(worker));
+    let mut next = None;
+    loop {
+        let came = worker.wait_until(&NO_PROGRAM, &mut || {
+            if !run.is_cancelled() {
+                next = programs.next(id);
+            }
+            next.is_some() || run.has_ended()
+        });
+        match next.take() {
+            Some(program) if came => programs.execute(&spe, id, program),
+            _ => return,
+        }
+        if !spe.is_as_new() {
+            spe = HostSpe::new(id, Rc::clone(worker));
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Which pairs of SPEs are measured, in which order and for how long.
+
+use std::collections::BTreeMap;
+
+use cellworks_machine::memory::LINE_BYTES;
+use cellworks_machine::mfc::MAX_TRANSFER_BYTES;
+use cellworks_machine::{Distance, ModuleId, Span, SpeId, Topology};
+
+use super::order::{Ordered, ordered};
+use super::place::check_part;
+use crate::error::RequestError;
+use crate::function::{Polling, Primitive};
+use crate::request::{Limits, Request};
+use crate::settings::Settings;
+
+/// How long a pair is measured when there is time.
+const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
+
+/// How long a pair is measured where there are few enough that the user hardly waits for it.
+const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
+
+/// As long as the user hardly waits.
+const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
+
+/// How short a pair is measured before pairs are left out: enough for some dozens of rounds, and to
+/// wake two SPEs that sleep.
+const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
+
+/// How short a pair is measured if even the pairs of which each distance needs some do not fit. In
+/// less, two SPEs that sleep would hardly be awake.
+pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
+
+/// How long a pair is measured where the same always takes the same time: some dozens of exchanges
+/// or about ten copies of 16 KB on a Cell.
+const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
+
+/// What handing a pair over takes beside measuring it: for each of two directions the PPE wakes two
+/// SPEs and is woken by them, and each of these takes some 10 to 50 us.
+pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
+
+/// The one-way times of pairs of SPEs, one pair after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct PairsTask {
+    pub(crate) carrier: Carrier,
+    pub(crate) pair_span: Span,
+    /// How many pairs the machine has at each distance.
+    pub(crate) classes: BTreeMap<Distance, usize>,
+    /// How many SPEs the machine has.
+    pub(crate) spes: usize,
+    /// The pairs that are measured, in this order; none comes twice.
+    pub pairs: Vec<(SpeId, SpeId)>,
+    /// Where variables are, if that was said.
+    module: Option<ModuleId>,
+    /// Whether every pair is measured for the same time, however long others took.
+    pub(crate) steady: bool,
+}
+
+/// What carries the data, with what belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    Mailbox,
+    Signal,
+    Atomic(Polling),
+    Copy { bytes: u32 },
+}
+
+impl PairsTask {
+    /// If all pairs fit in the budget, all are measured. If not, it takes some at each distance,
+    /// then some of each combination of memory modules and distance, then one for each pair of
+    /// Cells, then others all over the machine, until the budget is spent. The same request on the
+    /// same topology gives the same plan.
+    pub fn plan(
+        request: &Request,
+        primitive: Primitive,
+        topology: &Topology,
+        limits: &Limits,
+    ) -> Result<Self, RequestError> {
+        let spes = topology.spes().len();
+        if spes < 2 {
+            return Err(RequestError::new(
+                "--matrix",
+                "",
+                format!(
+                    "a matrix needs two SPEs, and {} has {spes}; use a machine that has more, or allow \
+                     the process more CPUs",
+                    topology.name()
+                ),
+            ));
+        }
+        let carrier = Carrier::of(request, primitive, limits)?;
+        if let Some(module) = request.module {
+            let modules = topology.modules().len();
+            check_part(
+                "-m",
+                "memory module",
+                &module,
+                module.index(),
+                modules,
+                topology,
+            )?;
+        }
+        let Ordered {
+            mut pairs,
+            first,
+            classes,
+        } = ordered(topology);
+        let unhurried = divided(ALL_PAIRS_SPAN, pairs.len()).clamp(PAIR_SPAN, PAIR_SPAN_LONG);
+        let steady = topology.capabilities().is_steady;
+        let pair_span = match request.budget {
+            None if steady => STEADY_PAIR_SPAN,
+            Some(budget) if steady => {
+                let fitting = budget.as_femtoseconds() / STEADY_PAIR_SPAN.as_femtoseconds();
+                let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
+                pairs.truncate(fitting.max(first));
+                STEADY_PAIR_SPAN
+            }
+            None => unhurried,
+            Some(budget) => {
+                let shortest = handed_over(PAIR_SPAN_SHORT);
+                let fitting = budget.as_femtoseconds() / shortest.as_femtoseconds();
+                let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
+                pairs.truncate(fitting.max(first));
+                let span = (divided(budget, pairs.len()) - HAND_OVER).min(unhurried);
+                if span < PAIR_SPAN_MIN {
+                    let least = times(handed_over(PAIR_SPAN_MIN), first);
+                    return Err(RequestError::new(
+                        "--budget",
+                        "",
+                        format!(
+                            "a budget of {budget}: measuring some pairs at each distance takes {least}; \
+                             use that or more"
+                        ),
+                    ));
+                }
+                span
+            }
+        };
+        Ok(Self {
+            carrier,
+            pair_span,
+            classes,
+            spes,
+            pairs,
+            module: request.module,
+            steady,
+        })
+    }
+
+    pub fn settings(&self) -> Settings {
+        Settings {
+            block_bytes: self.carrier.block_bytes(),
+            ..Settings::default()
+        }
+    }
+
+    /// How long measuring will take, about, with handing each pair over.
+    pub fn takes(&self) -> Span {
+        let each = if self.steady {
+            self.pair_span
+        } else {
+            handed_over(self.pair_span)
+        };
+        times(each, self.pairs.len())
+    }
+
+    /// From whom to whom a pair is measured: half of an exchange is the same both ways, unless the
+    /// variable moves with the sender.
+    pub(crate) fn directions(
+        &self,
+        topology: &Topology,
+        a: SpeId,
+        b: SpeId,
+    ) -> Vec<(SpeId, SpeId)> {
+        let differ = match self.carrier {
+            Carrier::Mailbox | Carrier::Signal => false,
+            Carrier::Atomic(_) => self.home(topology, a) != self.home(topology, b),
+            Carrier::Copy { .. } => true,
+        };
+        if differ {
+            vec![(a, b), (b, a)]
+        } else {
+            vec![(a, b)]
+        }
+    }
+
+    /// The memory module of the variable that `sender` sends; `None` if it sends something else.
+    pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
+        let nearest = || topology.nearest_module(topology.cell_of(sender));
+        match self.carrier {
+            Carrier::Atomic(_) => Some(self.module.unwrap_or_else(nearest)),
+            Carrier::Mailbox | Carrier::Signal | Carrier::Copy { .. } => None,
+        }
+    }
+}
+
+impl Carrier {
+    fn of(request: &Request, primitive: Primitive, limits: &Limits) -> Result<Self, RequestError> {
+        Ok(match primitive {
+            Primitive::Mailbox => Self::Mailbox,
+            Primitive::Signal => Self::Signal,
+            Primitive::Atomic => Self::Atomic(request.polling.unwrap_or(Polling::Reads)),
+            Primitive::Copy => Self::Copy {
+                bytes: block_bytes(request, limits)? as u32,
+            },
+        })
+    }
+
+    /// The SPE that takes the time on the way from one SPE to another, and the other one: the
+    /// sender sees the end of an exchange, the receiver that of a copy. Or, the other way round,
+    /// the way of which the first took the time.
+    pub(crate) const fn timer(self, from: SpeId, to: SpeId) -> (SpeId, SpeId) {
+        match self {
+            Self::Mailbox | Self::Signal | Self::Atomic(_) => (from, to),
+            Self::Copy { .. } => (to, from),
+        }
+    }
+
+    pub(crate) const fn primitive(self) -> Primitive {
+        match self {
+            Self::Mailbox => Primitive::Mailbox,
+            Self::Signal => Primitive::Signal,
+            Self::Atomic(_) => Primitive::Atomic,
+            Self::Copy { .. } => Primitive::Copy,
+        }
+    }
+
+    pub(crate) const fn polling(self) -> Option<Polling> {
+        match self {
+            Self::Atomic(polling) => Some(polling),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn block_bytes(self) -> Option<usize> {
+        match self {
+            Self::Copy { bytes } => Some(bytes as usize),
+            _ => None,
+        }
+    }
+}
+
+/// The bytes of a copy, as one DMA command moves them: if nothing else was asked for 16 KB, or the
+/// largest power of two that is at most a quarter of a local store.
+fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError> {
+    let (max, has) = (MAX_TRANSFER_BYTES as usize, limits.local_store_bytes);
+    let bytes = request.settings.block_bytes.unwrap_or_else(|| {
+        let fitting = (has / 4).checked_ilog2();
+        max.min(1 << fitting.unwrap_or(0))
+    });
+    let is_size = matches!(bytes, 1 | 2 | 4 | 8) || bytes.is_multiple_of(16);
+    if bytes == 0 || bytes > max || !is_size {
+        let legal = match bytes {
+            0 => 1,
+            1..16 => 1 << bytes.ilog2(),
+            _ => (bytes - bytes % 16).min(max),
+        };
+        return Err(RequestError::block(format!(
+            "a block of {bytes} bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
+             {max}; use {legal}"
+        )));
+    }
+    if 2 * bytes.next_multiple_of(LINE_BYTES) > has {
+        return Err(RequestError::block(format!(
+            "a block of {bytes} bytes: a local store of {has} has no room for the one that is sent and \
+             the one that is received; use a smaller block"
+        )));
+    }
+    Ok(bytes)
+}
+
+/// The time for a pair that is measured for so long.
+fn handed_over(mut span: Span) -> Span {
+    span += HAND_OVER;
+    span
+}
+
+/// One of `parts` equal parts of a span.
+pub(crate) fn divided(span: Span, parts: usize) -> Span {
+    Span::from_femtoseconds(span.as_femtoseconds() / parts.max(1) as u128)
+}
+
+fn times(span: Span, count: usize) -> Span {
+    Span::from_femtoseconds(span.as_femtoseconds() * count as u128)
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::{CellId, SpeSite};
+
+    use super::*;
+    use crate::function::Function;
+
+    #[test]
+    fn a_pair_is_measured_both_ways_where_the_ways_differ() {
+        // SPEs 0 and 1 on one Cell, SPE 2 on another one with a memory module of its own.
+        let site = |cell| SpeSite {
+            cell: CellId::new(cell),
+            core: None,
+            place: String::new(),
+        };
+        let [first, second] = [0, 1].map(ModuleId::new);
+        let sites = [0, 0, 1].map(site).into();
+        let blade = Topology::new("a blade", vec![first, second], sites);
+        let limits = Limits {
+            block_bytes_max: 16 << 10,
+            local_store_bytes: 256 << 10,
+            memory_bytes_max: 1 << 28,
+            staging_bytes_max: None,
+            bandwidth_bytes_per_s_max: None,
+        };
+        let [zero, one, two] = [0, 1, 2].map(SpeId::new);
+        let planned = |request: Request, primitive| {
+            PairsTask::plan(&request, primitive, &blade, &limits).unwrap()
+        };
+        let of = |primitive| Request::new(Function::Matrix(primitive));
+
+        let nearest = planned(of(Primitive::Atomic), Primitive::Atomic);
+        assert_eq!(nearest.home(&blade, one), Some(first));
+        assert_eq!(nearest.home(&blade, two), Some(second));
+        assert_eq!(nearest.directions(&blade, zero, one), [(zero, one)]);
+        let both = [(one, two), (two, one)];
+        assert_eq!(nearest.directions(&blade, one, two), both);
+
+        let placed = planned(
+            Request {
+                module: Some(second),
+                ..of(Primitive::Atomic)
+            },
+            Primitive::Atomic,
+        );
+        assert_eq!(placed.home(&blade, one), Some(second));
+        assert_eq!(placed.directions(&blade, one, two), [(one, two)]);
+
+        let copy = planned(of(Primitive::Copy), Primitive::Copy);
+        assert_eq!(copy.directions(&blade, one, two), both);
+        let mailbox = planned(of(Primitive::Mailbox), Primitive::Mailbox);
+        assert_eq!(mailbox.directions(&blade, one, two), [(one, two)]);
+    }
+}
