@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use cellworks_machine::mailbox::MailboxFull;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
-    Cancelled, Outcome, Payload, Processor, RunError, Span, SpeId, Time, Topology, Waiting,
+    Cancelled, Outcome, Payload, Processor, RunError, SignalRegister, Span, SpeId, Time, Topology,
+    Wait, Waiting,
 };
 
 use crate::cpu_time::CpuTime;
@@ -246,4 +248,54 @@ impl Run {
 /// Whether a payload is only what unwinds a cancelled program.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
+}
+
+/// A writer waits for room in an inbound mailbox as long as this lives. If it is leaked, readers
+/// look more often than they need to.
+struct RoomWanted<'a>(&'a Words);
+
+impl<'a> RoomWanted<'a> {
+    fn of(words: &'a Words) -> Self {
+        words.want_room();
+        Self(words)
+    }
+}
+
+impl Drop for RoomWanted<'_> {
+    fn drop(&mut self) {
+        self.0.stop_wanting_room();
+    }
+}
+
+/// Words that processors of the run send each other.
+impl Run {
+    #[inline]
+    pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
+        if self.words(to).write_in(word) {
+            self.notify(Processor::Spe(to));
+            Ok(())
+        } else {
+            Err(MailboxFull {
+                spe: to,
+                mailbox: "inbound mailbox",
+                word,
+            })
+        }
+    }
+
+    #[track_caller]
+    #[inline]
+    pub(crate) fn wait_to_write_in_mbox(&self, waiter: &impl Wait, to: SpeId, word: u32) {
+        if self.write_in_mbox(to, word).is_err() {
+            let _announced = RoomWanted::of(self.words(to));
+            let why = format_args!("room in the inbound mailbox of {to}");
+            waiter.wait_until(&why, &mut || self.write_in_mbox(to, word).is_ok());
+        }
+    }
+
+    #[inline]
+    pub(crate) fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        self.words(to).signal(register, bits);
+        self.notify(Processor::Spe(to));
+    }
 }

@@ -20,7 +20,6 @@ use cellworks_threads as threads;
 use crate::memory::Pages;
 use crate::mfc::HostMfc;
 use crate::run::Run;
-use crate::words::Words;
 use crate::worker::{OWNER, Worker};
 
 /// The decrementer counts nanoseconds.
@@ -85,53 +84,6 @@ impl Drop for HostHold {
         if self.0.is_some() {
             release(self.0.take());
         }
-    }
-}
-
-/// A writer waits for room in an inbound mailbox as long as this lives. If it is leaked, readers
-/// look more often than they need to.
-struct RoomWanted<'a>(&'a Words);
-
-impl<'a> RoomWanted<'a> {
-    fn of(words: &'a Words) -> Self {
-        words.want_room();
-        Self(words)
-    }
-}
-
-impl Drop for RoomWanted<'_> {
-    fn drop(&mut self) {
-        self.0.stop_wanting_room();
-    }
-}
-
-impl Run {
-    pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
-        if self.words(to).write_in(word) {
-            self.notify(Processor::Spe(to));
-            Ok(())
-        } else {
-            Err(MailboxFull {
-                spe: to,
-                mailbox: "inbound mailbox",
-                word,
-            })
-        }
-    }
-
-    #[track_caller]
-    #[inline]
-    pub(crate) fn wait_to_write_in_mbox(&self, waiter: &impl Wait, to: SpeId, word: u32) {
-        if self.write_in_mbox(to, word).is_err() {
-            let _announced = RoomWanted::of(self.words(to));
-            let why = format_args!("room in the inbound mailbox of {to}");
-            waiter.wait_until(&why, &mut || self.write_in_mbox(to, word).is_ok());
-        }
-    }
-
-    pub(crate) fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        self.words(to).signal(register, bits);
-        self.notify(Processor::Spe(to));
     }
 }
 

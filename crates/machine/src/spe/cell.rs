@@ -14,14 +14,17 @@ use crate::wake::wait_for_some;
 /// An SPE of a [Cell](crate::CellMachine), as programs see it that were written for one and tools
 /// that measure it.
 ///
-/// | what | methods |
-/// |---|---|
-/// | the raw level | [`mfc`](Self::mfc), [`local_store`](Self::local_store) |
-/// | words of main memory, by effective address | [`fetch_update`](Self::fetch_update), [`load_word`](Self::load_word) |
-/// | its mailboxes | [`read_in_mbox`](Self::read_in_mbox), [`try_read_in_mbox`](Self::try_read_in_mbox), [`in_mbox_count`](Self::in_mbox_count), [`write_out_mbox`](Self::write_out_mbox), [`try_write_out_mbox`](Self::try_write_out_mbox) |
-/// | mailboxes of other SPEs | [`write_in_mbox_of`](Self::write_in_mbox_of), [`try_write_in_mbox_of`](Self::try_write_in_mbox_of) |
-/// | signals | [`read_signal`](Self::read_signal), [`try_read_signal`](Self::try_read_signal), [`send_signal`](Self::send_signal) |
-/// | the decrementer | [`timebase`](Self::timebase), [`decrementer`](Self::decrementer), [`set_decrementer`](Self::set_decrementer) |
+/// - The raw level: [`mfc`](Self::mfc), [`local_store`](Self::local_store).
+/// - Words of main memory, by effective address: [`fetch_update`](Self::fetch_update),
+///   [`load_word`](Self::load_word).
+/// - Its mailboxes: [`read_in_mbox`](Self::read_in_mbox), [`write_out_mbox`](Self::write_out_mbox).
+/// - Mailboxes of other SPEs: [`write_in_mbox_of`](Self::write_in_mbox_of).
+/// - Signals: [`read_signal`](Self::read_signal), [`send_signal`](Self::send_signal).
+/// - The decrementer: [`timebase`](Self::timebase), [`decrementer`](Self::decrementer),
+///   [`set_decrementer`](Self::set_decrementer).
+///
+/// Reads and writes of mailboxes wait, and so do reads of signals; each has a relative that does
+/// not, named with `try_`.
 pub trait CellSpe: Spe {
     /// Its Memory Flow Controller: the raw level.
     type Mfc: Mfc;

@@ -1,11 +1,12 @@
 //! What a machine does for the programs of an SPE: what the typed views, the cooperative threads
 //! and the interleaved work of this crate are made of. Programs use those, by [`Spe`](super::Spe).
 //!
-//! | for | a machine implements |
-//! |---|---|
-//! | views | [`hold`](SpeCore::hold), [`arrived`](SpeCore::arrived), [`put_back`](SpeCore::put_back), [`departed`](SpeCore::departed), [`confined_to`](SpeCore::confined_to) |
-//! | threads | [`run_threads`](SpeCore::run_threads) |
-//! | interleaved work | [`look_outside`](SpeCore::look_outside), [`stages_in_place_for`](SpeCore::stages_in_place_for) |
+//! - For views: [`hold`](SpeCore::hold), [`arrived`](SpeCore::arrived),
+//!   [`put_back`](SpeCore::put_back), [`departed`](SpeCore::departed),
+//!   [`confined_to`](SpeCore::confined_to).
+//! - For threads: [`run_threads`](SpeCore::run_threads).
+//! - For interleaved work: [`look_outside`](SpeCore::look_outside),
+//!   [`stages_in_place_for`](SpeCore::stages_in_place_for).
 
 use std::panic::Location;
 use std::ptr::NonNull;

@@ -27,14 +27,21 @@ use crate::topology::Topology;
 /// A core with a local store of its own, as its programs see it: what every machine of cells can
 /// do. What a Cell has besides is in [`CellSpe`](crate::CellSpe).
 ///
-/// | to | a program calls |
-/// |---|---|
-/// | know where it runs | [`id`](Self::id), [`topology`](Self::topology), [`is_confined_to_local_store`](Self::is_confined_to_local_store), [`free_stack_bytes`](Self::free_stack_bytes) |
-/// | read a slice | [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead), [`stream`](Self::stream) |
-/// | change or write a slice | [`stage_mut`](Self::stage_mut), [`stage_mut_ahead`](Self::stage_mut_ahead), [`stage_out`](Self::stage_out) |
-/// | compute | [`compute`](Self::compute), and let others run: [`yield_now`](Self::yield_now), [`yield_ready`](Self::yield_ready) |
-/// | do several things at once | [`threads`](Self::threads), [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave) |
-/// | wait, wake others, know the time | [`Wait`](crate::Wait) and [`Wake`](crate::Wake) |
+/// A program calls
+///
+/// - to know where it runs: [`id`](Self::id), [`topology`](Self::topology),
+///   [`is_confined_to_local_store`](Self::is_confined_to_local_store),
+///   [`free_stack_bytes`](Self::free_stack_bytes);
+/// - to read a slice: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
+///   [`stream`](Self::stream);
+/// - to change or write one: [`stage_mut`](Self::stage_mut),
+///   [`stage_mut_ahead`](Self::stage_mut_ahead), [`stage_out`](Self::stage_out);
+/// - to compute, and let others run: [`compute`](Self::compute), [`yield_now`](Self::yield_now),
+///   [`yield_ready`](Self::yield_ready);
+/// - to do several things at once: [`threads`](Self::threads),
+///   [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave);
+/// - to wait, wake others and know the time: what [`Wait`](crate::Wait) and [`Wake`](crate::Wake)
+///   have.
 ///
 /// Every method that waits lets the other cooperative threads of the SPE run.
 ///
@@ -215,13 +222,18 @@ pub trait Spe: SpeCore {
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
     ///
-    /// /// The values of `keys` in a table where each entry may lead to the next one: at a fraction of the time that a
-    /// /// plain loop takes, if the table is large.
-    /// fn look_up<S: Spe>(spe: &S, table: &[[u64; 3]], keys: &[u64]) -> Result<Vec<u64>, InterleaveError> {
+    /// /// The values of `keys` in a table where each entry may lead to the next one: at a fraction
+    /// /// of the time that a plain loop takes, if the table is large.
+    /// fn look_up<S: Spe>(
+    ///     spe: &S,
+    ///     table: &[[u64; 3]],
+    ///     keys: &[u64],
+    /// ) -> Result<Vec<u64>, InterleaveError> {
     ///     let find = |spe: InterleavedSpe<'_, S>, key: &u64| {
     ///         let mut at = *key as usize % table.len();
     ///         loop {
-    ///             let [found, value, next] = spe.stage(&table[at..=at]).expect("room for an entry")[0];
+    ///             let entry = spe.stage(&table[at..=at]).expect("room for an entry");
+    ///             let [found, value, next] = entry[0];
     ///             if found == *key {
     ///                 return value;
     ///             }
