@@ -11,8 +11,8 @@ const LINK_CYCLES: u64 = 5;
 /// An odd number without pattern, which a multiplication by does not lose bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Computes for about `cycles` cycles: a simulated machine charges so many, a real one does a chain
-/// of operations each of which needs the one before.
+/// Computes for about `cycles` cycles: a simulated machine charges that number, a real one does a
+/// chain of operations each of which needs the one before.
 pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     if cycles > 0 {
         spe.compute(Cycles(cycles));

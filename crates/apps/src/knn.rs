@@ -8,8 +8,8 @@
 //!
 //! Blocks of points go round, always in the same order. Each process keeps a copy of one of them,
 //! its home, compares it with every block that comes by until it has met all, sends the neighbours
-//! to the PPE, and takes the next block that is nobody's home. So a problem of any size fits: what
-//! no process has in its local store waits in the buffered channel.
+//! to the PPE, and takes the next block that is the home of no process. So a problem of any size
+//! fits: what no process has in its local store waits in the buffered channel.
 //!
 //! Distances are Euclidean. Points that are equally far are taken in the order of their numbers.
 
@@ -68,7 +68,7 @@ const RATE: Metric = Metric::new("rate", "pairs/s");
 
 /// Coordinates are whole numbers up to 255, and so are the squares of distances: 256 squares of 255
 /// are 16,646,400, and every whole number up to 16,777,216 is an `f32`. So the order of a sum makes
-/// no difference, and whoever computes the same distances finds the same neighbours.
+/// no difference, and every program that computes the same distances finds the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
 /// A day and a half of an SPE, in the paper's 72 dimensions.

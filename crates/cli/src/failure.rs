@@ -14,9 +14,9 @@ pub(crate) enum Failure {
     /// disturbed or is uncertain, which another run may not be, and 1 if anything came out that
     /// cannot be true, or failed.
     Untrusted(Trust),
-    /// Somebody pressed Ctrl-C: what a shell reports for a program that SIGINT ended, 128 + 2.
+    /// The user pressed Ctrl-C: what a shell reports for a program that SIGINT ended, 128 + 2.
     Interrupted,
-    /// Nobody reads the output any more: that is no error.
+    /// The reader of the output is gone: that is no error.
     ClosedPipe,
 }
 

@@ -68,8 +68,8 @@ pub(crate) fn show<R>(
     both(saved, printed)
 }
 
-/// How the command ends of which one part ended so and the other so. Nobody may miss why it failed,
-/// so what cannot be the end of the process is said here.
+/// How the command ends of which one part ended so and the other so. The user has to see why it
+/// failed, so what cannot be the end of the process is said here.
 pub(crate) fn both(first: Result<(), Failure>, second: Result<(), Failure>) -> Result<(), Failure> {
     match (first, second) {
         (Ok(()), end) | (end, Ok(()) | Err(Failure::ClosedPipe)) => end,

@@ -248,7 +248,7 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Prints and saves what was found, if nobody has done so; `running` if a step goes on
+    /// Prints and saves what was found, if that was not done before; `running` if a step goes on
     /// meanwhile.
     fn take(&self, end: End, running: bool) -> Option<Result<(), Failure>> {
         // Not held while printing, which may take for ever if nobody reads.

@@ -177,7 +177,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last one closes the channel. While the network runs its ends are to be dropped by
-/// its processes: an OS thread that runs none of them tells nobody.
+/// its processes: an OS thread that runs none of them wakes no process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -185,7 +185,7 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 
 /// The end of a channel that items are read from.
 ///
-/// Dropping the last one closes the channel, as that of a [`Writer`]. Items that nobody has read
+/// Dropping the last one closes the channel, as that of a [`Writer`]. Items that were not read
 /// are dropped with the channel, unless a writer [poisons](Writer::poison) it and gets them back.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,

@@ -25,7 +25,8 @@ pub struct Stuck {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// Processes of which each waited for the next one, and the last one for the first: the reason.
-    /// Empty if there is no such cycle, because what somebody waited for was for nobody to do.
+    /// Empty if there is no such cycle, because a process waited for something that no process was
+    /// to do.
     pub cycle: Vec<Stuck>,
     /// The others that waited.
     pub others: Vec<Stuck>,

@@ -87,8 +87,8 @@ pub(crate) use self::spin::Spin;
 pub(crate) use self::modelled::Spin;
 
 /// For processes of one SPE, which take turns. No step lets another process run, or runs a
-/// program's code: so nobody comes while somebody has the lock, which is looked at in debug builds
-/// only.
+/// program's code: so no other process comes while one has the lock, which is looked at in debug
+/// builds only.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 

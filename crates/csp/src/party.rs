@@ -10,10 +10,10 @@
 //! ```
 //!
 //! While it is active it alone decides, with the lock of the channel that it looks at. While it
-//! waits, whoever comes to one of its channels may take it, by one exchange of its state, to put an
-//! item into a guard or to take one out of it. The state has a number that changes with each wait:
-//! so a guard that was looked at before the exchange has not changed when it succeeds. Nobody waits
-//! for a lock, or for a party, while a party is taken.
+//! waits, each process that comes to one of its channels may take it, by one exchange of its state,
+//! to put an item into a guard or to take one out of it. The state has a number that changes with
+//! each wait: so a guard that was looked at before the exchange has not changed when it succeeds.
+//! No process waits for a lock, or for a party, while a party is taken.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -226,8 +226,8 @@ impl<T> Guard<T> {
         Some(self.party.take(wait)?.end(0, POKED))
     }
 
-    /// Says, under the channel's lock, that nothing is there: whoever changes that has the lock,
-    /// and marks the guard again.
+    /// Says, under the channel's lock, that nothing is there: the process that changes that has the
+    /// lock, and marks the guard again.
     pub(crate) fn clear_ready(&self) {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }

@@ -1,8 +1,8 @@
 //! Whom dropped ends have to wake, and through whom.
 //!
 //! An end can be dropped anywhere, in a destructor that has no process at hand. So who runs
-//! processes on an OS thread says how somebody is woken from there. An end that is dropped on an OS
-//! thread which runs nothing of the network wakes nobody.
+//! processes on an OS thread says how a process is woken from there. An end that is dropped on an
+//! OS thread which runs nothing of the network wakes no process.
 
 use std::cell::RefCell;
 

@@ -500,7 +500,7 @@ pub fn mux<T: Item, I: Input<T>>(
 /// Writes the time every `period`, counted from when it started. A time at which it still waited
 /// for its reader is left out.
 ///
-/// It finds out that nobody reads any more when it writes next, so it may outlive its reader by a
+/// It finds out that its reader is gone when it writes next, so it may outlive its reader by a
 /// period. A network with a timer that waits for its time is not in a deadlock.
 ///
 /// ```

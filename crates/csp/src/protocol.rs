@@ -12,8 +12,8 @@
 //! | reader | the buffer (then the first writer that waits fills it up), a writer that waits, a waiting alternation that writes | waits |
 //! | alternation, active | as the reader or writer that the guard is | looks at its next guard |
 //!
-//! Readers wait only while the buffer is empty, writers only while it is full. Whoever waits, and
-//! every item that becomes ready, is made known to the alternations on the other side.
+//! Readers wait only while the buffer is empty, writers only while it is full. A process that
+//! waits, and every item that becomes ready, is made known to the alternations on the other side.
 
 // Steps are inlined by force, as results on their way between functions go through memory. Without
 // optimisation that would only make frames too large for small stacks: there variables that are
@@ -110,7 +110,7 @@ impl<T> State<T> {
     }
 
     /// A writer, or an alternation that writes and is active, brings an item, which is taken if
-    /// somebody wants it.
+    /// a process wants it.
     // What a step results in is small, or stays where it is: on its way through a value of several
     // variants, an item would be copied in other pieces than it was written in, which the
     // processor's store queue does not forward.
@@ -200,7 +200,7 @@ impl<T> State<T> {
     }
 
     /// A process writes or reads, whatever the channel is like, or begins to wait at `node`, if it
-    /// meets nobody.
+    /// meets no process.
     ///
     /// # Safety
     ///

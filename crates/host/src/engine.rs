@@ -1,5 +1,5 @@
-//! Performing MFC commands: there is no DMA engine on a host, so whoever issues a command performs
-//! it, on its own thread.
+//! Performing MFC commands: there is no DMA engine on a host, so the thread that issues a command
+//! performs it, on its own thread.
 //!
 //! That is one of the orders that the architecture allows, and it leaves the queue empty, with two
 //! exceptions, which stay there with what is ordered after them: a list that stopped at an element
@@ -371,7 +371,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// What nobody can be told of as an error: the call that found it did not cause it. Who unwinds
+    /// What no call can return as an error: the call that found it did not cause it. Who unwinds
     /// already is not told.
     #[track_caller]
     fn drain_or_panic(&self) {

@@ -41,7 +41,7 @@ impl HostMfc {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
-    /// Whether commands wait for room in a mailbox: then whoever waits has to
+    /// Whether commands wait for room in a mailbox: then the thread that waits has to
     /// [`advance`](Self::advance) them.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {

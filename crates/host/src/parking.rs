@@ -115,7 +115,7 @@ impl Parking {
         }
     }
 
-    /// Sleeps until somebody notifies this seat, unless all others sleep already.
+    /// Sleeps until another thread notifies this seat, unless all others sleep already.
     pub(crate) fn park(&self, seat: usize) -> Woken {
         let state = &self.seats[seat].state;
         if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -131,8 +131,8 @@ impl Parking {
         Woken::Notified
     }
 
-    /// Sleeps until somebody notifies this seat, but no longer than `time`. Meanwhile it counts as
-    /// running, for it will go on by itself.
+    /// Sleeps until another thread notifies this seat, but no longer than `time`. Meanwhile it
+    /// counts as running, for it will go on by itself.
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {

@@ -405,7 +405,7 @@ unsafe impl SpeCore for HostSpe {
     ) {
         if hold.0.is_some() {
             // SAFETY: the caller promises that the memory may be written and that `local` is the
-            // buffer of this hold, which overlaps nobody's memory.
+            // buffer of this hold, which overlaps no other memory.
             unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         }
     }

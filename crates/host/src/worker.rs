@@ -34,7 +34,7 @@ pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 const SPIN: Duration = Duration::from_micros(10);
 
 /// How long to spin at most while others are on the way from sleep: several times what being woken
-/// costs, for somebody else may have their CPU.
+/// costs, for another thread may have their CPU.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
 /// Looks between two readings of the clock while spinning.
@@ -108,8 +108,8 @@ impl Spin {
 }
 
 /// Lets a moment pass between two looks at a line that another core is about to change: 15 ns on a
-/// Zen 5. With no pause the line is taken from whoever is changing it: a rendezvous between two
-/// cores takes 20 ns more; with the processor's own, of 26 ns, 5 more (docs/performance.md).
+/// Zen 5. With no pause the line is taken from the CPU that is changing it: a rendezvous between
+/// two cores takes 20 ns more; with the processor's own, of 26 ns, 5 more (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
@@ -134,7 +134,8 @@ pub(crate) struct Worker {
     spin: Spin,
     yields: Cell<u32>,
     /// Waits, modulo 256; whenever it is 0 all who wait look. Threads that wait for each other may
-    /// keep a worker busy for ever, and a look wakes all: it should cost little in so many waits.
+    /// keep a worker busy for ever, and a look wakes all: it should cost little, spread over the
+    /// waits.
     waits: Cell<u8>,
 }
 
@@ -190,8 +191,8 @@ impl Worker {
     /// See [`Wake::wake_here`](cellworks_machine::Wake::wake_here).
     #[inline(always)]
     pub(crate) fn wake_here(&self, sleeper: Sleeper) -> bool {
-        // SAFETY: whoever makes a sleeper takes its numbers from `into_raw`, or has none that name
-        // a thread.
+        // SAFETY: the code that makes a sleeper takes its numbers from `into_raw`, or has none that
+        // name a thread.
         unsafe { Thread::from_raw(sleeper.thread()) }.try_unpark()
     }
 

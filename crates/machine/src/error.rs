@@ -92,13 +92,13 @@ pub struct RunEnd<R> {
     pub main_was_cancelled: bool,
     /// This run had been cancelled when the main program ended.
     pub was_cancelled: bool,
-    /// The first panic of a program that nobody had joined when the main program ended, a
+    /// The first panic of a program that was not joined when the main program ended, a
     /// [`RunError::Panic`].
     pub panic_before: Option<RunError>,
     /// The first one that came later, perhaps only because the programs were cancelled.
     pub panic_after: Option<RunError>,
-    /// Why the machine has cancelled the programs, if it has: nobody could go on, or the time was
-    /// spent.
+    /// Why the machine has cancelled the programs, if it has: no program could go on, or the time
+    /// was spent.
     pub cancelled_for: Option<RunError>,
 }
 

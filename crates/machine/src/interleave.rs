@@ -76,7 +76,7 @@ pub struct Interleaved {
 /// An interleaved run did not work on all of its inputs.
 #[derive(thiserror::Error)]
 pub enum InterleaveError {
-    /// The local store has no room for the stacks of so many threads.
+    /// The local store has no room for the stacks of `threads` threads.
     #[error(transparent)]
     Stack(#[from] StackError),
     /// The run was cancelled, and the caller is a destructor that runs because of that. Any other
@@ -108,13 +108,13 @@ impl fmt::Debug for InterleaveError {
 /// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`](crate::Spe::interleave).
 ///
 /// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in
-/// flight: if nobody is, and data need not be moved, there is nothing to wait for, and nothing is
+/// flight: if none is, and data need not be moved, there is nothing to wait for, and nothing is
 /// left of it when the compiler is done. Everything else of an [`Spe`](crate::Spe) can be called on
 /// it, too, and does what it does elsewhere.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// There is nobody to wait for, and nothing. A constant in each of the two loops that call the
-    /// body, so that the one for work that is alone is what a plain loop is.
+    /// There is no thread and no data to wait for. A constant in each of the two loops that call
+    /// the body, so that the one for work that is alone is what a plain loop is.
     is_in_place: bool,
 }
 
@@ -340,8 +340,8 @@ const MANY: usize = 5;
 /// tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// What 128 threads have to be expected to gain over one for them to be tried: one part in so many.
-/// Times differ by some parts in a hundred without a reason.
+/// What 128 threads have to be expected to gain over one for them to be tried: one part in this
+/// number. Times differ by some parts in a hundred without a reason.
 const EXPECTED_GAIN: u128 = 8;
 
 /// How often the time is taken for each number of threads; the least time counts, because
@@ -349,7 +349,7 @@ const EXPECTED_GAIN: u128 = 8;
 const TIMES: usize = 3;
 
 /// Inputs until a choice is looked at again: twice as many whenever it was found to be right. And
-/// as many as it takes for the next look to be a small part of the time: one in so many.
+/// as many as it takes for the next look to be a small part of the time: one in this number.
 const HOLD_INPUTS: usize = 1 << 17;
 const HOLD_INPUTS_MAX: usize = 1 << 22;
 const HOLD_SHARE: u128 = 64;
@@ -367,10 +367,10 @@ const PORTION_GROWTH: usize = 1 << 12;
 /// After how long threads that take turns look outside, and one alone whose data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// What a number of threads has to gain over a smaller one to be chosen: one part in so many. Over
-/// the plain loop it is more, as a trial makes that look too slow: it counts inputs, which the loop
-/// for the last ones does not, and where memory is what limits, a processor sees more inputs of a
-/// shorter loop at a time.
+/// What a number of threads has to gain over a smaller one to be chosen: one part in this number.
+/// Over the plain loop it is more, as a trial makes that look too slow: it counts inputs, which the
+/// loop for the last ones does not, and where memory is what limits, a processor sees more inputs
+/// of a shorter loop at a time.
 const LEAST_GAIN: u128 = 32;
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
@@ -565,8 +565,8 @@ where
         Ok(most + most / EXPECTED_GAIN < alone)
     }
 
-    /// Whether the local store has room for the stacks of so many threads, and for what they stage:
-    /// twice what one has used, as pieces of work differ.
+    /// Whether the local store has room for the stacks of `threads` threads, and for what they
+    /// stage: twice what one has used, as pieces of work differ.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
@@ -587,7 +587,7 @@ where
         }
     }
 
-    /// Sees to it that the next portion takes as long as it should, if so many inputs have taken
+    /// Sees to it that the next portion takes as long as it should, if the last inputs have taken
     /// the time since then.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));

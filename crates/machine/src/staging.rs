@@ -174,9 +174,9 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of so many initialised
-        // bytes, aligned for T, and written by nobody, as long as the hold lives and the source is
-        // borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
+        // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of its length in
+        // initialised bytes, aligned for T, and not written, as long as the hold lives and the
+        // source is borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
         unsafe { self.view.as_ref() }
     }
 }

@@ -78,7 +78,7 @@ pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What threads have panicked with that nobody has joined, by thread, in the order in which they
+/// What threads that were not joined have panicked with, by thread, in the order in which they
 /// did.
 type Panics = RefCell<Vec<(ThreadId, Payload)>>;
 

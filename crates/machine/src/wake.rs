@@ -136,8 +136,8 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
-    /// The number of its SPE, or [`PPE`]. One word, as whoever wakes others copies it again and
-    /// again.
+    /// The number of its SPE, or [`PPE`]. One word, as a thread that wakes others copies it again
+    /// and again.
     processor: u32,
 }
 

@@ -1,7 +1,8 @@
 //! Running simulations side by side.
 //!
 //! Simulations do not share anything, and a simulated machine belongs to one OS thread. So each
-//! core has a thread with machines of its own, and takes the next simulation that nobody has taken.
+//! core has a thread with machines of its own, and takes the next simulation that no core has
+//! taken.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};

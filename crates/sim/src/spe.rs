@@ -396,7 +396,7 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // Before there are threads that nobody would wait for.
+        // Before there are threads that no call would wait for.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -446,7 +446,7 @@ unsafe impl SpeCore for SimSpe {
         // large as the local store.
         let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
         // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local` for
-        // writes, see above; a buffer of ours overlaps nobody's memory.
+        // writes, see above; a buffer of ours overlaps no other memory.
         unsafe {
             if request.fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -489,7 +489,7 @@ unsafe impl SpeCore for SimSpe {
         bytes: usize,
     ) {
         // SAFETY: the caller promises that the memory may be written and that `local` is the buffer
-        // of this hold, which overlaps nobody's memory.
+        // of this hold, which overlaps no other memory.
         unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         if !threads::is_cancelled() {
             self.wait_for_entry(Location::caller());

@@ -1,14 +1,14 @@
 //! Says which program keeps a simulation from going on, because it runs for long without a call.
 //!
-//! All programs of a simulated machine take turns on one OS thread, and whoever runs gives its turn
-//! up only by a call. A loop that waits for another program without one never ends, and neither the
-//! event loop nor a limit of simulated time gets to see it. An OS thread of the process, which
-//! sleeps while nothing is simulated, looks once a second whether time has moved in each run. It
-//! only warns: a program may as well compute for long.
+//! All programs of a simulated machine take turns on one OS thread, and the program that runs gives
+//! its turn up only by a call. A loop that waits for another program without one never ends, and
+//! neither the event loop nor a limit of simulated time gets to see it. An OS thread of the
+//! process, which sleeps while nothing is simulated, looks once a second whether time has moved in
+//! each run. It only warns: a program may as well compute for long.
 //!
 //! What it looks at are two numbers, stored without order where a program goes on anyway, and have
-//! no part in any result. The condition of a wait that never returns is laid to whoever ran before
-//! it was asked.
+//! no part in any result. The condition of a wait that never returns is laid to the program that
+//! ran before it was asked.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};

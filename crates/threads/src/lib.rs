@@ -62,8 +62,8 @@
 //!
 //! # Panics and cancellation: what is guaranteed
 //!
-//! - A panic of a thread is carried, with its payload, to whoever joins it, else out of the scope
-//!   it was spawned in. The first panic wins, and a panic wins over [`Cancelled`].
+//! - A panic of a thread is carried, with its payload, to the thread that joins it, else out of the
+//!   scope it was spawned in. The first panic wins, and a panic wins over [`Cancelled`].
 //! - A scope never returns or unwinds before all of its threads have ended; no stack is given up
 //!   with frames on it.
 //! - Cancelled threads are unwound, so their destructors run, those of the youngest thread first.

@@ -31,10 +31,10 @@ use crate::block::Block;
 /// cancelled: so a turn has one question to ask.
 pub(crate) struct Rotation {
     /// Who goes on first when the parent continues: the round is complete when it would come again.
-    /// Null if there is nobody.
+    /// Null if there is no such thread.
     next: Cell<*const Block>,
-    /// Whose turn is not taken without further ado, as others are ready or there is nobody else.
-    /// Null if there is nobody.
+    /// Whose turn is not taken without further ado, as others are ready or there is no other
+    /// thread. Null if there is no such thread.
     pause: Cell<*const Block>,
     /// How many threads were ready when the parent was continued.
     pub(crate) ready: Cell<usize>,

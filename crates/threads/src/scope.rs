@@ -182,7 +182,7 @@ impl<'scope> Builder<'scope, '_> {
                 self.name.as_deref(),
             );
             let payload = Room::<F, R>::below(block);
-            // SAFETY: the room lies at the top of the stack, which nobody uses before the thread
+            // SAFETY: the room lies at the top of the stack, which is not used before the thread
             // starts.
             unsafe { payload.cast::<F>().write(f) };
             block.state.set(State::Ready);
@@ -320,8 +320,8 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
-        // Nobody can take the stack out of the pool before this thread has left it: spawning needs
-        // a running thread.
+        // No thread can take the stack out of the pool before this thread has left it: spawning
+        // needs a running thread.
         s.recycle(block);
     } else {
         scope.ended.push(block);

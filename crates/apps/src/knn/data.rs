@@ -66,13 +66,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The block that is a process's `turn`-th home, if there are so many. As blocks come by,
-    /// counted from 0 over all rounds, it comes first at the second number.
+    /// The block that is a process's `turn`-th home, if there are that many blocks. As blocks come
+    /// by, counted from 0 over all rounds, it comes first at the second number.
     ///
     /// A block comes to each process a step later than to the one before. The last process takes
     /// the first block home, and the first process the last, so all have theirs in the same step:
-    /// they begin and end each turn together, and nobody waits for one that computes while it has
-    /// nothing to compute itself.
+    /// they begin and end each turn together, and no process waits for one that computes while it
+    /// has nothing to compute itself.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;

@@ -260,8 +260,8 @@ pub fn stream_on_one_spe(host: &Host, capacity: usize, messages: usize, batch: u
     result.get()
 }
 
-/// A process alternates over so many rendezvous channels, each with a writer of its own, all on one
-/// SPE.
+/// A process alternates over `channels` rendezvous channels, each with a writer of its own, all on
+/// one SPE.
 pub fn alternation<R: Reach>(
     host: &Host,
     channel: impl Fn() -> Channel<R> + Sync,

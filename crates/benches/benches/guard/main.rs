@@ -4,7 +4,7 @@
 //! the two compare:
 //!
 //! ```text
-//! cargo bench -p cellworks-benches --bench guard --no-run     # in the old checkout; names the program
+//! cargo bench -p cellworks-benches --bench guard --no-run   # in the old checkout; prints PROGRAM
 //! cargo bench -p cellworks-benches --bench guard -- --old PROGRAM
 //! ```
 //!

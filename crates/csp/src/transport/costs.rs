@@ -5,7 +5,7 @@
 use cellworks_machine::Cycles;
 
 /// A step of the protocol on an SPE: some 60 instructions on queues in a local store, of which a
-/// third are loads of 6 cycles each, and two branches that nobody hinted, of 18 (IBM's programming
+/// third are loads of 6 cycles each, and two branches without a hint, of 18 (IBM's programming
 /// tutorial: latencies of the SPU).
 pub(crate) const SPE_STEP: Cycles = Cycles(150);
 
@@ -38,9 +38,9 @@ pub(crate) const REQUEST_WORDS: usize = 3;
 pub(crate) const ANSWER_WORDS: usize = 2;
 
 /// What who found no guard ready does before it may look again. Looking takes the line of a
-/// channel, and with it the reservation of whoever is about to change it: who looked again at once
-/// would keep a slower one from it for ever, as it does on real machines. This is several times
-/// what an atomic update of a line takes.
+/// channel, and with it the reservation of the SPE that is about to change it: who looked again at
+/// once would keep a slower one from it for ever, as it does on real machines. This is several
+/// times what an atomic update of a line takes.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What the processors of a network keep in common about messages and items under way.
 //!
 //! On a real machine it would be spread over the lines of channels, tables of the PPE, and local
-//! stores. Here it is in one place, and whoever uses it performs the operation that would have
-//! brought it.
+//! stores. Here it is in one place, and the processor that uses it performs the operation that
+//! would have brought it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -19,8 +19,8 @@ use crate::side::Side;
 use crate::sync::locked;
 use crate::waiting::Waiting;
 
-/// Lines of main memory for channels. One that is used after so many others shares a line with
-/// another one.
+/// Lines of main memory for channels. A channel that is used after all lines are taken shares a
+/// line with another one.
 const CHANNEL_LINES: usize = 4096;
 
 /// Lines for processes, in which those that alternate wait; shared likewise.

@@ -33,7 +33,7 @@ pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
 /// A constructor of commands.
 pub(crate) type CommandOf = fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand;
 
-/// Has `issue` the commands that move an item of so many bytes for a process. Returns the tag group
+/// Has `issue` the commands that move an item of `bytes` bytes for a process. Returns the tag group
 /// to wait for.
 pub(crate) fn issue_all<E: fmt::Debug>(
     process: u32,
@@ -180,7 +180,7 @@ impl Items {
     }
 
     /// The bytes of an item have been put to main memory. False if it does not wait any more, or
-    /// somebody fetches it where it was.
+    /// a reader fetches it where it was.
     pub fn flushed(&mut self, origin: Origin, start: u32) -> bool {
         match self.entries.get_mut(&origin.number()) {
             Some(entry) if !entry.is_being_fetched => {

@@ -15,8 +15,8 @@
 //! The protocol is the same everywhere, and so are the items: Rust values, which change their owner
 //! in ordinary memory (`protocol`). What is added here where [SPEs are confined to their local
 //! stores](cellworks_machine::Spe::is_confined_to_local_store) are the operations of the machine
-//! that would carry them, and that nobody goes on before what carries the news has arrived. On a
-//! simulated machine these operations take time.
+//! that would carry them, and that no process goes on before what carries the news has arrived. On
+//! a simulated machine these operations take time.
 //!
 //! | what | direct | coordinator |
 //! |---|---|---|
@@ -29,10 +29,10 @@
 //! **Items** wait in the local store of their writer, which reserves the room when the item is to
 //! be written. The reader makes room, gets the bytes by DMA, and signals the writer's SPE, which
 //! frees its room; then the item belongs to the reader's program, which the room is given back to.
-//! The program of an SPE does not end before its items were fetched, or nobody is left who could.
-//! An SPE without room for an item puts those of its own that wait to main memory first, the oldest
-//! first, and readers get them there. The PPE's items wait in main memory; it has the MFC of the
-//! writer's SPE put others there (proxy queue).
+//! The program of an SPE does not end before its items were fetched, or no process is left that
+//! could. An SPE without room for an item puts those of its own that wait to main memory first, the
+//! oldest first, and readers get them there. The PPE's items wait in main memory; it has the MFC of
+//! the writer's SPE put others there (proxy queue).
 //!
 //! **A network uses** on such machines both signal registers (in OR mode), the inbound and the
 //! outbound mailbox of its SPEs, and their tag groups from 16 on; its processes cannot.

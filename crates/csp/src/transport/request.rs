@@ -41,8 +41,8 @@ impl Drop for Asking<'_> {
 }
 
 impl Requests {
-    /// Has `step` be performed by whoever calls [`perform`](Self::perform) for the process while
-    /// `wait` runs. Says whether anybody did.
+    /// Has `step` be performed by the processor that calls [`perform`](Self::perform) for the
+    /// process while `wait` runs. Says whether anybody did.
     pub fn ask(
         &self,
         process: u32,
@@ -75,7 +75,7 @@ impl Requests {
             return None;
         };
         // SAFETY: the process is in `ask`, which cannot return before the mutex is free: so the
-        // closure is alive, and nobody else uses it.
+        // closure is alive, and no other code uses it.
         let stepped = (unsafe { step.as_mut() })();
         *request = Request::Performed {
             waits: stepped.waits,

@@ -28,7 +28,7 @@ const WAKE: SignalRegister = SignalRegister::One;
 /// Signals of which items were fetched; see [`signal_of`].
 const FETCHED: SignalRegister = SignalRegister::Two;
 
-/// The bit of a signal that says that a process may go on: one in so many. Those that share a bit
+/// The bit of a signal that says that a process may go on. Those that share a bit
 /// look in vain.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
@@ -76,8 +76,8 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     /// Transfers of items under way, from or to here, whose end gives room.
     transfers: Cell<usize>,
     /// Messages to the PPE that were begun, and those that were sent, word by word: one at a time,
-    /// in their order. Whoever sends again and again would keep the others waiting for ever if the
-    /// one who asks first were next.
+    /// in their order. An SPE that sends again and again would keep the others waiting for ever if
+    /// the one who asks first were next.
     messages: Cell<u64>,
     sent: Cell<u64>,
     /// Processes that wait for their turn to send, or for room.

@@ -1,5 +1,5 @@
 //! The buffer of a channel with one writer and one reader: they use it without the channel's lock
-//! as long as nobody waits.
+//! as long as no process waits.
 //!
 //! ```text
 //!   writer, or reader                          whoever has the channel's lock
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Either the side sees that it is to take the lock, or who has the lock sees that the side is
-//! busy. So whoever is going to wait, to list a guard or to end the channel first
+//! busy. So a process that is going to wait, to list a guard or to end the channel first
 //! [excludes](Ring::exclude) the other side, and looks once more. When the lock is given back and
 //! there is no reason left, the sides are [let in](Ring::let_in) again.
 //!
@@ -191,8 +191,8 @@ impl<T> Ring<T> {
         unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
-    /// The slots of so many items from `count` on, of which the first part may reach the end of the
-    /// ring.
+    /// The slots of `items` items from `count` on, of which the first part may reach the end of
+    /// the ring.
     #[inline(always)]
     fn parts(&self, count: usize, items: usize) -> [&[Slot<T>]; 2] {
         let (before, from) = self.slots.split_at(self.index(count));
@@ -294,8 +294,8 @@ impl<T> Ring<T> {
         if self.available(Side::Writer, busy.count) == 0 {
             return Err(item);
         }
-        // SAFETY: the writer is busy and was let in, and there is room: nobody else accesses this
-        // slot.
+        // SAFETY: the writer is busy and was let in, and there is room: no other thread accesses
+        // this slot.
         self.slot(busy.count)
             .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
         busy.done(1);
@@ -336,7 +336,7 @@ impl<T> Ring<T> {
             return None;
         }
         prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
-        // SAFETY: the reader is busy and was let in, and there is an item: nobody else accesses
+        // SAFETY: the reader is busy and was let in, and there is an item: no other thread accesses
         // this slot, which is read once.
         let item = self
             .slot(busy.count)
@@ -346,7 +346,7 @@ impl<T> Ring<T> {
     }
 
     /// Takes up to `most` items, unless the reader has to take the lock, and appends them to
-    /// `items`, which has room for so many.
+    /// `items`, which has room for them.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -421,8 +421,8 @@ impl<T> Ring<T> {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
-        // Nobody: the first one will take the lock. Of this OS thread: it is not in the middle of
-        // anything, and whoever uses the end on another one takes the lock first.
+        // No thread yet: the first one will take the lock. Of this OS thread: it is not in the
+        // middle of anything, and a process that uses the end on another one takes the lock first.
         if its == 0 || its == thread {
             return;
         }

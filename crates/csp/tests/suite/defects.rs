@@ -221,8 +221,8 @@ fn a_destructor_does_not_wait_in_a_cancelled_run<M: Machine>(machine: &M) {
     assert_eq!(seen.load(Ordering::Relaxed), 1);
 }
 
-/// More processes than any computer has CPUs, all on one SPE: whoever waited busily would keep the
-/// one it waits for from running, for ever as they take turns.
+/// More processes than any computer has CPUs, all on one SPE: a process that waited busily would
+/// keep the one it waits for from running, for ever as they take turns.
 fn no_one_waits_busily_for_one_of_its_own_spe<M: Machine>(machine: &M) {
     const STAGES: usize = 20;
     let (mut first, mut input) = Channel::new().one_to_one::<u32>();

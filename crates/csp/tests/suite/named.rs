@@ -1,5 +1,5 @@
-//! Named channels: whoever looks one up waits until it is created, and misuse is an error that says
-//! of what.
+//! Named channels: a process that looks one up waits until it is created, and misuse is an error
+//! that says of what.
 
 use cellworks_csp::{
     Alternation, Any, Channel, Ended, Mistake, NamedError, Network, NetworkError, One, Reader,

@@ -316,7 +316,7 @@ fn read(
     true
 }
 
-/// One writer and one reader: each end moves to another process on the way, and somebody may end
+/// One writer and one reader: each end moves to another process on the way, and one of them may end
 /// the channel.
 fn check_pair<M: Machine>(machine: &M, seed: u64) {
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x517C_C1B7_2722_0A95));

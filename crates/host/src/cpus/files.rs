@@ -122,8 +122,8 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
 }
 
 /// What drivers say in place of a content: `no_turbo` says `EAGAIN` where `intel_pstate` is off,
-/// the files of `cpufreq` say `EBUSY` while nobody governs the CPU, and the others say that a
-/// device has gone or does not work.
+/// the files of `cpufreq` say `EBUSY` while no governor is set for the CPU, and the others say that
+/// a device has gone or does not work.
 const NO_ANSWER: [i32; 6] = [
     libc::EAGAIN,
     libc::EBUSY,

@@ -54,7 +54,7 @@ impl Trial {
 
     /// To be called at `next`; returns how long it is since the last time. In the first round
     /// threads start. In the second one what begins with a thread ends, and it tells how many
-    /// inputs there are in a time for which nobody needs to look outside.
+    /// inputs there are in a time for which no look outside is needed.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;

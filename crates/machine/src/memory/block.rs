@@ -2,7 +2,7 @@
 //!
 //! Bytes are copied by machine code that Rust does not see into (the C library's `memmove`, or one
 //! instruction each way for a word), so copies that race are no data races of the language. Each
-//! line has a *version*: even when at rest, odd while somebody writes the line as a whole. A
+//! line has a *version*: even when at rest, odd while a processor writes the line as a whole. A
 //! reservation is a version remembered; a conditional store succeeds if it can take the version
 //! from what was remembered to odd.
 //!
@@ -229,7 +229,7 @@ impl Block {
         )
     }
 
-    /// The same where somebody holds or held a reservation. Apart, so that the usual way stays
+    /// The same where a processor holds or held a reservation. Apart, so that the usual way stays
     /// small: a locked instruction waits for every store before it, also for those that a large
     /// function spills to its stack.
     #[cold]

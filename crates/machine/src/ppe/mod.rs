@@ -199,7 +199,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
             catch_unwind(AssertUnwindSafe(|| {
                 let value = program(spe);
                 *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-                // If nobody holds the handle any more this drops the value, which may panic too.
+                // If the handle was dropped this drops the value, which may panic too.
                 drop(result);
             }))
         });

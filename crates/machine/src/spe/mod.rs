@@ -175,7 +175,7 @@ pub trait Spe: SpeCore {
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for so many stacks; no thread has run then.
+    /// [`StackError`] if the local store has no room for all stacks; no thread has run then.
     /// Only where stacks take local store: simulated machines, and hosts that are strict.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {

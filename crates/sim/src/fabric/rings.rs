@@ -21,8 +21,8 @@
 //!
 //! Who comes from far reaches a port or a segment later than its neighbours when all start
 //! together, so it can start sooner after the packet before, always, and they would starve.
-//! Therefore nobody may start who would delay the first packet of the memory controller, or of that
-//! other element whose turn it is, if that packet is ready and only waits for its way.
+//! Therefore no sender may start that would delay the first packet of the memory controller, or of
+//! that other element whose turn it is, if that packet is ready and only waits for its way.
 //!
 //! There is at most one wake-up of the arbiter to wait for, for the earliest time at which it can
 //! grant anything.

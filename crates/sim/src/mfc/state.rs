@@ -32,8 +32,8 @@ pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
     /// Commands that have not been started: their ids and what the watch for hazards knows of them.
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// What went wrong after the call that caused it had returned, as the panic of whoever asks
-    /// next: a command that waited turned out to be illegal, or the watch for hazards found
+    /// What went wrong after the call that caused it had returned, as the panic of the thread that
+    /// asks next: a command that waited turned out to be illegal, or the watch for hazards found
     /// something.
     pub late: Option<Payload>,
 }

@@ -12,8 +12,8 @@
 
 use crate::report::Measurement;
 
-/// Numbers that are less than this factor apart count as equal: nobody should rearrange a program
-/// for less, and two runs may differ by half of it.
+/// Numbers that are less than this factor apart count as equal: it is not worth while to rearrange
+/// a program for less, and two runs may differ by half of it.
 pub(super) const DIFFERS: f64 = 1.1;
 
 /// A time in nanoseconds or a bandwidth in bytes per second, and the interval of its median.

@@ -314,8 +314,8 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Rounds of so many iterations, until the medians of two that follow each other agree, or there
-/// were [`STEADY_ROUNDS_MAX`].
+/// Rounds of `iterations` iterations, until the medians of two that follow each other agree, or
+/// there were [`STEADY_ROUNDS_MAX`].
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,

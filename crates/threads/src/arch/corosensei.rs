@@ -65,7 +65,7 @@ thread_local! {
 ///
 /// # Safety
 ///
-/// `limit..top` is writable, lies above a guard page, is used by nobody else until the thread has
+/// `limit..top` is writable, lies above a guard page, is used by no other code until the thread has
 /// ended, and has room for a frame.
 pub(crate) unsafe fn prepare(
     limit: *mut u8,
@@ -101,8 +101,8 @@ pub(crate) unsafe fn prepare(
     Context(record)
 }
 
-/// Stores the running context in `save` and continues `to`. Returns when somebody continues what
-/// was saved.
+/// Stores the running context in `save` and continues `to`. Returns when another thread continues
+/// what was saved.
 ///
 /// # Safety
 ///
@@ -121,7 +121,7 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     let mut wanted = to.0;
     while !wanted.is_null() {
         RUNNING.set(wanted);
-        // SAFETY: the record lies on a stack that still exists; nobody else refers to the
+        // SAFETY: the record lies on a stack that still exists; no other code refers to the
         // coroutine, because it is resumed only here and this loop runs on one stack only.
         unsafe { (*(*wanted).coroutine.get()).resume(()) };
         wanted = WANTED.get().0;

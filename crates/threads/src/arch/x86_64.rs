@@ -56,7 +56,7 @@ impl Context {
 ///
 /// # Safety
 ///
-/// `limit..top` is writable, used by nobody else until the thread has ended, and has room for a
+/// `limit..top` is writable, used by no other code until the thread has ended, and has room for a
 /// frame.
 pub(crate) unsafe fn prepare(
     _limit: *mut u8,
@@ -98,8 +98,8 @@ macro_rules! switch {
     };
 }
 
-/// Stores the running context in `save` and continues `to`. Returns when somebody continues what
-/// was saved.
+/// Stores the running context in `save` and continues `to`. Returns when another thread continues
+/// what was saved.
 ///
 /// # Safety
 ///
@@ -108,8 +108,8 @@ macro_rules! switch {
 #[inline(always)]
 pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     // SAFETY: all registers but rsp, rbp and rbx are declared clobbered, those three are restored
-    // by whoever continues the saved context; `nostack` is not claimed, so pushing is allowed. The
-    // flags are clobbered by default.
+    // by the thread that continues the saved context; `nostack` is not claimed, so pushing is
+    // allowed. The flags are clobbered by default.
     unsafe { switch!(save, to.0, "mov rsp, rsi", "jmp [rsp - 8]") }
 }
 
@@ -134,9 +134,9 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 /// As for [`switch_to_frame`]; `me` stays where it is until it has been continued.
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
-    // SAFETY: as in `switch`, but that r12 to r14 are restored, too. Whoever continues a frame
-    // names it in rsi. Nothing is pushed, but `nostack` must not be claimed: `Frame::take` writes
-    // below the stack pointer, where the compiler keeps nothing because of this.
+    // SAFETY: as in `switch`, but that r12 to r14 are restored, too. The thread that continues a
+    // frame names it in rsi. Nothing is pushed, but `nostack` must not be claimed: `Frame::take`
+    // writes below the stack pointer, where the compiler keeps nothing because of this.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -222,7 +222,7 @@ impl Frame {
             return None;
         }
         if self.resume.get() as usize != go_on_by_stack as *const () as usize {
-            // SAFETY: nobody uses what is below the stack pointer of a suspended thread, see
+            // SAFETY: no code uses what is below the stack pointer of a suspended thread, see
             // `turn`.
             unsafe {
                 let top = context.0.cast::<usize>();

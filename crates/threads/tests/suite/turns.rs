@@ -46,7 +46,7 @@ fn turns_are_taken_in_the_order_in_which_they_were_begun() {
     .unwrap();
     assert_eq!(log.take().join(" "), "a0 b0 c0 a1 b1 c1 a2 b2 c2 a3 b3 c3");
     // The first yield of each begins them. In the last round they end one after the other, and who
-    // is alone has nobody to take turns with.
+    // is alone has no other thread to take turns with.
     assert!((6..=9).contains(&turns.get()), "{}", turns.get());
 }
 
@@ -321,8 +321,8 @@ fn threads_are_cancelled_between_turns() {
     assert!(text.contains("waits for what never comes"), "{text}");
 }
 
-/// Whoever is suspended when its core is cancelled, by a turn, by what began its turns or at the
-/// end of a round, goes on there with what it had in registers.
+/// A thread that is suspended when its core is cancelled, by a turn, by what began its turns or at
+/// the end of a round, goes on there with what it had in registers.
 #[test]
 fn what_threads_know_survives_being_cancelled_between_turns() {
     let kept = Cell::new(0);
@@ -363,7 +363,7 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
     assert!(kept.get() > 0, "those that a turn had suspended");
 }
 
-/// Whatever suspends a thread, and whoever continues it, the one after it or a cancelled core, a
+/// Whatever suspends a thread, and whatever continues it, the one after it or a cancelled core, a
 /// function that lets others run keeps the registers that callers rely on.
 #[cfg(target_arch = "x86_64")]
 #[test]
