@@ -335,6 +335,10 @@ impl Wake for PlainSpe {
         World::sleeper(Processor::Spe(self.id))
     }
 
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        OWNER.outlast(done);
+    }
+
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         World::wake(sleeper);
     }
@@ -454,6 +458,10 @@ impl Wake for PlainPpe {
 
     fn sleeper(&self) -> Sleeper {
         World::sleeper(Processor::Ppe)
+    }
+
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        OWNER.outlast(done);
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {

@@ -89,6 +89,10 @@ impl Wake for Seats {
         seat.wakes.notify_one();
     }
 
+    fn outlast(&self, _: &mut dyn FnMut() -> bool) {
+        unreachable!("channels lend nothing that is on a stack")
+    }
+
     /// The deadline comes when the others have done any number of steps.
     fn wait_until_deadline(
         &self,

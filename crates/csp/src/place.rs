@@ -60,6 +60,10 @@ impl<C: PpeCore> Wake for PpePlace<'_, C> {
         self.0.sleeper()
     }
 
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        self.0.outlast(done);
+    }
+
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.0.wake(sleeper);
     }

@@ -24,7 +24,7 @@ use crate::programs::Programs;
 use crate::run::{PPE_SEAT, Run, seat_of};
 use crate::serve;
 use crate::spe::{HostSpe, fetch_update};
-use crate::worker::Spin;
+use crate::worker::{OWNER, Spin};
 
 /// What a host does for its PPE.
 pub struct HostPpe {
@@ -237,6 +237,10 @@ impl Wake for HostPpe {
     fn sleeper(&self) -> Sleeper {
         // SAFETY: the PPE is no cooperative thread; it is told apart by its processor alone.
         unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
+    }
+
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        OWNER.outlast(done);
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {

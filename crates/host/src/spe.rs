@@ -281,6 +281,10 @@ impl Wake for HostSpe {
     }
 
     #[inline(always)]
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        OWNER.outlast(done);
+    }
+
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.run().notify(sleeper.processor());
     }

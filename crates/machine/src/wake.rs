@@ -89,6 +89,14 @@ pub trait Wake: Wait {
     /// As [`wake`](Self::wake), of a thread that [`wake_here`](Self::wake_here) says is not here.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
+    /// Waits until `done` says true, in a run that was cancelled and before the calling thread is
+    /// unwound: for a thread that has lent what is on its stack to programs that have not ended
+    /// yet. The other threads of its processor are unwound meanwhile.
+    ///
+    /// `done` is asked again and again. To be called between the catch of what unwound the thread
+    /// and its resumption, never while the thread unwinds. No time passes where it is simulated.
+    fn outlast(&self, done: &mut dyn FnMut() -> bool);
+
     /// Waits for some nanoseconds, in which another core may do what the caller is about to wait
     /// for, and says true; or does nothing and says false: if another thread of this core wants to
     /// run, and always where time is simulated and on a PPE.

@@ -38,6 +38,7 @@ use crate::processor::SimProcessor;
 use crate::programs::Programs;
 use crate::setup::PpeAccess;
 use crate::spe::SimSpe;
+use crate::threads::OWNER;
 use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
@@ -288,6 +289,10 @@ impl Wake for SimPpe {
 
     fn sleeper(&self) -> Sleeper {
         self.world().sleeper(self.processor())
+    }
+
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        OWNER.outlast(done);
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {

@@ -306,6 +306,10 @@ impl Wake for SimSpe {
         self.world.sleeper(self.processor())
     }
 
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        OWNER.outlast(done);
+    }
+
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.world.notify(self.world.named(sleeper.processor()));
     }

@@ -174,6 +174,17 @@ impl Owner {
         Thread::running(here())
     }
 
+    /// Waits until `done` says true, on a core that was cancelled, before the calling thread is
+    /// unwound: for a thread that has lent what is on its stack to others, perhaps of other cores,
+    /// which have not ended yet. The other threads of this core are unwound meanwhile.
+    ///
+    /// `done` is asked again and again. Not to be called while the thread unwinds, but between the
+    /// catch of a [`Cancelled`](crate::Cancelled) and its resumption. Outside of
+    /// [`run`](Self::run) the OS thread lets others run until `done` says true.
+    pub fn outlast(self, done: &mut dyn FnMut() -> bool) {
+        with(|s| s.outlast(done));
+    }
+
     /// As [`crate::cancel_all`].
     pub fn cancel_all(self) {
         with(|s| s.cancel(Cause::Cancelled));

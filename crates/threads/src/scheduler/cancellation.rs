@@ -1,12 +1,15 @@
 //! Cancellation: the threads of a core are unwound, the youngest first.
 
 use std::panic::resume_unwind;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::thread::panicking;
 
 use super::{CANCELLED, Scheduler, with};
+use crate::arch::Context;
+use crate::block::Block;
 use crate::cancelled::{Cancelled, Payload};
 use crate::report::{Blocked, Cause};
+use crate::scope_state::ScopeState;
 
 impl Scheduler {
     /// Cancels all threads of this core; does nothing if that has been done, or outside of a run.
@@ -60,6 +63,72 @@ impl Scheduler {
             patience.unwinds(&who, &programs);
             resume(Cancelled::payload());
         }
+    }
+
+    /// See [`Owner::outlast`](crate::Owner::outlast).
+    pub(crate) fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        while !done() {
+            if !self.is_running() || !self.is_cancelled() || !self.let_another_end() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Continues another thread of a cancelled core, so that it comes to its end, and returns when
+    /// the caller's turn has come again. Says false if there is no such thread.
+    fn let_another_end(&self) -> bool {
+        let me = self.current();
+        let run = self.run();
+        let interrupted = run.interrupted.borrow_mut().pop_front();
+        let other = interrupted.or_else(|| {
+            let other = self.youngest_that_can_end(me)?;
+            self.current.set(other);
+            Some(Self::suspended_at(other))
+        });
+        let other = other.or_else(|| self.next_that_outlasts());
+        let Some(other) = other else {
+            return false;
+        };
+        run.outlasting.borrow_mut().push_back(NonNull::from(me));
+        self.note_unwinding();
+        // SAFETY: `other` is a suspended thread of a cancelled core, in none of its queues any
+        // more, so it is continued this once. Contexts of live threads lie on mapped stacks.
+        unsafe { self.switch(&me.context, other) };
+        self.current.set(me);
+        true
+    }
+
+    /// The thread that has waited longest in [`outlast`](Self::outlast).
+    pub(super) fn next_that_outlasts(&self) -> Option<Context> {
+        let next = self.run().outlasting.borrow_mut().pop_front()?;
+        // SAFETY: the thread is suspended in the call that put it there.
+        Some(Self::suspended_at(unsafe { next.as_ref() }))
+    }
+
+    /// Where a thread of a cancelled core goes on. It may have been suspended where it has its
+    /// turns.
+    pub(super) fn suspended_at(thread: &Block) -> Context {
+        // SAFETY: it does not run, as another thread of its core asks; blocks stay where they are.
+        let in_turn = unsafe { thread.frame.take() };
+        in_turn.unwrap_or(thread.context.get())
+    }
+
+    /// The youngest thread besides `me` that neither outlasts others nor waits for the threads of
+    /// its scope.
+    fn youngest_that_can_end(&self, me: &Block) -> Option<&Block> {
+        let outlasting = self.run().outlasting.borrow();
+        let waits_for = |parent: &Block, child: &Block| {
+            let scope = ScopeState::of(child);
+            // SAFETY: the scope of a live thread waits for it, so it is there; the main thread has
+            // none.
+            unsafe { scope.as_ref() }.is_some_and(|scope| ptr::eq(scope.drainer.get(), parent))
+        };
+        let can_end = |block: &&Block| {
+            !ptr::eq(*block, me)
+                && !outlasting.contains(&NonNull::from(*block))
+                && !self.live.iter().any(|child| waits_for(block, child))
+        };
+        self.live.iter().filter(can_end).last()
     }
 
     /// Whether the running thread is unwinding.

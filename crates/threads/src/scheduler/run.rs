@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use super::blocks::Blocks;
 use super::ready::Places;
@@ -22,6 +22,8 @@ pub(super) struct Run {
     pub(super) woken: Cell<(*const Block, *const Block)>,
     /// Threads that were ready when the core was cancelled.
     pub(super) interrupted: RefCell<VecDeque<Context>>,
+    /// Threads of a cancelled core that wait until others have ended.
+    pub(super) outlasting: RefCell<VecDeque<NonNull<Block>>>,
     pub(super) blocked: Cell<Option<Blocked>>,
     pub(super) idle_panic: Cell<Option<Payload>>,
     _guarded: Guarded,
@@ -42,6 +44,7 @@ impl Run {
             blocks: Blocks::new(config.stack_bytes),
             woken: Cell::new((ptr::null(), ptr::null())),
             interrupted: RefCell::default(),
+            outlasting: RefCell::default(),
             blocked: Cell::new(None),
             idle_panic: Cell::new(None),
             _guarded: guarded,

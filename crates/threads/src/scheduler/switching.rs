@@ -326,16 +326,14 @@ impl Scheduler {
             }
             if self.is_cancelled() {
                 let interrupted = self.run().interrupted.borrow_mut().pop_front();
-                return interrupted.or_else(|| {
+                // What a thread outlasts may have ended just now.
+                let outlasting = || self.next_that_outlasts();
+                return interrupted.or_else(outlasting).or_else(|| {
                     let youngest = self.live.last().expect("the main thread is alive");
                     let continues_itself = waiting.is_some_and(|me| ptr::eq(me, youngest));
                     (!continues_itself).then(|| {
                         self.current.set(youngest);
-                        // It may have been suspended where it has its turns.
-                        // SAFETY: it does not run, as the running thread waits or has ended; blocks
-                        // stay where they are.
-                        let in_turn = unsafe { youngest.frame.take() };
-                        in_turn.unwrap_or(youngest.context.get())
+                        Self::suspended_at(youngest)
                     })
                 });
             }

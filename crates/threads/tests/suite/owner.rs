@@ -1,7 +1,7 @@
 //! Cores that belong to an owner: programs there neither start, nor suspend, nor wake threads.
 
 use std::cell::Cell;
-use std::panic::{Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use cellworks_threads::{
     Config, NoOutside, Owner, alive, begin_turns, blocked_threads, cancel_all, current,
@@ -110,4 +110,73 @@ fn a_core_within_a_strict_os_thread_is_its_owners() {
         core(all_are_refused);
         all_are_refused();
     });
+}
+
+/// Sets the flag when it is dropped.
+struct Sets<'a>(&'a Cell<bool>);
+
+impl Drop for Sets<'_> {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+#[test]
+fn a_cancelled_thread_can_outlast_older_ones_and_those_that_outlast_others() {
+    const THREADS: usize = 5;
+    let have_ended: [Cell<bool>; THREADS] = Default::default();
+    let outlived = Cell::new(0);
+    let blocked = OWNER
+        .run(&Config::default(), &NoOutside, || {
+            OWNER.scope_at(Location::caller(), |s| {
+                for (number, has_ended) in have_ended.iter().enumerate() {
+                    let (have_ended, outlived) = (&have_ended, &outlived);
+                    // Each lends something to the one before it, which is unwound after it.
+                    s.spawn(move || {
+                        let _sets = Sets(has_ended);
+                        let parks = || OWNER.park(&"nothing");
+                        let cancelled = catch_unwind(AssertUnwindSafe(parks)).unwrap_err();
+                        if number > 0 {
+                            OWNER.outlast(&mut || have_ended[number - 1].get());
+                            outlived.set(outlived.get() + 1);
+                        }
+                        resume_unwind(cancelled)
+                    });
+                }
+            });
+        })
+        .unwrap_err();
+    assert_eq!(blocked.threads.len(), THREADS + 1);
+    assert_eq!(outlived.get(), THREADS - 1);
+    assert!(have_ended.iter().all(Cell::get));
+}
+
+#[test]
+fn a_thread_outlasts_threads_that_have_scopes_of_their_own() {
+    let has_ended = Cell::new(false);
+    let order = std::cell::RefCell::new(Vec::new());
+    let blocked = OWNER
+        .run(&Config::default(), &NoOutside, || {
+            OWNER.scope_at(Location::caller(), |s| {
+                s.spawn(|| {
+                    let _sets = Sets(&has_ended);
+                    OWNER.park(&"the older one");
+                });
+                s.spawn(|| {
+                    OWNER.scope_at(Location::caller(), |s| {
+                        s.spawn(|| {
+                            let parks = || OWNER.park(&"the child");
+                            let cancelled = catch_unwind(AssertUnwindSafe(parks)).unwrap_err();
+                            OWNER.outlast(&mut || has_ended.get());
+                            order.borrow_mut().push("child");
+                            resume_unwind(cancelled)
+                        });
+                    });
+                    order.borrow_mut().push("unreached");
+                });
+            });
+        })
+        .unwrap_err();
+    assert_eq!(blocked.threads.len(), 4);
+    assert_eq!(*order.borrow(), ["child"]);
 }
