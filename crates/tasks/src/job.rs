@@ -1,0 +1,110 @@
+//! What lies in a worker's queue.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use cellworks_machine::{Payload, Processor, Spe};
+
+use crate::frames::Frame;
+use crate::offer::Offer;
+use crate::scope::ScopeState;
+use crate::worker::Worker;
+
+/// A piece of work that any worker may take.
+pub enum Job<S: Spe> {
+    /// Half of a `join`.
+    Offered(Arc<Ticket<S>>),
+    /// A closure of a scope.
+    Spawned(Spawned<S>),
+}
+
+/// The way to half of a `join`, which lies on the stack of its owner.
+pub struct Ticket<S: Spe> {
+    pub(crate) offer: Offer,
+    /// Valid until the owner has withdrawn the offer, or has seen that it ended.
+    pub(crate) frame: *const Frame<S>,
+    pub(crate) owner: Processor,
+}
+
+// SAFETY: a frame is reached by the one worker that has taken the offer, and what it holds is
+// `Send`: see `Worker::join`.
+unsafe impl<S: Spe> Send for Ticket<S> {}
+// SAFETY: as above.
+unsafe impl<S: Spe> Sync for Ticket<S> {}
+
+/// A closure of a scope.
+pub struct Spawned<S: Spe> {
+    /// Valid until the closure is counted as ended.
+    pub(crate) scope: *const ScopeState,
+    pub(crate) body: Body<S>,
+}
+
+/// What it borrows is valid until it is counted as ended.
+pub(crate) type Body<S> = Box<dyn FnOnce(&Worker<'_, S>) + Send>;
+
+// SAFETY: the closure is `Send`, and the state of a scope is `Sync`.
+unsafe impl<S: Spe> Send for Spawned<S> {}
+
+impl<S: Spe> Ticket<S> {
+    /// Runs the work, unless its owner has taken it back.
+    ///
+    /// # Errors
+    ///
+    /// What unwinds the caller because the run was cancelled.
+    fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
+        if !self.offer.take() {
+            return Ok(());
+        }
+        // SAFETY: the owner waits for the end of the offer, so the frame is there.
+        let outcome = unsafe { Frame::run(self.frame, worker) };
+        self.offer.end();
+        worker.spe().notify(self.owner);
+        outcome
+    }
+}
+
+impl<S: Spe> Job<S> {
+    /// The scope that it belongs to.
+    pub(crate) fn scope(&self) -> Option<*const ScopeState> {
+        match self {
+            Self::Offered(_) => None,
+            Self::Spawned(spawned) => Some(spawned.scope),
+        }
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    ///
+    /// What unwinds the caller because the run was cancelled.
+    pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
+        match self {
+            Self::Offered(ticket) => ticket.run(worker),
+            Self::Spawned(Spawned { scope, body }) => {
+                let outcome = worker.guarded(|| body(worker));
+                // SAFETY: the closure is counted as ended below and not before.
+                let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
+                worker.core().task_ended(scope);
+                outcome
+            }
+        }
+    }
+
+    /// Drops it without running it: the run was cancelled.
+    pub(crate) fn discard(self) {
+        match self {
+            // Its owner withdraws it.
+            Self::Offered(_) => {}
+            Self::Spawned(Spawned { scope, body }) => {
+                // What the closure owns may panic when it is dropped.
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(body))) {
+                    std::mem::forget(panic);
+                }
+                // SAFETY: the closure has not been counted as ended.
+                let scope = unsafe { &*scope };
+                // An owner of a cancelled run asks without being woken.
+                let _: bool = scope.count.end(1);
+            }
+        }
+    }
+}

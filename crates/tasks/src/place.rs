@@ -1,0 +1,61 @@
+//! Where a program stands that starts tasks: on a worker, or on the PPE.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cellworks_machine::{Cancelled, Payload, Processor, Spe, Wake};
+
+use crate::job::Job;
+use crate::shared::Shared;
+
+/// Where a program starts tasks from: the [`Worker`](crate::Worker) that it runs on, or the
+/// [`Main`](crate::Main) program of the pool.
+pub trait Place<S: Spe>: sealed::Sealed<S> {}
+
+impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
+
+pub(crate) mod sealed {
+    use super::{Job, Payload, Processor, Spe, fmt};
+
+    /// What only this crate calls.
+    pub trait Sealed<S: Spe> {
+        /// Where it runs.
+        fn processor(&self) -> Processor;
+
+        /// Puts a job into a queue, and wakes a worker for it.
+        fn push(&self, job: Job<S>);
+
+        /// Waits until `done` says true, even if the run is cancelled meanwhile; other tasks run.
+        ///
+        /// # Errors
+        ///
+        /// What unwinds the caller because the run was cancelled.
+        fn wait_for(
+            &self,
+            why: &dyn fmt::Display,
+            done: &mut dyn FnMut() -> bool,
+        ) -> Result<(), Payload>;
+    }
+}
+
+/// Waits on a processor until `done` says true: see [`sealed::Sealed::wait_for`].
+#[track_caller]
+pub(crate) fn wait_for<S: Spe>(
+    processor: &impl Wake,
+    shared: &Shared<S>,
+    why: &dyn fmt::Display,
+    done: &mut dyn FnMut() -> bool,
+) -> Result<(), Payload> {
+    let waited = catch_unwind(AssertUnwindSafe(|| processor.wait_until(why, done)));
+    let panic = match waited {
+        Ok(true) => return Ok(()),
+        // The caller unwinds already.
+        Ok(false) => Box::new(Cancelled) as Payload,
+        Err(panic) => panic,
+    };
+    processor.outlast(&mut || {
+        shared.discard_jobs();
+        done()
+    });
+    Err(panic)
+}

@@ -1,0 +1,125 @@
+//! Closures that end before a call returns, started one by one.
+
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use cellworks_machine::{Payload, Processor, Spe};
+
+use crate::count::Count;
+use crate::job::{Body, Job, Spawned};
+use crate::place::Place;
+use crate::sync::{Mutex, locked};
+use crate::worker::Worker;
+
+/// Starts closures on the workers of a pool, which end before the call that made the scope
+/// returns: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
+pub struct Scope<'scope, 'env: 'scope, S: Spe> {
+    state: ScopeState,
+    // Invariant in both lifetimes, as in `std::thread::scope`.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+    spe: PhantomData<fn(&S)>,
+}
+
+type ScopeBody<'scope, S> = Box<dyn FnOnce(&Worker<'_, S>) + Send + 'scope>;
+
+/// What a scope and its closures know of each other.
+pub(crate) struct ScopeState {
+    pub(crate) count: Count,
+    pub(crate) owner: Processor,
+    /// The first panic of its closures.
+    panic: Mutex<Option<Payload>>,
+}
+
+impl ScopeState {
+    pub(crate) fn new(owner: Processor) -> Self {
+        Self {
+            count: Count::new(),
+            owner,
+            panic: Mutex::new(None),
+        }
+    }
+
+    /// Keeps the panic of a closure, if it is the first.
+    ///
+    /// # Errors
+    ///
+    /// The panic, if it is what unwinds the worker because the run was cancelled.
+    pub(crate) fn failed<S: Spe>(
+        &self,
+        panic: Payload,
+        worker: &Worker<'_, S>,
+    ) -> Result<(), Payload> {
+        if worker.is_cancelled() {
+            return Err(panic);
+        }
+        locked(&self.panic).get_or_insert(panic);
+        Ok(())
+    }
+}
+
+impl<'scope, S: Spe> Scope<'scope, '_, S> {
+    /// Starts `body` on whichever worker takes it first. `from` is where this is called: the worker
+    /// that the caller was handed, or the [`Main`](crate::Main) program.
+    ///
+    /// The closure may borrow what outlives the scope, and start more closures in it. A panic comes
+    /// out of the call that made the scope, after all its closures have ended.
+    ///
+    /// A worker on whose queue thousands of closures wait runs some of them first.
+    pub fn spawn<P, F>(&'scope self, from: &P, body: F)
+    where
+        P: Place<S>,
+        F: FnOnce(&Worker<'_, S>) + Send + 'scope,
+    {
+        let body: ScopeBody<'scope, S> = Box::new(body);
+        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, and `run`
+        // below does not return before every closure has been run or dropped.
+        let body = unsafe { std::mem::transmute::<ScopeBody<'scope, S>, Body<S>>(body) };
+        let count = &self.state.count;
+        if from.processor() == self.state.owner {
+            // SAFETY: the caller runs on the owner's processor.
+            unsafe { count.start_by_owner() };
+        } else {
+            count.start();
+        }
+        from.push(Job::Spawned(Spawned {
+            scope: &raw const self.state,
+            body,
+        }));
+    }
+}
+
+/// Calls `f` with a scope, and waits for the closures that were started in it.
+pub(crate) fn run<'env, S: Spe, R>(
+    place: &impl Place<S>,
+    f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
+) -> R {
+    let scope = Scope {
+        state: ScopeState::new(place.processor()),
+        scope: PhantomData,
+        env: PhantomData,
+        spe: PhantomData,
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    let waited = wait(place, &scope.state);
+    let panic = locked(&scope.state.panic).take();
+    match (result, waited, panic) {
+        (Ok(result), Ok(()), None) => result,
+        (Err(panic), _, _) | (_, Err(panic), _) | (_, _, Some(panic)) => resume_unwind(panic),
+    }
+}
+
+/// Waits until all closures of a scope have ended, however this ends.
+///
+/// # Errors
+///
+/// What unwinds the caller because the run was cancelled.
+pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeState) -> Result<(), Payload> {
+    // SAFETY: the owner of the scope calls this.
+    if unsafe { state.count.begin_to_wait() } {
+        return Ok(());
+    }
+    place.wait_for(&"the tasks of its scope to end", &mut || {
+        state.count.is_zero()
+    })
+}

@@ -1,0 +1,92 @@
+//! What the workers of a pool share.
+
+use cellworks_machine::{Processor, Spe, SpeId};
+use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
+use crossbeam_utils::CachePadded;
+
+use crate::job::Job;
+use crate::sleepers::Sleepers;
+use crate::sync::{AtomicBool, Ordering};
+
+/// What the workers of a pool share.
+pub(crate) struct Shared<S: Spe> {
+    pub(crate) workers: Box<[Seat<S>]>,
+    /// Jobs that the main program has started.
+    pub(crate) fresh: Injector<Job<S>>,
+    pub(crate) sleepers: Sleepers,
+    /// The main program has ended.
+    closed: AtomicBool,
+}
+
+/// What others see of a worker.
+pub(crate) struct Seat<S: Spe> {
+    pub(crate) spe: SpeId,
+    /// The end of its queue at which others take jobs.
+    pub(crate) queue: Stealer<Job<S>>,
+    /// Another worker has nothing to do, and asks for part of what this one keeps to itself.
+    pub(crate) wanted: CachePadded<AtomicBool>,
+}
+
+impl<S: Spe> Shared<S> {
+    /// For a worker on each of `spes`; with the queue of each.
+    pub(crate) fn new(spes: &[SpeId]) -> (Self, Vec<Queue<Job<S>>>) {
+        let queues: Vec<_> = spes.iter().map(|_| Queue::new_lifo()).collect();
+        let seat = |(&spe, queue): (&SpeId, &Queue<Job<S>>)| Seat {
+            spe,
+            queue: queue.stealer(),
+            wanted: CachePadded::new(AtomicBool::new(false)),
+        };
+        let shared = Self {
+            workers: spes.iter().zip(&queues).map(seat).collect(),
+            fresh: Injector::new(),
+            sleepers: Sleepers::new(spes.len()),
+            closed: AtomicBool::new(false),
+        };
+        (shared, queues)
+    }
+
+    /// No more jobs will come from the main program, which has seen all of them end.
+    pub(crate) fn close(&self, notify: impl Fn(Processor)) {
+        self.closed.store(true, Ordering::Release);
+        self.workers
+            .iter()
+            .for_each(|seat| notify(Processor::Spe(seat.spe)));
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// A job was put into a queue: wakes a worker that waits for one, the first in `order`.
+    #[inline(always)]
+    pub(crate) fn announce(
+        &self,
+        order: impl IntoIterator<Item = usize>,
+        notify: impl Fn(Processor),
+    ) {
+        if self.sleepers.are_there()
+            && let Some(worker) = self.sleepers.one_to_wake(order)
+        {
+            notify(Processor::Spe(self.workers[worker].spe));
+        }
+    }
+
+    /// Drops the jobs that no worker has taken: the run was cancelled.
+    pub(crate) fn discard_jobs(&self) {
+        let mut take = || self.fresh.steal();
+        discard(&mut take);
+        for seat in &self.workers {
+            discard(&mut || seat.queue.steal());
+        }
+    }
+}
+
+fn discard<S: Spe>(take: &mut dyn FnMut() -> Steal<Job<S>>) {
+    loop {
+        match take() {
+            Steal::Success(job) => job.discard(),
+            Steal::Retry => {}
+            Steal::Empty => return,
+        }
+    }
+}

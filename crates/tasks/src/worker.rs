@@ -1,0 +1,128 @@
+//! A worker, as the tasks that it runs see it.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cellworks_machine::{Payload, Processor, Spe};
+
+use crate::core::Core;
+use crate::frames::Frames;
+use crate::job::Job;
+use crate::place::{self, sealed::Sealed};
+use crate::scope::{self, Scope};
+use crate::sync::{AtomicBool, Ordering};
+
+/// The worker that runs a task: an SPE, and what a task can start on it.
+///
+/// Every task is handed the worker that runs it, which is not always the one that it was started
+/// on. It can be neither sent to nor shared with other workers.
+pub struct Worker<'w, S: Spe> {
+    core: &'w Core<'w, S>,
+    frames: Frames<S>,
+    wanted: &'w AtomicBool,
+}
+
+impl<'w, S: Spe> Worker<'w, S> {
+    pub(crate) fn new(core: &'w Core<'w, S>) -> Self {
+        Self {
+            core,
+            frames: Frames::new(),
+            wanted: &core.seat().wanted,
+        }
+    }
+
+    /// The SPE that runs this task: to stage data, compute, wait and know the time.
+    pub fn spe(&self) -> &S {
+        self.core.spe
+    }
+
+    /// How many workers the pool has.
+    pub fn workers(&self) -> usize {
+        self.core.shared.workers.len()
+    }
+
+    /// Calls `f` with a scope, in which closures can be started one by one, and returns when all of
+    /// them have ended. They may borrow what lives longer than this call.
+    ///
+    /// While this waits, other tasks of this worker run.
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// fn squares<S: Spe>(worker: &Worker<'_, S>, numbers: &mut [u64]) {
+    ///     worker.scope(|scope| {
+    ///         for number in numbers {
+    ///             scope.spawn(worker, |_| *number *= *number);
+    ///         }
+    ///     });
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `f`, else with the first one of a closure, after all have ended.
+    pub fn scope<'env, R>(
+        &self,
+        f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
+    ) -> R {
+        scope::run(self, f)
+    }
+
+    pub(crate) fn core(&self) -> &'w Core<'w, S> {
+        self.core
+    }
+
+    pub(crate) fn frames(&self) -> &Frames<S> {
+        &self.frames
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.core.spe.is_cancelled()
+    }
+
+    /// Runs part of a task; a panic does not leave it.
+    #[inline(always)]
+    pub(crate) fn guarded<R>(&self, part: impl FnOnce() -> R) -> Result<R, Payload> {
+        catch_unwind(AssertUnwindSafe(part))
+    }
+
+    /// Whether another worker has nothing to do and waits for part of what this one does.
+    #[inline(always)]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// Offers work that was put aside, if another worker has asked for some.
+    #[inline(always)]
+    pub(crate) fn answer(&self) {
+        if self.is_wanted() {
+            self.core.answer();
+        }
+    }
+}
+
+impl<S: Spe> Sealed<S> for Worker<'_, S> {
+    #[inline]
+    fn processor(&self) -> Processor {
+        Processor::Spe(self.core.spe.id())
+    }
+
+    #[inline]
+    fn push(&self, job: Job<S>) {
+        self.core.push(job);
+    }
+
+    #[track_caller]
+    fn wait_for(
+        &self,
+        why: &dyn fmt::Display,
+        done: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Payload> {
+        self.core.hand_in_ended();
+        if done() {
+            return Ok(());
+        }
+        place::wait_for(self.core.spe, self.core.shared, why, done)
+    }
+}
