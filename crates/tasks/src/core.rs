@@ -13,6 +13,7 @@
 //! ```
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::Arc;
@@ -20,9 +21,11 @@ use std::sync::Arc;
 use cellworks_machine::{Processor, Sleeper, Spe, StackError};
 use crossbeam_deque::{Steal, Worker as Queue};
 
+use crate::counters::WorkerCells;
 use crate::frames::Frames;
 use crate::job::{Job, Ticket};
 use crate::offer::Offer;
+use crate::running::{Depth, OnItsWay};
 use crate::scope::ScopeState;
 use crate::shared::{Seat, Shared};
 use crate::sync::Ordering;
@@ -47,15 +50,42 @@ pub(crate) struct Core<'w, S: Spe> {
     /// Threads that have no job.
     idle_threads: Cell<usize>,
     /// Threads that have one.
-    busy_threads: Cell<usize>,
+    pub(crate) busy_threads: Cell<usize>,
     /// A thread without a job has looked in vain since the last job was put into the queue.
-    has_looked: Cell<bool>,
+    pub(crate) has_looked: Cell<bool>,
     /// Every thread has a job: another one is needed when one of the jobs waits.
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the others.
     starter: Cell<Option<Sleeper>>,
     /// Tasks of one scope that have ended and are not counted there yet.
     ended: Cell<(*const ScopeState, isize)>,
+    /// Tasks that are next, and whose data is on its way.
+    pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
+    /// How many of them there should be.
+    pub(crate) depth: RefCell<Depth>,
+    /// What ended tasks have written may not have left the local store.
+    pub(crate) has_puts: Cell<bool>,
+    /// A task waits for its data: no other one begins.
+    pub(crate) is_staging: Cell<bool>,
+    /// A task waits for the room of others.
+    pub(crate) wants_room: Cell<bool>,
+    pub(crate) counters: WorkerCells,
+}
+
+/// What a worker runs next.
+enum Next<S: Spe> {
+    Job(Job<S>),
+    OnItsWay(OnItsWay<S>),
+}
+
+impl<S: Spe> Next<S> {
+    fn scope(&self) -> Option<*const ScopeState> {
+        match self {
+            Self::Job(job) => job.scope(),
+            // SAFETY: the task has not been counted as ended.
+            Self::OnItsWay((task, _)) => Some(unsafe { &raw const (*task.phase).scope }),
+        }
+    }
 }
 
 impl<'w, S: Spe> Core<'w, S> {
@@ -83,6 +113,12 @@ impl<'w, S: Spe> Core<'w, S> {
             needs_thread: Cell::new(false),
             starter: Cell::new(None),
             ended: Cell::new((ptr::null(), 0)),
+            ahead: RefCell::default(),
+            depth: RefCell::new(Depth::new(shared.staging, spe.is_confined_to_local_store())),
+            has_puts: Cell::new(false),
+            is_staging: Cell::new(false),
+            wants_room: Cell::new(false),
+            counters: WorkerCells::default(),
         }
     }
 
@@ -122,9 +158,12 @@ impl<'w, S: Spe> Core<'w, S> {
         let worker = Worker::new(self);
         let _listed = Listed::new(self, worker.frames());
         self.idle_threads.set(self.idle_threads.get() + 1);
-        while let Some(job) = self.next() {
-            self.begin(&job);
-            let outcome = job.run(&worker);
+        while let Some(next) = self.next() {
+            self.begin(&next);
+            let outcome = match next {
+                Next::Job(job) => job.run(&worker),
+                Next::OnItsWay((task, begun)) => self.run_task(task, Some(begun), &worker),
+            };
             self.busy_threads.set(self.busy_threads.get() - 1);
             self.idle_threads.set(self.idle_threads.get() + 1);
             if let Err(cancelled) = outcome {
@@ -142,7 +181,7 @@ impl<'w, S: Spe> Core<'w, S> {
         self.idle_threads.set(self.idle_threads.get() - 1);
     }
 
-    fn begin(&self, job: &Job<S>) {
+    fn begin(&self, next: &Next<S>) {
         self.idle_threads.set(self.idle_threads.get() - 1);
         self.busy_threads.set(self.busy_threads.get() + 1);
         if self.idle_threads.get() == 0 && !self.needs_thread.replace(true) {
@@ -150,19 +189,26 @@ impl<'w, S: Spe> Core<'w, S> {
             self.spe.wake(starter);
         }
         // What has ended of another scope must be known before this job may wait for it.
-        if job.scope() != Some(self.ended.get().0) {
+        if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
     }
 
     /// The next job to run; waits for one. `None` once the pool is closed.
-    fn next(&self) -> Option<Job<S>> {
+    fn next(&self) -> Option<Next<S>> {
         loop {
-            if let Some(job) = self.take() {
-                return Some(job);
+            if !self.is_staging.get() {
+                let ahead = self.ahead.borrow_mut().pop_front();
+                if let Some(ahead) = ahead {
+                    return Some(Next::OnItsWay(ahead));
+                }
+                if let Some(job) = self.take() {
+                    return Some(Next::Job(job));
+                }
             }
             self.hand_in_ended();
             let mut is_closed = false;
+            let idle_since = self.spe.now();
             self.spe.wait_until(&"a task", &mut || {
                 is_closed = self.shared.is_closed();
                 if is_closed || self.is_there_a_job() {
@@ -172,6 +218,7 @@ impl<'w, S: Spe> Core<'w, S> {
                 self.shared.sleepers.lie_down(self.number) && self.is_there_a_job()
             });
             self.shared.sleepers.get_up(self.number);
+            self.counters.was_idle(self.spe.now().since(idle_since));
             if is_closed {
                 return None;
             }
@@ -181,8 +228,16 @@ impl<'w, S: Spe> Core<'w, S> {
     /// Whether there is a job to take. If there is none, the others are asked for part of what they
     /// have put aside.
     fn is_there_a_job(&self) -> bool {
+        if self.is_staging.get() {
+            return false;
+        }
         let shared = self.shared;
-        if !self.queue.is_empty() || !shared.fresh.is_empty() || self.oldest_thread().is_some() {
+        let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
+        if is_here || self.oldest_thread().is_some() {
+            return true;
+        }
+        let mut queues = [&shared.fresh, &shared.high, &shared.low].into_iter();
+        if queues.any(|queue| !queue.is_empty()) {
             return true;
         }
         let others = || self.others.iter().map(|&other| &shared.workers[other]);
@@ -199,6 +254,11 @@ impl<'w, S: Spe> Core<'w, S> {
 
     /// A job of this worker, or of another one.
     fn take(&self) -> Option<Job<S>> {
+        let shared = self.shared;
+        let has_priorities = shared.has_priorities.load(Ordering::Acquire);
+        if has_priorities && let Some(job) = self.steal(|| shared.high.steal()) {
+            return Some(job);
+        }
         if let Some(job) = self.queue.pop() {
             return Some(job);
         }
@@ -208,13 +268,16 @@ impl<'w, S: Spe> Core<'w, S> {
         {
             return Some(job);
         }
-        let job = self.steal(|| self.shared.fresh.steal_batch_and_pop(&self.queue));
+        let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue));
         let job = job.or_else(|| {
-            self.others.iter().find_map(|&other| {
-                let queue = &self.shared.workers[other].queue;
+            let job = self.others.iter().find_map(|&other| {
+                let queue = &shared.workers[other].queue;
                 self.steal(|| queue.steal_batch_and_pop(&self.queue))
-            })
-        })?;
+            })?;
+            self.counters.steals.set(self.counters.steals.get() + 1);
+            Some(job)
+        });
+        let job = job.or_else(|| self.steal(|| shared.low.steal()))?;
         if !self.queue.is_empty() {
             self.announce();
         }
@@ -234,13 +297,33 @@ impl<'w, S: Spe> Core<'w, S> {
     /// Puts a job into the queue of this worker, and wakes one to take it.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
-        self.queue.push(job);
+        if let Err(job) = self.shared.push_by_priority(job) {
+            self.queue.push(job);
+        }
         if self.has_looked.get() {
             // A thread of this worker that has no job takes over if the calling one waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
         self.announce();
+    }
+
+    /// The newest job in its own queue.
+    pub(crate) fn pop(&self) -> Option<Job<S>> {
+        self.queue.pop()
+    }
+
+    /// Puts a job back that [`pop`](Self::pop) has taken.
+    pub(crate) fn put_back(&self, job: Job<S>) {
+        self.queue.push(job);
+    }
+
+    /// How many jobs wait in all queues, about.
+    pub(crate) fn queued(&self) -> usize {
+        let shared = self.shared;
+        let of_workers = shared.workers.iter().map(|seat| seat.queue.len());
+        let of_all = [&shared.fresh, &shared.high, &shared.low].map(|queue| queue.len());
+        of_workers.chain(of_all).sum::<usize>() + self.ahead.borrow().len()
     }
 
     #[inline(always)]
@@ -282,6 +365,7 @@ impl<'w, S: Spe> Core<'w, S> {
         });
         // SAFETY: a frame is there until its thread has popped it, which is a thread of this core.
         unsafe { (*frame).ticket.set(Some(Arc::clone(&ticket))) };
+        self.counters.offers.set(self.counters.offers.get() + 1);
         self.push(Job::Offered(ticket));
         true
     }
@@ -303,6 +387,9 @@ impl<'w, S: Spe> Core<'w, S> {
         let Some(scope) = (unsafe { scope.as_ref() }) else {
             return;
         };
+        if self.has_puts.replace(false) && !self.spe.is_cancelled() {
+            self.spe.departed();
+        }
         let owner = scope.owner;
         if scope.count.end(tasks) {
             self.spe.notify(owner);
@@ -322,6 +409,8 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
+        // If the run was cancelled, those that drop its tasks find them in the queue.
+        self.0.give_up_ahead();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }
 }

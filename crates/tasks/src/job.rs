@@ -6,7 +6,9 @@ use std::sync::Arc;
 use cellworks_machine::{Payload, Processor, Spe};
 
 use crate::frames::Frame;
+use crate::node::Node;
 use crate::offer::Offer;
+use crate::running;
 use crate::scope::ScopeState;
 use crate::worker::Worker;
 
@@ -16,6 +18,8 @@ pub enum Job<S: Spe> {
     Offered(Arc<Ticket<S>>),
     /// A closure of a scope.
     Spawned(Spawned<S>),
+    /// A task of a phase, or a part of one.
+    Task(Arc<Node<S>>),
 }
 
 /// The way to half of a `join`, which lies on the stack of its owner.
@@ -69,6 +73,8 @@ impl<S: Spe> Job<S> {
         match self {
             Self::Offered(_) => None,
             Self::Spawned(spawned) => Some(spawned.scope),
+            // SAFETY: the task has not been counted as ended.
+            Self::Task(task) => Some(unsafe { &raw const (*task.phase).scope }),
         }
     }
 
@@ -79,6 +85,7 @@ impl<S: Spe> Job<S> {
     /// What unwinds the caller because the run was cancelled.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
+            Self::Task(task) => worker.core().run_task(task, None, worker),
             Self::Offered(ticket) => ticket.run(worker),
             Self::Spawned(Spawned { scope, body }) => {
                 let outcome = worker.guarded(|| body(worker));
@@ -105,6 +112,7 @@ impl<S: Spe> Job<S> {
                 // An owner of a cancelled run asks without being woken.
                 let _: bool = scope.count.end(1);
             }
+            Self::Task(task) => running::discard(&task),
         }
     }
 }

@@ -15,21 +15,37 @@
 //!
 //! The same program runs on every machine.
 
+mod blocks;
 mod core;
 mod count;
+mod counters;
+mod data;
+mod error;
 mod frames;
 mod job;
 mod join;
+mod lock;
+mod node;
 mod offer;
+mod phase;
 mod place;
 mod pool;
+mod running;
 mod scope;
 mod shared;
 mod sleepers;
 mod sync;
+mod task;
 mod worker;
 
+pub use blocks::{Blocks, ReadBlock, UpdateBlock};
+pub use counters::{Counters, WorkerCounters};
+pub use data::{Data, Part, Read, Update, Value, Write};
+pub use error::TaskError;
+pub use lock::TaskLock;
+pub use phase::{Handle, Phase};
 pub use place::Place;
-pub use pool::{Main, Pool, PoolError};
+pub use pool::{DICING_THRESHOLD, Main, Pool, PoolError, Staging};
 pub use scope::Scope;
+pub use task::{Priority, Task};
 pub use worker::Worker;

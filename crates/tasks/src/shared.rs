@@ -5,14 +5,23 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
 use crate::job::Job;
+use crate::pool::Staging;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
+use crate::task::Priority;
 
 /// What the workers of a pool share.
 pub(crate) struct Shared<S: Spe> {
     pub(crate) workers: Box<[Seat<S>]>,
     /// Jobs that the main program has started.
     pub(crate) fresh: Injector<Job<S>>,
+    /// Tasks of high priority, and of low priority, wherever they were submitted.
+    pub(crate) high: Injector<Job<S>>,
+    pub(crate) low: Injector<Job<S>>,
+    /// There has been a task of another priority than the normal one.
+    pub(crate) has_priorities: AtomicBool,
+    pub(crate) staging: Staging,
+    pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
     /// The main program has ended.
     closed: AtomicBool,
@@ -29,7 +38,11 @@ pub(crate) struct Seat<S: Spe> {
 
 impl<S: Spe> Shared<S> {
     /// For a worker on each of `spes`; with the queue of each.
-    pub(crate) fn new(spes: &[SpeId]) -> (Self, Vec<Queue<Job<S>>>) {
+    pub(crate) fn new(
+        spes: &[SpeId],
+        staging: Staging,
+        dicing: Option<usize>,
+    ) -> (Self, Vec<Queue<Job<S>>>) {
         let queues: Vec<_> = spes.iter().map(|_| Queue::new_lifo()).collect();
         let seat = |(&spe, queue): (&SpeId, &Queue<Job<S>>)| Seat {
             spe,
@@ -39,6 +52,11 @@ impl<S: Spe> Shared<S> {
         let shared = Self {
             workers: spes.iter().zip(&queues).map(seat).collect(),
             fresh: Injector::new(),
+            high: Injector::new(),
+            low: Injector::new(),
+            has_priorities: AtomicBool::new(false),
+            staging,
+            dicing,
             sleepers: Sleepers::new(spes.len()),
             closed: AtomicBool::new(false),
         };
@@ -71,10 +89,36 @@ impl<S: Spe> Shared<S> {
         }
     }
 
+    /// A job that the main program starts.
+    pub(crate) fn push_fresh(&self, job: Job<S>) {
+        if let Err(job) = self.push_by_priority(job) {
+            self.fresh.push(job);
+        }
+    }
+
+    /// Puts a task where its priority belongs; a job of normal priority comes back.
+    ///
+    /// # Errors
+    ///
+    /// The job, if it has normal priority.
+    #[inline(always)]
+    pub(crate) fn push_by_priority(&self, job: Job<S>) -> Result<(), Job<S>> {
+        let queue = match &job {
+            Job::Task(task) if task.priority == Priority::High => &self.high,
+            Job::Task(task) if task.priority == Priority::Low => &self.low,
+            _ => return Err(job),
+        };
+        queue.push(job);
+        // After the task, which is found by a worker that sees this.
+        self.has_priorities.store(true, Ordering::Release);
+        Ok(())
+    }
+
     /// Drops the jobs that no worker has taken: the run was cancelled.
     pub(crate) fn discard_jobs(&self) {
-        let mut take = || self.fresh.steal();
-        discard(&mut take);
+        for queue in [&self.high, &self.fresh, &self.low] {
+            discard(&mut || queue.steal());
+        }
         for seat in &self.workers {
             discard(&mut || seat.queue.steal());
         }

@@ -1,13 +1,18 @@
 //! A worker, as the tasks that it runs see it.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
 use crate::core::Core;
+use crate::error::TaskError;
 use crate::frames::Frames;
 use crate::job::Job;
+use crate::node::Node;
+use crate::phase::{self, Phase};
 use crate::place::{self, sealed::Sealed};
 use crate::scope::{self, Scope};
 use crate::sync::{AtomicBool, Ordering};
@@ -20,6 +25,8 @@ pub struct Worker<'w, S: Spe> {
     core: &'w Core<'w, S>,
     frames: Frames<S>,
     wanted: &'w AtomicBool,
+    /// The task that runs on this thread, if it was submitted.
+    current: RefCell<Option<Arc<Node<S>>>>,
 }
 
 impl<'w, S: Spe> Worker<'w, S> {
@@ -28,6 +35,7 @@ impl<'w, S: Spe> Worker<'w, S> {
             core,
             frames: Frames::new(),
             wanted: &core.seat().wanted,
+            current: RefCell::default(),
         }
     }
 
@@ -67,6 +75,23 @@ impl<'w, S: Spe> Worker<'w, S> {
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
     ) -> R {
         scope::run(self, f)
+    }
+
+    /// Calls `f` with a phase, to which tasks can be submitted, and returns when all of them have
+    /// ended: see [`Main::phase`](crate::Main::phase).
+    ///
+    /// # Errors
+    ///
+    /// As [`Main::phase`](crate::Main::phase).
+    pub fn phase<'env, R>(
+        &self,
+        f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
+    ) -> Result<R, TaskError> {
+        phase::run(self, f)
+    }
+
+    pub(crate) fn set_current(&self, task: Option<Arc<Node<S>>>) {
+        *self.current.borrow_mut() = task;
     }
 
     pub(crate) fn core(&self) -> &'w Core<'w, S> {
@@ -111,6 +136,14 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     #[inline]
     fn push(&self, job: Job<S>) {
         self.core.push(job);
+    }
+
+    fn notify(&self, to: Processor) {
+        self.core.spe.notify(to);
+    }
+
+    fn current_task(&self) -> Option<Arc<Node<S>>> {
+        self.current.borrow().clone()
     }
 
     #[track_caller]

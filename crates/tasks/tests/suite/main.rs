@@ -3,6 +3,7 @@
 mod fork_join;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
+mod tasks;
 
 use cellworks_host::Host;
 use cellworks_sim::{Description, Sim};
