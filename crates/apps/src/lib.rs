@@ -40,6 +40,7 @@ mod error;
 mod figure;
 mod gang;
 mod knn;
+pub mod lu;
 mod overlap;
 mod placement;
 mod prototein;
