@@ -32,6 +32,7 @@
 //! operations in Dual Cell-based Blades through CellStats* (2009).
 
 mod aes;
+pub mod barnes_hut;
 mod barrier;
 mod blocks;
 mod clock;
@@ -42,6 +43,7 @@ mod gang;
 mod knn;
 pub mod lu;
 mod overlap;
+mod picture;
 mod placement;
 mod prototein;
 mod ratio;
@@ -67,6 +69,7 @@ pub use figure::{Axis, Curve, Figure, against};
 pub use gang::clock_rate_hz;
 pub use knn::Knn;
 pub use overlap::Overlap;
+pub use picture::Picture;
 pub use placement::Placement;
 pub use prototein::{PROTOTEIN_BEADS_MAX, Prototein};
 pub use ratio::Ratio;
