@@ -42,6 +42,7 @@ mod figure;
 mod gang;
 mod knn;
 pub mod lu;
+pub mod mandelbrot;
 mod overlap;
 mod picture;
 mod placement;
