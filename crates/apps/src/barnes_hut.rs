@@ -33,7 +33,7 @@ pub struct Body {
     pub acceleration: [f32; 2],
     /// The gravitational potential at its place, of what has accelerated it.
     pub potential: f32,
-    /// Its mass.
+    /// Its mass, more than 0.
     pub mass: f32,
 }
 

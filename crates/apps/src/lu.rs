@@ -13,8 +13,8 @@
 //! The paper has one task for each column that is updated, which reads two columns and writes one.
 //! Blocked by tiles, each element that is loaded serves [`TILE`] multiplications.
 //!
-//! Both forms do the same operations to each element, in the same order, each rounded for itself. So
-//! they find the same factors to the last bit, on every processor.
+//! Both forms do the same operations to each element, in the same order, each rounded for itself.
+//! So they find the same factors to the last bit, on every processor.
 //!
 //! Factors take the place of the matrix: the upper one with its diagonal, the lower one below,
 //! without its ones. The paper keeps the lower one in a matrix of its own. A task moves as many
@@ -27,6 +27,7 @@
 mod tiles;
 
 use std::fmt::Debug;
+use std::iter;
 use std::ops::{Div, Mul, Sub};
 use std::slice::{ChunksExact, ChunksExactMut};
 
@@ -207,61 +208,63 @@ const VECTORS: usize = 4;
 ///
 /// If the matrices are of different order.
 pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
-    assert_eq!(
-        matrix.order, factors.order,
-        "factors are as large as their matrix"
-    );
-    let squared = match matrix.order <= MULTIPLIED_ORDER_MAX {
+    let order = matrix.order;
+    assert_eq!(order, factors.order, "factors are as large as their matrix");
+    let squared = match order <= MULTIPLIED_ORDER_MAX {
         true => squared_difference(matrix, factors),
         false => estimated_squared_difference(matrix, factors),
     };
-    let elements = matrix.elements.iter().map(|element| (*element).into());
-    (squared / sum_of_squares(elements)).sqrt()
+    (squared / sum_of_squares(matrix.elements.iter().map(|element| (*element).into()))).sqrt()
 }
 
-fn sum_of_squares(numbers: impl Iterator<Item = f64>) -> f64 {
-    numbers.map(|number| number * number).sum()
-}
-
-/// Adds to numbers those of a column times a factor.
-fn add<T: Element>(sums: &mut [f64], column: &[T], factor: f64) {
-    for (sum, element) in sums.iter_mut().zip(column) {
-        *sum += (*element).into() * factor;
-    }
-}
-
+/// The sum for all vectors of a basis, each of which gives the square of a column.
 fn squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
-    let differences = matrix.columns().zip(factors.columns()).enumerate();
-    let of_column = |(diagonal, (column, upper)): (usize, (&[T], &[T]))| {
-        let mut differences: Vec<f64> = column.iter().map(|element| (*element).into()).collect();
-        for (row, (lower, factor)) in factors.columns().zip(&upper[..=diagonal]).enumerate() {
-            let factor = (*factor).into();
-            differences[row] -= factor;
-            add(&mut differences[row + 1..], &lower[row + 1..], -factor);
-        }
-        sum_of_squares(differences.into_iter())
+    let mut vector = vec![0.0; matrix.order];
+    let of_column = |column: usize| {
+        vector.fill(0.0);
+        vector[column] = 1.0;
+        squared_difference_of(&vector, matrix, factors)
     };
-    differences.map(of_column).sum()
+    (0..matrix.order).map(of_column).sum()
 }
 
 fn estimated_squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let mut random = Rng::with_seed(0);
-    let squares = (0..VECTORS).map(|_| {
-        let mut differences = vec![0.0; matrix.order];
-        let mut by_upper = vec![0.0; matrix.order];
-        let columns = matrix.columns().zip(factors.columns()).enumerate();
-        for (diagonal, (column, upper)) in columns {
-            let sign = if random.bool() { 1.0 } else { -1.0 };
-            add(&mut differences, column, sign);
-            add(&mut by_upper, &upper[..=diagonal], sign);
+    let of_signs = |_| {
+        let signs = iter::repeat_with(|| if random.bool() { 1.0 } else { -1.0 });
+        let signs: Vec<_> = signs.take(matrix.order).collect();
+        squared_difference_of(&signs, matrix, factors)
+    };
+    (0..VECTORS).map(of_signs).sum::<f64>() / VECTORS as f64
+}
+
+/// The square of the length of (A - LU)x.
+fn squared_difference_of<T: Element>(x: &[f64], matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
+    let mut difference = vec![0.0; x.len()];
+    let mut by_upper = vec![0.0; x.len()];
+    let columns = matrix.columns().zip(factors.columns());
+    for (diagonal, ((column, upper), x)) in columns.zip(x).enumerate() {
+        add(&mut difference, column, *x);
+        add(&mut by_upper, &upper[..=diagonal], *x);
+    }
+    for (row, (lower, by_upper)) in factors.columns().zip(by_upper).enumerate() {
+        difference[row] -= by_upper;
+        add(&mut difference[row + 1..], &lower[row + 1..], -by_upper);
+    }
+    sum_of_squares(difference.into_iter())
+}
+
+/// Adds to numbers those of a column times a factor.
+fn add<T: Element>(sums: &mut [f64], column: &[T], factor: f64) {
+    if factor != 0.0 {
+        for (sum, element) in sums.iter_mut().zip(column) {
+            *sum += (*element).into() * factor;
         }
-        for (row, (lower, factor)) in factors.columns().zip(by_upper).enumerate() {
-            differences[row] -= factor;
-            add(&mut differences[row + 1..], &lower[row + 1..], -factor);
-        }
-        sum_of_squares(differences.into_iter())
-    });
-    squares.sum::<f64>() / VECTORS as f64
+    }
+}
+
+fn sum_of_squares(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.map(|number| number * number).sum()
 }
 
 #[cfg(test)]
