@@ -26,12 +26,17 @@
 //! | [`Ratio`] | how much computation a communication needs beside it, in a ring | DSMCBE, section 3.4 |
 //! | [`Barrier`] | a barrier of SPEs by signals, with one root or one in each Cell | CellStats, section 5.2 |
 //!
+//! What the programs of Jack Rabbit compute is in the modules [`lu`], [`barnes_hut`] and
+//! [`mandelbrot`], as functions over slices.
+//!
 //! CellMT is Beltran and others, *CellMT: A cooperative multithreading library for the Cell/B.E.*
 //! (HiPC 2009); DSMCBE is Skovhede and others, *Programming the CELL-BE using CSP* (CPA 2011);
 //! CellStats is Abellán and others, *Characterizing the basic synchronization and communication
-//! operations in Dual Cell-based Blades through CellStats* (2009).
+//! operations in Dual Cell-based Blades through CellStats* (2009); Jack Rabbit is a master's thesis
+//! on a work queue for the Cell.
 
 mod aes;
+pub mod barnes_hut;
 mod barrier;
 mod blocks;
 mod clock;
@@ -40,7 +45,10 @@ mod error;
 mod figure;
 mod gang;
 mod knn;
+pub mod lu;
+pub mod mandelbrot;
 mod overlap;
+mod picture;
 mod placement;
 mod prototein;
 mod ratio;
@@ -66,6 +74,7 @@ pub use figure::{Axis, Curve, Figure, against};
 pub use gang::clock_rate_hz;
 pub use knn::Knn;
 pub use overlap::Overlap;
+pub use picture::Picture;
 pub use placement::Placement;
 pub use prototein::{PROTOTEIN_BEADS_MAX, Prototein};
 pub use ratio::Ratio;
