@@ -1,17 +1,4 @@
 //! What a task reads and writes: declared as a value, so that the pool can stage it.
-//!
-//! | kind | the body is handed | before the body runs | after it |
-//! |---|---|---|---|
-//! | [`Read`] | `&[T]` | the slice is got | |
-//! | [`Update`] | `&mut [T]` | the slice is got | it is put back |
-//! | [`Write`] | `&mut [T]` | there is room for it | it is put back |
-//! | [`Part`] | `Range<usize>` | | |
-//! | [`Value`] | a copy | | |
-//! | a tuple of these | a tuple | | |
-//!
-//! Slices are borrowed as long as the task may run, shared for [`Read`] and exclusively for the
-//! others. So tasks that run at once cannot reach each other's data. Tasks that use the same data
-//! one after the other name it by [blocks](crate::Blocks).
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -28,7 +15,20 @@ pub trait Viewed {
     type View<'v>;
 }
 
-/// What a task reads and writes: see the kinds in the [module](self).
+/// What a task reads and writes: one of these kinds, or several in a tuple.
+///
+/// | kind | the body is handed | before the body runs | after it |
+/// |---|---|---|---|
+/// | [`Read`] | `&[T]` | the slice is got | |
+/// | [`Update`] | `&mut [T]` | the slice is got | it is put back |
+/// | [`Write`] | `&mut [T]` | there is room for it | it is put back |
+/// | [`Part`] | `Range<usize>` | | |
+/// | [`Value`] | a copy | | |
+/// | a tuple of these | a tuple | | |
+///
+/// Slices are borrowed as long as the task may run, shared for [`Read`] and exclusively for the
+/// others. So tasks that run at once cannot reach each other's data. Tasks that use the same data
+/// one after the other name it by [blocks](crate::Blocks).
 ///
 /// # Safety
 ///
