@@ -16,7 +16,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::ptr;
-use std::sync::Arc;
 
 use cellworks_machine::{Processor, Sleeper, Spe, StackError};
 use crossbeam_deque::{Steal, Worker as Queue};
@@ -25,6 +24,7 @@ use crate::counters::WorkerCells;
 use crate::frames::Frames;
 use crate::job::{Job, Ticket};
 use crate::offer::Offer;
+use crate::room::Room;
 use crate::running::{Depth, OnItsWay};
 use crate::scope::ScopeState;
 use crate::shared::{Seat, Shared};
@@ -59,6 +59,8 @@ pub(crate) struct Core<'w, S: Spe> {
     starter: Cell<Option<Sleeper>>,
     /// Tasks of one scope that have ended and are not counted there yet.
     ended: Cell<(*const ScopeState, isize)>,
+    /// Threads that wait for room in the queue.
+    pub(crate) room: Room,
     /// Tasks that are next, and whose data is on its way.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
     /// How many of them there should be.
@@ -113,6 +115,7 @@ impl<'w, S: Spe> Core<'w, S> {
             needs_thread: Cell::new(false),
             starter: Cell::new(None),
             ended: Cell::new((ptr::null(), 0)),
+            room: Room::default(),
             ahead: RefCell::default(),
             depth: RefCell::new(Depth::new(shared.staging, spe.is_confined_to_local_store())),
             has_puts: Cell::new(false),
@@ -148,7 +151,11 @@ impl<'w, S: Spe> Core<'w, S> {
                 self.needs_thread.set(false);
                 // Where stacks take local store there may be no room. Then tasks that wait keep the
                 // threads that there are, and the other tasks go on when those do.
-                let _: Result<_, StackError> = scope.spawn(|_| self.run_jobs());
+                if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
+                    self.seat().set_stuck(true);
+                    self.spe.notify(Processor::Spe(self.spe.id()));
+                    self.spe.notify(Processor::Ppe);
+                }
             }
         })
     }
@@ -166,6 +173,7 @@ impl<'w, S: Spe> Core<'w, S> {
             };
             self.busy_threads.set(self.busy_threads.get() - 1);
             self.idle_threads.set(self.idle_threads.get() + 1);
+            self.seat().set_stuck(false);
             if let Err(cancelled) = outcome {
                 self.hand_in_ended();
                 resume_unwind(cancelled);
@@ -254,6 +262,7 @@ impl<'w, S: Spe> Core<'w, S> {
 
     /// A job of this worker, or of another one.
     fn take(&self) -> Option<Job<S>> {
+        self.make_room();
         let shared = self.shared;
         let has_priorities = shared.has_priorities.load(Ordering::Acquire);
         if has_priorities && let Some(job) = self.steal(|| shared.high.steal()) {
@@ -269,6 +278,9 @@ impl<'w, S: Spe> Core<'w, S> {
             return Some(job);
         }
         let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue));
+        if job.is_some() && shared.has_made_room() {
+            self.spe.notify(Processor::Ppe);
+        }
         let job = job.or_else(|| {
             let job = self.others.iter().find_map(|&other| {
                 let queue = &shared.workers[other].queue;
@@ -318,6 +330,12 @@ impl<'w, S: Spe> Core<'w, S> {
         self.queue.push(job);
     }
 
+    /// How many jobs wait in its own queue.
+    #[inline]
+    pub(crate) fn queued_here(&self) -> usize {
+        self.queue.len()
+    }
+
     /// How many jobs wait in all queues, about.
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
@@ -354,17 +372,15 @@ impl<'w, S: Spe> Core<'w, S> {
         let Some(thread) = self.oldest_thread() else {
             return false;
         };
-        // SAFETY: what is listed is there.
-        let Some(frame) = (unsafe { (*thread).oldest() }) else {
-            return false;
-        };
-        let ticket = Arc::new(Ticket {
+        let ticket = |frame| Ticket {
             offer: Offer::new(),
             frame,
             owner: Processor::Spe(self.spe.id()),
-        });
-        // SAFETY: a frame is there until its thread has popped it, which is a thread of this core.
-        unsafe { (*frame).ticket.set(Some(Arc::clone(&ticket))) };
+        };
+        // SAFETY: what is listed is there.
+        let Some(ticket) = (unsafe { (*thread).offer_oldest(ticket) }) else {
+            return false;
+        };
         self.counters.offers.set(self.counters.offers.get() + 1);
         self.push(Job::Offered(ticket));
         true
@@ -411,6 +427,8 @@ impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
         // If the run was cancelled, those that drop its tasks find them in the queue.
         self.0.give_up_ahead();
+        // If this thread was cancelled after a task had ended, those that wait for it learn it.
+        self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }
 }

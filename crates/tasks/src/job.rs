@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
+use crate::closure::Closure;
 use crate::frames::Frame;
 use crate::node::Node;
 use crate::offer::Offer;
@@ -26,7 +27,7 @@ pub enum Job<S: Spe> {
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
     /// Valid until the owner has withdrawn the offer, or has seen that it ended.
-    pub(crate) frame: *const Frame<S>,
+    pub(crate) frame: Frame<S>,
     pub(crate) owner: Processor,
 }
 
@@ -40,11 +41,9 @@ unsafe impl<S: Spe> Sync for Ticket<S> {}
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
     pub(crate) scope: *const ScopeState,
-    pub(crate) body: Body<S>,
+    /// What it borrows is valid until it is counted as ended.
+    pub(crate) body: Closure<S>,
 }
-
-/// What it borrows is valid until it is counted as ended.
-pub(crate) type Body<S> = Box<dyn FnOnce(&Worker<'_, S>) + Send>;
 
 // SAFETY: the closure is `Send`, and the state of a scope is `Sync`.
 unsafe impl<S: Spe> Send for Spawned<S> {}
@@ -60,7 +59,7 @@ impl<S: Spe> Ticket<S> {
             return Ok(());
         }
         // SAFETY: the owner waits for the end of the offer, so the frame is there.
-        let outcome = unsafe { Frame::run(self.frame, worker) };
+        let outcome = unsafe { self.frame.run(worker) };
         self.offer.end();
         worker.spe().notify(self.owner);
         outcome
@@ -88,7 +87,7 @@ impl<S: Spe> Job<S> {
             Self::Task(task) => worker.core().run_task(task, None, worker),
             Self::Offered(ticket) => ticket.run(worker),
             Self::Spawned(Spawned { scope, body }) => {
-                let outcome = worker.guarded(|| body(worker));
+                let outcome = worker.guarded(|| body.run(worker));
                 // SAFETY: the closure is counted as ended below and not before.
                 let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
                 worker.core().task_ended(scope);

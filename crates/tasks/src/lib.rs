@@ -16,6 +16,7 @@
 //! The same program runs on every machine.
 
 mod blocks;
+mod closure;
 mod core;
 mod count;
 mod counters;
@@ -30,6 +31,7 @@ mod offer;
 mod phase;
 mod place;
 mod pool;
+mod room;
 mod running;
 mod scope;
 mod shared;

@@ -27,6 +27,15 @@ pub(crate) mod sealed {
         /// Puts a job into a queue, and wakes a worker for it.
         fn push(&self, job: Job<S>);
 
+        /// Waits, if many jobs are in the queue, until few are left.
+        ///
+        /// # Errors
+        ///
+        /// What unwinds the caller because the run was cancelled.
+        fn wait_for_room(&self) -> Result<(), Payload> {
+            Ok(())
+        }
+
         /// Tells a processor that something has changed for which it may wait.
         fn notify(&self, to: Processor);
 

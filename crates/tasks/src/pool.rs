@@ -13,6 +13,7 @@ use crate::job::Job;
 use crate::node::Node;
 use crate::phase::{self, Phase};
 use crate::place::{self, sealed::Sealed};
+use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
 use crate::shared::Shared;
 use crate::sync::{Mutex, locked};
@@ -254,6 +255,14 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
             .announce(0..self.shared.workers.len(), |processor| {
                 self.core.notify(processor);
             });
+    }
+
+    #[inline]
+    fn wait_for_room(&self) -> Result<(), Payload> {
+        if self.shared.fresh.len() < MOST_QUEUED {
+            return Ok(());
+        }
+        self.shared.wait_for_room(self)
     }
 
     fn notify(&self, to: Processor) {

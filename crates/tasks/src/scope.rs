@@ -5,8 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cellworks_machine::{Payload, Processor, Spe};
 
+use crate::closure::Closure;
 use crate::count::Count;
-use crate::job::{Body, Job, Spawned};
+use crate::job::{Job, Spawned};
 use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
@@ -20,8 +21,6 @@ pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     env: PhantomData<&'env mut &'env ()>,
     spe: PhantomData<fn(&S)>,
 }
-
-type ScopeBody<'scope, S> = Box<dyn FnOnce(&Worker<'_, S>) + Send + 'scope>;
 
 /// What a scope and its closures know of each other.
 pub(crate) struct ScopeState {
@@ -65,16 +64,22 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// The closure may borrow what outlives the scope, and start more closures in it. A panic comes
     /// out of the call that made the scope, after all its closures have ended.
     ///
-    /// A worker on whose queue thousands of closures wait runs some of them first.
+    /// While thousands of closures wait to be run, the caller waits until half of them have been
+    /// taken: so any number of them needs bounded memory. Other tasks run meanwhile, on stacks of
+    /// their own.
+    ///
+    /// # Panics
+    ///
+    /// Only with what unwinds the caller because the run was cancelled meanwhile.
+    #[inline]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
     where
         P: Place<S>,
         F: FnOnce(&Worker<'_, S>) + Send + 'scope,
     {
-        let body: ScopeBody<'scope, S> = Box::new(body);
-        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, and `run`
-        // below does not return before every closure has been run or dropped.
-        let body = unsafe { std::mem::transmute::<ScopeBody<'scope, S>, Body<S>>(body) };
+        // SAFETY: what the closure borrows lives for 'scope, and `run` below does not return before
+        // every closure has been run or dropped.
+        let body = unsafe { Closure::new(body) };
         let count = &self.state.count;
         if from.processor() == self.state.owner {
             // SAFETY: the caller runs on the owner's processor.
@@ -86,6 +91,9 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
             scope: &raw const self.state,
             body,
         }));
+        if let Err(cancelled) = from.wait_for_room() {
+            resume_unwind(cancelled);
+        }
     }
 }
 

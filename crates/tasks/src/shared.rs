@@ -6,6 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::job::Job;
 use crate::pool::Staging;
+use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
 use crate::task::Priority;
@@ -15,6 +16,7 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) workers: Box<[Seat<S>]>,
     /// Jobs that the main program has started.
     pub(crate) fresh: Injector<Job<S>>,
+    pub(crate) room: FreshRoom,
     /// Tasks of high priority, and of low priority, wherever they were submitted.
     pub(crate) high: Injector<Job<S>>,
     pub(crate) low: Injector<Job<S>>,
@@ -34,6 +36,22 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) queue: Stealer<Job<S>>,
     /// Another worker has nothing to do, and asks for part of what this one keeps to itself.
     pub(crate) wanted: CachePadded<AtomicBool>,
+    /// Each of its threads has a job, all of them wait, and there is no room for another thread.
+    is_stuck: AtomicBool,
+}
+
+impl<S: Spe> Seat<S> {
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.is_stuck.load(Ordering::Relaxed)
+    }
+
+    /// Only the worker itself says so.
+    #[inline]
+    pub(crate) fn set_stuck(&self, is_stuck: bool) {
+        if self.is_stuck() != is_stuck {
+            self.is_stuck.store(is_stuck, Ordering::Relaxed);
+        }
+    }
 }
 
 impl<S: Spe> Shared<S> {
@@ -48,10 +66,12 @@ impl<S: Spe> Shared<S> {
             spe,
             queue: queue.stealer(),
             wanted: CachePadded::new(AtomicBool::new(false)),
+            is_stuck: AtomicBool::new(false),
         };
         let shared = Self {
             workers: spes.iter().zip(&queues).map(seat).collect(),
             fresh: Injector::new(),
+            room: FreshRoom::new(),
             high: Injector::new(),
             low: Injector::new(),
             has_priorities: AtomicBool::new(false),

@@ -14,6 +14,7 @@ use crate::job::Job;
 use crate::node::Node;
 use crate::phase::{self, Phase};
 use crate::place::{self, sealed::Sealed};
+use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
 use crate::sync::{AtomicBool, Ordering};
 
@@ -136,6 +137,14 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     #[inline]
     fn push(&self, job: Job<S>) {
         self.core.push(job);
+    }
+
+    #[inline]
+    fn wait_for_room(&self) -> Result<(), Payload> {
+        if self.core.queued_here() < MOST_QUEUED {
+            return Ok(());
+        }
+        self.core.wait_for_room(self)
     }
 
     fn notify(&self, to: Processor) {

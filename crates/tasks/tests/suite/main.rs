@@ -3,6 +3,7 @@
 mod fork_join;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
+mod room;
 mod tasks;
 
 use cellworks_host::Host;
@@ -28,11 +29,15 @@ fn plain() -> PlainMachine {
 
 /// A QS22, simulated, with two SPEs of each Cell.
 fn qs22() -> Sim {
+    Sim::new(small_qs22())
+}
+
+fn small_qs22() -> Description {
     let mut description = Description::built_in("qs22").unwrap();
     for cell in &mut description.cells {
         cell.spes.truncate(SPES / 2);
     }
-    Sim::new(description)
+    description
 }
 
 /// Runs cases, functions generic over the machine, on every machine.
