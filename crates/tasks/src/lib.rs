@@ -9,9 +9,10 @@
 //! ```
 //!
 //! A task is handed the [`Worker`] that runs it. With that it runs two closures at once
-//! ([`Worker::join`]) or starts any number ([`Worker::scope`]). A task that waits, for its own
-//! closures or for whatever else a program of the machine can wait for, gives its worker to other
-//! tasks meanwhile.
+//! ([`Worker::join`]), starts any number ([`Worker::scope`]), runs loops on all workers
+//! ([`Worker::for_each`], [`Worker::map_reduce`]) and sorts ([`Worker::sort`]). A task
+//! that waits, for its own closures or for whatever else a program of the machine can wait for,
+//! gives its worker to other tasks meanwhile.
 //!
 //! The same program runs on every machine.
 
@@ -31,11 +32,13 @@ mod offer;
 mod phase;
 mod place;
 mod pool;
+mod range;
 mod room;
 mod running;
 mod scope;
 mod shared;
 mod sleepers;
+mod sort;
 mod sync;
 mod task;
 mod worker;

@@ -116,6 +116,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     /// Whether another worker has nothing to do and waits for part of what this one does.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
+        self.core.spe.catch_up();
         self.wanted.load(Ordering::Relaxed)
     }
 

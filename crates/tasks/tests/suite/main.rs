@@ -1,6 +1,7 @@
 //! What a pool promises, each written once and run on every machine.
 
 mod fork_join;
+mod loops;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
 mod room;
