@@ -1,11 +1,13 @@
 //! What a pool promises, each written once and run on every machine.
 
+mod conservation;
 mod fork_join;
 mod loops;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
 mod room;
 mod tasks;
+mod waiting;
 
 use cellworks_host::Host;
 use cellworks_sim::{Description, Sim};
