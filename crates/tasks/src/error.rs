@@ -94,6 +94,16 @@ pub enum TaskError {
         /// The block's number.
         block: usize,
     },
+    /// A task names a lock, or a task to come after, of another phase.
+    #[error(
+        "task {task} {what} of another phase: a task comes after tasks of its own phase, and is locked by its locks"
+    )]
+    OfOtherPhase {
+        /// Its name and number.
+        task: String,
+        /// What it names.
+        what: String,
+    },
     /// Tasks wait for each other, or one for itself.
     #[error("{}", circle(tasks))]
     Circle {

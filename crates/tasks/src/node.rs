@@ -13,7 +13,7 @@ use std::sync::Arc;
 use cellworks_machine::{Processor, Spe};
 
 use crate::job::Job;
-use crate::lock::TaskLock;
+use crate::lock::LockState;
 use crate::phase::PhaseState;
 use crate::place::sealed::Sealed;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
@@ -32,8 +32,7 @@ pub struct Node<S: Spe> {
     work: UnsafeCell<Option<Box<dyn Work<S>>>>,
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
-    /// Valid until the task is counted as ended.
-    pub(crate) lock: Option<*const TaskLock<S>>,
+    pub(crate) lock: Option<Lock<S>>,
     /// Tasks that have not ended and come before it, and 1 until it has been submitted; of a task
     /// that was diced, parts that have not ended.
     left: AtomicUsize,
@@ -44,6 +43,9 @@ pub struct Node<S: Spe> {
     pub(crate) has_lock: AtomicBool,
     others: Mutex<Others<S>>,
 }
+
+/// A lock, as the tasks that it is for hold it.
+type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
 
 /// What a task knows of others.
 struct Others<S: Spe> {
@@ -78,7 +80,7 @@ impl<S: Spe> Node<S> {
         number: usize,
         phase: *const PhaseState<S>,
         work: Box<dyn Work<S>>,
-        lock: Option<*const TaskLock<S>>,
+        lock: Option<Lock<S>>,
     ) -> Self {
         Self {
             name,

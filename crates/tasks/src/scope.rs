@@ -27,16 +27,40 @@ type ScopeBody<'scope, S> = Box<dyn FnOnce(&Worker<'_, S>) + Send + 'scope>;
 pub(crate) struct ScopeState {
     pub(crate) count: Count,
     pub(crate) owner: Processor,
+    pub(crate) pool: usize,
     /// The first panic of its closures.
     panic: Mutex<Option<Payload>>,
 }
 
 impl ScopeState {
-    pub(crate) fn new(owner: Processor) -> Self {
+    /// For a scope that is made at `owner`.
+    pub(crate) fn new<S: Spe>(owner: &impl Place<S>) -> Self {
         Self {
             count: Count::new(),
-            owner,
+            owner: owner.processor(),
+            pool: owner.pool(),
             panic: Mutex::new(None),
+        }
+    }
+
+    /// A task of the scope is about to be started.
+    ///
+    /// # Panics
+    ///
+    /// If `from` is a place of another pool.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn start<S: Spe>(&self, from: &impl Place<S>) {
+        assert!(
+            from.pool() == self.pool,
+            "a task was started from a worker of another pool: name the worker that the caller was handed by the pool \
+             of this scope"
+        );
+        if from.processor() == self.owner {
+            // SAFETY: a place stays on its processor, and one of this pool is the caller's.
+            unsafe { self.count.start_by_owner() };
+        } else {
+            self.count.start();
         }
     }
 
@@ -66,6 +90,11 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// out of the call that made the scope, after all its closures have ended.
     ///
     /// A worker on whose queue thousands of closures wait runs some of them first.
+    ///
+    /// # Panics
+    ///
+    /// If `from` belongs to another pool.
+    #[track_caller]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
     where
         P: Place<S>,
@@ -75,13 +104,7 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
         // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, and `run`
         // below does not return before every closure has been run or dropped.
         let body = unsafe { std::mem::transmute::<ScopeBody<'scope, S>, Body<S>>(body) };
-        let count = &self.state.count;
-        if from.processor() == self.state.owner {
-            // SAFETY: the caller runs on the owner's processor.
-            unsafe { count.start_by_owner() };
-        } else {
-            count.start();
-        }
+        self.state.start(from);
         from.push(Job::Spawned(Spawned {
             scope: &raw const self.state,
             body,
@@ -95,7 +118,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
 ) -> R {
     let scope = Scope {
-        state: ScopeState::new(place.processor()),
+        state: ScopeState::new(place),
         scope: PhantomData,
         env: PhantomData,
         spe: PhantomData,

@@ -5,6 +5,7 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
 use crate::job::Job;
+use crate::phase::Waits;
 use crate::pool::Staging;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
@@ -23,6 +24,8 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) staging: Staging,
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
+    /// Tasks that wait for each other.
+    pub(crate) waits: Waits<S>,
     /// The main program has ended.
     closed: AtomicBool,
 }
@@ -58,9 +61,16 @@ impl<S: Spe> Shared<S> {
             staging,
             dicing,
             sleepers: Sleepers::new(spes.len()),
+            waits: Waits::new(),
             closed: AtomicBool::new(false),
         };
         (shared, queues)
+    }
+
+    /// What tells this pool from others that exist.
+    #[inline]
+    pub(crate) fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// No more jobs will come from the main program, which has seen all of them end.

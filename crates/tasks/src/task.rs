@@ -47,7 +47,7 @@ pub struct Task<'d, S: Spe> {
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
     pub(crate) after: Vec<Handle<'d, S>>,
-    pub(crate) lock: Option<&'d TaskLock<S>>,
+    pub(crate) lock: Option<TaskLock<'d, S>>,
 }
 
 /// Which tasks workers take first.
@@ -103,8 +103,8 @@ impl<'d, S: Spe> Task<'d, S> {
     /// No other task that is locked by the same lock runs at once. While the lock is taken the task
     /// is deferred, and its worker runs others; deferred tasks get the lock in turn.
     #[must_use]
-    pub fn locked(mut self, lock: &'d TaskLock<S>) -> Self {
-        self.lock = Some(lock);
+    pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
+        self.lock = Some(lock.clone());
         self
     }
 

@@ -12,7 +12,7 @@ use crate::error::TaskError;
 use crate::frames::Frames;
 use crate::job::Job;
 use crate::node::Node;
-use crate::phase::{self, Phase};
+use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
 use crate::scope::{self, Scope};
 use crate::sync::{AtomicBool, Ordering};
@@ -134,6 +134,11 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     }
 
     #[inline]
+    fn pool(&self) -> usize {
+        self.core.shared.id()
+    }
+
+    #[inline]
     fn push(&self, job: Job<S>) {
         self.core.push(job);
     }
@@ -144,6 +149,10 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
 
     fn current_task(&self) -> Option<Arc<Node<S>>> {
         self.current.borrow().clone()
+    }
+
+    fn waits(&self) -> &Waits<S> {
+        &self.core.shared.waits
     }
 
     #[track_caller]
