@@ -3,6 +3,7 @@
 mod fork_join;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
+mod schedules;
 mod tasks;
 
 use cellworks_host::Host;
