@@ -41,7 +41,7 @@ const SPARE_THREADS: usize = 8;
 pub(crate) struct Core<'w, S: Spe> {
     pub(crate) spe: &'w S,
     pub(crate) shared: &'w Shared<S>,
-    number: usize,
+    pub(crate) number: usize,
     queue: Queue<Job<S>>,
     /// The other workers, near ones first.
     others: Box<[usize]>,
@@ -233,7 +233,7 @@ impl<'w, S: Spe> Core<'w, S> {
         }
         let shared = self.shared;
         let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
-        if is_here || self.oldest_thread().is_some() {
+        if is_here || !self.seat().inbox.is_empty() || self.oldest_thread().is_some() {
             return true;
         }
         let mut queues = [&shared.fresh, &shared.high, &shared.low].into_iter();
@@ -241,7 +241,7 @@ impl<'w, S: Spe> Core<'w, S> {
             return true;
         }
         let others = || self.others.iter().map(|&other| &shared.workers[other]);
-        if others().any(|other| !other.queue.is_empty()) {
+        if others().any(|other| !other.queue.is_empty() || !other.inbox.is_empty()) {
             return true;
         }
         for other in others() {
@@ -268,11 +268,13 @@ impl<'w, S: Spe> Core<'w, S> {
         {
             return Some(job);
         }
-        let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue));
+        let job = self.steal(|| self.seat().inbox.steal());
+        let job = job.or_else(|| self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue)));
         let job = job.or_else(|| {
             let job = self.others.iter().find_map(|&other| {
-                let queue = &shared.workers[other].queue;
-                self.steal(|| queue.steal_batch_and_pop(&self.queue))
+                let other = &shared.workers[other];
+                let job = self.steal(|| other.queue.steal_batch_and_pop(&self.queue));
+                job.or_else(|| self.steal(|| other.inbox.steal()))
             })?;
             self.counters.steals.set(self.counters.steals.get() + 1);
             Some(job)
@@ -297,7 +299,7 @@ impl<'w, S: Spe> Core<'w, S> {
     /// Puts a job into the queue of this worker, and wakes one to take it.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
-        if let Err(job) = self.shared.push_by_priority(job) {
+        if let Err(job) = self.shared.push_to_its_place(job) {
             self.queue.push(job);
         }
         if self.has_looked.get() {
@@ -321,7 +323,8 @@ impl<'w, S: Spe> Core<'w, S> {
     /// How many jobs wait in all queues, about.
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
-        let of_workers = shared.workers.iter().map(|seat| seat.queue.len());
+        let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
+        let of_workers = shared.workers.iter().map(of_worker);
         let of_all = [&shared.fresh, &shared.high, &shared.low].map(|queue| queue.len());
         of_workers.chain(of_all).sum::<usize>() + self.ahead.borrow().len()
     }

@@ -33,6 +33,10 @@ pub struct Node<S: Spe> {
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
     pub(crate) lock: Option<Lock<S>>,
+    /// The task on whose worker it would best run.
+    pub(crate) near: Option<Arc<Node<S>>>,
+    /// The number of the worker that has run it; [`NOWHERE`] before.
+    ran_on: AtomicUsize,
     /// Tasks that have not ended and come before it, and 1 until it has been submitted; of a task
     /// that was diced, parts that have not ended.
     left: AtomicUsize,
@@ -46,6 +50,9 @@ pub struct Node<S: Spe> {
 
 /// A lock, as the tasks that it is for hold it.
 type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
+
+/// No worker has this number.
+const NOWHERE: usize = usize::MAX;
 
 /// What a task knows of others.
 struct Others<S: Spe> {
@@ -91,6 +98,8 @@ impl<S: Spe> Node<S> {
             dices: false,
             priority: Priority::Normal,
             lock,
+            near: None,
+            ran_on: AtomicUsize::new(NOWHERE),
             left: AtomicUsize::new(1),
             is_dropped: AtomicBool::new(false),
             has_begun: AtomicBool::new(false),
@@ -199,8 +208,16 @@ impl<S: Spe> Node<S> {
     }
 
     /// A worker begins to run it.
-    pub(crate) fn begin(self: &Arc<Self>) {
-        self.whole().has_begun.store(true, Ordering::Relaxed);
+    pub(crate) fn begin(self: &Arc<Self>, worker: usize) {
+        let whole = self.whole();
+        whole.has_begun.store(true, Ordering::Relaxed);
+        whole.ran_on.store(worker, Ordering::Relaxed);
+    }
+
+    /// The number of the worker that it would best run on, if that is known.
+    pub(crate) fn best_worker(&self) -> Option<usize> {
+        let ran_on = self.near.as_ref()?.ran_on.load(Ordering::Relaxed);
+        (ran_on != NOWHERE).then_some(ran_on)
     }
 
     pub(crate) fn has_begun(self: &Arc<Self>) -> bool {

@@ -275,6 +275,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
             priority,
             after,
             lock,
+            near,
         } = task;
         // SAFETY: only the lifetime changes. What the task borrows lives for 'scope, and `run`
         // below does not return before every task has been run or dropped.
@@ -288,6 +289,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         let mut node = Node::new(name, number, state, work, lock);
         node.dices = dices;
         node.priority = priority;
+        node.near = near.map(|task| task.node);
         let node = Arc::new(node);
         // SAFETY: it is in no queue yet.
         let work = unsafe { node.work() };

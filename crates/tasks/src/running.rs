@@ -103,7 +103,7 @@ impl<'w, S: Spe> Core<'w, S> {
         if begun.is_none() && task.dices && self.dice(&task, worker) {
             return Ok(());
         }
-        task.begin();
+        task.begin(self.number);
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = self.run_staged(&task, begun, worker);
         worker.set_current(None);

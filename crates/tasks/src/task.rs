@@ -48,6 +48,7 @@ pub struct Task<'d, S: Spe> {
     pub(crate) priority: Priority,
     pub(crate) after: Vec<Handle<'d, S>>,
     pub(crate) lock: Option<TaskLock<'d, S>>,
+    pub(crate) near: Option<Handle<'d, S>>,
 }
 
 /// Which tasks workers take first.
@@ -81,6 +82,7 @@ impl<'d, S: Spe> Task<'d, S> {
             priority: Priority::Normal,
             after: Vec::new(),
             lock: None,
+            near: None,
         }
     }
 
@@ -105,6 +107,14 @@ impl<'d, S: Spe> Task<'d, S> {
     #[must_use]
     pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
         self.lock = Some(lock.clone());
+        self
+    }
+
+    /// Prefers the worker that has run `task`, whose data is still near there: a hint. The task waits
+    /// for that worker unless another one has nothing else to do.
+    #[must_use]
+    pub fn near(mut self, task: &Handle<'d, S>) -> Self {
+        self.near = Some(task.clone());
         self
     }
 

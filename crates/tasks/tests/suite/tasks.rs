@@ -15,6 +15,7 @@ crate::on_every_machine!(
     tasks_of_one_block_run_in_the_order_that_they_declare,
     a_task_that_does_not_say_what_it_comes_after_is_refused,
     locked_tasks_do_not_run_at_once,
+    a_task_runs_near_the_one_that_it_names,
     tasks_of_high_priority_run_first_and_of_low_priority_last,
     a_cancelled_task_does_not_run_nor_do_those_after_it,
     a_task_that_panics_is_named_and_the_rest_does_not_run,
@@ -278,6 +279,47 @@ fn locked_tasks_do_not_run_at_once<M: Machine>(machine: &M) {
     if machine.topology().capabilities().repeats {
         let deferred: u64 = counters.workers.iter().map(|worker| worker.deferred).sum();
         assert!(deferred > 0);
+    }
+}
+
+fn a_task_runs_near_the_one_that_it_names<M: Machine>(machine: &M) {
+    const TASKS: usize = 4;
+    let rounds: [[AtomicUsize; TASKS]; 2] = Default::default();
+    Pool::new(machine)
+        .run(|main| {
+            main.phase(|phase| {
+                let task = |name: &'static str, place| {
+                    phase.task(name, Value(0), move |worker, _| {
+                        let spe = worker.spe();
+                        for _ in 0..20 {
+                            spe.compute(Cycles(50_000));
+                            spe.yield_now();
+                        }
+                        let place: &AtomicUsize = place;
+                        place.store(spe.id().index(), Ordering::Relaxed);
+                    })
+                };
+                let mut first = Vec::new();
+                for place in &rounds[0] {
+                    first.push(phase.submit(main, task("first", place))?);
+                }
+                for first in &first {
+                    first.wait(main)?;
+                }
+                // In another order: it is not by chance that they go to the same workers.
+                for (place, first) in rounds[1].iter().zip(&first).rev() {
+                    phase.submit(main, task("second", place).near(first))?;
+                }
+                Ok(())
+            })
+        })
+        .unwrap()
+        .unwrap();
+    // Another worker takes a task when it has nothing else to do. Where time is simulated all of
+    // them have.
+    if machine.topology().capabilities().repeats {
+        let [first, second] = rounds.map(|round| round.map(AtomicUsize::into_inner));
+        assert_eq!(first, second);
     }
 }
 
