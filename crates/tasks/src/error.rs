@@ -4,8 +4,8 @@ use std::fmt;
 
 use cellworks_machine::{Payload, StageError};
 
-/// Why the tasks of a phase did not all run to their end. The task that is named is the first; those
-/// that had not begun did not run.
+/// Why the tasks of a phase did not all run to their end. The task that is named is the first;
+/// those that had not begun did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.

@@ -87,7 +87,7 @@ impl<S: Spe> Worker<'_, S> {
             body: UnsafeCell::new(ManuallyDrop::new(second)),
             result: UnsafeCell::new(None),
         };
-        // The frame is the first field, and whoever runs the half has to reach all of it.
+        // The frame is the first field, and the worker that runs the half has to reach all of it.
         self.frames().push((&raw const half).cast());
         self.answer();
         let first = self.guarded(|| first(self));

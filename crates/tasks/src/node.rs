@@ -193,7 +193,7 @@ impl<S: Spe> Node<S> {
         self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// The task was diced into so many parts, or a part of it was.
+    /// The task was diced into this number of parts, or a part of it into one more than this.
     pub(crate) fn wait_for_parts(&self, parts: usize) {
         self.left.fetch_add(parts, Ordering::Relaxed);
     }

@@ -110,8 +110,8 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// Prefers the worker that has run `task`, whose data is still near there: a hint. The task waits
-    /// for that worker unless another one has nothing else to do.
+    /// Prefers the worker that has run `task`, whose data is still near there: a hint. The task
+    /// waits for that worker unless another one has nothing else to do.
     #[must_use]
     pub fn near(mut self, task: &Handle<'d, S>) -> Self {
         self.near = Some(task.clone());
