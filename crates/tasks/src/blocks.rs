@@ -267,7 +267,8 @@ impl<S: Spe> Users<S> {
         self.before.insert(task.number, before);
     }
 
-    /// Whether a task comes after another one, perhaps because it comes after a third one that does.
+    /// Whether a task comes after another one, perhaps because it comes after a third one that
+    /// does.
     fn is_ordered(&self, task: &Node<S>, other: &Node<S>) -> bool {
         let mut to_visit = vec![task.number];
         let mut seen = HashSet::new();

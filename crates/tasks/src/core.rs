@@ -41,7 +41,7 @@ const SPARE_THREADS: usize = 8;
 pub(crate) struct Core<'w, S: Spe> {
     pub(crate) spe: &'w S,
     pub(crate) shared: &'w Shared<S>,
-    number: usize,
+    pub(crate) number: usize,
     queue: Queue<Job<S>>,
     /// The other workers, near ones first.
     others: Box<[usize]>,
@@ -241,7 +241,7 @@ impl<'w, S: Spe> Core<'w, S> {
         }
         let shared = self.shared;
         let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
-        if is_here || self.oldest_thread().is_some() {
+        if is_here || !self.seat().inbox.is_empty() || self.oldest_thread().is_some() {
             return true;
         }
         let mut queues = [&shared.fresh, &shared.high, &shared.low].into_iter();
@@ -249,7 +249,7 @@ impl<'w, S: Spe> Core<'w, S> {
             return true;
         }
         let others = || self.others.iter().map(|&other| &shared.workers[other]);
-        if others().any(|other| !other.queue.is_empty()) {
+        if others().any(|other| !other.queue.is_empty() || !other.inbox.is_empty()) {
             return true;
         }
         for other in others() {
@@ -277,14 +277,19 @@ impl<'w, S: Spe> Core<'w, S> {
         {
             return Some(job);
         }
-        let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue));
-        if job.is_some() && shared.has_made_room() {
-            self.spe.notify(Processor::Ppe);
-        }
+        let job = self.steal(|| self.seat().inbox.steal());
+        let job = job.or_else(|| {
+            let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
+            if shared.has_made_room() {
+                self.spe.notify(Processor::Ppe);
+            }
+            Some(job)
+        });
         let job = job.or_else(|| {
             let job = self.others.iter().find_map(|&other| {
-                let queue = &shared.workers[other].queue;
-                self.steal(|| queue.steal_batch_and_pop(&self.queue))
+                let other = &shared.workers[other];
+                let job = self.steal(|| other.queue.steal_batch_and_pop(&self.queue));
+                job.or_else(|| self.steal(|| other.inbox.steal()))
             })?;
             self.counters.steals.set(self.counters.steals.get() + 1);
             Some(job)
@@ -309,7 +314,7 @@ impl<'w, S: Spe> Core<'w, S> {
     /// Puts a job into the queue of this worker, and wakes one to take it.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
-        if let Err(job) = self.shared.push_by_priority(job) {
+        if let Err(job) = self.shared.push_to_its_place(job) {
             self.queue.push(job);
         }
         if self.has_looked.get() {
@@ -339,7 +344,8 @@ impl<'w, S: Spe> Core<'w, S> {
     /// How many jobs wait in all queues, about.
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
-        let of_workers = shared.workers.iter().map(|seat| seat.queue.len());
+        let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
+        let of_workers = shared.workers.iter().map(of_worker);
         let of_all = [&shared.fresh, &shared.high, &shared.low].map(|queue| queue.len());
         of_workers.chain(of_all).sum::<usize>() + self.ahead.borrow().len()
     }
@@ -388,12 +394,14 @@ impl<'w, S: Spe> Core<'w, S> {
 
     /// A task of a scope has ended.
     pub(crate) fn task_ended(&self, scope: *const ScopeState) {
-        let (of, tasks) = self.ended.get();
-        if of == scope {
-            return self.ended.set((scope, tasks + 1));
+        loop {
+            let (of, tasks) = self.ended.get();
+            if of == scope || of.is_null() {
+                return self.ended.set((scope, tasks + 1));
+            }
+            // This may wait, and another thread may end a task meanwhile.
+            self.hand_in_ended();
         }
-        self.hand_in_ended();
-        self.ended.set((scope, 1));
     }
 
     /// Counts the tasks that have ended, where they belong.

@@ -4,8 +4,8 @@ use std::fmt;
 
 use cellworks_machine::{Payload, StageError};
 
-/// Why the tasks of a phase did not all run to their end. The task that is named is the first; those
-/// that had not begun did not run.
+/// Why the tasks of a phase did not all run to their end. The task that is named is the first;
+/// those that had not begun did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.
@@ -93,6 +93,16 @@ pub enum TaskError {
         task: String,
         /// The block's number.
         block: usize,
+    },
+    /// A task names a lock, or a task to come after, of another phase.
+    #[error(
+        "task {task} {what} of another phase: a task comes after tasks of its own phase, and is locked by its locks"
+    )]
+    OfOtherPhase {
+        /// Its name and number.
+        task: String,
+        /// What it names.
+        what: String,
     },
     /// Tasks wait for each other, or one for itself.
     #[error("{}", circle(tasks))]

@@ -2,6 +2,7 @@
 //! others.
 
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use cellworks_machine::Spe;
@@ -9,19 +10,53 @@ use cellworks_machine::Spe;
 use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
-/// A lock for tasks: of those that are [locked](crate::Task::locked) by it, one at a time runs.
+/// A lock for the tasks of a phase: of those that are [locked](crate::Task::locked) by it, one at a
+/// time runs.
 ///
 /// A task that finds the lock taken is deferred; deferred tasks get the lock in the order in which
-/// they asked for it, so each has its turn.
-pub struct TaskLock<S: Spe>(Mutex<State<Arc<Node<S>>>>);
+/// they asked for it, so each has its turn. It is made by [`Phase::lock`](crate::Phase::lock).
+pub struct TaskLock<'scope, S: Spe> {
+    state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
+    /// The phase whose tasks it is for.
+    phase: usize,
+    scope: PhantomData<&'scope ()>,
+}
 
-/// Who has a lock, and who is deferred.
-pub(crate) struct State<T> {
+impl<S: Spe> Clone for TaskLock<'_, S> {
+    fn clone(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            ..*self
+        }
+    }
+}
+
+impl<S: Spe> TaskLock<'_, S> {
+    /// A lock that no task has, for the tasks of a phase.
+    pub(crate) fn new(phase: usize) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(LockState::new())),
+            phase,
+            scope: PhantomData,
+        }
+    }
+
+    pub(crate) fn phase(&self) -> usize {
+        self.phase
+    }
+
+    pub(crate) fn into_state(self) -> Arc<Mutex<LockState<Arc<Node<S>>>>> {
+        self.state
+    }
+}
+
+/// Whether a lock is taken, and which tasks are deferred.
+pub(crate) struct LockState<T> {
     is_taken: bool,
     deferred: VecDeque<T>,
 }
 
-impl<T> State<T> {
+impl<T> LockState<T> {
     pub(crate) fn new() -> Self {
         Self {
             is_taken: false,
@@ -48,25 +83,12 @@ impl<T> State<T> {
     }
 }
 
-impl<S: Spe> TaskLock<S> {
-    /// A lock that no task has.
-    pub fn new() -> Self {
-        Self(Mutex::new(State::new()))
-    }
-
-    /// Takes the lock for a task, or defers the task and says false.
-    pub(crate) fn take(&self, task: &Arc<Node<S>>) -> bool {
-        locked(&self.0).take(|| Arc::clone(task))
-    }
-
-    /// Gives the lock back; the task that has it now, if one was deferred.
-    pub(crate) fn give_back(&self) -> Option<Arc<Node<S>>> {
-        locked(&self.0).give_back()
-    }
+/// Takes a lock for a task, or defers the task and says false.
+pub(crate) fn take<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>, task: &Arc<Node<S>>) -> bool {
+    locked(lock).take(|| Arc::clone(task))
 }
 
-impl<S: Spe> Default for TaskLock<S> {
-    fn default() -> Self {
-        Self::new()
-    }
+/// Gives a lock back; the task that has it now, if one was deferred.
+pub(crate) fn give_back<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>) -> Option<Arc<Node<S>>> {
+    locked(lock).give_back()
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use cellworks_machine::{Processor, Spe};
 
 use crate::job::Job;
-use crate::lock::TaskLock;
+use crate::lock::LockState;
 use crate::phase::PhaseState;
 use crate::place::sealed::Sealed;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
@@ -32,8 +32,11 @@ pub struct Node<S: Spe> {
     work: UnsafeCell<Option<Box<dyn Work<S>>>>,
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
-    /// Valid until the task is counted as ended.
-    pub(crate) lock: Option<*const TaskLock<S>>,
+    pub(crate) lock: Option<Lock<S>>,
+    /// The task on whose worker it would best run.
+    pub(crate) near: Option<Arc<Node<S>>>,
+    /// The number of the worker that has run it; [`NOWHERE`] before.
+    ran_on: AtomicUsize,
     /// Tasks that have not ended and come before it, and 1 until it has been submitted; of a task
     /// that was diced, parts that have not ended.
     left: AtomicUsize,
@@ -44,6 +47,12 @@ pub struct Node<S: Spe> {
     pub(crate) has_lock: AtomicBool,
     others: Mutex<Others<S>>,
 }
+
+/// A lock, as the tasks that it is for hold it.
+type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
+
+/// No worker has this number.
+const NOWHERE: usize = usize::MAX;
 
 /// What a task knows of others.
 struct Others<S: Spe> {
@@ -78,7 +87,7 @@ impl<S: Spe> Node<S> {
         number: usize,
         phase: *const PhaseState<S>,
         work: Box<dyn Work<S>>,
-        lock: Option<*const TaskLock<S>>,
+        lock: Option<Lock<S>>,
     ) -> Self {
         Self {
             name,
@@ -89,6 +98,8 @@ impl<S: Spe> Node<S> {
             dices: false,
             priority: Priority::Normal,
             lock,
+            near: None,
+            ran_on: AtomicUsize::new(NOWHERE),
             left: AtomicUsize::new(1),
             is_dropped: AtomicBool::new(false),
             has_begun: AtomicBool::new(false),
@@ -182,7 +193,7 @@ impl<S: Spe> Node<S> {
         self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// The task was diced into so many parts, or a part of it was.
+    /// The task was diced into this number of parts, or a part of it into one more than this.
     pub(crate) fn wait_for_parts(&self, parts: usize) {
         self.left.fetch_add(parts, Ordering::Relaxed);
     }
@@ -197,8 +208,16 @@ impl<S: Spe> Node<S> {
     }
 
     /// A worker begins to run it.
-    pub(crate) fn begin(self: &Arc<Self>) {
-        self.whole().has_begun.store(true, Ordering::Relaxed);
+    pub(crate) fn begin(self: &Arc<Self>, worker: usize) {
+        let whole = self.whole();
+        whole.has_begun.store(true, Ordering::Relaxed);
+        whole.ran_on.store(worker, Ordering::Relaxed);
+    }
+
+    /// The number of the worker that it would best run on, if that is known.
+    pub(crate) fn best_worker(&self) -> Option<usize> {
+        let ran_on = self.near.as_ref()?.ran_on.load(Ordering::Relaxed);
+        (ran_on != NOWHERE).then_some(ran_on)
     }
 
     pub(crate) fn has_begun(self: &Arc<Self>) -> bool {

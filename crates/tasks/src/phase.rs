@@ -15,6 +15,7 @@ use crate::blocks::{Blocks, Users};
 use crate::data::Data;
 use crate::error::TaskError;
 use crate::job::Job;
+use crate::lock::TaskLock;
 use crate::node::{End, Node};
 use crate::place::Place;
 use crate::scope::{self, ScopeState};
@@ -38,9 +39,12 @@ pub(crate) struct PhaseState<S: Spe> {
     failure: Mutex<Option<TaskError>>,
     submitted: AtomicUsize,
     users: Mutex<Users<S>>,
-    /// Tasks that wait for another one, by the address of the task.
-    waits: Mutex<HashMap<usize, Arc<Node<S>>>>,
+    /// The task that has made the phase, and cannot end before it.
+    parent: Option<Arc<Node<S>>>,
 }
+
+/// Tasks that wait for another one, by the address of the task.
+pub struct Waits<S: Spe>(Mutex<HashMap<usize, Arc<Node<S>>>>);
 
 impl<S: Spe> PhaseState<S> {
     /// A task has failed; the first failure is kept.
@@ -53,22 +57,35 @@ impl<S: Spe> PhaseState<S> {
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }
+}
+
+impl<S: Spe> Waits<S> {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(HashMap::new()))
+    }
 
     /// A task is about to wait for another one.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Circle`] if that one waits for the first, or comes after it.
-    fn begin_to_wait(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
+    /// [`TaskError::Circle`] if that one cannot end before the first.
+    fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        let mut waits = locked(&self.waits);
+        // It, and those that have made the phases that it belongs to.
+        let first = Some(Arc::clone(waiter));
+        let waiting: Vec<_> = std::iter::successors(first, |task| {
+            // SAFETY: these tasks have not ended: the waiter is one of theirs, and runs.
+            unsafe { &*task.phase }.parent.clone()
+        })
+        .collect();
+        let mut waits = locked(&self.0);
         // Which task led to which: the way back is the circle.
         let mut from = HashMap::new();
         let mut to_visit = vec![Arc::clone(target)];
         let mut seen = HashSet::from([address(target)]);
         while let Some(task) = to_visit.pop() {
-            if Arc::ptr_eq(&task, waiter) {
-                return Err(circle(&task, target, &from));
+            if let Some(place) = waiting.iter().position(|other| Arc::ptr_eq(other, &task)) {
+                return Err(circle(&waiting[..=place], target, &from));
             }
             let waits_for = waits.get(&address(&task)).cloned();
             for next in waits_for.into_iter().chain(task.before()) {
@@ -82,8 +99,8 @@ impl<S: Spe> PhaseState<S> {
         Ok(())
     }
 
-    fn end_wait(&self, waiter: &Arc<Node<S>>) {
-        locked(&self.waits).remove(&address(waiter.whole()));
+    fn end(&self, waiter: &Arc<Node<S>>) {
+        locked(&self.0).remove(&address(waiter.whole()));
     }
 }
 
@@ -91,21 +108,23 @@ fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
     Arc::as_ptr(task).addr()
 }
 
-/// The tasks on the way from `target` to `waiter`, which waits for `target`.
+/// Each of `waiting` waits for the one before it, the first for `target`, and that one, perhaps
+/// through others, for the last of `waiting`.
 fn circle<S: Spe>(
-    waiter: &Arc<Node<S>>,
+    waiting: &[Arc<Node<S>>],
     target: &Arc<Node<S>>,
     from: &HashMap<usize, Arc<Node<S>>>,
 ) -> TaskError {
-    let mut tasks = vec![waiter.to_string()];
-    let mut task = waiter;
+    let mut task = waiting.last().expect("there is a waiter");
     let mut way = Vec::new();
     while !Arc::ptr_eq(task, target) {
         task = &from[&address(task)];
-        way.push(task.to_string());
+        way.push(task);
     }
-    tasks.extend(way.into_iter().rev());
-    TaskError::Circle { tasks }
+    let tasks = waiting.iter().rev().chain(way.into_iter().rev());
+    TaskError::Circle {
+        tasks: tasks.map(ToString::to_string).collect(),
+    }
 }
 
 /// A task that was submitted.
@@ -113,6 +132,7 @@ fn circle<S: Spe>(
 /// Dropping it changes nothing: the phase waits for all its tasks.
 pub struct Handle<'scope, S: Spe> {
     node: Arc<Node<S>>,
+    pool: usize,
     phase: PhantomData<&'scope ()>,
 }
 
@@ -120,6 +140,7 @@ impl<S: Spe> Clone for Handle<'_, S> {
     fn clone(&self) -> Self {
         Self {
             node: Arc::clone(&self.node),
+            pool: self.pool,
             phase: PhantomData,
         }
     }
@@ -155,23 +176,30 @@ impl<S: Spe> Handle<'_, S> {
     /// - [`TaskError::Circle`] if the calling task would wait for itself, or for a task that waits
     ///   for it or comes after it;
     /// - [`TaskError::DidNotRun`] if the task was cancelled, or it or one before it has failed.
+    ///
+    /// # Panics
+    ///
+    /// If `from` belongs to another pool than the task.
+    #[track_caller]
     pub fn wait(&self, from: &impl Place<S>) -> Result<(), TaskError> {
         let node = &self.node;
+        assert!(
+            from.pool() == self.pool,
+            "task {node} belongs to another pool than the worker that waits for it: name the worker that the caller \
+             was handed by the pool of the task"
+        );
         let end = node.announce_at(from.processor());
         let end = match end {
             Some(end) => end,
             None => {
-                // SAFETY: the task has not ended, or its phase waits for the caller, which is a
-                // task of it or the program that made it.
-                let phase = unsafe { &*node.phase };
                 let waiter = from.current_task();
                 if let Some(waiter) = &waiter {
-                    phase.begin_to_wait(waiter, node)?;
+                    from.waits().begin(waiter, node)?;
                 }
                 let why = format_args!("task {node} to end");
                 let waited = from.wait_for(&why, &mut || node.end().is_some());
                 if let Some(waiter) = &waiter {
-                    phase.end_wait(waiter);
+                    from.waits().end(waiter);
                 }
                 waited.unwrap_or_else(|panic| resume_unwind(panic));
                 node.end().unwrap_or(End::Failed)
@@ -247,6 +275,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
             priority,
             after,
             lock,
+            near,
         } = task;
         // SAFETY: only the lifetime changes. What the task borrows lives for 'scope, and `run`
         // below does not return before every task has been run or dropped.
@@ -255,10 +284,12 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         };
         let state = &self.state;
         let number = state.submitted.fetch_add(1, Ordering::Relaxed) + 1;
-        let lock = lock.map(std::ptr::from_ref);
+        let lock_is_here = lock.as_ref().is_none_or(|lock| lock.phase() == self.id());
+        let lock = lock.map(TaskLock::into_state);
         let mut node = Node::new(name, number, state, work, lock);
         node.dices = dices;
         node.priority = priority;
+        node.near = near.map(|task| task.node);
         let node = Arc::new(node);
         // SAFETY: it is in no queue yet.
         let work = unsafe { node.work() };
@@ -269,6 +300,17 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
                 return Err(TaskError::CannotBeDiced { task, pieces });
             }
         }
+        let is_here = |phase: usize| phase == self.id();
+        let of_other_phase = |what: String| TaskError::OfOtherPhase {
+            task: node.to_string(),
+            what,
+        };
+        if let Some(task) = after.iter().find(|task| !is_here(task.node.phase.addr())) {
+            return Err(of_other_phase(format!("comes after {task:?}")));
+        }
+        if !lock_is_here {
+            return Err(of_other_phase("has a lock".to_owned()));
+        }
         let mut uses = Vec::new();
         work.blocks(&mut |usage| uses.push(usage));
         let before: Vec<_> = after.iter().map(|task| Arc::clone(task.node())).collect();
@@ -278,18 +320,14 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
             users.declare(&node, &before);
             users.admit(self.id(), &node, &uses)?;
         }
-        if from.processor() == state.scope.owner {
-            // SAFETY: the caller runs on the owner's processor.
-            unsafe { state.scope.count.start_by_owner() };
-        } else {
-            state.scope.count.start();
-        }
+        state.scope.start(from);
         node.wait_for_those_before(&before);
         if node.release() {
             from.push(Job::Task(Arc::clone(&node)));
         }
         Ok(Handle {
             node,
+            pool: state.scope.pool,
             phase: PhantomData,
         })
     }
@@ -314,6 +352,11 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         }
     }
 
+    /// A lock for tasks of this phase: see [`Task::locked`].
+    pub fn lock(&'scope self) -> TaskLock<'scope, S> {
+        TaskLock::new(self.id())
+    }
+
     /// What tells this phase from others that exist.
     fn id(&self) -> usize {
         std::ptr::from_ref(&self.state).addr()
@@ -331,12 +374,12 @@ pub(crate) fn run<'env, S: Spe, R>(
 ) -> Result<R, TaskError> {
     let phase = Phase {
         state: PhaseState {
-            scope: ScopeState::new(place.processor()),
+            scope: ScopeState::new(place),
             has_failed: AtomicBool::new(false),
             failure: Mutex::new(None),
             submitted: AtomicUsize::new(0),
             users: Mutex::new(Users::new()),
-            waits: Mutex::new(HashMap::new()),
+            parent: place.current_task().map(|task| Arc::clone(task.whole())),
         },
         scope: PhantomData,
         env: PhantomData,

@@ -8,6 +8,7 @@ use cellworks_machine::{Cancelled, Payload, Processor, Spe, Wake};
 
 use crate::job::Job;
 use crate::node::Node;
+use crate::phase::Waits;
 use crate::shared::Shared;
 
 /// Where a program starts tasks from: the [`Worker`](crate::Worker) that it runs on, or the
@@ -17,12 +18,15 @@ pub trait Place<S: Spe>: sealed::Sealed<S> {}
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 
 pub(crate) mod sealed {
-    use super::{Arc, Job, Node, Payload, Processor, Spe, fmt};
+    use super::{Arc, Job, Node, Payload, Processor, Spe, Waits, fmt};
 
     /// What only this crate calls.
     pub trait Sealed<S: Spe> {
         /// Where it runs.
         fn processor(&self) -> Processor;
+
+        /// What tells its pool from others that exist.
+        fn pool(&self) -> usize;
 
         /// Puts a job into a queue, and wakes a worker for it.
         fn push(&self, job: Job<S>);
@@ -41,6 +45,9 @@ pub(crate) mod sealed {
 
         /// The task that runs there, if one does.
         fn current_task(&self) -> Option<Arc<Node<S>>>;
+
+        /// Which tasks of its pool wait for which.
+        fn waits(&self) -> &Waits<S>;
 
         /// Waits until `done` says true, even if the run is cancelled meanwhile; other tasks run.
         ///

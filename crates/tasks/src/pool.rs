@@ -11,7 +11,7 @@ use crate::counters::{Counters, WorkerCounters};
 use crate::error::TaskError;
 use crate::job::Job;
 use crate::node::Node;
-use crate::phase::{self, Phase};
+use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
 use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
@@ -249,6 +249,10 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         Processor::Ppe
     }
 
+    fn pool(&self) -> usize {
+        self.shared.id()
+    }
+
     fn push(&self, job: Job<M::Spe>) {
         self.shared.push_fresh(job);
         self.shared
@@ -271,6 +275,10 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
 
     fn current_task(&self) -> Option<Arc<Node<M::Spe>>> {
         None
+    }
+
+    fn waits(&self) -> &Waits<M::Spe> {
+        &self.shared.waits
     }
 
     #[track_caller]

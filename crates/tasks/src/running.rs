@@ -10,7 +10,9 @@ use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
 use crate::core::Core;
 use crate::error::{DiceError, TaskError};
 use crate::job::Job;
+use crate::lock;
 use crate::node::{End, Node};
+use crate::phase::Waits;
 use crate::place::sealed::Sealed;
 use crate::pool::Staging;
 use crate::sync::Ordering;
@@ -89,11 +91,10 @@ impl<'w, S: Spe> Core<'w, S> {
             self.end_task(&task, End::Failed, worker);
             return Ok(());
         }
-        // SAFETY: as above.
-        if let Some(lock) = task.lock.map(|lock| unsafe { &*lock })
+        if let Some(lock) = &task.lock
             && !task.has_lock.load(Ordering::Relaxed)
         {
-            if !lock.take(&task) {
+            if !lock::take(lock, &task) {
                 self.counters.deferred.set(self.counters.deferred.get() + 1);
                 return Ok(());
             }
@@ -102,7 +103,7 @@ impl<'w, S: Spe> Core<'w, S> {
         if begun.is_none() && task.dices && self.dice(&task, worker) {
             return Ok(());
         }
-        task.begin();
+        task.begin(self.number);
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = self.run_staged(&task, begun, worker);
         worker.set_current(None);
@@ -345,10 +346,9 @@ impl<'w, S: Spe> Core<'w, S> {
 
 /// A task has ended with all its parts: others go on.
 fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
-    // SAFETY: the task has not been counted as ended.
-    if let Some(lock) = task.lock.map(|lock| unsafe { &*lock })
+    if let Some(lock) = &task.lock
         && task.has_lock.load(Ordering::Relaxed)
-        && let Some(next) = lock.give_back()
+        && let Some(next) = lock::give_back(lock)
     {
         next.has_lock.store(true, Ordering::Relaxed);
         place.push(Job::Task(next));
@@ -395,6 +395,10 @@ impl<S: Spe> Sealed<S> for Dropping<S> {
         Processor::Ppe
     }
 
+    fn pool(&self) -> usize {
+        unreachable!("dropping a job starts nothing")
+    }
+
     fn push(&self, job: Job<S>) {
         self.0.borrow_mut().push(job);
     }
@@ -405,6 +409,10 @@ impl<S: Spe> Sealed<S> for Dropping<S> {
 
     fn current_task(&self) -> Option<Arc<Node<S>>> {
         None
+    }
+
+    fn waits(&self) -> &Waits<S> {
+        unreachable!("dropping a job waits for nothing")
     }
 
     fn wait_for(

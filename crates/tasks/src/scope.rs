@@ -26,16 +26,40 @@ pub struct Scope<'scope, 'env: 'scope, S: Spe> {
 pub(crate) struct ScopeState {
     pub(crate) count: Count,
     pub(crate) owner: Processor,
+    pub(crate) pool: usize,
     /// The first panic of its closures.
     panic: Mutex<Option<Payload>>,
 }
 
 impl ScopeState {
-    pub(crate) fn new(owner: Processor) -> Self {
+    /// For a scope that is made at `owner`.
+    pub(crate) fn new<S: Spe>(owner: &impl Place<S>) -> Self {
         Self {
             count: Count::new(),
-            owner,
+            owner: owner.processor(),
+            pool: owner.pool(),
             panic: Mutex::new(None),
+        }
+    }
+
+    /// A task of the scope is about to be started.
+    ///
+    /// # Panics
+    ///
+    /// If `from` is a place of another pool.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn start<S: Spe>(&self, from: &impl Place<S>) {
+        assert!(
+            from.pool() == self.pool,
+            "a task was started from a worker of another pool: name the worker that the caller was handed by the pool \
+             of this scope"
+        );
+        if from.processor() == self.owner {
+            // SAFETY: a place stays on its processor, and one of this pool is the caller's.
+            unsafe { self.count.start_by_owner() };
+        } else {
+            self.count.start();
         }
     }
 
@@ -70,8 +94,10 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     ///
     /// # Panics
     ///
-    /// Only with what unwinds the caller because the run was cancelled meanwhile.
+    /// If `from` belongs to another pool. While it waits, also with what unwinds the caller because
+    /// the run was cancelled.
     #[inline]
+    #[track_caller]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
     where
         P: Place<S>,
@@ -80,13 +106,7 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
         // SAFETY: what the closure borrows lives for 'scope, and `run` below does not return before
         // every closure has been run or dropped.
         let body = unsafe { Closure::new(body) };
-        let count = &self.state.count;
-        if from.processor() == self.state.owner {
-            // SAFETY: the caller runs on the owner's processor.
-            unsafe { count.start_by_owner() };
-        } else {
-            count.start();
-        }
+        self.state.start(from);
         from.push(Job::Spawned(Spawned {
             scope: &raw const self.state,
             body,
@@ -103,7 +123,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
 ) -> R {
     let scope = Scope {
-        state: ScopeState::new(place.processor()),
+        state: ScopeState::new(place),
         scope: PhantomData,
         env: PhantomData,
         spe: PhantomData,

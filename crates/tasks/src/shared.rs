@@ -5,6 +5,7 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
 use crate::job::Job;
+use crate::phase::Waits;
 use crate::pool::Staging;
 use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
@@ -25,6 +26,8 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) staging: Staging,
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
+    /// Tasks that wait for each other.
+    pub(crate) waits: Waits<S>,
     /// The main program has ended.
     closed: AtomicBool,
 }
@@ -34,6 +37,8 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) spe: SpeId,
     /// The end of its queue at which others take jobs.
     pub(crate) queue: Stealer<Job<S>>,
+    /// Tasks that would best run here.
+    pub(crate) inbox: Injector<Job<S>>,
     /// Another worker has nothing to do, and asks for part of what this one keeps to itself.
     pub(crate) wanted: CachePadded<AtomicBool>,
     /// Each of its threads has a job, all of them wait, and there is no room for another thread.
@@ -65,6 +70,7 @@ impl<S: Spe> Shared<S> {
         let seat = |(&spe, queue): (&SpeId, &Queue<Job<S>>)| Seat {
             spe,
             queue: queue.stealer(),
+            inbox: Injector::new(),
             wanted: CachePadded::new(AtomicBool::new(false)),
             is_stuck: AtomicBool::new(false),
         };
@@ -78,9 +84,16 @@ impl<S: Spe> Shared<S> {
             staging,
             dicing,
             sleepers: Sleepers::new(spes.len()),
+            waits: Waits::new(),
             closed: AtomicBool::new(false),
         };
         (shared, queues)
+    }
+
+    /// What tells this pool from others that exist.
+    #[inline]
+    pub(crate) fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// No more jobs will come from the main program, which has seen all of them end.
@@ -111,22 +124,31 @@ impl<S: Spe> Shared<S> {
 
     /// A job that the main program starts.
     pub(crate) fn push_fresh(&self, job: Job<S>) {
-        if let Err(job) = self.push_by_priority(job) {
+        if let Err(job) = self.push_to_its_place(job) {
             self.fresh.push(job);
         }
     }
 
-    /// Puts a task where its priority belongs; a job of normal priority comes back.
+    /// Puts a task where its priority or its worker says; other jobs come back.
     ///
     /// # Errors
     ///
-    /// The job, if it has normal priority.
+    /// The job, if it may be put anywhere.
     #[inline(always)]
-    pub(crate) fn push_by_priority(&self, job: Job<S>) -> Result<(), Job<S>> {
-        let queue = match &job {
-            Job::Task(task) if task.priority == Priority::High => &self.high,
-            Job::Task(task) if task.priority == Priority::Low => &self.low,
-            _ => return Err(job),
+    pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
+        let Job::Task(task) = &job else {
+            return Err(job);
+        };
+        let queue = match task.priority {
+            Priority::High => &self.high,
+            Priority::Low => &self.low,
+            Priority::Normal => match task.best_worker() {
+                Some(worker) => {
+                    self.workers[worker].inbox.push(job);
+                    return Ok(());
+                }
+                None => return Err(job),
+            },
         };
         queue.push(job);
         // After the task, which is found by a worker that sees this.
@@ -141,6 +163,7 @@ impl<S: Spe> Shared<S> {
         }
         for seat in &self.workers {
             discard(&mut || seat.queue.steal());
+            discard(&mut || seat.inbox.steal());
         }
     }
 }

@@ -47,7 +47,8 @@ pub struct Task<'d, S: Spe> {
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
     pub(crate) after: Vec<Handle<'d, S>>,
-    pub(crate) lock: Option<&'d TaskLock<S>>,
+    pub(crate) lock: Option<TaskLock<'d, S>>,
+    pub(crate) near: Option<Handle<'d, S>>,
 }
 
 /// Which tasks workers take first.
@@ -81,6 +82,7 @@ impl<'d, S: Spe> Task<'d, S> {
             priority: Priority::Normal,
             after: Vec::new(),
             lock: None,
+            near: None,
         }
     }
 
@@ -103,8 +105,16 @@ impl<'d, S: Spe> Task<'d, S> {
     /// No other task that is locked by the same lock runs at once. While the lock is taken the task
     /// is deferred, and its worker runs others; deferred tasks get the lock in turn.
     #[must_use]
-    pub fn locked(mut self, lock: &'d TaskLock<S>) -> Self {
-        self.lock = Some(lock);
+    pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
+        self.lock = Some(lock.clone());
+        self
+    }
+
+    /// Prefers the worker that has run `task`, whose data is still near there: a hint. The task
+    /// waits for that worker unless another one has nothing else to do.
+    #[must_use]
+    pub fn near(mut self, task: &Handle<'d, S>) -> Self {
+        self.near = Some(task.clone());
         self
     }
 

@@ -12,7 +12,7 @@ use crate::error::TaskError;
 use crate::frames::Frames;
 use crate::job::Job;
 use crate::node::Node;
-use crate::phase::{self, Phase};
+use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
 use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
@@ -136,6 +136,11 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     }
 
     #[inline]
+    fn pool(&self) -> usize {
+        self.core.shared.id()
+    }
+
+    #[inline]
     fn push(&self, job: Job<S>) {
         self.core.push(job);
     }
@@ -154,6 +159,10 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
 
     fn current_task(&self) -> Option<Arc<Node<S>>> {
         self.current.borrow().clone()
+    }
+
+    fn waits(&self) -> &Waits<S> {
+        &self.core.shared.waits
     }
 
     #[track_caller]

@@ -6,6 +6,7 @@ mod loops;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
 mod room;
+mod schedules;
 mod tasks;
 mod waiting;
 

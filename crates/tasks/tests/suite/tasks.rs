@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cellworks_machine::{Cycles, Machine, Spe};
-use cellworks_tasks::{Part, Pool, Priority, Read, Staging, TaskLock, Update, Value, Write};
+use cellworks_tasks::{Part, Pool, Priority, Read, Staging, Update, Value, Worker, Write};
 
 crate::on_every_machine!(
     tasks_read_update_and_write_what_they_declare,
@@ -15,12 +15,16 @@ crate::on_every_machine!(
     tasks_of_one_block_run_in_the_order_that_they_declare,
     a_task_that_does_not_say_what_it_comes_after_is_refused,
     locked_tasks_do_not_run_at_once,
+    a_task_runs_near_the_one_that_it_names,
     tasks_of_high_priority_run_first_and_of_low_priority_last,
     a_cancelled_task_does_not_run_nor_do_those_after_it,
     a_task_that_panics_is_named_and_the_rest_does_not_run,
     tasks_that_wait_for_each_other_are_named,
     a_task_that_waits_for_itself_is_named,
+    a_task_that_waits_for_one_that_waits_for_its_phase_is_named,
+    what_belongs_to_another_phase_is_refused,
     a_task_waits_for_tasks_that_it_submits,
+    tasks_of_several_phases_on_one_worker_are_all_counted,
     a_dice_that_loses_a_part_is_an_error,
     a_dice_that_doubles_a_part_is_an_error,
     data_that_cannot_be_split_is_refused,
@@ -246,12 +250,12 @@ fn a_task_that_does_not_say_what_it_comes_after_is_refused<M: Machine>(machine: 
 }
 
 fn locked_tasks_do_not_run_at_once<M: Machine>(machine: &M) {
-    let lock = TaskLock::new();
     let inside = AtomicUsize::new(0);
     let order = Mutex::new(Vec::new());
     let (result, counters) = Pool::new(machine)
         .run_counted(|main| {
             main.phase(|phase| {
+                let lock = phase.lock();
                 let (inside, order) = (&inside, &order);
                 for number in 0..40 {
                     let task = phase.task("alone", Value(number), move |worker, number| {
@@ -276,6 +280,47 @@ fn locked_tasks_do_not_run_at_once<M: Machine>(machine: &M) {
     if machine.topology().capabilities().repeats {
         let deferred: u64 = counters.workers.iter().map(|worker| worker.deferred).sum();
         assert!(deferred > 0);
+    }
+}
+
+fn a_task_runs_near_the_one_that_it_names<M: Machine>(machine: &M) {
+    const TASKS: usize = 4;
+    let rounds: [[AtomicUsize; TASKS]; 2] = Default::default();
+    Pool::new(machine)
+        .run(|main| {
+            main.phase(|phase| {
+                let task = |name: &'static str, place| {
+                    phase.task(name, Value(0), move |worker, _| {
+                        let spe = worker.spe();
+                        for _ in 0..20 {
+                            spe.compute(Cycles(50_000));
+                            spe.yield_now();
+                        }
+                        let place: &AtomicUsize = place;
+                        place.store(spe.id().index(), Ordering::Relaxed);
+                    })
+                };
+                let mut first = Vec::new();
+                for place in &rounds[0] {
+                    first.push(phase.submit(main, task("first", place))?);
+                }
+                for first in &first {
+                    first.wait(main)?;
+                }
+                // In another order: it is not by chance that they go to the same workers.
+                for (place, first) in rounds[1].iter().zip(&first).rev() {
+                    phase.submit(main, task("second", place).near(first))?;
+                }
+                Ok(())
+            })
+        })
+        .unwrap()
+        .unwrap();
+    // Another worker takes a task when it has nothing else to do. Where time is simulated all of
+    // them have.
+    if machine.topology().capabilities().repeats {
+        let [first, second] = rounds.map(|round| round.map(AtomicUsize::into_inner));
+        assert_eq!(first, second);
     }
 }
 
@@ -464,6 +509,40 @@ fn a_task_waits_for_tasks_that_it_submits<M: Machine>(machine: &M) {
     }
 }
 
+/// Tasks of several phases end on one worker one after the other, and what they have written is on its
+/// way when another thread of the worker ends the next.
+fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M) {
+    let mut rows = vec![1_u32; 24 * 4 * 256];
+    Pool::new(machine)
+        .run(|main| {
+            main.phase(|phase| {
+                for rows in rows.chunks_mut(4 * 256) {
+                    let rows = Mutex::new(rows);
+                    let parent = phase.task("parent", Value(()), move |worker, ()| {
+                        let mut rows = rows.lock().unwrap();
+                        let submitted = worker.phase(|phase| {
+                            for row in rows.chunks_mut(256) {
+                                let double = |worker: &Worker<'_, M::Spe>, row: &mut [u32]| {
+                                    worker.spe().yield_now();
+                                    row.iter_mut().for_each(|x| *x *= 2);
+                                };
+                                let child = phase.task("child", Update::new(row), double);
+                                phase.submit(worker, child)?;
+                            }
+                            Ok(())
+                        });
+                        submitted.unwrap();
+                    });
+                    phase.submit(main, parent)?;
+                }
+                Ok(())
+            })
+        })
+        .unwrap()
+        .unwrap();
+    assert!(rows.iter().all(|&x| x == 2));
+}
+
 /// The error of a task of ten numbers, whose dice is given.
 fn diced_by<M: Machine>(machine: &M, dice: fn(Part, usize) -> Vec<Part>) -> String {
     let error = Pool::new(machine).run(|main| {
@@ -561,4 +640,90 @@ fn a_task_that_needs_the_room_of_those_behind_it_gets_it() {
     result.unwrap();
     assert!(rows.iter().all(|&x| x == 2));
     assert_eq!(counters.workers[0].tasks, 12);
+}
+
+fn a_task_that_waits_for_one_that_waits_for_its_phase_is_named<M: Machine>(machine: &M) {
+    let error = Mutex::new(String::new());
+    Pool::new(machine)
+        .run(|main| {
+            main.phase(|phase| {
+                let error = &error;
+                let handle = &*Box::leak(Box::new(Mutex::new(None)));
+                let parent = phase.task("parent", Value(0), move |worker, _| {
+                    let result = worker.phase(|phase| {
+                        let child = phase.task("child", Value(0), move |worker, _| {
+                            while handle.lock().unwrap().is_none() {
+                                worker.spe().yield_now();
+                            }
+                            let parent: Option<cellworks_tasks::Handle<'_, M::Spe>> =
+                                handle.lock().unwrap().clone();
+                            let circle = parent.unwrap().wait(worker).unwrap_err();
+                            *error.lock().unwrap() = circle.to_string();
+                        });
+                        phase.submit(worker, child)?;
+                        Ok(())
+                    });
+                    result.unwrap();
+                });
+                *handle.lock().unwrap() = Some(phase.submit(main, parent)?);
+                Ok(())
+            })
+        })
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        error.into_inner().unwrap(),
+        "tasks wait for each other, and none would ever end: 'parent' (1), which waits for 'child' (1), which waits for \
+         the first"
+    );
+}
+
+fn what_belongs_to_another_phase_is_refused<M: Machine>(machine: &M) {
+    let errors = Pool::new(machine).run(|main| {
+        main.phase(|outer| {
+            let lock = outer.lock();
+            let first = outer.submit(main, outer.task("first", Value(1), |_, _| ()))?;
+            let inner = |after_first: bool| {
+                let result = main.phase(|phase| {
+                    let task = phase.task("second", Value(2), |_, _| ());
+                    let task = if after_first {
+                        task.after(&first)
+                    } else {
+                        task.locked(&lock)
+                    };
+                    phase.submit(main, task).map(|_| ())
+                });
+                result.unwrap_err().to_string()
+            };
+            Ok([inner(true), inner(false)])
+        })
+    });
+    assert_eq!(
+        errors.unwrap().unwrap(),
+        [
+            "task 'second' (1) comes after task 'first' (1) of another phase: a task comes after tasks of its own phase, \
+             and is locked by its locks",
+            "task 'second' (1) has a lock of another phase: a task comes after tasks of its own phase, and is locked by \
+             its locks"
+        ]
+    );
+}
+
+/// Two pools at once: each has a worker on an SPE of the same name.
+#[test]
+fn a_worker_of_another_pool_is_refused() {
+    let machines = [crate::host(), crate::host()];
+    let panic = Pool::new(&machines[0]).run(|outer| {
+        outer.scope(|scope| {
+            let inner = Pool::new(&machines[1]).run(|main| {
+                main.install(|worker| scope.spawn(worker, |_| ()));
+            });
+            inner.unwrap_err().to_string()
+        })
+    });
+    let panic = panic.unwrap();
+    assert!(
+        panic.contains("a task was started from a worker of another pool: name the worker"),
+        "{panic}"
+    );
 }
