@@ -4,7 +4,7 @@
 //! Crates that keep trait objects in place cannot call an `FnOnce`, or need another call to drop
 //! what has run.
 
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::MaybeUninit;
 
 use cellworks_machine::Spe;
 
@@ -13,7 +13,10 @@ use crate::worker::Worker;
 /// Room for what a small closure owns: some references.
 type Words = MaybeUninit<[usize; 3]>;
 
-/// A closure that runs once.
+/// A closure that runs once, or is [discarded](Self::discard). It has no destructor: with one, each
+/// copy on its way into the queue and out of it stays in memory for the case of a panic, and waits
+/// for the stores of the copy before.
+#[must_use]
 pub(crate) struct Closure<S: Spe> {
     /// Takes the closure out of the words, and runs or drops it.
     take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
@@ -26,7 +29,7 @@ unsafe impl<S: Spe> Send for Closure<S> {}
 impl<S: Spe> Closure<S> {
     /// # Safety
     ///
-    /// What `body` borrows is there until this has run or is dropped.
+    /// What `body` borrows is there until this has run or is discarded.
     #[inline(always)]
     pub(crate) unsafe fn new<F: FnOnce(&Worker<'_, S>) + Send>(body: F) -> Self {
         if size_of::<F>() <= size_of::<Words>() && align_of::<F>() <= align_of::<Words>() {
@@ -63,17 +66,15 @@ impl<S: Spe> Closure<S> {
         }
     }
 
-    #[inline]
-    pub(crate) fn run(self, worker: &Worker<'_, S>) {
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: this was made with these words, and is neither used nor dropped again.
-        unsafe { (this.take)(&mut this.words, Some(worker)) };
+    #[inline(always)]
+    pub(crate) fn run(mut self, worker: &Worker<'_, S>) {
+        // SAFETY: this was made with these words, and ends with this call.
+        unsafe { (self.take)(&mut self.words, Some(worker)) };
     }
-}
 
-impl<S: Spe> Drop for Closure<S> {
-    fn drop(&mut self) {
-        // SAFETY: as in `run`, which has not been called.
+    /// Drops the closure, which does not run.
+    pub(crate) fn discard(mut self) {
+        // SAFETY: as in `run`.
         unsafe { (self.take)(&mut self.words, None) };
     }
 }

@@ -25,6 +25,7 @@ mod data;
 mod error;
 mod frames;
 mod job;
+mod jobs;
 mod join;
 mod lock;
 mod node;

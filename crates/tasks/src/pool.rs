@@ -287,6 +287,6 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         why: &dyn fmt::Display,
         done: &mut dyn FnMut() -> bool,
     ) -> Result<(), Payload> {
-        place::wait_for(self.core, self.shared, why, done)
+        place::wait_for(self.core, self.shared, why, done, || ())
     }
 }

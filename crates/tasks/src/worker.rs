@@ -10,7 +10,7 @@ use cellworks_machine::{Payload, Processor, Spe};
 use crate::core::Core;
 use crate::error::TaskError;
 use crate::frames::Frames;
-use crate::job::Job;
+use crate::job::{Job, Spawned};
 use crate::node::Node;
 use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
@@ -145,9 +145,14 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         self.core.push(job);
     }
 
+    #[inline(always)]
+    fn push_closure(&self, closure: Spawned<S>) {
+        self.core.keep(closure);
+    }
+
     #[inline]
     fn wait_for_room(&self) -> Result<(), Payload> {
-        if self.core.queued_here() < MOST_QUEUED {
+        if self.core.jobs.len_about() < MOST_QUEUED {
             return Ok(());
         }
         self.core.wait_for_room(self)
@@ -175,6 +180,7 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         if done() {
             return Ok(());
         }
-        place::wait_for(self.core.spe, self.core.shared, why, done)
+        let give_up = || self.core.jobs.open_all();
+        place::wait_for(self.core.spe, self.core.shared, why, done, give_up)
     }
 }
