@@ -22,7 +22,7 @@ use crate::job::{Job, Spawned};
 const FEW_OPEN: usize = 64;
 
 /// After this number of jobs that were kept, or run, the worker looks how many are open.
-const STEPS: u32 = 16;
+const STEPS: u32 = 64;
 
 /// The jobs of a worker.
 pub(crate) struct Jobs<S: Spe> {

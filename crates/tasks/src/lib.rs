@@ -28,6 +28,8 @@ mod job;
 mod jobs;
 mod join;
 mod lock;
+#[cfg(all(test, loom))]
+mod models;
 mod node;
 mod offer;
 mod phase;

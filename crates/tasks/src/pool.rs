@@ -1,5 +1,6 @@
 //! A pool of workers, and the main program that uses it.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -182,6 +183,7 @@ impl<'m, M: Machine> Pool<'m, M> {
             let main_of = Main {
                 core: ppe.core(),
                 shared: &shared,
+                started: Cell::new(0),
             };
             let result = catch_unwind(AssertUnwindSafe(|| main(&main_of)));
             shared.close(|processor| ppe.core().notify(processor));
@@ -195,10 +197,15 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 }
 
+/// After how many closures the main program looks whether there is room for more.
+const STARTS_PER_LOOK: usize = 64;
+
 /// The main program of a pool, on the PPE: it starts tasks and waits for them.
 pub struct Main<'p, M: Machine> {
     core: &'p M::Core,
     shared: &'p Shared<M::Spe>,
+    /// Closures that it has started.
+    started: Cell<usize>,
 }
 
 impl<M: Machine> Main<'_, M> {
@@ -263,7 +270,10 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
 
     #[inline]
     fn wait_for_room(&self) -> Result<(), Payload> {
-        if self.shared.fresh.len() < MOST_QUEUED {
+        let started = self.started.get() + 1;
+        self.started.set(started);
+        // To look takes a line from the workers.
+        if !started.is_multiple_of(STARTS_PER_LOOK) || self.shared.fresh.len() < MOST_QUEUED {
             return Ok(());
         }
         self.shared.wait_for_room(self)

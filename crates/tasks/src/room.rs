@@ -65,7 +65,7 @@ impl<S: Spe> Core<'_, S> {
     }
 }
 
-/// Room in the queue of what the main program starts.
+/// Whether the main program waits for room in the queue of what it starts.
 pub(crate) struct FreshRoom {
     main_waits: AtomicBool,
 }
@@ -75,6 +75,24 @@ impl FreshRoom {
         Self {
             main_waits: AtomicBool::new(false),
         }
+    }
+
+    /// The main program is about to wait, and has to look once more before that: either it sees
+    /// that a job is gone, or the worker that has taken it sees that the main program waits.
+    pub(crate) fn begin_to_wait(&self) {
+        self.main_waits.store(true, Ordering::Relaxed);
+        barrier::heavy();
+    }
+
+    pub(crate) fn end_to_wait(&self) {
+        self.main_waits.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the main program waits, for a worker that has just taken a job.
+    #[inline]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        barrier::light();
+        self.main_waits.load(Ordering::Relaxed)
     }
 }
 
@@ -87,21 +105,17 @@ impl<S: Spe> Shared<S> {
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(&self, main: &impl Sealed<S>) -> Result<(), Payload> {
-        self.room.main_waits.store(true, Ordering::Relaxed);
-        // Either a worker that takes a job after this sees that the main program waits, or the main
-        // program sees that the job is gone.
-        barrier::heavy();
+        self.room.begin_to_wait();
         let waited = main.wait_for(&"room for a task in the queue of the pool", &mut || {
             self.fresh.len() <= FEW_QUEUED || self.workers.iter().all(|seat| seat.is_stuck())
         });
-        self.room.main_waits.store(false, Ordering::Relaxed);
+        self.room.end_to_wait();
         waited
     }
 
     /// A worker has taken jobs of the main program. True if it has to be woken.
     #[inline]
     pub(crate) fn has_made_room(&self) -> bool {
-        barrier::light();
-        self.room.main_waits.load(Ordering::Relaxed) && self.fresh.len() <= FEW_QUEUED
+        self.room.is_waited_for() && self.fresh.len() <= FEW_QUEUED
     }
 }

@@ -31,7 +31,8 @@ impl Sleepers {
             return false;
         }
         self.asleep.fetch_add(1, Ordering::Relaxed);
-        self.workers[worker].store(true, Ordering::Relaxed);
+        // A store would do, but loom does not keep the order of stores among swaps.
+        self.workers[worker].swap(true, Ordering::Relaxed);
         barrier::heavy();
         true
     }
@@ -64,5 +65,11 @@ impl Sleepers {
         order
             .into_iter()
             .find(|&worker| self.workers[worker].load(Ordering::Relaxed) && self.wake(worker))
+    }
+
+    /// How many workers wait.
+    #[cfg(all(test, loom))]
+    pub(crate) fn asleep(&self) -> usize {
+        self.asleep.load(Ordering::SeqCst)
     }
 }

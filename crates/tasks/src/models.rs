@@ -1,0 +1,383 @@
+//! The protocols between workers, model-checked: loom runs each model in every order of its steps,
+//! and with every value that the memory model lets a load see.
+//!
+//! What has to hold:
+//!
+//! - A half of a `join` is run by its owner or by one other worker, and its owner goes on, and frees
+//!   it, only when that has left it.
+//! - The owner of a scope goes on when all its tasks have ended, is woken for that, and sees what
+//!   they wrote; it may free the scope at once.
+//! - No worker sleeps while there is a job, and the main program does not while there is room.
+//!
+//! A worker that waits sleeps until it is woken: loom reports a deadlock if it never is.
+
+use loom::cell::UnsafeCell;
+use loom::model::Builder;
+use loom::sync::{Arc, Condvar};
+use loom::thread;
+
+use crate::count::Count;
+use crate::offer::Offer;
+use crate::room::FreshRoom;
+use crate::sleepers::Sleepers;
+use crate::sync::{AtomicUsize, Mutex, Ordering};
+
+/// Where a thread waits: as `Wait::wait_until` and `Wake::notify` of a machine.
+#[derive(Default)]
+struct Seat {
+    is_woken: Mutex<bool>,
+    wakes: Condvar,
+}
+
+impl Seat {
+    fn wait_until(&self, mut ready: impl FnMut() -> bool) {
+        while !ready() {
+            let mut is_woken = self.is_woken.lock().unwrap();
+            while !*is_woken {
+                is_woken = self.wakes.wait(is_woken).unwrap();
+            }
+            *is_woken = false;
+        }
+    }
+
+    fn notify(&self) {
+        *self.is_woken.lock().unwrap() = true;
+        self.wakes.notify_one();
+    }
+}
+
+/// Runs a model in all orders with this number of preemptions; none bounds models of two threads.
+fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = preemptions;
+    builder.check(model);
+}
+
+/// Memory on the stack of its owner, which another worker may use until the owner goes on.
+struct Lent(UnsafeCell<u32>);
+
+// SAFETY: loom reports accesses that are not ordered.
+unsafe impl Send for Lent {}
+// SAFETY: as above.
+unsafe impl Sync for Lent {}
+
+impl Lent {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(0)))
+    }
+
+    fn add(&self, number: u32) {
+        // SAFETY: loom reports it if another thread uses it at the same time.
+        self.0.with_mut(|lent| unsafe { *lent += number });
+    }
+
+    /// The owner goes on, and uses the memory for something else.
+    fn take(&self) -> u32 {
+        // SAFETY: as in `add`.
+        self.0
+            .with_mut(|lent| unsafe { std::mem::take(&mut *lent) })
+    }
+}
+
+/// The half is on its way in a queue that orders nothing but itself.
+#[test]
+fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
+    check(None, || {
+        let (offer, half) = (Arc::new(Offer::new()), Lent::new());
+        let owner = Arc::new(Seat::default());
+        let queue = Arc::new(AtomicUsize::new(0));
+        let taker = {
+            let (offer, half) = (Arc::clone(&offer), Arc::clone(&half));
+            let (owner, queue) = (Arc::clone(&owner), Arc::clone(&queue));
+            thread::spawn(move || {
+                if queue.load(Ordering::Acquire) == 1 && offer.take() {
+                    half.add(1);
+                    offer.end();
+                    owner.notify();
+                }
+            })
+        };
+        half.add(10);
+        queue.store(1, Ordering::Release);
+        if offer.withdraw() {
+            half.add(100);
+        } else {
+            owner.wait_until(|| offer.has_ended());
+        }
+        let run_by = half.take();
+        assert!(run_by == 11 || run_by == 110, "{run_by}");
+        // Another `join` uses the same place of the stack.
+        half.add(1);
+        taker.join().unwrap();
+    });
+}
+
+#[test]
+fn two_workers_do_not_both_take_a_half() {
+    check(Some(3), || {
+        let (offer, half) = (Arc::new(Offer::new()), Lent::new());
+        let owner = Arc::new(Seat::default());
+        let takers = [0; 2].map(|_| {
+            let (offer, half, owner) = (Arc::clone(&offer), Arc::clone(&half), Arc::clone(&owner));
+            thread::spawn(move || {
+                if offer.take() {
+                    half.add(1);
+                    offer.end();
+                    owner.notify();
+                }
+            })
+        });
+        if offer.withdraw() {
+            half.add(1);
+        } else {
+            owner.wait_until(|| offer.has_ended());
+        }
+        assert_eq!(half.take(), 1);
+        for taker in takers {
+            taker.join().unwrap();
+        }
+    });
+}
+
+/// A scope: its count, its owner, and what its tasks write.
+struct Scope {
+    count: Count,
+    owner: Seat,
+    /// Of each task.
+    written: [Arc<Lent>; 2],
+    /// Freed by the owner: what ends a task leaves the count alone after that.
+    state: Arc<Lent>,
+}
+
+impl Scope {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            count: Count::new(),
+            owner: Seat::default(),
+            written: [Lent::new(), Lent::new()],
+            state: Lent::new(),
+        })
+    }
+
+    fn wait(&self) {
+        // SAFETY: only the owner calls this.
+        if !unsafe { self.count.begin_to_wait() } {
+            self.owner.wait_until(|| self.count.is_zero());
+        }
+        assert!(self.count.is_zero());
+        let _: u32 = self.state.take();
+        for written in &self.written {
+            assert_eq!(written.take(), 1);
+        }
+    }
+
+    fn end(&self, tasks: isize) {
+        if self.count.end(tasks) {
+            self.owner.notify();
+        }
+    }
+}
+
+#[test]
+fn the_owner_of_a_scope_waits_for_tasks_that_end_on_two_workers() {
+    check(Some(3), || {
+        let scope = Scope::new();
+        // SAFETY: this thread is the owner.
+        unsafe { scope.count.start_by_owner() };
+        // SAFETY: as above.
+        unsafe { scope.count.start_by_owner() };
+        let workers = [0, 1].map(|task| {
+            let scope = Arc::clone(&scope);
+            thread::spawn(move || {
+                scope.written[task].add(1);
+                scope.end(1);
+            })
+        });
+        scope.wait();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// A worker counts in one step what has ended there.
+#[test]
+fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
+    check(None, || {
+        let scope = Scope::new();
+        let worker = {
+            // SAFETY: this thread is the owner.
+            unsafe { scope.count.start_by_owner() };
+            let scope = Arc::clone(&scope);
+            thread::spawn(move || {
+                // The first task starts the second one.
+                scope.count.start();
+                scope.written[0].add(1);
+                scope.written[1].add(1);
+                scope.end(2);
+            })
+        };
+        scope.wait();
+        worker.join().unwrap();
+    });
+}
+
+/// The second task is started and ended by another worker than the first one, which may end first.
+#[test]
+fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
+    check(Some(3), || {
+        let scope = Scope::new();
+        // SAFETY: this thread is the owner.
+        unsafe { scope.count.start_by_owner() };
+        let first = {
+            let scope = Arc::clone(&scope);
+            thread::spawn(move || {
+                scope.count.start();
+                let second = {
+                    let scope = Arc::clone(&scope);
+                    thread::spawn(move || {
+                        scope.written[1].add(1);
+                        scope.end(1);
+                    })
+                };
+                scope.written[0].add(1);
+                scope.end(1);
+                second.join().unwrap();
+            })
+        };
+        scope.wait();
+        first.join().unwrap();
+    });
+}
+
+/// A queue whose steps order nothing, as its length does in the deque.
+#[derive(Default)]
+struct Queue(AtomicUsize);
+
+impl Queue {
+    fn push(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    fn pop(&self) -> bool {
+        let less = |jobs: usize| jobs.checked_sub(1);
+        let popped = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        popped.is_ok()
+    }
+}
+
+struct Workers {
+    sleepers: Sleepers,
+    queue: Queue,
+    seats: [Seat; 2],
+}
+
+impl Workers {
+    fn new(workers: usize) -> Arc<Self> {
+        Arc::new(Self {
+            sleepers: Sleepers::new(workers),
+            queue: Queue::default(),
+            seats: Default::default(),
+        })
+    }
+
+    /// As `Core::next`.
+    fn take(&self, worker: usize) {
+        while !self.queue.pop() {
+            self.seats[worker].wait_until(|| {
+                let is_there = || !self.queue.is_empty();
+                is_there() || (self.sleepers.lie_down(worker) && is_there())
+            });
+            self.sleepers.get_up(worker);
+        }
+    }
+
+    /// As `Core::push`, on another worker.
+    fn push(&self, order: &[usize]) {
+        self.queue.push();
+        if self.sleepers.are_there()
+            && let Some(worker) = self.sleepers.one_to_wake(order.iter().copied())
+        {
+            self.seats[worker].notify();
+        }
+    }
+}
+
+#[test]
+fn a_worker_does_not_sleep_while_there_is_a_job() {
+    check(None, || {
+        let workers = Workers::new(1);
+        let worker = {
+            let workers = Arc::clone(&workers);
+            thread::spawn(move || workers.take(0))
+        };
+        workers.push(&[0]);
+        worker.join().unwrap();
+        assert!(workers.queue.is_empty());
+        assert_eq!(workers.sleepers.asleep(), 0, "workers lie");
+    });
+}
+
+#[test]
+fn a_worker_that_was_woken_sleeps_and_is_woken_again() {
+    check(Some(3), || {
+        let workers = Workers::new(1);
+        let worker = {
+            let workers = Arc::clone(&workers);
+            thread::spawn(move || {
+                workers.take(0);
+                workers.take(0);
+            })
+        };
+        workers.push(&[0]);
+        workers.push(&[0]);
+        worker.join().unwrap();
+        assert_eq!(workers.sleepers.asleep(), 0, "workers lie");
+    });
+}
+
+#[test]
+fn two_jobs_wake_two_workers() {
+    check(Some(2), || {
+        let workers = Workers::new(2);
+        let threads = [0, 1].map(|worker| {
+            let workers = Arc::clone(&workers);
+            thread::spawn(move || workers.take(worker))
+        });
+        workers.push(&[0, 1]);
+        workers.push(&[0, 1]);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(workers.sleepers.asleep(), 0, "workers lie");
+    });
+}
+
+#[test]
+fn the_main_program_does_not_sleep_while_there_is_room() {
+    check(None, || {
+        let room = Arc::new((FreshRoom::new(), Queue::default(), Seat::default()));
+        room.1.push();
+        let worker = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                let (room, fresh, main) = &*room;
+                assert!(fresh.pop());
+                if room.is_waited_for() && fresh.is_empty() {
+                    main.notify();
+                }
+            })
+        };
+        let (room, fresh, main) = &*room;
+        room.begin_to_wait();
+        main.wait_until(|| fresh.is_empty());
+        room.end_to_wait();
+        worker.join().unwrap();
+    });
+}
