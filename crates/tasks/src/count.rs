@@ -59,7 +59,7 @@ impl Count {
     #[must_use]
     pub(crate) fn end(&self, tasks: isize) -> bool {
         // What the tasks wrote, the owner sees.
-        let before = self.shared.fetch_sub(tasks, Ordering::AcqRel);
+        let before = self.shared.fetch_sub(tasks, Ordering::Release);
         before - tasks == OWNER_WAITS
     }
 
@@ -71,7 +71,7 @@ impl Count {
     pub(crate) unsafe fn begin_to_wait(&self) -> bool {
         if !self.owner_waits.replace(true) {
             let more = self.by_owner.take() + OWNER_WAITS;
-            self.shared.fetch_add(more, Ordering::AcqRel);
+            self.shared.fetch_add(more, Ordering::Relaxed);
         }
         self.is_zero()
     }

@@ -36,10 +36,10 @@ impl Offer {
     }
 
     fn leave(&self, to: u8) -> bool {
-        // What the owner wrote for the work, the taker sees.
+        // What the owner wrote for the work, the taker sees by way of the queue.
         let outcome = self
             .0
-            .compare_exchange(OFFERED, to, Ordering::AcqRel, Ordering::Acquire);
+            .compare_exchange(OFFERED, to, Ordering::Relaxed, Ordering::Relaxed);
         outcome.is_ok()
     }
 
