@@ -16,6 +16,11 @@
 //!
 //! The same program runs on every machine.
 
+/// The guide, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tasks.md")]
+struct Guide;
+
 mod blocks;
 mod closure;
 mod core;

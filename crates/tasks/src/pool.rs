@@ -202,6 +202,11 @@ pub struct Main<'p, M: Machine> {
 }
 
 impl<M: Machine> Main<'_, M> {
+    /// The PPE that runs the main program: to compute, wait and know the time.
+    pub fn ppe(&self) -> &M::Core {
+        self.core
+    }
+
     /// Runs `work` on a worker, and returns what it returns.
     ///
     /// # Panics
