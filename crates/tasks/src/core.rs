@@ -223,7 +223,11 @@ impl<'w, S: Spe> Core<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                self.shared.sleepers.lie_down(self.number) && self.is_there_a_job()
+                // A worker whose task waits for its data is not free: this thread is told when the
+                // data is there.
+                !self.is_staging.get()
+                    && self.shared.sleepers.lie_down(self.number)
+                    && self.is_there_a_job()
             });
             self.shared.sleepers.get_up(self.number);
             self.counters.was_idle(self.spe.now().since(idle_since));

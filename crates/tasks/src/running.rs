@@ -253,7 +253,8 @@ impl<'w, S: Spe> Core<'w, S> {
             let Job::Task(task) = job else {
                 return self.put_back(job);
             };
-            let may_begin = task.lock.is_none() && !task.dices && !task.is_dropped();
+            let may_be_diced = task.dices && self.parts_asked_for() > 1;
+            let may_begin = task.lock.is_none() && !may_be_diced && !task.is_dropped();
             // SAFETY: this worker has taken the task out of a queue.
             let work = unsafe { task.work() };
             if !may_begin || work.bytes() == 0 {
@@ -282,17 +283,22 @@ impl<'w, S: Spe> Core<'w, S> {
         }
     }
 
-    /// Splits a task, if work runs short. Its parts are in the queue then, in its place.
-    fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
-        let Some(threshold) = self.shared.dicing else {
-            return false;
-        };
+    /// How many parts are asked for of a task that was taken out of a queue: more than one if work
+    /// runs short.
+    fn parts_asked_for(&self) -> usize {
         let workers = self.shared.workers.len();
+        let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
+            return 1;
+        };
         // As in the paper (figure 4.6): as many tasks are missing, and each is asked for its share.
         let tasks = 1 + self.queued();
-        let missing = (threshold * workers).saturating_sub(tasks);
-        let asked = missing / tasks;
-        if workers == 1 || asked <= 1 {
+        (threshold * workers).saturating_sub(tasks) / tasks
+    }
+
+    /// Splits a task, if work runs short. Its parts are in the queue then, in its place.
+    fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
+        let asked = self.parts_asked_for();
+        if asked <= 1 {
             return false;
         }
         // SAFETY: this worker has taken the task out of a queue.
