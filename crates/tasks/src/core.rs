@@ -372,12 +372,14 @@ impl<'w, S: Spe> Core<'w, S> {
 
     /// A task of a scope has ended.
     pub(crate) fn task_ended(&self, scope: *const ScopeState) {
-        let (of, tasks) = self.ended.get();
-        if of == scope {
-            return self.ended.set((scope, tasks + 1));
+        loop {
+            let (of, tasks) = self.ended.get();
+            if of == scope || of.is_null() {
+                return self.ended.set((scope, tasks + 1));
+            }
+            // This may wait, and another thread may end a task meanwhile.
+            self.hand_in_ended();
         }
-        self.hand_in_ended();
-        self.ended.set((scope, 1));
     }
 
     /// Counts the tasks that have ended, where they belong.

@@ -4,7 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cellworks_machine::{Cycles, Machine, Spe};
-use cellworks_tasks::{Part, Pool, Priority, Read, Staging, TaskLock, Update, Value, Write};
+use cellworks_tasks::{
+    Part, Pool, Priority, Read, Staging, TaskLock, Update, Value, Worker, Write,
+};
 
 crate::on_every_machine!(
     tasks_read_update_and_write_what_they_declare,
@@ -21,6 +23,7 @@ crate::on_every_machine!(
     tasks_that_wait_for_each_other_are_named,
     a_task_that_waits_for_itself_is_named,
     a_task_waits_for_tasks_that_it_submits,
+    tasks_of_several_phases_on_one_worker_are_all_counted,
     a_dice_that_loses_a_part_is_an_error,
     a_dice_that_doubles_a_part_is_an_error,
     data_that_cannot_be_split_is_refused,
@@ -462,6 +465,40 @@ fn a_task_waits_for_tasks_that_it_submits<M: Machine>(machine: &M) {
             .unwrap();
         assert!(numbers.iter().all(|&x| x == 4));
     }
+}
+
+/// Tasks of several phases end on one worker one after the other, and what they have written is on its
+/// way when another thread of the worker ends the next.
+fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M) {
+    let mut rows = vec![1_u32; 24 * 4 * 256];
+    Pool::new(machine)
+        .run(|main| {
+            main.phase(|phase| {
+                for rows in rows.chunks_mut(4 * 256) {
+                    let rows = Mutex::new(rows);
+                    let parent = phase.task("parent", Value(()), move |worker, ()| {
+                        let mut rows = rows.lock().unwrap();
+                        let submitted = worker.phase(|phase| {
+                            for row in rows.chunks_mut(256) {
+                                let double = |worker: &Worker<'_, M::Spe>, row: &mut [u32]| {
+                                    worker.spe().yield_now();
+                                    row.iter_mut().for_each(|x| *x *= 2);
+                                };
+                                let child = phase.task("child", Update::new(row), double);
+                                phase.submit(worker, child)?;
+                            }
+                            Ok(())
+                        });
+                        submitted.unwrap();
+                    });
+                    phase.submit(main, parent)?;
+                }
+                Ok(())
+            })
+        })
+        .unwrap()
+        .unwrap();
+    assert!(rows.iter().all(|&x| x == 2));
 }
 
 /// The error of a task of ten numbers, whose dice is given.
