@@ -29,6 +29,7 @@ use crate::running::{Depth, OnItsWay};
 use crate::scope::ScopeState;
 use crate::shared::{Seat, Shared};
 use crate::sync::Ordering;
+use crate::three_level::WorkerSide;
 use crate::worker::Worker;
 
 /// Threads that a worker starts with: one that runs jobs, and one that takes over when a job waits.
@@ -43,6 +44,8 @@ pub(crate) struct Core<'w, S: Spe> {
     pub(crate) shared: &'w Shared<S>,
     number: usize,
     queue: Queue<Job<S>>,
+    /// Where it takes tasks of phases, if that is not from queues of workers.
+    pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The other workers, near ones first.
     others: Box<[usize]>,
     /// What its threads have put aside. Valid as long as it is listed.
@@ -94,6 +97,7 @@ impl<'w, S: Spe> Core<'w, S> {
         shared: &'w Shared<S>,
         number: usize,
         queue: Queue<Job<S>>,
+        central: Option<Box<dyn WorkerSide<S> + 'w>>,
     ) -> Self {
         let topology = spe.topology();
         let workers = shared.workers.len();
@@ -105,6 +109,7 @@ impl<'w, S: Spe> Core<'w, S> {
             shared,
             number,
             queue,
+            central,
             others: others.into(),
             frames: RefCell::default(),
             idle_threads: Cell::new(0),
@@ -236,6 +241,13 @@ impl<'w, S: Spe> Core<'w, S> {
         if is_here || self.oldest_thread().is_some() {
             return true;
         }
+        if self
+            .central
+            .as_ref()
+            .is_some_and(|central| central.may_find())
+        {
+            return true;
+        }
         let mut queues = [&shared.fresh, &shared.high, &shared.low].into_iter();
         if queues.any(|queue| !queue.is_empty()) {
             return true;
@@ -277,7 +289,8 @@ impl<'w, S: Spe> Core<'w, S> {
             self.counters.steals.set(self.counters.steals.get() + 1);
             Some(job)
         });
-        let job = job.or_else(|| self.steal(|| shared.low.steal()))?;
+        let job = job.or_else(|| self.steal(|| shared.low.steal()));
+        let job = job.or_else(|| self.central.as_ref()?.take().map(Job::Task))?;
         if !self.queue.is_empty() {
             self.announce();
         }
@@ -308,14 +321,23 @@ impl<'w, S: Spe> Core<'w, S> {
         self.announce();
     }
 
-    /// The newest job in its own queue.
+    /// The job that this worker would run next, for its data to be staged ahead.
     pub(crate) fn pop(&self) -> Option<Job<S>> {
-        self.queue.pop()
+        match &self.central {
+            None => self.queue.pop(),
+            Some(central) => {
+                let is_first = self.ahead.borrow().is_empty();
+                central.take_ahead(is_first).map(Job::Task)
+            }
+        }
     }
 
     /// Puts a job back that [`pop`](Self::pop) has taken.
     pub(crate) fn put_back(&self, job: Job<S>) {
-        self.queue.push(job);
+        match (job, &self.central) {
+            (Job::Task(task), Some(central)) => central.put_back(task),
+            (job, _) => self.queue.push(job),
+        }
     }
 
     /// How many jobs wait in all queues, about.

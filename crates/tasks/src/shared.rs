@@ -9,6 +9,7 @@ use crate::pool::Staging;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
 use crate::task::Priority;
+use crate::three_level::Queues;
 
 /// What the workers of a pool share.
 pub(crate) struct Shared<S: Spe> {
@@ -23,6 +24,8 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) staging: Staging,
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
+    /// Where tasks of phases go instead of the queues above, if they do.
+    pub(crate) central: Option<Queues<S>>,
     /// The main program has ended.
     closed: AtomicBool,
 }
@@ -42,6 +45,7 @@ impl<S: Spe> Shared<S> {
         spes: &[SpeId],
         staging: Staging,
         dicing: Option<usize>,
+        central: Option<Queues<S>>,
     ) -> (Self, Vec<Queue<Job<S>>>) {
         let queues: Vec<_> = spes.iter().map(|_| Queue::new_lifo()).collect();
         let seat = |(&spe, queue): (&SpeId, &Queue<Job<S>>)| Seat {
@@ -58,6 +62,7 @@ impl<S: Spe> Shared<S> {
             staging,
             dicing,
             sleepers: Sleepers::new(spes.len()),
+            central,
             closed: AtomicBool::new(false),
         };
         (shared, queues)
@@ -122,6 +127,8 @@ impl<S: Spe> Shared<S> {
         for seat in &self.workers {
             discard(&mut || seat.queue.steal());
         }
+        let central = self.central.iter().flat_map(Queues::take_all);
+        central.for_each(|task| Job::Task(task).discard());
     }
 }
 

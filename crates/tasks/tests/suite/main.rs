@@ -4,6 +4,7 @@ mod fork_join;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
 mod tasks;
+mod three_level;
 
 use cellworks_host::Host;
 use cellworks_sim::{Description, Sim};
