@@ -72,7 +72,7 @@ impl Workers {
     }
 
     pub(crate) fn check(self, topology: &Topology) -> Result<(), ParameterError> {
-        self.check_scheduler()?;
+        self.check_scheduler(topology)?;
         let has = topology.spes().len();
         match self.workers {
             0 => Err(ParameterError::Zero {
@@ -90,17 +90,27 @@ impl Workers {
         }
     }
 
-    /// Whether the pool has the scheduler.
-    fn check_scheduler(self) -> Result<(), ParameterError> {
-        let name = match self.scheduler {
-            Scheduler::Stealing => return Ok(()),
-            Scheduler::ThreeLevel => "three-level",
-            Scheduler::Mars => "mars",
-        };
-        Err(ParameterError::Refused {
-            parameter: "scheduler",
-            why: format!("the scheduler {name} is not built yet; use stealing"),
-        })
+    /// Whether the machine has the scheduler, and the scheduler what was asked for.
+    fn check_scheduler(self, topology: &Topology) -> Result<(), ParameterError> {
+        let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
+        match self.scheduler {
+            Scheduler::Mars if !topology.capabilities().repeats => refused(
+                "scheduler",
+                format!(
+                    "mars is of simulated machines, and {} is none; use stealing or three-level",
+                    topology.name()
+                ),
+            ),
+            Scheduler::Mars if self.dicing == OnOff::On => refused(
+                "dicing",
+                "mars does not split tasks; use --dicing off, or another scheduler".to_owned(),
+            ),
+            Scheduler::Mars if self.buffering == OnOff::On => refused(
+                "buffering",
+                "mars stages nothing ahead; use --buffering off, or another scheduler".to_owned(),
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Runs `main` on the PPE of a machine that was [checked](Self::check), with these workers.
@@ -115,6 +125,11 @@ impl Workers {
     ) -> Result<(R, Counters), ProgramError> {
         let pool = Pool::new(machine)
             .workers(self.workers)
+            .scheduler(match self.scheduler {
+                Scheduler::Stealing => cellworks_tasks::Scheduler::Stealing,
+                Scheduler::ThreeLevel => cellworks_tasks::Scheduler::ThreeLevel,
+                Scheduler::Mars => cellworks_tasks::Scheduler::Mars,
+            })
             .staging(match self.buffering {
                 OnOff::On => Staging::Ahead(1),
                 OnOff::Off => Staging::Off,
@@ -142,7 +157,7 @@ pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     let sum = |of: fn(&WorkerCounters) -> u64| counters.workers.iter().map(of).sum::<u64>() as f64;
     [
         TASKS_RUN.measured(sum(|worker| worker.tasks)),
-        DICED.measured(sum(|worker| worker.diced)),
+        DICED.measured(sum(|worker| worker.diced) + counters.scheduler.diced as f64),
         STOLEN.measured(sum(|worker| worker.steals)),
     ]
 }

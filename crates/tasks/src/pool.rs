@@ -4,7 +4,10 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use cellworks_machine::{Machine, Payload, Ppe, Processor, RunError, SpeId, StackError, Wake};
+use cellworks_machine::memory::AllocateError;
+use cellworks_machine::{
+    Machine, Payload, Ppe, Processor, RunError, SpeId, StackError, StageError, Wait, Wake,
+};
 
 use crate::core::Core;
 use crate::counters::{Counters, WorkerCounters};
@@ -17,6 +20,7 @@ use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
 use crate::shared::Shared;
 use crate::sync::{Mutex, locked};
+use crate::three_level::{BUFFER_TASKS, Filter, MainSide, PendingTask, Queues, Sides, SidesOfCell};
 use crate::worker::Worker;
 
 /// A pool of workers on the SPEs of a machine.
@@ -26,8 +30,36 @@ use crate::worker::Worker;
 pub struct Pool<'m, M: Machine> {
     machine: &'m M,
     workers: Option<usize>,
+    scheduler: Scheduler,
     staging: Staging,
     dicing: Option<usize>,
+    /// `dicing` was said by the program.
+    dices_as_asked: bool,
+    filters: Vec<Filter<'m>>,
+}
+
+/// How tasks of phases come to the workers that run them.
+///
+/// What [`Worker::join`] and scopes start is stolen in any case. On a simulated machine the steps
+/// of `ThreeLevel` and `Mars` take the time of the operations that they are made of: atomic updates
+/// of locks, and DMA of queues, of the objects of tasks and of their binaries. They need a machine that is a [Cell](cellworks_machine::CellMachine), as the host is too, keep about 25 KiB
+/// of each local store, and use tag group 31 of the MFCs and 1 MiB of main memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Each worker has a queue, and takes tasks from others when it has none.
+    #[default]
+    Stealing,
+    /// Jack Rabbit's (chapter 4 of the paper): tasks go through a prefilter, a reorder buffer of
+    /// 1,024 tasks and a ready buffer into the inbox of a worker. The PPE imports them into the
+    /// reorder buffer, orders them by priority, asks the [filters](Pool::filter) and dices,
+    /// whenever the main program submits or waits; workers check out. A phase of the main program
+    /// ends with a barrier of all workers. An inbox holds two tasks, and no more are staged ahead,
+    /// whatever [`Pool::staging`] says. Submitting waits while the prefilter is full, so a
+    /// million tasks need no more memory than some thousand.
+    ThreeLevel,
+    /// MARS as the paper describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from which
+    /// workers take one task at a time, first in, first out. Nothing is diced or staged ahead.
+    Mars,
 }
 
 /// How many tasks a worker stages ahead of the one that it runs.
@@ -79,6 +111,43 @@ pub enum PoolError {
         /// What had no room.
         source: StackError,
     },
+    /// A scheduler needs what only a Cell has.
+    #[error(
+        "the scheduler {scheduler:?} needs the MFCs of a Cell, and {machine} is no Cell: use `Scheduler::Stealing`"
+    )]
+    NotACell {
+        /// The machine's name.
+        machine: String,
+        /// The scheduler that was asked for.
+        scheduler: Scheduler,
+    },
+    /// A scheduler was asked for something that it does not do.
+    #[error(
+        "the scheduler {scheduler:?} has no {what}: use `Scheduler::{instead:?}`, or do without"
+    )]
+    NotOffered {
+        /// The scheduler that was asked for.
+        scheduler: Scheduler,
+        /// What it does not do.
+        what: &'static str,
+        /// One that does.
+        instead: Scheduler,
+    },
+    /// The queues of a scheduler have no room in main memory.
+    #[error("the queues of tasks cannot be allocated: {0}")]
+    NoMemory(#[from] AllocateError),
+    /// A worker's local store has no room for its copies of the queues and the code of a task.
+    #[error(
+        "worker {worker} on {} cannot start: the scheduler needs room for its queues and for the code of a task, \
+         which `Scheduler::Stealing` does not: {source}",
+        source.spe()
+    )]
+    NoRoomForQueues {
+        /// Its number.
+        worker: usize,
+        /// What had no room.
+        source: StageError,
+    },
     /// A task, or the main program, panicked, or all of them wait for each other.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -90,8 +159,11 @@ impl<'m, M: Machine> Pool<'m, M> {
         Self {
             machine,
             workers: None,
+            scheduler: Scheduler::Stealing,
             staging: Staging::Automatic,
             dicing: Some(DICING_THRESHOLD),
+            dices_as_asked: false,
+            filters: Vec::new(),
         }
     }
 
@@ -99,6 +171,40 @@ impl<'m, M: Machine> Pool<'m, M> {
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
+        self
+    }
+
+    /// How tasks of phases come to the workers, in place of [`Scheduler::Stealing`].
+    #[must_use]
+    pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
+        self.scheduler = scheduler;
+        self
+    }
+
+    /// Adds a filter: a function that is handed the tasks in the reorder buffer whenever more have
+    /// come, ordered by priority, and reorders or drops them. Filters are asked one after the
+    /// other, on the PPE. Only with [`Scheduler::ThreeLevel`].
+    ///
+    /// A task that is dropped does not run, as if it had been [cancelled](crate::Handle::cancel).
+    /// The phase ends with [`TaskError::DroppedByFilter`] if another task comes after it, or a
+    /// program waits for it. If a filter panics, filters are not asked again, and the phase of the
+    /// main program that ends next ends with the panic.
+    ///
+    /// ```
+    /// use cellworks_machine::Machine;
+    /// use cellworks_tasks::{Pool, Scheduler};
+    ///
+    /// /// A pool that runs drawing before anything else, and no debug output at all.
+    /// fn pool<M: Machine>(machine: &M) -> Pool<'_, M> {
+    ///     Pool::new(machine).scheduler(Scheduler::ThreeLevel).filter(|pending| {
+    ///         pending.retain(|task| task.name() != "debug");
+    ///         pending.sort_by_key(|task| task.name() != "draw");
+    ///     })
+    /// }
+    /// ```
+    #[must_use]
+    pub fn filter(mut self, filter: impl Fn(&mut Vec<PendingTask<'_>>) + 'm) -> Self {
+        self.filters.push(Box::new(filter));
         self
     }
 
@@ -114,6 +220,7 @@ impl<'m, M: Machine> Pool<'m, M> {
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
+        self.dices_as_asked = true;
         self
     }
 
@@ -133,8 +240,9 @@ impl<'m, M: Machine> Pool<'m, M> {
     ///
     /// # Errors
     ///
-    /// [`PoolError`] if the number of workers is wrong or they have no room, and if `main` or a
-    /// task panics where nothing catches it, or all wait for each other.
+    /// [`PoolError`] if the number of workers is wrong or they have no room, if the machine is no
+    /// Cell and the scheduler needs one, if the scheduler does not do what it was asked for, and if
+    /// `main` or a task panics where nothing catches it, or all wait for each other.
     pub fn run<R>(&self, main: impl FnOnce(&Main<'_, M>) -> R) -> Result<R, PoolError> {
         self.run_counted(main).map(|(result, _)| result)
     }
@@ -164,14 +272,32 @@ impl<'m, M: Machine> Pool<'m, M> {
                 asked: workers,
             });
         };
-        let (shared, queues) = Shared::new(chosen, self.staging, self.dicing);
+        self.check_offer()?;
+        let (sides, central) = self.central(chosen)?.unzip();
+        let is_mars = self.scheduler == Scheduler::Mars;
+        let staging = if is_mars { Staging::Off } else { self.staging };
+        let (shared, queues) = Shared::new(chosen, staging, self.dicing, central);
+        let enough = self
+            .dicing
+            .map(|threshold| (threshold * workers).min(BUFFER_TASKS));
         let no_room = Mutex::new(None);
         let counters = Mutex::new(vec![WorkerCounters::default(); workers]);
         let result = self.machine.run(|ppe: &Ppe<'_, '_, M>| {
             for (worker, queue) in queues.into_iter().enumerate() {
                 let (shared, no_room, counters) = (&shared, &no_room, &counters);
+                let of_worker = sides.as_ref().map(|sides| sides.of_worker);
                 let program = move |spe: &M::Spe| {
-                    let core = Core::new(spe, shared, worker, queue);
+                    let central = of_worker.zip(shared.central.as_ref());
+                    let central = central.map(|(of_worker, queues)| of_worker(spe, queues));
+                    let central = match central.transpose() {
+                        Ok(central) => central,
+                        Err(source) => {
+                            let error = PoolError::NoRoomForQueues { worker, source };
+                            locked(no_room).get_or_insert(error);
+                            return;
+                        }
+                    };
+                    let core = Core::new(spe, shared, worker, queue, central);
                     if let Err(source) = core.serve() {
                         locked(no_room).get_or_insert(PoolError::NoRoom { worker, source });
                     }
@@ -182,6 +308,12 @@ impl<'m, M: Machine> Pool<'m, M> {
             let main_of = Main {
                 core: ppe.core(),
                 shared: &shared,
+                central: sides
+                    .as_ref()
+                    .zip(shared.central.as_ref())
+                    .map(|(sides, queues)| {
+                        (sides.of_main)(ppe.core(), queues, enough, &self.filters)
+                    }),
             };
             let result = catch_unwind(AssertUnwindSafe(|| main(&main_of)));
             shared.close(|processor| ppe.core().notify(processor));
@@ -191,14 +323,60 @@ impl<'m, M: Machine> Pool<'m, M> {
             return Err(error);
         }
         let workers = std::mem::take(&mut *locked(&counters));
-        Ok((result?, Counters { workers }))
+        let scheduler = shared.central.as_ref().map(Queues::counters);
+        let counters = Counters {
+            workers,
+            scheduler: scheduler.unwrap_or_default(),
+        };
+        Ok((result?, counters))
+    }
+
+    /// Whether the scheduler does what it was asked for.
+    fn check_offer(&self) -> Result<(), PoolError> {
+        let scheduler = self.scheduler;
+        let no = |what, instead| {
+            Err(PoolError::NotOffered {
+                scheduler,
+                what,
+                instead,
+            })
+        };
+        let is_mars = scheduler == Scheduler::Mars;
+        if is_mars && self.dices_as_asked && self.dicing.is_some() {
+            return no("dicing", Scheduler::ThreeLevel);
+        }
+        if is_mars && matches!(self.staging, Staging::Ahead(1..)) {
+            return no("staging ahead", Scheduler::ThreeLevel);
+        }
+        if scheduler != Scheduler::ThreeLevel && !self.filters.is_empty() {
+            return no("filters", Scheduler::ThreeLevel);
+        }
+        Ok(())
+    }
+
+    /// The queues in main memory, if the scheduler has them, and how their sides are made.
+    fn central(&self, workers: &[SpeId]) -> Result<Option<Central<M>>, PoolError> {
+        if self.scheduler == Scheduler::Stealing {
+            return Ok(None);
+        }
+        let not_a_cell = || PoolError::NotACell {
+            machine: self.machine.topology().name().to_owned(),
+            scheduler: self.scheduler,
+        };
+        let sides = self.machine.on_cell(SidesOfCell).ok_or_else(not_a_cell)?;
+        let queues = (sides.queues)(self.machine, self.scheduler, workers)?;
+        Ok(Some((sides, queues)))
     }
 }
+
+/// The queues in main memory, and how their sides are made.
+type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
 /// The main program of a pool, on the PPE: it starts tasks and waits for them.
 pub struct Main<'p, M: Machine> {
     core: &'p M::Core,
     shared: &'p Shared<M::Spe>,
+    central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
 }
 
 impl<M: Machine> Main<'_, M> {
@@ -259,7 +437,10 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     }
 
     fn push(&self, job: Job<M::Spe>) {
-        self.shared.push_fresh(job);
+        match (job, &self.central) {
+            (Job::Task(task), Some(central)) => return central.post(task),
+            (job, _) => self.shared.push_fresh(job),
+        }
         self.shared
             .announce(0..self.shared.workers.len(), |processor| {
                 self.core.notify(processor);
@@ -278,6 +459,22 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         self.core.notify(to);
     }
 
+    fn phase_begins(&self) {
+        if let Some(central) = &self.central {
+            central.phase_begins();
+        }
+    }
+
+    fn all_submitted(&self) {
+        if let Some(central) = &self.central {
+            central.all_submitted();
+        }
+    }
+
+    fn phase_ends(&self) -> Result<(), Payload> {
+        self.central.as_ref().map_or(Ok(()), |it| it.phase_ends())
+    }
+
     fn current_task(&self) -> Option<Arc<Node<M::Spe>>> {
         None
     }
@@ -292,6 +489,22 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         why: &dyn fmt::Display,
         done: &mut dyn FnMut() -> bool,
     ) -> Result<(), Payload> {
-        place::wait_for(self.core, self.shared, why, done)
+        let Some(central) = &self.central else {
+            return place::wait_for(self.core, self.shared, why, done);
+        };
+        place::wait_by(self.core, self.shared, done, |done| {
+            let mut is_done = false;
+            while !is_done {
+                central.serve();
+                let waited = self.core.wait_until(why, &mut || {
+                    is_done = done();
+                    is_done || central.is_wanted()
+                });
+                if !waited {
+                    return false;
+                }
+            }
+            true
+        })
     }
 }

@@ -156,7 +156,10 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
 
     #[inline]
     fn push(&self, job: Job<S>) {
-        self.core.push(job);
+        match (job, &self.core.central) {
+            (Job::Task(task), Some(central)) => central.post(task),
+            (job, _) => self.core.push(job),
+        }
     }
 
     #[inline]

@@ -245,6 +245,35 @@ fn curves_of_settings_are_named_by_what_is_set() {
     assert_eq!(names, ["buffering on", "buffering off"]);
 }
 
+/// Each program compares what it finds with what it has to be.
+#[test]
+fn programs_run_with_the_schedulers_of_the_paper() {
+    let schedulers = [
+        (Scheduler::ThreeLevel, OnOff::On),
+        (Scheduler::ThreeLevel, OnOff::Off),
+        (Scheduler::Mars, OnOff::Off),
+    ];
+    for (scheduler, is_on) in schedulers {
+        let workers = Workers {
+            scheduler,
+            ..workers(3, is_on, is_on)
+        };
+        Lu { workers, ..lu(64) }.run(&ps3()).unwrap();
+        let bodies = BarnesHut {
+            workers,
+            ..barnes_hut(600)
+        };
+        bodies.run(&ps3()).unwrap();
+        let picture = Mandelbrot {
+            workers,
+            tasks: 1,
+            frames: 1,
+            iterations: 50,
+        };
+        picture.run(&ps3()).unwrap();
+    }
+}
+
 #[track_caller]
 fn refused<P: Program + Debug>(program: P, parameter: &str, message: &str) {
     match program.run(&ps3()) {
@@ -271,22 +300,23 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
         "workers",
         "each worker has an SPE, and ps3 has 6, not 7; use at most 6",
     );
-    for (scheduler, message) in [
-        (
-            Scheduler::ThreeLevel,
-            "the scheduler three-level is not built yet; use stealing",
-        ),
-        (
-            Scheduler::Mars,
-            "the scheduler mars is not built yet; use stealing",
-        ),
-    ] {
-        let workers = Workers {
-            scheduler,
-            ..workers(1, OnOff::On, OnOff::On)
-        };
-        refused(with(workers), "scheduler", message);
-    }
+    let mars = |buffering, dicing| Lu {
+        workers: Workers {
+            scheduler: Scheduler::Mars,
+            ..workers(1, buffering, dicing)
+        },
+        ..lu(64)
+    };
+    refused(
+        mars(OnOff::Off, OnOff::On),
+        "dicing",
+        "mars does not split tasks; use --dicing off, or another scheduler",
+    );
+    refused(
+        mars(OnOff::On, OnOff::Off),
+        "buffering",
+        "mars stages nothing ahead; use --buffering off, or another scheduler",
+    );
     refused(lu(0), "size", "0 rows do nothing; use at least 1");
     refused(
         lu(4_097),
