@@ -25,13 +25,21 @@
 //! | [`Knn`] | the nearest neighbours of all points, in a ring | DSMCBE, section 3.3 |
 //! | [`Ratio`] | how much computation a communication needs beside it, in a ring | DSMCBE, section 3.4 |
 //! | [`Barrier`] | a barrier of SPEs by signals, with one root or one in each Cell | CellStats, section 5.2 |
+//! | [`Lu`] | the factors of a matrix, by tasks that depend on each other | Jack Rabbit, section 5.1 |
+//! | [`BarnesHut`] | gravity of bodies, set by set and section by section of a tree | Jack Rabbit, section 5.2 |
+//! | [`Mandelbrot`] | the Mandelbrot set, in rows that differ much | Jack Rabbit, section 5.3 |
+//!
+//! What the programs of Jack Rabbit compute is in the modules [`lu`], [`barnes_hut`] and
+//! [`mandelbrot`], as functions over slices.
 //!
 //! CellMT is Beltran and others, *CellMT: A cooperative multithreading library for the Cell/B.E.*
 //! (HiPC 2009); DSMCBE is Skovhede and others, *Programming the CELL-BE using CSP* (CPA 2011);
 //! CellStats is Abellán and others, *Characterizing the basic synchronization and communication
-//! operations in Dual Cell-based Blades through CellStats* (2009).
+//! operations in Dual Cell-based Blades through CellStats* (2009); Jack Rabbit is a master's thesis
+//! on a work queue for the Cell.
 
 mod aes;
+pub mod barnes_hut;
 mod barrier;
 mod blocks;
 mod clock;
@@ -40,13 +48,17 @@ mod error;
 mod figure;
 mod gang;
 mod knn;
+pub mod lu;
+pub mod mandelbrot;
 mod overlap;
+mod picture;
 mod placement;
 mod prototein;
 mod ratio;
 mod ring;
 mod speedup;
 mod switch;
+mod workers;
 
 use std::fmt::Debug;
 
@@ -57,6 +69,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use aes::Aes;
+pub use barnes_hut::BarnesHut;
 pub use barrier::{Barrier, Roots};
 pub use blocks::{Buffering, Staging};
 pub use cellworks_csp::Transport;
@@ -65,11 +78,15 @@ pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure, against};
 pub use gang::clock_rate_hz;
 pub use knn::Knn;
+pub use lu::Lu;
+pub use mandelbrot::Mandelbrot;
 pub use overlap::Overlap;
+pub use picture::Picture;
 pub use placement::Placement;
 pub use prototein::{PROTOTEIN_BEADS_MAX, Prototein};
 pub use ratio::Ratio;
 pub use switch::Switch;
+pub use workers::{OnOff, Scheduler, Workers};
 
 /// A program with its parameters, that gives numbers.
 ///
@@ -78,7 +95,7 @@ pub use switch::Switch;
 /// the JSON of a result; its documentation is the help text. In `cellworks run` every flag takes a
 /// list, and so may its default: a program runs once for each combination of values. How values are
 /// written follows from the type and the name: whole numbers take `k` for 1,000, or for 1,024 where
-/// the name ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is as it
+/// the name is `size` or ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is as it
 /// stands.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Serialize + 'static
@@ -253,5 +270,5 @@ macro_rules! programs {
 }
 
 programs![
-    Aes, Barrier, CommsTime, Knn, Overlap, Prototein, Ratio, Switch
+    Aes, BarnesHut, Barrier, CommsTime, Knn, Lu, Mandelbrot, Overlap, Prototein, Ratio, Switch
 ];

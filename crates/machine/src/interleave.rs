@@ -12,9 +12,9 @@
 //! A piece of work is ordinary sequential code that stages what it reads and waits for it. How many
 //! pieces are in flight decides how much of the latency is hidden: too few leave the core waiting,
 //! too many push each other's data out of the cache, and none are needed where data is near. So the
-//! number can be found by measuring: the first inputs are worked on with 1, 8 and 32 threads, which
+//! number can be found by measuring: the first inputs are worked on with 1 and 8 threads, which
 //! tells whether there is a wait to hide, and if so with up to 128; the fastest number goes on, and
-//! now and then the choice is looked at again, because caches fill and inputs change.
+//! now and then the choice is made anew, because caches fill and inputs change.
 //!
 //! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is
 //! the plain loop: `stage` hands out the slice, and whatever threads have to know of each other is
@@ -22,7 +22,7 @@
 //! they are counted.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -40,7 +40,7 @@ use crate::wake::Sleeper;
 
 mod trial;
 
-use trial::{Trial, WIDTHS, inputs_in, next_width};
+use trial::{Trial, inputs_in};
 
 /// How many pieces of work are in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub enum InFlight {
 
 impl InFlight {
     /// The most pieces of work that [`Automatic`](Self::Automatic) has in flight.
-    pub const AUTOMATIC_MAX: usize = WIDTHS[WIDTHS.len() - 1];
+    pub const AUTOMATIC_MAX: usize = THREADS[THREADS.len() - 1];
 }
 
 impl From<usize> for InFlight {
@@ -322,39 +322,19 @@ struct Ends<I, K> {
 /// In place of how many inputs were taken: a thread hands over a result, or takes an input.
 const HELD: usize = usize::MAX;
 
-/// Why it is not known what an input takes.
-enum NoTime {
-    TooFewInputs,
-    Error(InterleaveError),
-}
+/// The numbers of threads that are tried; those below [`FEW`] only where there is no room for more.
+const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 
-/// The place in [`WIDTHS`] of the number that is mostly the fastest where data is far: looked at
-/// again whatever was chosen.
-const USUAL_WIDTH: usize = 6;
+/// The number of threads that tells whether there is a wait to hide.
+const FEW: usize = 8;
 
-/// The places in [`WIDTHS`] of the numbers that are compared with one before all others.
-const FEW: usize = 3;
-const MANY: usize = 5;
-
-/// How many times as long as with one an input has to take with [`FEW`] for not even [`MANY`] to be
-/// tried.
+/// How many times as long as with one an input has to take with [`FEW`] for no more to be tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// What 128 threads have to be expected to gain over one for them to be tried: one part in this
-/// number. Times differ by some parts in a hundred without a reason.
-const EXPECTED_GAIN: u128 = 8;
-
-/// How often the time is taken for each number of threads; the least time counts, because
-/// disturbances only slow down.
-const TIMES: usize = 3;
-
-/// Inputs until a choice is looked at again: twice as many whenever it was found to be right. And
-/// as many as it takes for the next look to be a small part of the time: one in this number.
-const HOLD_INPUTS: usize = 1 << 17;
-const HOLD_INPUTS_MAX: usize = 1 << 22;
-const HOLD_SHARE: u128 = 64;
-/// And for so long, however soon inputs are done.
+/// How long a choice holds: at least the first, and as many times as long as it took to make it, so
+/// that making it is a small part of the time.
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
+const HOLD_SHARE: u128 = 64;
 
 /// Inputs that are worked on before the first look [outside](SpeCore::look_outside), when it is not
 /// known how long they take; how many there may be at most where they have to be taken one by one,
@@ -367,11 +347,13 @@ const PORTION_GROWTH: usize = 1 << 12;
 /// After how long threads that take turns look outside, and one alone whose data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// What a number of threads has to gain over a smaller one to be chosen: one part in this number.
-/// Over the plain loop it is more, as a trial makes that look too slow: it counts inputs, which the
-/// loop for the last ones does not, and where memory is what limits, a processor sees more inputs
-/// of a shorter loop at a time.
+/// What more threads have to gain over fewer to be chosen: one part in this number. With 128 an
+/// input often takes as long as with 64, but longer while others use the memory.
 const LEAST_GAIN: u128 = 32;
+
+/// What threads have to gain over the plain loop to be chosen: one part in this number. A trial
+/// makes that loop look too slow: it counts inputs, which the loop for the last ones does not, and
+/// where memory is what limits, a processor sees more inputs of a shorter loop at a time.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
@@ -482,87 +464,43 @@ where
 
     /// Works on all inputs, with as many threads as turn out to be the fastest.
     fn work_at_the_best(&self) -> Result<(), InterleaveError> {
-        let (mut best, mut hold) = (0, HOLD_INPUTS / 2);
         loop {
             let begin = self.spe.now();
-            let (fastest, time) = match self.fastest(best) {
-                Ok(fastest) => fastest,
-                Err(NoTime::TooFewInputs) => return Ok(()),
-                Err(NoTime::Error(error)) => return Err(error),
+            let Some((fastest, time)) = self.fastest()? else {
+                return Ok(());
             };
-            hold = match fastest == best {
-                true => (hold * 2).min(HOLD_INPUTS_MAX),
-                false => HOLD_INPUTS,
-            };
-            best = fastest;
-            let finding_out = self.spe.now().since(begin);
-            let worth_it = finding_out * HOLD_SHARE / time;
-            let filled = HOLD / time;
-            let inputs = hold.max(usize::try_from(worth_it.max(filled)).unwrap_or(usize::MAX));
-            self.work_on_batch(WIDTHS[best], inputs, None)?;
+            let hold = HOLD.max(self.spe.now().since(begin) * HOLD_SHARE);
+            self.work_on_batch(fastest, inputs_in(hold, 1, time), None)?;
         }
     }
 
-    /// The place of the number of threads with which an input takes the least time, and that time.
-    /// It was `best` before.
-    fn fastest(&self, best: usize) -> Result<(usize, Span), NoTime> {
-        let alone = self.least_time(0, TIMES)?;
-        let alone = alone.expect("one needs no stack");
-        let mut times = BTreeMap::new();
-        if best > 0 {
-            times.insert(best, self.least_time(best, TIMES)?);
-            if best != USUAL_WIDTH {
-                times.insert(USUAL_WIDTH, self.least_time(USUAL_WIDTH, TIMES)?);
-            }
-        } else if !self.may_be_faster_than(alone, &mut times)? {
-            return Ok((0, alone));
-        }
-        while let Some(width) = next_width(&times) {
-            times.insert(width, self.least_time(width, TIMES)?);
-        }
-        let mut fastest = (0, alone);
-        for (width, time) in times {
-            let Some(time) = time else { continue };
-            let is_over_loop = fastest.0 == 0 && self.spe.stages_in_place_for().is_some();
-            let gain = match is_over_loop {
-                true => LEAST_GAIN_OVER_LOOP,
-                false => LEAST_GAIN,
+    /// The number of threads with which an input takes the least time, and that time. `None` if
+    /// there are too few inputs.
+    fn fastest(&self) -> Result<Option<(usize, Span)>, InterleaveError> {
+        let Some(alone) = self.least_time(1)? else {
+            return Ok(None);
+        };
+        let has_room = |threads: &usize| self.has_room_for(*threads);
+        let few = |threads: &usize| *threads <= FEW && has_room(threads);
+        let few = THREADS.iter().rposition(few).unwrap_or_default();
+        let mut fastest = None;
+        for threads in THREADS[few..].iter().copied().filter(has_room) {
+            let Some(time) = self.least_time(threads)? else {
+                continue;
             };
-            if time + time / gain < fastest.1 {
-                fastest = (width, time);
+            if fastest.is_none() && time > alone * HOPELESS_LOSS {
+                break;
+            }
+            if fastest.is_none_or(|(_, least)| time + time / LEAST_GAIN < least) {
+                fastest = Some((threads, time));
             }
         }
-        Ok(fastest)
-    }
-
-    /// Whether some number of threads may take less time for an input than one alone. It takes two
-    /// numbers to tell: with n threads an input takes the time of its switches, and an nth of the
-    /// time that it waits.
-    ///
-    /// To be told soon and at a small price: where data is near, and there are few inputs, this is
-    /// what threads cost.
-    fn may_be_faster_than(
-        &self,
-        alone: Span,
-        times: &mut BTreeMap<usize, Option<Span>>,
-    ) -> Result<bool, NoTime> {
-        let few = self.least_time(FEW, 1)?;
-        times.insert(FEW, few);
-        let Some(few) = few else {
-            return Ok(true);
+        let gain = match self.spe.stages_in_place_for() {
+            Some(_) => alone / LEAST_GAIN_OVER_LOOP,
+            None => Span::default(),
         };
-        if few > alone * HOPELESS_LOSS {
-            return Ok(false);
-        }
-        let many = self.least_time(MANY, TIMES)?;
-        times.insert(MANY, many);
-        let Some(many) = many else {
-            return Ok(true);
-        };
-        // Where (a + w / 8, a + w / 32) is known, a + w / 128 is the second less a quarter of the
-        // difference.
-        let most = many - (few - many) / 4;
-        Ok(most + most / EXPECTED_GAIN < alone)
+        let is_worth_it = |(_, time): &(usize, Span)| *time + gain < alone;
+        Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
     /// Whether the local store has room for the stacks of `threads` threads, and for what they
@@ -598,21 +536,16 @@ where
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// What an input takes with the number of threads at this place, or `None` if the local store
-    /// has no room for them.
-    fn least_time(&self, width: usize, times: usize) -> Result<Option<Span>, NoTime> {
-        let threads = WIDTHS[width];
-        if threads > 1 && !self.has_room_for(threads) {
-            return Ok(None);
-        }
-        let trial = Trial::new(threads, times, self.taken.get());
+    /// What an input takes, or `None` if there are too few, or no room for the threads.
+    fn least_time(&self, threads: usize) -> Result<Option<Span>, InterleaveError> {
+        let trial = Trial::new(threads, self.taken.get());
         match self.work_on_batch(threads, usize::MAX, Some(trial)) {
-            Ok(()) => {}
-            Err(InterleaveError::Stack(_)) if threads > 1 => return Ok(None),
-            Err(error) => return Err(NoTime::Error(error)),
+            Err(InterleaveError::Stack(_)) => Ok(None),
+            worked => {
+                worked?;
+                Ok(self.trial.get().and_then(|trial| trial.least_time()))
+            }
         }
-        let time = self.trial.get().and_then(|trial| trial.least_time());
-        time.map(Some).ok_or(NoTime::TooFewInputs)
     }
 
     /// Works on inputs until there are no more, or no more in this batch. Other threads do the

@@ -430,6 +430,7 @@ impl Unit {
             (Dimension::Time, Self::Milliseconds) => outcome / 1e6,
             (Dimension::Time, Self::Seconds) => outcome / 1e9,
             (Dimension::Time, Self::Cycles) => outcome / 1e9 * SPU_HZ,
+            (Dimension::Time, Self::FramesPerSecond) => 1e9 / outcome,
             (Dimension::Time, Self::Ticks) => outcome / 1e9 * QS20_TIMEBASE_HZ,
             (Dimension::Bandwidth, Self::GigabytesPerSecond) => outcome / 1e9,
             (Dimension::Ratio, Self::Times) => outcome,

@@ -398,6 +398,10 @@ unsafe impl SpeCore for SimSpe {
         Some(&self.local_store)
     }
 
+    fn catch_up(&self) {
+        self.settle();
+    }
+
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
         // Before there are threads that no call would wait for.

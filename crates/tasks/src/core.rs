@@ -13,16 +13,19 @@
 //! ```
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::ptr;
-use std::sync::Arc;
 
 use cellworks_machine::{Processor, Sleeper, Spe, StackError};
 use crossbeam_deque::{Steal, Worker as Queue};
 
+use crate::counters::WorkerCells;
 use crate::frames::Frames;
 use crate::job::{Job, Ticket};
 use crate::offer::Offer;
+use crate::room::Room;
+use crate::running::{Depth, OnItsWay};
 use crate::scope::ScopeState;
 use crate::shared::{Seat, Shared};
 use crate::sync::Ordering;
@@ -38,7 +41,7 @@ const SPARE_THREADS: usize = 8;
 pub(crate) struct Core<'w, S: Spe> {
     pub(crate) spe: &'w S,
     pub(crate) shared: &'w Shared<S>,
-    number: usize,
+    pub(crate) number: usize,
     queue: Queue<Job<S>>,
     /// The other workers, near ones first.
     others: Box<[usize]>,
@@ -47,15 +50,44 @@ pub(crate) struct Core<'w, S: Spe> {
     /// Threads that have no job.
     idle_threads: Cell<usize>,
     /// Threads that have one.
-    busy_threads: Cell<usize>,
+    pub(crate) busy_threads: Cell<usize>,
     /// A thread without a job has looked in vain since the last job was put into the queue.
-    has_looked: Cell<bool>,
+    pub(crate) has_looked: Cell<bool>,
     /// Every thread has a job: another one is needed when one of the jobs waits.
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the others.
     starter: Cell<Option<Sleeper>>,
     /// Tasks of one scope that have ended and are not counted there yet.
     ended: Cell<(*const ScopeState, isize)>,
+    /// Threads that wait for room in the queue.
+    pub(crate) room: Room,
+    /// Tasks that are next, and whose data is on its way.
+    pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
+    /// How many of them there should be.
+    pub(crate) depth: RefCell<Depth>,
+    /// What ended tasks have written may not have left the local store.
+    pub(crate) has_puts: Cell<bool>,
+    /// A task waits for its data: no other one begins.
+    pub(crate) is_staging: Cell<bool>,
+    /// A task waits for the room of others.
+    pub(crate) wants_room: Cell<bool>,
+    pub(crate) counters: WorkerCells,
+}
+
+/// What a worker runs next.
+enum Next<S: Spe> {
+    Job(Job<S>),
+    OnItsWay(OnItsWay<S>),
+}
+
+impl<S: Spe> Next<S> {
+    fn scope(&self) -> Option<*const ScopeState> {
+        match self {
+            Self::Job(job) => job.scope(),
+            // SAFETY: the task has not been counted as ended.
+            Self::OnItsWay((task, _)) => Some(unsafe { &raw const (*task.phase).scope }),
+        }
+    }
 }
 
 impl<'w, S: Spe> Core<'w, S> {
@@ -83,6 +115,13 @@ impl<'w, S: Spe> Core<'w, S> {
             needs_thread: Cell::new(false),
             starter: Cell::new(None),
             ended: Cell::new((ptr::null(), 0)),
+            room: Room::default(),
+            ahead: RefCell::default(),
+            depth: RefCell::new(Depth::new(shared.staging, spe.is_confined_to_local_store())),
+            has_puts: Cell::new(false),
+            is_staging: Cell::new(false),
+            wants_room: Cell::new(false),
+            counters: WorkerCells::default(),
         }
     }
 
@@ -112,7 +151,11 @@ impl<'w, S: Spe> Core<'w, S> {
                 self.needs_thread.set(false);
                 // Where stacks take local store there may be no room. Then tasks that wait keep the
                 // threads that there are, and the other tasks go on when those do.
-                let _: Result<_, StackError> = scope.spawn(|_| self.run_jobs());
+                if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
+                    self.seat().set_stuck(true);
+                    self.spe.notify(Processor::Spe(self.spe.id()));
+                    self.spe.notify(Processor::Ppe);
+                }
             }
         })
     }
@@ -122,11 +165,15 @@ impl<'w, S: Spe> Core<'w, S> {
         let worker = Worker::new(self);
         let _listed = Listed::new(self, worker.frames());
         self.idle_threads.set(self.idle_threads.get() + 1);
-        while let Some(job) = self.next() {
-            self.begin(&job);
-            let outcome = job.run(&worker);
+        while let Some(next) = self.next() {
+            self.begin(&next);
+            let outcome = match next {
+                Next::Job(job) => job.run(&worker),
+                Next::OnItsWay((task, begun)) => self.run_task(task, Some(begun), &worker),
+            };
             self.busy_threads.set(self.busy_threads.get() - 1);
             self.idle_threads.set(self.idle_threads.get() + 1);
+            self.seat().set_stuck(false);
             if let Err(cancelled) = outcome {
                 self.hand_in_ended();
                 resume_unwind(cancelled);
@@ -142,7 +189,7 @@ impl<'w, S: Spe> Core<'w, S> {
         self.idle_threads.set(self.idle_threads.get() - 1);
     }
 
-    fn begin(&self, job: &Job<S>) {
+    fn begin(&self, next: &Next<S>) {
         self.idle_threads.set(self.idle_threads.get() - 1);
         self.busy_threads.set(self.busy_threads.get() + 1);
         if self.idle_threads.get() == 0 && !self.needs_thread.replace(true) {
@@ -150,28 +197,40 @@ impl<'w, S: Spe> Core<'w, S> {
             self.spe.wake(starter);
         }
         // What has ended of another scope must be known before this job may wait for it.
-        if job.scope() != Some(self.ended.get().0) {
+        if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
     }
 
     /// The next job to run; waits for one. `None` once the pool is closed.
-    fn next(&self) -> Option<Job<S>> {
+    fn next(&self) -> Option<Next<S>> {
         loop {
-            if let Some(job) = self.take() {
-                return Some(job);
+            if !self.is_staging.get() {
+                let ahead = self.ahead.borrow_mut().pop_front();
+                if let Some(ahead) = ahead {
+                    return Some(Next::OnItsWay(ahead));
+                }
+                if let Some(job) = self.take() {
+                    return Some(Next::Job(job));
+                }
             }
             self.hand_in_ended();
             let mut is_closed = false;
+            let idle_since = self.spe.now();
             self.spe.wait_until(&"a task", &mut || {
                 is_closed = self.shared.is_closed();
                 if is_closed || self.is_there_a_job() {
                     return true;
                 }
                 self.has_looked.set(true);
-                self.shared.sleepers.lie_down(self.number) && self.is_there_a_job()
+                // A worker whose task waits for its data is not free: this thread is told when the
+                // data is there.
+                !self.is_staging.get()
+                    && self.shared.sleepers.lie_down(self.number)
+                    && self.is_there_a_job()
             });
             self.shared.sleepers.get_up(self.number);
+            self.counters.was_idle(self.spe.now().since(idle_since));
             if is_closed {
                 return None;
             }
@@ -181,12 +240,20 @@ impl<'w, S: Spe> Core<'w, S> {
     /// Whether there is a job to take. If there is none, the others are asked for part of what they
     /// have put aside.
     fn is_there_a_job(&self) -> bool {
+        if self.is_staging.get() {
+            return false;
+        }
         let shared = self.shared;
-        if !self.queue.is_empty() || !shared.fresh.is_empty() || self.oldest_thread().is_some() {
+        let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
+        if is_here || !self.seat().inbox.is_empty() || self.oldest_thread().is_some() {
+            return true;
+        }
+        let mut queues = [&shared.fresh, &shared.high, &shared.low].into_iter();
+        if queues.any(|queue| !queue.is_empty()) {
             return true;
         }
         let others = || self.others.iter().map(|&other| &shared.workers[other]);
-        if others().any(|other| !other.queue.is_empty()) {
+        if others().any(|other| !other.queue.is_empty() || !other.inbox.is_empty()) {
             return true;
         }
         for other in others() {
@@ -199,6 +266,12 @@ impl<'w, S: Spe> Core<'w, S> {
 
     /// A job of this worker, or of another one.
     fn take(&self) -> Option<Job<S>> {
+        self.make_room();
+        let shared = self.shared;
+        let has_priorities = shared.has_priorities.load(Ordering::Acquire);
+        if has_priorities && let Some(job) = self.steal(|| shared.high.steal()) {
+            return Some(job);
+        }
         if let Some(job) = self.queue.pop() {
             return Some(job);
         }
@@ -208,13 +281,24 @@ impl<'w, S: Spe> Core<'w, S> {
         {
             return Some(job);
         }
-        let job = self.steal(|| self.shared.fresh.steal_batch_and_pop(&self.queue));
+        let job = self.steal(|| self.seat().inbox.steal());
         let job = job.or_else(|| {
-            self.others.iter().find_map(|&other| {
-                let queue = &self.shared.workers[other].queue;
-                self.steal(|| queue.steal_batch_and_pop(&self.queue))
-            })
-        })?;
+            let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
+            if shared.has_made_room() {
+                self.spe.notify(Processor::Ppe);
+            }
+            Some(job)
+        });
+        let job = job.or_else(|| {
+            let job = self.others.iter().find_map(|&other| {
+                let other = &shared.workers[other];
+                let job = self.steal(|| other.queue.steal_batch_and_pop(&self.queue));
+                job.or_else(|| self.steal(|| other.inbox.steal()))
+            })?;
+            self.counters.steals.set(self.counters.steals.get() + 1);
+            Some(job)
+        });
+        let job = job.or_else(|| self.steal(|| shared.low.steal()))?;
         if !self.queue.is_empty() {
             self.announce();
         }
@@ -234,13 +318,40 @@ impl<'w, S: Spe> Core<'w, S> {
     /// Puts a job into the queue of this worker, and wakes one to take it.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
-        self.queue.push(job);
+        if let Err(job) = self.shared.push_to_its_place(job) {
+            self.queue.push(job);
+        }
         if self.has_looked.get() {
             // A thread of this worker that has no job takes over if the calling one waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
         self.announce();
+    }
+
+    /// The newest job in its own queue.
+    pub(crate) fn pop(&self) -> Option<Job<S>> {
+        self.queue.pop()
+    }
+
+    /// Puts a job back that [`pop`](Self::pop) has taken.
+    pub(crate) fn put_back(&self, job: Job<S>) {
+        self.queue.push(job);
+    }
+
+    /// How many jobs wait in its own queue.
+    #[inline]
+    pub(crate) fn queued_here(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// How many jobs wait in all queues, about.
+    pub(crate) fn queued(&self) -> usize {
+        let shared = self.shared;
+        let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
+        let of_workers = shared.workers.iter().map(of_worker);
+        let of_all = [&shared.fresh, &shared.high, &shared.low].map(|queue| queue.len());
+        of_workers.chain(of_all).sum::<usize>() + self.ahead.borrow().len()
     }
 
     #[inline(always)]
@@ -271,29 +382,30 @@ impl<'w, S: Spe> Core<'w, S> {
         let Some(thread) = self.oldest_thread() else {
             return false;
         };
-        // SAFETY: what is listed is there.
-        let Some(frame) = (unsafe { (*thread).oldest() }) else {
-            return false;
-        };
-        let ticket = Arc::new(Ticket {
+        let ticket = |frame| Ticket {
             offer: Offer::new(),
             frame,
             owner: Processor::Spe(self.spe.id()),
-        });
-        // SAFETY: a frame is there until its thread has popped it, which is a thread of this core.
-        unsafe { (*frame).ticket.set(Some(Arc::clone(&ticket))) };
+        };
+        // SAFETY: what is listed is there.
+        let Some(ticket) = (unsafe { (*thread).offer_oldest(ticket) }) else {
+            return false;
+        };
+        self.counters.offers.set(self.counters.offers.get() + 1);
         self.push(Job::Offered(ticket));
         true
     }
 
     /// A task of a scope has ended.
     pub(crate) fn task_ended(&self, scope: *const ScopeState) {
-        let (of, tasks) = self.ended.get();
-        if of == scope {
-            return self.ended.set((scope, tasks + 1));
+        loop {
+            let (of, tasks) = self.ended.get();
+            if of == scope || of.is_null() {
+                return self.ended.set((scope, tasks + 1));
+            }
+            // This may wait, and another thread may end a task meanwhile.
+            self.hand_in_ended();
         }
-        self.hand_in_ended();
-        self.ended.set((scope, 1));
     }
 
     /// Counts the tasks that have ended, where they belong.
@@ -303,6 +415,9 @@ impl<'w, S: Spe> Core<'w, S> {
         let Some(scope) = (unsafe { scope.as_ref() }) else {
             return;
         };
+        if self.has_puts.replace(false) && !self.spe.is_cancelled() {
+            self.spe.departed();
+        }
         let owner = scope.owner;
         if scope.count.end(tasks) {
             self.spe.notify(owner);
@@ -322,6 +437,10 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
+        // If the run was cancelled, those that drop its tasks find them in the queue.
+        self.0.give_up_ahead();
+        // If this thread was cancelled after a task had ended, those that wait for it learn it.
+        self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }
 }

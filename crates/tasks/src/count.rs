@@ -36,7 +36,7 @@ impl Count {
 
     /// A task is about to be started by a worker that is not the owner's.
     pub(crate) fn start(&self) {
-        // Whoever learns of the task learns it through the queue.
+        // A worker learns of the task through the queue, and not through this.
         self.shared.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! The halves of `join` that a thread of a worker has not offered to others.
+//! The halves of `join` that a thread of a worker has put aside.
 //!
 //! A `join` puts its second half here, runs the first one, and takes the second one out again:
 //! some loads and stores, none of them atomic. Only when another worker asks for work is the oldest
@@ -7,7 +7,7 @@
 //! ```text
 //!            oldest                            newest
 //!   frames   [ offered | offered | private | private ]
-//!                                   ▲ first_private
+//!   tickets  [ ticket  | ticket  ]
 //! ```
 
 use std::cell::{Cell, UnsafeCell};
@@ -18,24 +18,27 @@ use cellworks_machine::{Payload, Spe};
 use crate::job::Ticket;
 use crate::worker::Worker;
 
-/// The second half of a `join`, on the stack of its owner; the first field of `join::Half`.
-#[repr(C)]
+/// The second half of a `join`, which lies on the stack of its owner.
 pub(crate) struct Frame<S: Spe> {
-    run: RunFrame<S>,
-    /// There once it has been offered.
-    pub(crate) ticket: Cell<Option<Arc<Ticket<S>>>>,
+    run: RunHalf<S>,
+    half: *const (),
 }
 
-type RunFrame<S> = unsafe fn(*const Frame<S>, &Worker<'_, S>) -> Result<(), Payload>;
+type RunHalf<S> = unsafe fn(*const (), &Worker<'_, S>) -> Result<(), Payload>;
+
+impl<S: Spe> Clone for Frame<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Spe> Copy for Frame<S> {}
 
 impl<S: Spe> Frame<S> {
-    /// `run` gets a pointer to this frame.
+    /// `run` is handed `half`.
     #[inline(always)]
-    pub(crate) fn new(run: RunFrame<S>) -> Self {
-        Self {
-            run,
-            ticket: Cell::new(None),
-        }
+    pub(crate) fn new(run: RunHalf<S>, half: *const ()) -> Self {
+        Self { run, half }
     }
 
     /// Runs the half, once.
@@ -47,61 +50,80 @@ impl<S: Spe> Frame<S> {
     /// # Safety
     ///
     /// The caller has taken its offer.
-    pub(crate) unsafe fn run(frame: *const Self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        // SAFETY: by the contract of this function the frame is there.
-        unsafe { ((*frame).run)(frame, worker) }
+    pub(crate) unsafe fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
+        // SAFETY: by the contract of this function the half is there.
+        unsafe { (self.run)(self.half, worker) }
     }
 }
 
 /// The halves of one thread, oldest first.
 pub(crate) struct Frames<S: Spe> {
-    frames: UnsafeCell<Vec<*const Frame<S>>>,
-    first_private: Cell<usize>,
+    frames: UnsafeCell<Vec<Frame<S>>>,
+    /// Of the first frames, which have been offered to others.
+    tickets: UnsafeCell<Vec<Arc<Ticket<S>>>>,
+    /// How many frames have been offered.
+    offered: Cell<usize>,
 }
 
 impl<S: Spe> Frames<S> {
     pub(crate) fn new() -> Self {
         Self {
             frames: UnsafeCell::new(Vec::with_capacity(64)),
-            first_private: Cell::new(0),
+            tickets: UnsafeCell::default(),
+            offered: Cell::new(0),
         }
     }
 
-    /// Adds a half, which stays where it is until it is popped.
+    /// Adds a half, which stays where it is until it is taken out. Returns its place.
     #[inline(always)]
-    pub(crate) fn push(&self, frame: *const Frame<S>) {
+    pub(crate) fn push(&self, frame: Frame<S>) -> usize {
         // SAFETY: `Frames` is neither `Send` nor `Sync`, and no method lends what is inside.
-        unsafe { (*self.frames.get()).push(frame) };
+        let frames = unsafe { &mut *self.frames.get() };
+        let place = frames.len();
+        frames.push(frame);
+        place
     }
 
-    /// Takes the newest half out, and says whether it was never offered.
+    /// Takes the newest half out, and says whether it was never offered. If it was, the caller goes
+    /// on with [`take_ticket`](Self::take_ticket).
+    ///
+    /// # Safety
+    ///
+    /// `place` is that of the newest half. To be told spares a load that would wait for the store
+    /// of the `join` before.
     #[inline(always)]
-    pub(crate) fn pop(&self) -> bool {
+    pub(crate) unsafe fn pop(&self, place: usize) -> bool {
+        // SAFETY: as in `push`; the halves before `place` are there, by the caller's promise.
+        unsafe { (*self.frames.get()).set_len(place) };
+        place >= self.offered.get()
+    }
+
+    /// The ticket of the half that was taken out last, which had been offered.
+    pub(crate) fn take_ticket(&self) -> Arc<Ticket<S>> {
         // SAFETY: as in `push`.
-        let left = unsafe {
-            let frames = &mut *self.frames.get();
-            frames.pop();
-            frames.len()
-        };
-        let is_private = left >= self.first_private.get();
-        if !is_private {
-            self.first_private.set(left);
-        }
-        is_private
+        let tickets = unsafe { &mut *self.tickets.get() };
+        let ticket = tickets.pop().expect("a half that was offered has a ticket");
+        self.offered.set(tickets.len());
+        ticket
     }
 
     /// Whether there is a half that was not offered.
     pub(crate) fn has_private(&self) -> bool {
         // SAFETY: as in `push`.
-        self.first_private.get() < unsafe { (*self.frames.get()).len() }
+        self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// The oldest half that was not offered; the caller offers it.
-    pub(crate) fn oldest(&self) -> Option<*const Frame<S>> {
-        let place = self.first_private.get();
+    /// Offers the oldest half that was not offered, if there is one, with a ticket that is made of
+    /// it.
+    pub(crate) fn offer_oldest(
+        &self,
+        ticket: impl FnOnce(Frame<S>) -> Ticket<S>,
+    ) -> Option<Arc<Ticket<S>>> {
         // SAFETY: as in `push`.
-        let frame = unsafe { (&(*self.frames.get())).get(place).copied() }?;
-        self.first_private.set(place + 1);
-        Some(frame)
+        let (frames, tickets) = unsafe { (&*self.frames.get(), &mut *self.tickets.get()) };
+        let ticket = Arc::new(ticket(*frames.get(tickets.len())?));
+        tickets.push(Arc::clone(&ticket));
+        self.offered.set(tickets.len());
+        Some(ticket)
     }
 }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
+use crate::closure::Closure;
 use crate::frames::Frame;
+use crate::node::Node;
 use crate::offer::Offer;
+use crate::running;
 use crate::scope::ScopeState;
 use crate::worker::Worker;
 
@@ -16,13 +19,15 @@ pub enum Job<S: Spe> {
     Offered(Arc<Ticket<S>>),
     /// A closure of a scope.
     Spawned(Spawned<S>),
+    /// A task of a phase, or a part of one.
+    Task(Arc<Node<S>>),
 }
 
 /// The way to half of a `join`, which lies on the stack of its owner.
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
     /// Valid until the owner has withdrawn the offer, or has seen that it ended.
-    pub(crate) frame: *const Frame<S>,
+    pub(crate) frame: Frame<S>,
     pub(crate) owner: Processor,
 }
 
@@ -36,11 +41,9 @@ unsafe impl<S: Spe> Sync for Ticket<S> {}
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
     pub(crate) scope: *const ScopeState,
-    pub(crate) body: Body<S>,
+    /// What it borrows is valid until it is counted as ended.
+    pub(crate) body: Closure<S>,
 }
-
-/// What it borrows is valid until it is counted as ended.
-pub(crate) type Body<S> = Box<dyn FnOnce(&Worker<'_, S>) + Send>;
 
 // SAFETY: the closure is `Send`, and the state of a scope is `Sync`.
 unsafe impl<S: Spe> Send for Spawned<S> {}
@@ -56,7 +59,7 @@ impl<S: Spe> Ticket<S> {
             return Ok(());
         }
         // SAFETY: the owner waits for the end of the offer, so the frame is there.
-        let outcome = unsafe { Frame::run(self.frame, worker) };
+        let outcome = unsafe { self.frame.run(worker) };
         self.offer.end();
         worker.spe().notify(self.owner);
         outcome
@@ -69,6 +72,8 @@ impl<S: Spe> Job<S> {
         match self {
             Self::Offered(_) => None,
             Self::Spawned(spawned) => Some(spawned.scope),
+            // SAFETY: the task has not been counted as ended.
+            Self::Task(task) => Some(unsafe { &raw const (*task.phase).scope }),
         }
     }
 
@@ -79,9 +84,10 @@ impl<S: Spe> Job<S> {
     /// What unwinds the caller because the run was cancelled.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
+            Self::Task(task) => worker.core().run_task(task, None, worker),
             Self::Offered(ticket) => ticket.run(worker),
             Self::Spawned(Spawned { scope, body }) => {
-                let outcome = worker.guarded(|| body(worker));
+                let outcome = worker.guarded(|| body.run(worker));
                 // SAFETY: the closure is counted as ended below and not before.
                 let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
                 worker.core().task_ended(scope);
@@ -105,6 +111,7 @@ impl<S: Spe> Job<S> {
                 // An owner of a cancelled run asks without being woken.
                 let _: bool = scope.count.end(1);
             }
+            Self::Task(task) => running::discard(&task),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Two closures, perhaps at once.
 
 use std::cell::UnsafeCell;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::resume_unwind;
 
 use cellworks_machine::{Cancelled, Payload, Spe};
@@ -11,38 +11,38 @@ use crate::place::sealed::Sealed;
 use crate::worker::Worker;
 
 /// The second closure of a `join`, and its result.
-#[repr(C)]
-struct Half<S: Spe, B, R> {
-    frame: Frame<S>,
+struct Half<B, R> {
     body: UnsafeCell<ManuallyDrop<B>>,
-    result: UnsafeCell<Option<Result<R, Payload>>>,
+    /// There once another worker has run the closure.
+    result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
-impl<S: Spe, B, R> Half<S, B, R>
-where
-    B: FnOnce(&Worker<'_, S>) -> R,
-{
+impl<B, R> Half<B, R> {
     /// Runs the closure on a worker that has taken it.
     ///
     /// # Safety
     ///
-    /// As [`Frame::run`]; `frame` is that of a `Half` of these types.
-    unsafe fn run(frame: *const Frame<S>, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        let half = frame.cast::<Self>();
+    /// As [`Frame::run`]; `half` is a `Half` of these types.
+    unsafe fn run<S: Spe>(half: *const (), worker: &Worker<'_, S>) -> Result<(), Payload>
+    where
+        B: FnOnce(&Worker<'_, S>) -> R,
+    {
+        let half = half.cast::<Self>();
         // SAFETY: it is there, and this worker alone has it until the offer ends.
         let (body, result) = unsafe {
             let body = ManuallyDrop::take(&mut *(*half).body.get());
             (body, &mut *(*half).result.get())
         };
         match worker.guarded(|| body(worker)) {
-            Ok(value) => *result = Some(Ok(value)),
             Err(panic) if worker.is_cancelled() => {
-                *result = Some(Err(Box::new(Cancelled)));
-                return Err(panic);
+                result.write(Err(Box::new(Cancelled)));
+                Err(panic)
             }
-            Err(panic) => *result = Some(Err(panic)),
+            outcome => {
+                result.write(outcome);
+                Ok(())
+            }
         }
-        Ok(())
     }
 }
 
@@ -82,16 +82,18 @@ impl<S: Spe> Worker<'_, S> {
         B: FnOnce(&Worker<'_, S>) -> RB + Send,
         RB: Send,
     {
-        let half = Half::<S, B, RB> {
-            frame: Frame::new(Half::<S, B, RB>::run),
+        let half = Half::<B, RB> {
             body: UnsafeCell::new(ManuallyDrop::new(second)),
-            result: UnsafeCell::new(None),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
         };
-        // The frame is the first field, and whoever runs the half has to reach all of it.
-        self.frames().push((&raw const half).cast());
-        self.answer();
-        let first = self.guarded(|| first(self));
-        if self.frames().pop() {
+        let frame = Frame::new(Half::<B, RB>::run::<S>, (&raw const half).cast());
+        let place = self.frames().push(frame);
+        let first = self.guarded(|| {
+            self.answer();
+            first(self)
+        });
+        // SAFETY: each `join` within `first` has taken its half out again, however it ended.
+        if unsafe { self.frames().pop(place) } {
             // SAFETY: it was never offered, so nothing else has taken it.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
             return self.both(first, second);
@@ -117,12 +119,11 @@ impl<S: Spe> Worker<'_, S> {
     /// The end of a `join` whose second half was offered to others.
     #[cold]
     #[inline(never)]
-    fn end_offered<B, RA, RB>(&self, half: &Half<S, B, RB>, first: Result<RA, Payload>) -> (RA, RB)
+    fn end_offered<B, RA, RB>(&self, half: &Half<B, RB>, first: Result<RA, Payload>) -> (RA, RB)
     where
         B: FnOnce(&Worker<'_, S>) -> RB,
     {
-        let ticket = half.frame.ticket.take();
-        let ticket = ticket.expect("a half that was offered has a ticket");
+        let ticket = self.frames().take_ticket();
         if ticket.offer.withdraw() {
             // SAFETY: the offer is withdrawn, so nothing else has taken it.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
@@ -130,9 +131,8 @@ impl<S: Spe> Worker<'_, S> {
         }
         let why = "another worker to end its half of a join";
         let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
-        // SAFETY: the offer has ended, so the other worker has left the half.
-        let second = unsafe { (*half.result.get()).take() };
-        let second = second.expect("a half that has ended has a result");
+        // SAFETY: the offer has ended, so the other worker has written the result and left.
+        let second = unsafe { (*half.result.get()).assume_init_read() };
         match (waited, first, second) {
             (Ok(()), Ok(first), Ok(second)) => (first, second),
             (Err(panic), _, _) | (_, Err(panic), _) | (_, _, Err(panic)) => resume_unwind(panic),

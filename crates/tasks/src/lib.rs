@@ -9,27 +9,53 @@
 //! ```
 //!
 //! A task is handed the [`Worker`] that runs it. With that it runs two closures at once
-//! ([`Worker::join`]) or starts any number ([`Worker::scope`]). A task that waits, for its own
-//! closures or for whatever else a program of the machine can wait for, gives its worker to other
-//! tasks meanwhile.
+//! ([`Worker::join`]), starts any number ([`Worker::scope`]), runs loops on all workers
+//! ([`Worker::for_each`], [`Worker::map_reduce`]) and sorts ([`Worker::sort`]). A task
+//! that waits, for its own closures or for whatever else a program of the machine can wait for,
+//! gives its worker to other tasks meanwhile.
 //!
 //! The same program runs on every machine.
 
+/// The guide, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tasks.md")]
+struct Guide;
+
+mod blocks;
+mod closure;
 mod core;
 mod count;
+mod counters;
+mod data;
+mod error;
 mod frames;
 mod job;
 mod join;
+mod lock;
+mod node;
 mod offer;
+mod phase;
 mod place;
 mod pool;
+mod range;
+mod room;
+mod running;
 mod scope;
 mod shared;
 mod sleepers;
+mod sort;
 mod sync;
+mod task;
 mod worker;
 
+pub use blocks::{Blocks, ReadBlock, UpdateBlock};
+pub use counters::{Counters, WorkerCounters};
+pub use data::{Data, Part, Read, Update, Value, Write};
+pub use error::TaskError;
+pub use lock::TaskLock;
+pub use phase::{Handle, Phase};
 pub use place::Place;
-pub use pool::{Main, Pool, PoolError};
+pub use pool::{DICING_THRESHOLD, Main, Pool, PoolError, Staging};
 pub use scope::Scope;
+pub use task::{Priority, Task};
 pub use worker::Worker;

@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use cellworks_machine::{Cancelled, Payload, Processor, Spe, Wake};
 
 use crate::job::Job;
+use crate::node::Node;
+use crate::phase::Waits;
 use crate::shared::Shared;
 
 /// Where a program starts tasks from: the [`Worker`](crate::Worker) that it runs on, or the
@@ -15,15 +18,36 @@ pub trait Place<S: Spe>: sealed::Sealed<S> {}
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 
 pub(crate) mod sealed {
-    use super::{Job, Payload, Processor, Spe, fmt};
+    use super::{Arc, Job, Node, Payload, Processor, Spe, Waits, fmt};
 
     /// What only this crate calls.
     pub trait Sealed<S: Spe> {
         /// Where it runs.
         fn processor(&self) -> Processor;
 
+        /// What tells its pool from others that exist.
+        fn pool(&self) -> usize;
+
         /// Puts a job into a queue, and wakes a worker for it.
         fn push(&self, job: Job<S>);
+
+        /// Waits, if many jobs are in the queue, until few are left.
+        ///
+        /// # Errors
+        ///
+        /// What unwinds the caller because the run was cancelled.
+        fn wait_for_room(&self) -> Result<(), Payload> {
+            Ok(())
+        }
+
+        /// Tells a processor that something has changed for which it may wait.
+        fn notify(&self, to: Processor);
+
+        /// The task that runs there, if one does.
+        fn current_task(&self) -> Option<Arc<Node<S>>>;
+
+        /// Which tasks of its pool wait for which.
+        fn waits(&self) -> &Waits<S>;
 
         /// Waits until `done` says true, even if the run is cancelled meanwhile; other tasks run.
         ///

@@ -5,8 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cellworks_machine::{Payload, Processor, Spe};
 
+use crate::closure::Closure;
 use crate::count::Count;
-use crate::job::{Body, Job, Spawned};
+use crate::job::{Job, Spawned};
 use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
@@ -21,22 +22,44 @@ pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     spe: PhantomData<fn(&S)>,
 }
 
-type ScopeBody<'scope, S> = Box<dyn FnOnce(&Worker<'_, S>) + Send + 'scope>;
-
 /// What a scope and its closures know of each other.
 pub(crate) struct ScopeState {
     pub(crate) count: Count,
     pub(crate) owner: Processor,
+    pub(crate) pool: usize,
     /// The first panic of its closures.
     panic: Mutex<Option<Payload>>,
 }
 
 impl ScopeState {
-    pub(crate) fn new(owner: Processor) -> Self {
+    /// For a scope that is made at `owner`.
+    pub(crate) fn new<S: Spe>(owner: &impl Place<S>) -> Self {
         Self {
             count: Count::new(),
-            owner,
+            owner: owner.processor(),
+            pool: owner.pool(),
             panic: Mutex::new(None),
+        }
+    }
+
+    /// A task of the scope is about to be started.
+    ///
+    /// # Panics
+    ///
+    /// If `from` is a place of another pool.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn start<S: Spe>(&self, from: &impl Place<S>) {
+        assert!(
+            from.pool() == self.pool,
+            "a task was started from a worker of another pool: name the worker that the caller was handed by the pool \
+             of this scope"
+        );
+        if from.processor() == self.owner {
+            // SAFETY: a place stays on its processor, and one of this pool is the caller's.
+            unsafe { self.count.start_by_owner() };
+        } else {
+            self.count.start();
         }
     }
 
@@ -65,27 +88,32 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// The closure may borrow what outlives the scope, and start more closures in it. A panic comes
     /// out of the call that made the scope, after all its closures have ended.
     ///
-    /// A worker on whose queue thousands of closures wait runs some of them first.
+    /// While thousands of closures wait to be run, the caller waits until half of them have been
+    /// taken: so any number of them needs bounded memory. Other tasks run meanwhile, on stacks of
+    /// their own.
+    ///
+    /// # Panics
+    ///
+    /// If `from` belongs to another pool. While it waits, also with what unwinds the caller because
+    /// the run was cancelled.
+    #[inline]
+    #[track_caller]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
     where
         P: Place<S>,
         F: FnOnce(&Worker<'_, S>) + Send + 'scope,
     {
-        let body: ScopeBody<'scope, S> = Box::new(body);
-        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, and `run`
-        // below does not return before every closure has been run or dropped.
-        let body = unsafe { std::mem::transmute::<ScopeBody<'scope, S>, Body<S>>(body) };
-        let count = &self.state.count;
-        if from.processor() == self.state.owner {
-            // SAFETY: the caller runs on the owner's processor.
-            unsafe { count.start_by_owner() };
-        } else {
-            count.start();
-        }
+        // SAFETY: what the closure borrows lives for 'scope, and `run` below does not return before
+        // every closure has been run or dropped.
+        let body = unsafe { Closure::new(body) };
+        self.state.start(from);
         from.push(Job::Spawned(Spawned {
             scope: &raw const self.state,
             body,
         }));
+        if let Err(cancelled) = from.wait_for_room() {
+            resume_unwind(cancelled);
+        }
     }
 }
 
@@ -95,7 +123,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
 ) -> R {
     let scope = Scope {
-        state: ScopeState::new(place.processor()),
+        state: ScopeState::new(place),
         scope: PhantomData,
         env: PhantomData,
         spe: PhantomData,

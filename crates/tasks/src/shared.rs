@@ -5,15 +5,29 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
 use crate::job::Job;
+use crate::phase::Waits;
+use crate::pool::Staging;
+use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
+use crate::task::Priority;
 
 /// What the workers of a pool share.
 pub(crate) struct Shared<S: Spe> {
     pub(crate) workers: Box<[Seat<S>]>,
     /// Jobs that the main program has started.
     pub(crate) fresh: Injector<Job<S>>,
+    pub(crate) room: FreshRoom,
+    /// Tasks of high priority, and of low priority, wherever they were submitted.
+    pub(crate) high: Injector<Job<S>>,
+    pub(crate) low: Injector<Job<S>>,
+    /// There has been a task of another priority than the normal one.
+    pub(crate) has_priorities: AtomicBool,
+    pub(crate) staging: Staging,
+    pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
+    /// Tasks that wait for each other.
+    pub(crate) waits: Waits<S>,
     /// The main program has ended.
     closed: AtomicBool,
 }
@@ -23,26 +37,63 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) spe: SpeId,
     /// The end of its queue at which others take jobs.
     pub(crate) queue: Stealer<Job<S>>,
+    /// Tasks that would best run here.
+    pub(crate) inbox: Injector<Job<S>>,
     /// Another worker has nothing to do, and asks for part of what this one keeps to itself.
     pub(crate) wanted: CachePadded<AtomicBool>,
+    /// Each of its threads has a job, all of them wait, and there is no room for another thread.
+    is_stuck: AtomicBool,
+}
+
+impl<S: Spe> Seat<S> {
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.is_stuck.load(Ordering::Relaxed)
+    }
+
+    /// Only the worker itself says so.
+    #[inline]
+    pub(crate) fn set_stuck(&self, is_stuck: bool) {
+        if self.is_stuck() != is_stuck {
+            self.is_stuck.store(is_stuck, Ordering::Relaxed);
+        }
+    }
 }
 
 impl<S: Spe> Shared<S> {
     /// For a worker on each of `spes`; with the queue of each.
-    pub(crate) fn new(spes: &[SpeId]) -> (Self, Vec<Queue<Job<S>>>) {
+    pub(crate) fn new(
+        spes: &[SpeId],
+        staging: Staging,
+        dicing: Option<usize>,
+    ) -> (Self, Vec<Queue<Job<S>>>) {
         let queues: Vec<_> = spes.iter().map(|_| Queue::new_lifo()).collect();
         let seat = |(&spe, queue): (&SpeId, &Queue<Job<S>>)| Seat {
             spe,
             queue: queue.stealer(),
+            inbox: Injector::new(),
             wanted: CachePadded::new(AtomicBool::new(false)),
+            is_stuck: AtomicBool::new(false),
         };
         let shared = Self {
             workers: spes.iter().zip(&queues).map(seat).collect(),
             fresh: Injector::new(),
+            room: FreshRoom::new(),
+            high: Injector::new(),
+            low: Injector::new(),
+            has_priorities: AtomicBool::new(false),
+            staging,
+            dicing,
             sleepers: Sleepers::new(spes.len()),
+            waits: Waits::new(),
             closed: AtomicBool::new(false),
         };
         (shared, queues)
+    }
+
+    /// What tells this pool from others that exist.
+    #[inline]
+    pub(crate) fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// No more jobs will come from the main program, which has seen all of them end.
@@ -71,12 +122,48 @@ impl<S: Spe> Shared<S> {
         }
     }
 
+    /// A job that the main program starts.
+    pub(crate) fn push_fresh(&self, job: Job<S>) {
+        if let Err(job) = self.push_to_its_place(job) {
+            self.fresh.push(job);
+        }
+    }
+
+    /// Puts a task where its priority or its worker says; other jobs come back.
+    ///
+    /// # Errors
+    ///
+    /// The job, if it may be put anywhere.
+    #[inline(always)]
+    pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
+        let Job::Task(task) = &job else {
+            return Err(job);
+        };
+        let queue = match task.priority {
+            Priority::High => &self.high,
+            Priority::Low => &self.low,
+            Priority::Normal => match task.best_worker() {
+                Some(worker) => {
+                    self.workers[worker].inbox.push(job);
+                    return Ok(());
+                }
+                None => return Err(job),
+            },
+        };
+        queue.push(job);
+        // After the task, which is found by a worker that sees this.
+        self.has_priorities.store(true, Ordering::Release);
+        Ok(())
+    }
+
     /// Drops the jobs that no worker has taken: the run was cancelled.
     pub(crate) fn discard_jobs(&self) {
-        let mut take = || self.fresh.steal();
-        discard(&mut take);
+        for queue in [&self.high, &self.fresh, &self.low] {
+            discard(&mut || queue.steal());
+        }
         for seat in &self.workers {
             discard(&mut || seat.queue.steal());
+            discard(&mut || seat.inbox.steal());
         }
     }
 }

@@ -1,25 +1,47 @@
 //! A worker, as the tasks that it runs see it.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
 use crate::core::Core;
+use crate::error::TaskError;
 use crate::frames::Frames;
 use crate::job::Job;
+use crate::node::Node;
+use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
+use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
 use crate::sync::{AtomicBool, Ordering};
 
 /// The worker that runs a task: an SPE, and what a task can start on it.
 ///
 /// Every task is handed the worker that runs it, which is not always the one that it was started
-/// on. It can be neither sent to nor shared with other workers.
+/// on. It can be neither sent to nor shared with other workers:
+///
+/// ```compile_fail,E0277
+/// use cellworks_machine::Spe;
+/// use cellworks_tasks::Worker;
+///
+/// fn program<S: Spe>(worker: &Worker<'_, S>) {
+///     worker.scope(|scope| {
+///         scope.spawn(worker, |_| {
+///             // Not the worker that runs this.
+///             worker.join(|_| (), |_| ());
+///         });
+///     });
+/// }
+/// ```
 pub struct Worker<'w, S: Spe> {
     core: &'w Core<'w, S>,
     frames: Frames<S>,
     wanted: &'w AtomicBool,
+    /// The task that runs on this thread, if it was submitted.
+    current: RefCell<Option<Arc<Node<S>>>>,
 }
 
 impl<'w, S: Spe> Worker<'w, S> {
@@ -28,6 +50,7 @@ impl<'w, S: Spe> Worker<'w, S> {
             core,
             frames: Frames::new(),
             wanted: &core.seat().wanted,
+            current: RefCell::default(),
         }
     }
 
@@ -69,6 +92,23 @@ impl<'w, S: Spe> Worker<'w, S> {
         scope::run(self, f)
     }
 
+    /// Calls `f` with a phase, to which tasks can be submitted, and returns when all of them have
+    /// ended: see [`Main::phase`](crate::Main::phase).
+    ///
+    /// # Errors
+    ///
+    /// As [`Main::phase`](crate::Main::phase).
+    pub fn phase<'env, R>(
+        &self,
+        f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
+    ) -> Result<R, TaskError> {
+        phase::run(self, f)
+    }
+
+    pub(crate) fn set_current(&self, task: Option<Arc<Node<S>>>) {
+        *self.current.borrow_mut() = task;
+    }
+
     pub(crate) fn core(&self) -> &'w Core<'w, S> {
         self.core
     }
@@ -90,6 +130,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     /// Whether another worker has nothing to do and waits for part of what this one does.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
+        self.core.spe.catch_up();
         self.wanted.load(Ordering::Relaxed)
     }
 
@@ -109,8 +150,33 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     }
 
     #[inline]
+    fn pool(&self) -> usize {
+        self.core.shared.id()
+    }
+
+    #[inline]
     fn push(&self, job: Job<S>) {
         self.core.push(job);
+    }
+
+    #[inline]
+    fn wait_for_room(&self) -> Result<(), Payload> {
+        if self.core.queued_here() < MOST_QUEUED {
+            return Ok(());
+        }
+        self.core.wait_for_room(self)
+    }
+
+    fn notify(&self, to: Processor) {
+        self.core.spe.notify(to);
+    }
+
+    fn current_task(&self) -> Option<Arc<Node<S>>> {
+        self.current.borrow().clone()
+    }
+
+    fn waits(&self) -> &Waits<S> {
+        &self.core.shared.waits
     }
 
     #[track_caller]

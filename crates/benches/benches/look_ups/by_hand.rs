@@ -1,5 +1,5 @@
 //! Pipelines for look-ups, as they are written by hand where nothing else hides the misses: `L`
-//! dependent misses each, `N` of them in flight.
+//! dependent misses each, `N` of them in flight, prefetched into the cache of level `LEVEL`.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -7,13 +7,20 @@ use std::task::{Context, Poll, Waker};
 
 use crate::{follow, key};
 
+/// Prefetches an entry into the first-level cache, or only into the second.
 #[inline(always)]
-fn prefetch(table: &[u64], at: usize) {
+fn prefetch<const LEVEL: u8>(table: &[u64], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let line = (&raw const table[at]).cast();
         // SAFETY: a prefetch has no effect but on the cache.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const table[at]).cast()) };
+        unsafe {
+            match LEVEL {
+                1 => _mm_prefetch::<_MM_HINT_T0>(line),
+                _ => _mm_prefetch::<_MM_HINT_T1>(line),
+            }
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (table, at);
@@ -21,7 +28,7 @@ fn prefetch(table: &[u64], at: usize) {
 
 /// Chen et al., "Improving hash join performance through prefetching" (2004): a group goes through
 /// each stage together.
-pub fn group<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64 {
+pub fn group<const L: usize, const N: usize, const LEVEL: u8>(table: &[u64], probes: usize) -> u64 {
     let mask = table.len() - 1;
     let mut sum = 0_u64;
     for begin in (0..probes).step_by(N) {
@@ -30,14 +37,14 @@ pub fn group<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u6
         for lane in 0..count {
             keys[lane] = key(begin + lane);
             at[lane] = keys[lane] as usize & mask;
-            prefetch(table, at[lane]);
+            prefetch::<LEVEL>(table, at[lane]);
         }
         for step in 0..L {
             for lane in 0..count {
                 words[lane] = table[at[lane]];
                 at[lane] = follow(words[lane], keys[lane], mask);
                 if step + 1 < L {
-                    prefetch(table, at[lane]);
+                    prefetch::<LEVEL>(table, at[lane]);
                 }
             }
         }
@@ -50,7 +57,7 @@ pub fn group<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u6
 
 /// Kocberber et al., "Asynchronous memory access chaining" (2015): each look-up has a state of its
 /// own, and goes on to the next one when it is done.
-pub fn amac<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64 {
+pub fn amac<const L: usize, const N: usize, const LEVEL: u8>(table: &[u64], probes: usize) -> u64 {
     #[derive(Clone, Copy, Default)]
     struct State {
         key: u64,
@@ -68,7 +75,7 @@ pub fn amac<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64
             at: key as usize & mask,
             steps_left: L,
         };
-        prefetch(table, state.at);
+        prefetch::<LEVEL>(table, state.at);
     };
     for state in &mut states {
         if next < probes {
@@ -85,7 +92,7 @@ pub fn amac<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64
             state.steps_left -= 1;
             if state.steps_left > 0 {
                 state.at = follow(word, state.key, mask);
-                prefetch(table, state.at);
+                prefetch::<LEVEL>(table, state.at);
                 continue;
             }
             sum = sum.wrapping_add(word);
@@ -116,13 +123,16 @@ impl Future for Later {
 }
 
 /// A ring of futures of one type, each polled in turn, and made anew in its place when it is done.
-pub fn futures<const L: usize, const N: usize>(table: &[u64], probes: usize) -> u64 {
+pub fn futures<const L: usize, const N: usize, const LEVEL: u8>(
+    table: &[u64],
+    probes: usize,
+) -> u64 {
     let mask = table.len() - 1;
     let look_up = |key: u64| async move {
         let mut at = key as usize & mask;
         let mut word = 0;
         for _ in 0..L {
-            prefetch(table, at);
+            prefetch::<LEVEL>(table, at);
             Later(false).await;
             word = table[at];
             at = follow(word, key, mask);

@@ -1,62 +1,61 @@
-//! Random look-ups in a table that no cache holds, one core: ordinary code that is interleaved,
-//! beside the plain loop, beside pipelines written by hand, and beside what the memory allows. Then
-//! the same where a cache does hold the table, and three structures of pointers.
+//! Random look-ups, one core: ordinary code that is interleaved, beside the plain loop and
+//! pipelines written by hand. In tables of words, of which some fit into a cache, and in three
+//! structures of pointers.
 //!
-//! All systems are measured in turn, again and again, in one process, so that ratios hold on a
+//! All methods are measured in turn, again and again, in one process, so that ratios hold on a
 //! noisy machine. Prints Markdown tables: nanoseconds a miss as median (minimum-maximum) over the
 //! repetitions, and the median over the repetitions of the ratio to the plain loop in the same
 //! repetition.
 //!
 //! Run it with `cargo bench -p cellworks-benches --bench look_ups`. It takes some minutes and 5 GiB
-//! of memory; `-- --small` takes 64 MiB, to see that it works.
+//! of memory; `-- "64 MiB"` prints only those tables whose titles contain these words.
 
 mod by_hand;
 mod memory;
 mod structures;
+#[path = "../channels/table.rs"]
+#[allow(dead_code, reason = "the other benchmark uses the rest")]
+mod table;
 
+use std::cell::{Cell, LazyCell};
 use std::hint::black_box;
 use std::slice;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cellworks_host::{Host, HostSpe};
 use cellworks_machine::{InFlight, InterleavedSpe, Machine, Spe, SpeId};
 
 use memory::{Pages, Table};
+use table::{System, compare, system};
 
-const REPETITIONS: usize = 11;
 /// Misses in one measurement.
 const MISSES: usize = 1 << 20;
 
-/// A method of doing `probes` look-ups of `L` dependent misses each, and the sum of what they
-/// found.
-type Method<'a> = (&'a str, Box<dyn Fn(usize) -> u64 + 'a>);
+/// Tables, and sizes of structures, that no cache of the second level holds.
+const LARGE: [(usize, &str); 2] = [(64 << 20, "64 MiB"), (4 << 30, "4 GiB")];
+/// Tables that a cache holds.
+const SMALL: [(usize, &str); 2] = [(16 << 10, "16 KiB"), (256 << 10, "256 KiB")];
 
 fn main() {
-    let is_small = std::env::args().any(|argument| argument == "--small");
-    let bytes = if is_small { 64 << 20 } else { 4 << 30 };
     let host = Host::builder().spes(1).build().expect("one SPE");
     let run = host.run(|ppe| {
         let program = |spe: &HostSpe| {
-            for pages in [Pages::Huge, Pages::Small] {
-                let table = Table::new(bytes, pages);
-                println!("\n## {} MiB, {pages}\n", bytes >> 20);
-                limit(&table);
-                look_ups::<1>(spe, &table);
-                look_ups::<2>(spe, &table);
-                look_ups::<4>(spe, &table);
+            for (bytes, size) in LARGE.into_iter().chain(SMALL) {
+                for pages in [Pages::Huge, Pages::Small] {
+                    let table = LazyCell::new(|| Table::new(bytes, pages));
+                    let title = format!("{size} in {pages}");
+                    look_ups::<1>(spe, &table, &title);
+                    look_ups::<2>(spe, &table, &title);
+                    look_ups::<4>(spe, &table, &title);
+                }
             }
-            for bytes in [16 << 10, 256 << 10] {
-                let table = Table::new(bytes, Pages::Huge);
-                println!("\n## {} KiB, which a cache holds\n", bytes >> 10);
-                look_ups::<1>(spe, &table);
-                look_ups::<2>(spe, &table);
-                look_ups::<4>(spe, &table);
+            for (bytes, size) in LARGE {
+                structures::measure(spe, bytes, size);
             }
-            structures::measure(spe, bytes);
         };
         ppe.spawn(SpeId::new(0), program).join()
     });
-    run.expect("nobody waits for anybody")
+    run.expect("no thread waits for another one")
         .expect("the program does not panic");
 }
 
@@ -103,184 +102,88 @@ fn plain<const L: usize>(table: &[u64], probes: usize) -> u64 {
     sum
 }
 
-/// The plain loop, one look-up after the other: the compiler works on none together with another
-/// one in the registers for vectors, as it cannot where each may let other threads run.
-fn one_by_one<const L: usize>(table: &[u64], probes: usize) -> u64 {
-    let mask = table.len() - 1;
+/// Interleaved work on inputs from 0 to `probes`: the sum of its results.
+fn interleave(
+    spe: &HostSpe,
+    in_flight: InFlight,
+    probes: usize,
+    body: impl Fn(InterleavedSpe<'_, HostSpe>, usize) -> u64,
+) -> u64 {
     let mut sum = 0_u64;
-    for probe in 0..probes {
-        let key = key(probe);
-        let mut at = key as usize & mask;
-        let mut word = 0;
-        for _ in 0..L {
-            word = table[at];
-            at = follow(black_box(word), key, mask);
-        }
-        sum = sum.wrapping_add(word);
-    }
+    spe.interleave(in_flight, 0..probes, body)
+        .as_completed(|_, word| sum = sum.wrapping_add(word))
+        .expect("a host needs no room for stacks");
     sum
 }
 
-fn interleaved<const L: usize>(
-    spe: &HostSpe,
-    table: &[u64],
-    in_flight: InFlight,
+/// What the methods of one table have in common.
+struct Work {
     probes: usize,
-) -> (u64, usize) {
-    let mut sum = 0_u64;
-    let done = spe
-        .interleave(in_flight, 0..probes, move |spe, probe| {
-            look_up::<L, _>(spe, table, key(probe))
-        })
-        .as_completed(|_, word| sum = sum.wrapping_add(word))
-        .expect("a host needs no room for stacks");
-    (sum, done.in_flight)
+    misses_per_probe: usize,
+    /// What the first method found; the others have to find the same.
+    found: Cell<Option<u64>>,
 }
 
-fn look_ups<const L: usize>(spe: &HostSpe, table: &Table) {
-    let table = table.words();
-    let methods: Vec<Method<'_>> = vec![
-        ("plain loop", Box::new(|probes| plain::<L>(table, probes))),
-        (
-            "plain loop, one by one",
-            Box::new(|probes| one_by_one::<L>(table, probes)),
-        ),
-        (
-            "group prefetching, 32",
-            Box::new(|probes| by_hand::group::<L, 32>(table, probes)),
-        ),
-        (
-            "group prefetching, 64",
-            Box::new(|probes| by_hand::group::<L, 64>(table, probes)),
-        ),
-        (
-            "group prefetching, 128",
-            Box::new(|probes| by_hand::group::<L, 128>(table, probes)),
-        ),
-        (
-            "AMAC, 32",
-            Box::new(|probes| by_hand::amac::<L, 32>(table, probes)),
-        ),
-        (
-            "AMAC, 64",
-            Box::new(|probes| by_hand::amac::<L, 64>(table, probes)),
-        ),
-        (
-            "AMAC, 128",
-            Box::new(|probes| by_hand::amac::<L, 128>(table, probes)),
-        ),
-        (
-            "futures, polled by hand, 32",
-            Box::new(|probes| by_hand::futures::<L, 32>(table, probes)),
-        ),
-        (
-            "futures, polled by hand, 64",
-            Box::new(|probes| by_hand::futures::<L, 64>(table, probes)),
-        ),
-        (
-            "futures, polled by hand, 128",
-            Box::new(|probes| by_hand::futures::<L, 128>(table, probes)),
-        ),
-        (
-            "**interleave**, 1",
-            Box::new(|probes| interleaved::<L>(spe, table, 1.into(), probes).0),
-        ),
-        (
-            "**interleave**, 32",
-            Box::new(|probes| interleaved::<L>(spe, table, 32.into(), probes).0),
-        ),
-        (
-            "**interleave**, 64",
-            Box::new(|probes| interleaved::<L>(spe, table, 64.into(), probes).0),
-        ),
-        (
-            "**interleave**, 128",
-            Box::new(|probes| interleaved::<L>(spe, table, 128.into(), probes).0),
-        ),
-        (
-            "**interleave**, automatic",
-            Box::new(|probes| interleaved::<L>(spe, table, InFlight::Automatic, probes).0),
-        ),
-    ];
-    let chosen = interleaved::<L>(spe, table, InFlight::Automatic, MISSES / L).1;
-    println!("\nChains of {L}; the automatic choice is {chosen}:\n");
-    compare(&methods, MISSES / L, L);
-}
-
-/// As many misses as a core can have under way: so many chains of pointers, followed in turn.
-fn limit(table: &Table) {
-    fn chase<const K: usize>(table: &[u64], misses: usize) -> u64 {
-        let mask = table.len() - 1;
-        let mut at: [usize; K] = std::array::from_fn(|chain| key(chain) as usize & mask);
-        for step in 0..misses / K {
-            for at in &mut at {
-                // Without the step, chains would run into cycles that a cache holds.
-                *at = follow(table[*at], step as u64, mask);
-            }
+impl Work {
+    fn new(probes: usize, misses_per_probe: usize) -> Self {
+        Self {
+            probes,
+            misses_per_probe,
+            found: Cell::new(None),
         }
-        at.iter().sum::<usize>() as u64
     }
-    let table = table.words();
-    let methods: Vec<Method<'_>> = vec![
-        ("1", Box::new(|misses| chase::<1>(table, misses / 8))),
-        ("8", Box::new(|misses| chase::<8>(table, misses))),
-        ("12", Box::new(|misses| chase::<12>(table, misses))),
-        ("16", Box::new(|misses| chase::<16>(table, misses))),
-        ("24", Box::new(|misses| chase::<24>(table, misses))),
-        ("32", Box::new(|misses| chase::<32>(table, misses))),
-        ("64", Box::new(|misses| chase::<64>(table, misses))),
-        ("128", Box::new(|misses| chase::<128>(table, misses))),
-    ];
-    println!(
-        "\nSo many pointer chases at once, which is the limit (the first has an eighth of the misses):\n"
-    );
-    let rounds = rounds(&methods, MISSES);
-    print(&methods, &rounds, MISSES);
+
+    /// A method that does a number of look-ups, and returns the sum of what they found.
+    fn method<'a>(&'a self, name: &'a str, run: impl Fn(usize) -> u64 + 'a) -> System<'a> {
+        system(name, move || {
+            let start = Instant::now();
+            let found = black_box(run(black_box(self.probes)));
+            let took = start.elapsed();
+            let expected = self.found.get().unwrap_or(found);
+            assert_eq!(found, expected, "{name} finds something else");
+            self.found.set(Some(found));
+            took.as_secs_f64() * 1e9 / (self.probes * self.misses_per_probe) as f64
+        })
+    }
 }
 
-/// Measures all methods in turn, and checks that they find the same.
-fn compare(methods: &[Method<'_>], probes: usize, misses_per_probe: usize) {
-    let found: Vec<u64> = methods.iter().map(|(_, run)| run(probes)).collect();
-    for ((name, _), found_here) in methods.iter().zip(&found) {
-        assert_eq!(*found_here, found[0], "{name} finds something else");
-    }
-    print(methods, &rounds(methods, probes), probes * misses_per_probe);
-}
-
-fn rounds(methods: &[Method<'_>], probes: usize) -> Vec<Vec<Duration>> {
-    let time = |run: &dyn Fn(usize) -> u64| {
-        let start = Instant::now();
-        black_box(run(black_box(probes)));
-        start.elapsed()
+fn look_ups<const L: usize>(
+    spe: &HostSpe,
+    table: &LazyCell<Table, impl FnOnce() -> Table>,
+    title: &str,
+) {
+    let work = Work::new(MISSES / L, L);
+    let by_hand = |name, run: fn(&[u64], usize) -> u64| {
+        work.method(name, move |probes| run(table.words(), probes))
     };
-    (0..REPETITIONS)
-        .map(|_| methods.iter().map(|(_, run)| time(run)).collect())
-        .collect()
-}
-
-fn print(methods: &[Method<'_>], rounds: &[Vec<Duration>], misses: usize) {
-    println!("| method | ns a miss | ratio |\n|---|---|---|");
-    for (method, (name, _)) in methods.iter().enumerate() {
-        let times = sorted(
-            rounds
-                .iter()
-                .map(|round| round[method].as_secs_f64() * 1e9 / misses as f64),
-        );
-        let ratios = sorted(
-            rounds
-                .iter()
-                .map(|round| round[method].as_secs_f64() / round[0].as_secs_f64()),
-        );
-        let (middle, last) = (times.len() / 2, times.len() - 1);
-        println!(
-            "| {name} | {:.2} ({:.2}-{:.2}) | {:.3} |",
-            times[middle], times[0], times[last], ratios[middle]
-        );
-    }
-}
-
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values
+    let interleaved = |name, in_flight: InFlight| {
+        work.method(name, move |probes| {
+            let table = table.words();
+            let body = move |spe: InterleavedSpe<'_, HostSpe>, probe| {
+                look_up::<L, _>(spe, table, key(probe))
+            };
+            interleave(spe, in_flight, probes, body)
+        })
+    };
+    let methods = vec![
+        by_hand("plain loop", plain::<L>),
+        by_hand("AMAC, 32", by_hand::amac::<L, 32, 1>),
+        by_hand("AMAC, 64", by_hand::amac::<L, 64, 1>),
+        by_hand("AMAC, 128", by_hand::amac::<L, 128, 1>),
+        by_hand("AMAC into L2, 64", by_hand::amac::<L, 64, 2>),
+        by_hand("AMAC into L2, 128", by_hand::amac::<L, 128, 2>),
+        by_hand("group prefetching, 64", by_hand::group::<L, 64, 1>),
+        by_hand("group prefetching into L2, 64", by_hand::group::<L, 64, 2>),
+        by_hand(
+            "group prefetching into L2, 128",
+            by_hand::group::<L, 128, 2>,
+        ),
+        by_hand("futures, polled by hand, 64", by_hand::futures::<L, 64, 1>),
+        interleaved("**interleave**, 1", 1.into()),
+        interleaved("**interleave**, 32", 32.into()),
+        interleaved("**interleave**, 64", 64.into()),
+        interleaved("**interleave**, 128", 128.into()),
+        interleaved("**interleave**, automatic", InFlight::Automatic),
+    ];
+    compare(&format!("{title}, chains of {L}"), methods);
 }

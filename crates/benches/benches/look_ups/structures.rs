@@ -5,10 +5,11 @@
 //! the interleaved run stages it. Nothing else differs.
 
 use cellworks_host::HostSpe;
-use cellworks_machine::{InFlight, InterleavedSpe, Spe};
+use cellworks_machine::{InFlight, InterleavedSpe};
 
 use crate::memory::{Pages, Table};
-use crate::{Method, compare, key};
+use crate::table::{compare, is_wanted};
+use crate::{Work, interleave, key};
 
 /// Look-ups in one measurement.
 const PROBES: usize = 1 << 18;
@@ -41,77 +42,69 @@ impl Read for Staging<'_> {
     }
 }
 
-pub fn measure(spe: &HostSpe, bytes: usize) {
-    let mut memory = Table::new(bytes, Pages::Huge);
-
-    let tree = Tree::build(memory.words_mut());
-    println!(
-        "\n## B+-tree of {} levels with {} keys\n",
-        tree.levels, tree.keys
-    );
-    three(
-        spe,
-        tree.levels,
-        |probe| tree.find(&Plainly, memory.words(), probe),
-        |spe, probe| tree.find(&Staging(spe), memory.words(), probe),
-    );
-
-    println!(
-        "\n## Walks of 8 steps in a graph of {} nodes\n",
-        bytes / NODE_BYTES
-    );
-    fill_graph(memory.words_mut());
-    three(
-        spe,
-        8,
-        |probe| walk(&Plainly, memory.words(), probe),
-        |spe, probe| walk(&Staging(spe), memory.words(), probe),
-    );
-
-    let join = Join::build(memory.words_mut());
-    println!(
-        "\n## Hash join with a build side of {} rows in chains\n",
-        join.rows
-    );
-    three(
-        spe,
-        1,
-        |probe| join.probe(&Plainly, memory.words(), probe),
-        |spe, probe| join.probe(&Staging(spe), memory.words(), probe),
-    );
+pub fn measure(spe: &HostSpe, bytes: usize, size: &str) {
+    let memory = || Table::new(bytes, Pages::Huge);
+    let title = format!("B+-tree of {size}");
+    if is_wanted(&title) {
+        let mut memory = memory();
+        let tree = Tree::build(memory.words_mut());
+        three(
+            spe,
+            &title,
+            tree.levels,
+            |probe| tree.find(&Plainly, memory.words(), probe),
+            |spe, probe| tree.find(&Staging(spe), memory.words(), probe),
+        );
+    }
+    let title = format!("Walks of 8 steps in a graph of {size}");
+    if is_wanted(&title) {
+        let mut memory = memory();
+        fill_graph(memory.words_mut());
+        three(
+            spe,
+            &title,
+            8,
+            |probe| walk(&Plainly, memory.words(), probe),
+            |spe, probe| walk(&Staging(spe), memory.words(), probe),
+        );
+    }
+    let title = format!("Hash join with a build side in chains, {size}");
+    if is_wanted(&title) {
+        let mut memory = memory();
+        let join = Join::build(memory.words_mut());
+        three(
+            spe,
+            &title,
+            1,
+            |probe| join.probe(&Plainly, memory.words(), probe),
+            |spe, probe| join.probe(&Staging(spe), memory.words(), probe),
+        );
+    }
 }
 
 /// Measures a look-up in a plain loop, and interleaved.
 fn three(
     spe: &HostSpe,
+    title: &str,
     misses: usize,
     plainly: impl Fn(usize) -> u64,
     staging: impl Fn(InterleavedSpe<'_, HostSpe>, usize) -> u64,
 ) {
-    let interleave = |in_flight: InFlight, probes: usize| {
-        let mut sum = 0_u64;
-        spe.interleave(in_flight, 0..probes, &staging)
-            .as_completed(|_, word| sum = sum.wrapping_add(word))
-            .expect("a host needs no room for stacks");
-        sum
+    let (work, staging) = (Work::new(PROBES, misses), &staging);
+    let interleaved = |name, in_flight: InFlight| {
+        work.method(name, move |probes| {
+            interleave(spe, in_flight, probes, staging)
+        })
     };
     let add = |sum: u64, probe| sum.wrapping_add(plainly(probe));
-    let methods: Vec<Method<'_>> = vec![
-        ("plain loop", Box::new(|probes| (0..probes).fold(0, add))),
-        (
-            "**interleave**, 16",
-            Box::new(|probes| interleave(16.into(), probes)),
-        ),
-        (
-            "**interleave**, 32",
-            Box::new(|probes| interleave(32.into(), probes)),
-        ),
-        (
-            "**interleave**, automatic",
-            Box::new(|probes| interleave(InFlight::Automatic, probes)),
-        ),
+    let methods = vec![
+        work.method("plain loop", |probes| (0..probes).fold(0, add)),
+        interleaved("**interleave**, 16", 16.into()),
+        interleaved("**interleave**, 32", 32.into()),
+        interleaved("**interleave**, 64", 64.into()),
+        interleaved("**interleave**, automatic", InFlight::Automatic),
     ];
-    compare(&methods, PROBES, misses);
+    compare(title, methods);
 }
 
 /// A B+-tree whose inner nodes have 8 keys (a line) and 9 children, laid out level by level; its
@@ -179,8 +172,6 @@ impl Tree {
         unreachable!("the last level returns")
     }
 }
-
-const NODE_BYTES: usize = 64;
 
 /// Nodes of 8 words: 7 edges to other nodes, and a value.
 fn fill_graph(memory: &mut [u64]) {

@@ -7,6 +7,7 @@
 //! - For threads: [`run_threads`](SpeCore::run_threads).
 //! - For interleaved work: [`look_outside`](SpeCore::look_outside),
 //!   [`stages_in_place_for`](SpeCore::stages_in_place_for).
+//! - For loops that look at what others write: [`catch_up`](SpeCore::catch_up).
 
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -87,6 +88,12 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// of this core go on that wait for something from outside that is there by now, and ends the
     /// program if the run was cancelled. It does nothing on a machine whose calls all do that.
     fn look_outside(&self) {}
+
+    /// For loops that look again and again at what other processors write: where time is simulated,
+    /// the others do what they do until the present time of this one. Elsewhere it does nothing, as
+    /// they do so anyway.
+    #[inline(always)]
+    fn catch_up(&self) {}
 
     /// For interleaved work: for about how long a slice that is staged needs nothing done, because
     /// it is read where it lies and no other thread of this SPE wants to run in the meantime.

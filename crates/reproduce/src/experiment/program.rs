@@ -23,6 +23,9 @@ pub struct Run {
     pub with: Map<String, Value>,
     /// Which of its numbers counts, such as `switch`: a time or a bandwidth.
     pub gives: String,
+    /// Of how many such runs, one after the other, the published time is.
+    #[serde(default = "once")]
+    pub times: u32,
     /// How the PPE reaches mailboxes.
     #[serde(default)]
     pub ppe_access: Access,
@@ -42,11 +45,16 @@ pub struct ScalesFrom {
     pub operations: Vec<u64>,
 }
 
+fn once() -> u32 {
+    1
+}
+
 /// How many nanoseconds the unit of a time has.
 fn nanoseconds(unit: &str) -> Option<f64> {
     match unit {
         "ns" => Some(1.0),
         "us" => Some(1e3),
+        "s" => Some(1e9),
         _ => None,
     }
 }
@@ -153,7 +161,7 @@ impl<M: Machine> Visitor for On<'_, M> {
             .value(metric.name)
             .ok_or_else(|| format!("the run found no {}", metric.name))?;
         if let Some(nanoseconds) = nanoseconds(metric.unit) {
-            return Ok(Outcome::time(value * nanoseconds));
+            return Ok(Outcome::time(value * nanoseconds * f64::from(run.times)));
         }
         // Of all SPEs together, block after block.
         let block_bytes = run.with.get("block_bytes").and_then(Value::as_f64);

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use cellworks_host::Host;
 use cellworks_machine::Machine;
+use cellworks_sim::{Description, Sim};
 
 use super::*;
 use crate::permutation::fixing_zero;
@@ -66,6 +67,21 @@ fn numbers_go_around_a_ring_of_channels() {
         ));
     }
     gives_a_time(r#"kind = "ppe-communication""#);
+}
+
+/// The simulation is one run of them, and repeats, so the time of several is known.
+#[test]
+fn a_published_time_may_be_that_of_several_runs() {
+    let time = |times| {
+        let experiment = experiment(&format!(
+            r#"kind = "run", program = "switch", with = {{ threads = 2, yields = 100 }}, gives = "switch"{times}"#
+        ));
+        let mut all = Vec::new();
+        experiment.simulations(&"ps3".into(), &mut all);
+        let machine = Sim::new(Description::built_in("ps3").unwrap());
+        all[0].program.run(&machine, 79_800_000).unwrap().ns
+    };
+    assert!((time(", times = 1_000") / time("") - 1_000.0).abs() < 1e-6);
 }
 
 #[test]

@@ -254,6 +254,10 @@ fn outcomes_are_in_the_unit_of_the_paper() {
     );
     assert_eq!(Unit::PercentMore.in_it(1.25, Dimension::Ratio), Some(25.0));
     assert_eq!(Unit::PercentLess.in_it(0.75, Dimension::Ratio), Some(25.0));
+    assert_eq!(
+        Unit::FramesPerSecond.in_it(4e7, Dimension::Time),
+        Some(25.0)
+    );
     assert_eq!(Unit::Times.in_it(1.25, Dimension::Time), None);
 }
 

@@ -15,6 +15,7 @@ crate::on_every_machine!(
     a_panic_in_a_scope_comes_out_after_all_have_ended,
     a_task_that_waits_lets_others_of_its_worker_run,
     tasks_that_wait_for_each_other_are_a_deadlock,
+    a_pool_has_as_many_workers_as_it_can,
 );
 
 fn a_join_runs_both_and_returns_both<M: Machine>(machine: &M) {
@@ -191,4 +192,26 @@ fn tasks_that_wait_for_each_other_are_a_deadlock<M: Machine>(machine: &M) {
     );
     assert!(text(&error).contains("what never comes"), "{error}");
     assert_eq!(lent.get(), 7);
+}
+
+fn a_pool_has_as_many_workers_as_it_can<M: Machine>(machine: &M) {
+    let name = machine.topology().name();
+    let error = |workers| {
+        let pool = Pool::new(machine).workers(workers);
+        pool.run(|_| ()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(0),
+        format!("a pool has at least 1 worker: ask for 1 to 4, as {name} has 4 SPEs")
+    );
+    assert_eq!(
+        error(5),
+        format!("5 workers were asked for, but {name} has 4 SPEs: ask for 1 to 4 workers")
+    );
+    let pool = Pool::new(machine).workers(3);
+    assert_eq!(
+        pool.run(|main| main.install(|worker| worker.workers()))
+            .unwrap(),
+        3
+    );
 }

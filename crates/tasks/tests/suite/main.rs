@@ -1,8 +1,14 @@
 //! What a pool promises, each written once and run on every machine.
 
+mod conservation;
 mod fork_join;
+mod loops;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
+mod room;
+mod schedules;
+mod tasks;
+mod waiting;
 
 use cellworks_host::Host;
 use cellworks_sim::{Description, Sim};
@@ -27,11 +33,15 @@ fn plain() -> PlainMachine {
 
 /// A QS22, simulated, with two SPEs of each Cell.
 fn qs22() -> Sim {
+    Sim::new(small_qs22())
+}
+
+fn small_qs22() -> Description {
     let mut description = Description::built_in("qs22").unwrap();
     for cell in &mut description.cells {
         cell.spes.truncate(SPES / 2);
     }
-    Sim::new(description)
+    description
 }
 
 /// Runs cases, functions generic over the machine, on every machine.

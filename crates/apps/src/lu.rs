@@ -1,0 +1,357 @@
+//! LU factorization without pivoting (Jack Rabbit, section 5.1): a matrix as the product of a lower
+//! triangular matrix with ones on its diagonal and an upper triangular one.
+//!
+//! ```text
+//!   by columns, step k                        in tiles, step k
+//!
+//!     k                                         k
+//!     u u u u u                                 factor_tile   solve_row ...
+//!   k l u x x x    multipliers: column k        solve_column  subtract_product ...
+//!     l l x x x    update: each column x        ...           ...
+//! ```
+//!
+//! The paper has one task for each column that is updated, which reads two columns and writes one.
+//! Blocked by tiles, each element that is loaded serves [`TILE`] multiplications.
+//!
+//! Both forms do the same operations to each element, in the same order, each rounded for itself.
+//! So they find the same factors to the last bit, on every processor.
+//!
+//! Factors take the place of the matrix: the upper one with its diagonal, the lower one below,
+//! without its ones. The paper keeps the lower one in a matrix of its own. A task moves as many
+//! bytes either way.
+//!
+//! Elements are `f32` or `f64`. The paper does not say which it has. An SPE is fast in single
+//! precision only, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column of `f32` and
+//! a tile of `f32` are 16 KB, the largest DMA transfer. A host is compared with others in `f64`.
+
+mod program;
+mod tiles;
+
+use std::fmt::Debug;
+use std::iter;
+use std::ops::{Div, Mul, Sub};
+use std::slice::{ChunksExact, ChunksExactMut};
+
+use bytemuck::Pod;
+use fastrand::Rng;
+use multiversion::multiversion;
+
+pub use self::program::Lu;
+pub use self::tiles::{TILE, Tile, Tiles, factor_tile, solve_column, solve_row, subtract_product};
+
+/// An element of a matrix, `f32` or `f64`.
+pub trait Element:
+    Pod
+    + Debug
+    + PartialEq
+    + Send
+    + Sync
+    + Into<f64>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+{
+    /// The number 1.
+    const ONE: Self;
+
+    /// The nearest element to a number.
+    fn nearest(number: f64) -> Self;
+}
+
+macro_rules! elements {
+    ($($element:ident),*) => {$(
+        impl Element for $element {
+            const ONE: Self = 1.0;
+
+            #[inline]
+            fn nearest(number: f64) -> Self {
+                number as Self
+            }
+        }
+    )*};
+}
+
+elements![f32, f64];
+
+/// A square matrix, column by column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix<T> {
+    order: usize,
+    elements: Vec<T>,
+}
+
+impl<T: Element> Matrix<T> {
+    /// The matrix that has these elements, by row and column.
+    ///
+    /// # Panics
+    ///
+    /// If the order is 0.
+    pub fn from_fn(order: usize, element: impl Fn(usize, usize) -> T) -> Self {
+        assert!(order > 0, "a matrix has at least one element");
+        let element = |at| element(at % order, at / order);
+        Self {
+            order,
+            elements: (0..order * order).map(element).collect(),
+        }
+    }
+
+    /// A matrix of random elements from -1 to 1, except for the diagonal: an element of it is 1
+    /// more than all others of its column together, by their absolute values. So it can be
+    /// factored without pivoting, and no element of the lower factor is beyond 1. The same seed
+    /// gives the same matrix.
+    ///
+    /// # Panics
+    ///
+    /// If the order is 0.
+    pub fn random(order: usize, seed: u64) -> Self {
+        let mut random = Rng::with_seed(seed);
+        let mut matrix = Self::from_fn(order, |_, _| T::zeroed());
+        for (diagonal, column) in matrix.columns_mut().enumerate() {
+            let mut sum = 1.0;
+            for (row, element) in column.iter_mut().enumerate() {
+                if row != diagonal {
+                    let number: f64 = random.f64() * 2.0 - 1.0;
+                    sum += number.abs();
+                    *element = T::nearest(number);
+                }
+            }
+            column[diagonal] = T::nearest(sum);
+        }
+        matrix
+    }
+
+    /// The number of rows, and of columns.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// All columns, each with all its rows.
+    pub fn columns(&self) -> ChunksExact<'_, T> {
+        self.elements.chunks_exact(self.order)
+    }
+
+    /// All columns, each with all its rows.
+    pub fn columns_mut(&mut self) -> ChunksExactMut<'_, T> {
+        self.elements.chunks_exact_mut(self.order)
+    }
+
+    /// Puts the factors into the place of the matrix, column by column. Returns the number of
+    /// floating-point operations.
+    pub fn factor(&mut self) -> u64 {
+        factor(&mut self.elements, self.order)
+    }
+
+    fn element(&self, row: usize, column: usize) -> T {
+        self.elements[column * self.order + row]
+    }
+}
+
+/// Factors a matrix that is stored column by column.
+fn factor<T: Element>(elements: &mut [T], order: usize) -> u64 {
+    let mut operations = 0;
+    for step in 0..order {
+        let (done, others) = elements.split_at_mut((step + 1) * order);
+        let (pivot, below) = done[step * order + step..]
+            .split_first_mut()
+            .expect("the diagonal is a part of the column");
+        operations += multipliers(below, *pivot);
+        for column in others.chunks_exact_mut(order) {
+            let (factor, column) = column[step..]
+                .split_first_mut()
+                .expect("a column has as many rows as the matrix has columns");
+            operations += update(column, below, *factor);
+        }
+    }
+    operations
+}
+
+/// Makes multipliers of a part of a column below the diagonal: divides all by the pivot, the
+/// element on the diagonal. Returns the number of floating-point operations.
+pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
+    for element in &mut *column_part {
+        *element = *element / pivot;
+    }
+    column_part.len() as u64
+}
+
+/// Updates a column, or a part of it, below row k in step k: subtracts the multipliers of the same
+/// rows times the factor, which is the column's element in row k. Returns the number of
+/// floating-point operations.
+///
+/// # Panics
+///
+/// If there are not as many multipliers as elements.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64 {
+    assert_eq!(column.len(), multipliers.len(), "one multiplier a row");
+    for (element, multiplier) in column.iter_mut().zip(multipliers) {
+        *element = *element - *multiplier * factor;
+    }
+    2 * column.len() as u64
+}
+
+/// Matrices up to this order are compared with the product of their factors. This takes as many
+/// operations as factoring them, in double precision.
+const MULTIPLIED_ORDER_MAX: usize = 512;
+
+/// Random vectors that larger matrices are compared by.
+const VECTORS: usize = 4;
+
+/// How far the product of the factors is from the matrix, relative to the matrix, both in the
+/// Frobenius norm (the square root of the sum of all squares): 0 for exact factors, and NaN if an
+/// element of the factors is.
+///
+/// Up to an order of 512 this is exact, except for rounding in double precision. For larger
+/// matrices it is an estimate, which takes time in proportion to the elements of the matrix: A and
+/// the product LU are applied to 4 vectors of random signs. For such a vector x the expected square
+/// of the length of (A - LU)x is the square of the norm of A - LU.
+///
+/// # Panics
+///
+/// If the matrices are of different order.
+pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
+    let order = matrix.order;
+    assert_eq!(order, factors.order, "factors are as large as their matrix");
+    let squared = match order <= MULTIPLIED_ORDER_MAX {
+        true => squared_difference(matrix, factors),
+        false => estimated_squared_difference(matrix, factors),
+    };
+    (squared / sum_of_squares(matrix.elements.iter().map(|element| (*element).into()))).sqrt()
+}
+
+/// The sum for all vectors of a basis, each of which gives the square of a column.
+fn squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
+    let mut vector = vec![0.0; matrix.order];
+    let of_column = |column: usize| {
+        vector.fill(0.0);
+        vector[column] = 1.0;
+        squared_difference_of(&vector, matrix, factors)
+    };
+    (0..matrix.order).map(of_column).sum()
+}
+
+fn estimated_squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
+    let mut random = Rng::with_seed(0);
+    let of_signs = |_| {
+        let signs = iter::repeat_with(|| if random.bool() { 1.0 } else { -1.0 });
+        let signs: Vec<_> = signs.take(matrix.order).collect();
+        squared_difference_of(&signs, matrix, factors)
+    };
+    (0..VECTORS).map(of_signs).sum::<f64>() / VECTORS as f64
+}
+
+/// The square of the length of (A - LU)x.
+fn squared_difference_of<T: Element>(x: &[f64], matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
+    let mut difference = vec![0.0; x.len()];
+    let mut by_upper = vec![0.0; x.len()];
+    let columns = matrix.columns().zip(factors.columns());
+    for (diagonal, ((column, upper), x)) in columns.zip(x).enumerate() {
+        add(&mut difference, column, *x);
+        add(&mut by_upper, &upper[..=diagonal], *x);
+    }
+    for (row, (lower, by_upper)) in factors.columns().zip(by_upper).enumerate() {
+        difference[row] -= by_upper;
+        add(&mut difference[row + 1..], &lower[row + 1..], -by_upper);
+    }
+    sum_of_squares(difference.into_iter())
+}
+
+/// Adds to numbers those of a column times a factor.
+fn add<T: Element>(sums: &mut [f64], column: &[T], factor: f64) {
+    if factor != 0.0 {
+        for (sum, element) in sums.iter_mut().zip(column) {
+            *sum += (*element).into() * factor;
+        }
+    }
+}
+
+fn sum_of_squares(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.map(|number| number * number).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2 1 1       1           2 1 1
+    /// 4 3 3   =   2 1     *     1 1
+    /// 8 7 9       4 3 1           2
+    fn by_hand() -> (Matrix<f32>, Matrix<f32>) {
+        let matrix = [[2.0, 1.0, 1.0], [4.0, 3.0, 3.0], [8.0, 7.0, 9.0]];
+        let factors = [[2.0, 1.0, 1.0], [2.0, 1.0, 1.0], [4.0, 3.0, 2.0]];
+        let of = |rows: [[f32; 3]; 3]| Matrix::from_fn(3, |row, column| rows[row][column]);
+        (of(matrix), of(factors))
+    }
+
+    #[test]
+    fn a_small_matrix_has_the_factors_found_by_hand() {
+        let (matrix, factors) = by_hand();
+        let mut factored = matrix.clone();
+        // 3 divisions, 5 multiplications and 5 subtractions.
+        assert_eq!(factored.factor(), 13);
+        assert_eq!(factored, factors);
+        assert_eq!(residual(&matrix, &factors), 0.0);
+    }
+
+    #[test]
+    fn the_residual_is_the_relative_distance_of_the_product() {
+        let (matrix, mut factors) = by_hand();
+        // The product is wrong by half of the first row of the upper factor.
+        factors.elements[2] += 0.5;
+        let squares: f32 = matrix
+            .elements
+            .iter()
+            .map(|element| element * element)
+            .sum();
+        let distance = (0.5_f32 * 0.5 * (2.0 * 2.0 + 1.0 + 1.0)).sqrt();
+        let expected = f64::from(distance) / f64::from(squares).sqrt();
+        assert!((residual(&matrix, &factors) - expected).abs() < 1e-7);
+        factors.elements[2] = f32::NAN;
+        assert!(residual(&matrix, &factors).is_nan());
+    }
+
+    #[test]
+    fn the_estimated_residual_is_near_the_exact_one() {
+        let matrix = Matrix::<f64>::random(300, 3);
+        let mut factors = matrix.clone();
+        factors.factor();
+        for (scale, at) in [(1.0, 17), (1e-3, 100), (1e-6, 299)] {
+            factors.elements[at * 300 + at] += scale;
+            factors.elements[at] -= scale;
+            let exact = squared_difference(&matrix, &factors).sqrt();
+            let estimated = estimated_squared_difference(&matrix, &factors).sqrt();
+            assert!(
+                (0.5..2.0).contains(&(estimated / exact)),
+                "{estimated} {exact}"
+            );
+        }
+    }
+
+    #[test]
+    fn random_matrices_are_dominated_by_their_diagonals_and_repeat() {
+        let matrix = Matrix::<f32>::random(50, 7);
+        for (diagonal, column) in matrix.columns().enumerate() {
+            let all: f32 = column.iter().map(|element| element.abs()).sum();
+            assert!(column[diagonal] > all - column[diagonal]);
+        }
+        assert_eq!(matrix, Matrix::random(50, 7));
+        assert_ne!(matrix, Matrix::random(50, 8));
+    }
+
+    /// Columns of 257 and 600 rows fill no vectors; one residual is exact, the other an estimate.
+    #[test]
+    fn factors_by_columns_are_as_good_as_their_precision() {
+        fn check<T: Element>(order: usize, bound: f64) {
+            let matrix = Matrix::<T>::random(order, 1);
+            let mut factors = matrix.clone();
+            let n = order as u64;
+            assert_eq!(factors.factor(), (4 * n * n * n - 3 * n * n - n) / 6);
+            let residual = residual(&matrix, &factors);
+            assert!(residual < bound, "{residual}");
+            assert!(residual > 0.0, "{residual}");
+        }
+        check::<f32>(257, 1e-6);
+        check::<f64>(257, 2e-15);
+        check::<f32>(600, 1e-6);
+    }
+}

@@ -1,0 +1,216 @@
+//! The Mandelbrot set (Jack Rabbit, section 5.3): how often z² + c can be iterated from 0 until it
+//! leaves the circle of radius 2, for a number c at each pixel.
+//!
+//! Rows can be computed alone and differ much: those that pass through the set take the most. All
+//! numbers are `f32`, in which an SPE is fast, and each operation is rounded for itself. So every
+//! processor finds the same counts.
+//!
+//! The paper makes a picture in shades of gray of each frame besides. Both leave a local store row
+//! by row while the next row is computed, which takes a thousand times as long; so it is left out.
+
+mod program;
+
+use std::array;
+
+use multiversion::multiversion;
+
+pub use self::program::Mandelbrot;
+use crate::Picture;
+
+/// A picture of the whole set: from -2 to 1, and as far up and down as square pixels reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows. They are symmetrical: the first has the same counts as the last.
+    pub height: usize,
+    /// How often a point is iterated at most.
+    pub iterations: u16,
+}
+
+impl View {
+    /// The paper's pixels and iterations. It does not name the part of the plane.
+    pub const PAPER: Self = Self {
+        width: 640,
+        height: 480,
+        iterations: 1000,
+    };
+
+    /// Counts the iterations of each pixel of a row, from 0 to the most that there can be. Returns
+    /// their sum, which is what the row costs.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one count for each pixel of a row.
+    pub fn row(&self, row: usize, counts: &mut [u16]) -> u64 {
+        assert_eq!(
+            counts.len(),
+            self.width,
+            "one count for each pixel of a row"
+        );
+        let imaginary = self.imaginary(row);
+        let mut sum = 0;
+        for (group, counts) in counts.chunks_mut(LANES).enumerate() {
+            let real = array::from_fn(|lane| self.real(group * LANES + lane));
+            let found = iterate(&real, imaginary, self.iterations);
+            counts.copy_from_slice(&found[..counts.len()]);
+            sum += counts.iter().copied().map(u64::from).sum::<u64>();
+        }
+        sum
+    }
+
+    /// The real part of the point at the middle of a pixel.
+    fn real(&self, column: usize) -> f32 {
+        (column as f32 + 0.5) * self.pixel() - 2.0
+    }
+
+    /// The imaginary part of the points of a row.
+    fn imaginary(&self, row: usize) -> f32 {
+        (self.height as f32 / 2.0 - (row as f32 + 0.5)) * self.pixel()
+    }
+
+    fn pixel(&self) -> f32 {
+        3.0 / self.width as f32
+    }
+
+    /// A picture of the counts of all pixels, row by row: the set is black, and what is near it
+    /// lighter than what is far.
+    ///
+    /// # Panics
+    ///
+    /// If the picture has more than 2^32 pixels in a row, or rows.
+    pub fn picture(&self, counts: &[u16]) -> Picture {
+        let side = |pixels: usize| u32::try_from(pixels).expect("a picture fits into memory");
+        let full = f64::from(self.iterations).ln_1p();
+        let shade = |count: &u16| match *count == self.iterations {
+            true => 0,
+            false => (f64::from(*count).ln_1p() / full * 255.0) as u8,
+        };
+        Picture {
+            width: side(self.width),
+            height: side(self.height),
+            shades: counts.iter().map(shade).collect(),
+        }
+    }
+}
+
+/// Points that are iterated side by side: two vectors of AVX-512, because an iteration waits for
+/// the one before.
+const LANES: usize = 32;
+
+/// Iterations between two looks at whether all points have left.
+const AT_ONCE: u16 = 8;
+
+/// Counts the iterations of points with the same imaginary part.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn iterate(real: &[f32; LANES], imaginary: f32, iterations: u16) -> [u16; LANES] {
+    let real = *real;
+    let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
+    let mut counts = [0_u32; LANES];
+    // All bits are set as long as the point is inside.
+    let mut inside = [u32::MAX; LANES];
+    let mut done = 0;
+    while done < iterations {
+        let steps = AT_ONCE.min(iterations - done);
+        for _ in 0..steps {
+            for lane in 0..LANES {
+                let (x_squared, y_squared) = (x[lane] * x[lane], y[lane] * y[lane]);
+                let is_inside = x_squared + y_squared <= 4.0;
+                inside[lane] &= if is_inside { u32::MAX } else { 0 };
+                counts[lane] += inside[lane] & 1;
+                y[lane] = 2.0 * x[lane] * y[lane] + imaginary;
+                x[lane] = x_squared - y_squared + real[lane];
+            }
+        }
+        done += steps;
+        let mut some = 0;
+        for inside in inside {
+            some |= inside;
+        }
+        if some == 0 {
+            break;
+        }
+    }
+    counts.map(|count| count as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: View = View {
+        width: 150,
+        height: 100,
+        iterations: 203,
+    };
+
+    fn all(view: &View) -> (Vec<u16>, Vec<u64>) {
+        let mut counts = vec![0; view.width * view.height];
+        let rows = counts.chunks_mut(view.width).enumerate();
+        let sums = rows.map(|(row, counts)| view.row(row, counts)).collect();
+        (counts, sums)
+    }
+
+    /// One point after the other.
+    fn plainly(view: &View, row: usize, column: usize) -> u16 {
+        let (real, imaginary) = (view.real(column), view.imaginary(row));
+        let (mut x, mut y, mut count) = (0.0_f32, 0.0, 0);
+        while count < view.iterations && x * x + y * y <= 4.0 {
+            (x, y) = (x * x - y * y + real, 2.0 * x * y + imaginary);
+            count += 1;
+        }
+        count
+    }
+
+    /// A width that fills no group, and iterations that do not end with a look.
+    #[test]
+    fn points_side_by_side_have_the_counts_of_single_ones() {
+        let (counts, sums) = all(&SMALL);
+        for (at, count) in counts.iter().enumerate() {
+            let (row, column) = (at / SMALL.width, at % SMALL.width);
+            assert_eq!(*count, plainly(&SMALL, row, column), "{column}, {row}");
+        }
+        for (row, sum) in counts.chunks(SMALL.width).zip(sums) {
+            assert_eq!(row.iter().copied().map(u64::from).sum::<u64>(), sum);
+        }
+    }
+
+    #[test]
+    fn known_points_have_known_counts() {
+        let counts = |real: f32, imaginary| iterate(&[real; LANES], imaginary, 1000)[0];
+        // In the set, and three at its rim: -2 and i end in cycles, and 0.25 approaches 0.5.
+        for (real, imaginary) in [
+            (0.0, 0.0),
+            (-1.0, 0.1),
+            (-2.0, 0.0),
+            (0.0, 1.0),
+            (0.25, 0.0),
+        ] {
+            assert_eq!(counts(real, imaginary), 1000, "{real} {imaginary}");
+        }
+        // z is 0, and then c, which is outside.
+        assert_eq!(counts(2.0, 2.0), 1);
+        // z is 0, 1 and 2, and then 5.
+        assert_eq!(counts(1.0, 0.0), 3);
+    }
+
+    #[test]
+    fn the_load_is_symmetrical_and_skewed() {
+        let (counts, sums) = all(&SMALL);
+        let mirrored: Vec<_> = counts.chunks(SMALL.width).rev().collect();
+        assert_eq!(mirrored.concat(), counts);
+        let (most, least) = (sums.iter().max(), sums.iter().min());
+        assert!(most.unwrap() > &(20 * least.unwrap()));
+    }
+
+    #[test]
+    fn the_set_is_black_and_its_surroundings_are_not() {
+        let (counts, _) = all(&SMALL);
+        let picture = SMALL.picture(&counts);
+        assert_eq!((picture.width, picture.height), (150, 100));
+        let at = |column: usize, row: usize| picture.shades[row * SMALL.width + column];
+        let (set, near, far) = (at(100, 50), at(100, 5), at(0, 0));
+        assert!(set == 0 && near > far && far > 0, "{set} {near} {far}");
+        picture.write_png(std::io::sink()).unwrap();
+    }
+}

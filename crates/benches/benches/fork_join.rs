@@ -1,0 +1,349 @@
+//! Joins, loops, closures and sorting on a pool of two workers, beside rayon and chili with two
+//! threads, in one process and in turn.
+//!
+//! ```text
+//!   fibonacci   a join at every level: what a join costs, with the addition that is between them
+//!   tree        2^20 leaves by joins
+//!   loop        1,000,000 items by the pools' own loops, which choose the pieces
+//!   closures    1,000,000 empty ones, started one by one
+//!   sort        1,000,000 numbers
+//!   idle        the CPU time of a pool that has nothing to do
+//! ```
+//!
+//! chili's `join` puts its second half aside in one call of 64 (or of as many as it is told), and
+//! calls both halves in the other ones: then no other thread can take the second one. It has no
+//! loops and no closures that are started one by one.
+//!
+//! Run it with `cargo bench -p cellworks-benches --bench fork_join`; words after `--` choose the
+//! tables whose titles contain one.
+
+#[path = "channels/cpus.rs"]
+#[allow(dead_code, reason = "another benchmark uses the rest")]
+mod cpus;
+#[path = "channels/table.rs"]
+#[allow(dead_code, reason = "another benchmark uses the rest")]
+mod table;
+
+use std::hint::black_box;
+use std::num::NonZero;
+use std::time::{Duration, Instant};
+
+use cellworks_host::Host;
+use cellworks_machine::{Machine, Spe};
+use cellworks_tasks::{Main, Pool, Worker};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+use table::{compare, system};
+
+const N: u64 = 34;
+const LEVELS: u32 = 20;
+const COUNT: usize = 1_000_000;
+const IDLE: Duration = Duration::from_secs(2);
+
+struct Pools {
+    host: Host,
+    rayon: rayon::ThreadPool,
+    chili: chili::ThreadPool,
+}
+
+fn main() {
+    let pools = Pools {
+        host: Host::builder()
+            .spes(2)
+            .build()
+            .expect("this computer can be measured"),
+        rayon: rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .expect("rayon can start two threads"),
+        chili: chili::ThreadPool::with_config(chili::Config {
+            thread_count: NonZero::new(2),
+            ..chili::Config::default()
+        }),
+    };
+    pools.fibonacci();
+    pools.tree();
+    pools.loops();
+    pools.closures();
+    pools.sort();
+    pools.idle();
+}
+
+/// Nanoseconds for each of `count`.
+fn each(count: usize, work: impl FnOnce()) -> f64 {
+    let begin = Instant::now();
+    work();
+    begin.elapsed().as_nanos() as f64 / count as f64
+}
+
+fn alone(n: u64) -> u64 {
+    match n {
+        0 | 1 => n,
+        _ => alone(n - 1) + alone(n - 2),
+    }
+}
+
+fn ours<S: Spe>(worker: &Worker<'_, S>, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = worker.join(|w| ours(w, n - 1), |w| ours(w, n - 2));
+    a + b
+}
+
+fn by_rayon(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = rayon::join(|| by_rayon(n - 1), || by_rayon(n - 2));
+    a + b
+}
+
+fn by_chili<const EVERY: u8>(scope: &mut chili::Scope<'_>, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = scope.join_with_heartbeat_every::<EVERY, _, _, _, _>(
+        |s| by_chili::<EVERY>(s, n - 1),
+        |s| by_chili::<EVERY>(s, n - 2),
+    );
+    a + b
+}
+
+fn our_leaves<S: Spe>(worker: &Worker<'_, S>, levels: u32) -> u64 {
+    if levels == 0 {
+        return 1;
+    }
+    let (a, b) = worker.join(|w| our_leaves(w, levels - 1), |w| our_leaves(w, levels - 1));
+    a + b
+}
+
+fn rayon_leaves(levels: u32) -> u64 {
+    if levels == 0 {
+        return 1;
+    }
+    let (a, b) = rayon::join(|| rayon_leaves(levels - 1), || rayon_leaves(levels - 1));
+    a + b
+}
+
+fn chili_leaves<const EVERY: u8>(scope: &mut chili::Scope<'_>, levels: u32) -> u64 {
+    if levels == 0 {
+        return 1;
+    }
+    let (a, b) = scope.join_with_heartbeat_every::<EVERY, _, _, _, _>(
+        |s| chili_leaves::<EVERY>(s, levels - 1),
+        |s| chili_leaves::<EVERY>(s, levels - 1),
+    );
+    a + b
+}
+
+/// An item of the loops: some multiplications that depend on each other.
+fn change(item: &mut f64) {
+    *item = (*item * 0.99 + 1.0) * 0.98 + 1.0;
+}
+
+fn numbers() -> Vec<u64> {
+    let next = |n: &u64| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    let sequence = std::iter::successors(Some(17_u64), next);
+    sequence.map(|n| n >> 20).take(COUNT).collect()
+}
+
+impl Pools {
+    /// Runs `work` on a worker of a pool whose workers are awake, and returns what it measures.
+    fn on_worker(
+        &self,
+        workers: usize,
+        work: impl Fn(&Worker<'_, <Host as Machine>::Spe>) -> f64 + Sync,
+    ) -> f64 {
+        let pool = Pool::new(&self.host).workers(workers);
+        let measured = pool.run(|main| {
+            main.install(|worker| {
+                ours(worker, 24);
+                work(worker)
+            })
+        });
+        measured.expect("no task fails")
+    }
+
+    fn on_main(&self, work: impl Fn(&Main<'_, Host>) -> f64) -> f64 {
+        let measured = Pool::new(&self.host).run(|main| {
+            main.install(|worker| ours(worker, 24));
+            work(main)
+        });
+        measured.expect("no task fails")
+    }
+
+    fn by_chili(&self, work: impl Fn(&mut chili::Scope<'_>) -> f64) -> f64 {
+        let mut scope = self.chili.scope();
+        by_chili::<64>(&mut scope, 24);
+        work(&mut scope)
+    }
+
+    fn fibonacci(&self) {
+        let joins = (2..=N).fold((0, 0), |(a, b), _| (b, a + b + 1)).1;
+        let fibonacci = |sum: u64| assert_eq!(sum, 5_702_887);
+        compare(
+            "A join of a Fibonacci number",
+            vec![
+                system("one thread, no joins", || {
+                    each(joins, || fibonacci(alone(black_box(N))))
+                }),
+                system("**cellworks**", || {
+                    self.on_worker(2, |w| each(joins, || fibonacci(ours(w, black_box(N)))))
+                }),
+                system("**cellworks**, 1 worker", || {
+                    self.on_worker(1, |w| each(joins, || fibonacci(ours(w, black_box(N)))))
+                }),
+                system("chili", || {
+                    self.by_chili(|s| each(joins, || fibonacci(by_chili::<64>(s, black_box(N)))))
+                }),
+                system("chili, aside in one call of 255", || {
+                    self.by_chili(|s| each(joins, || fibonacci(by_chili::<255>(s, black_box(N)))))
+                }),
+                system("chili, aside in each call", || {
+                    self.by_chili(|s| each(joins, || fibonacci(by_chili::<1>(s, black_box(N)))))
+                }),
+                system("rayon", || {
+                    let work = || each(joins, || fibonacci(by_rayon(black_box(N))));
+                    self.rayon.install(work)
+                }),
+            ],
+        );
+    }
+
+    fn tree(&self) {
+        let leaves = 1 << LEVELS;
+        let all = |counted: u64| assert_eq!(counted, leaves as u64);
+        compare(
+            "A leaf of a tree of joins",
+            vec![
+                system("**cellworks**", || {
+                    self.on_worker(2, |w| {
+                        each(leaves, || all(our_leaves(w, black_box(LEVELS))))
+                    })
+                }),
+                system("chili", || {
+                    self.by_chili(|s| {
+                        each(leaves, || all(chili_leaves::<64>(s, black_box(LEVELS))))
+                    })
+                }),
+                system("chili, aside in one call of 255", || {
+                    self.by_chili(|s| {
+                        each(leaves, || all(chili_leaves::<255>(s, black_box(LEVELS))))
+                    })
+                }),
+                system("rayon", || {
+                    let work = || each(leaves, || all(rayon_leaves(black_box(LEVELS))));
+                    self.rayon.install(work)
+                }),
+            ],
+        );
+    }
+
+    fn loops(&self) {
+        let items = || vec![1.0_f64; COUNT];
+        compare(
+            "An item of a loop",
+            vec![
+                system("one thread", || {
+                    let mut items = items();
+                    each(COUNT, || black_box(&mut items).iter_mut().for_each(change))
+                }),
+                system("**cellworks**", || {
+                    self.on_worker(2, |w| {
+                        let mut items = items();
+                        let items = black_box(&mut items);
+                        each(COUNT, || w.for_each_mut(items, |_, _, item| change(item)))
+                    })
+                }),
+                system("**cellworks**, 1 worker", || {
+                    self.on_worker(1, |w| {
+                        let mut items = items();
+                        let items = black_box(&mut items);
+                        each(COUNT, || w.for_each_mut(items, |_, _, item| change(item)))
+                    })
+                }),
+                system("rayon", || {
+                    let mut items = items();
+                    let items = black_box(&mut items);
+                    self.rayon
+                        .install(|| each(COUNT, || items.par_iter_mut().for_each(change)))
+                }),
+                system("rayon, at least 10,000 to a piece", || {
+                    let mut items = items();
+                    let items = black_box(&mut items).par_iter_mut().with_min_len(10_000);
+                    self.rayon
+                        .install(|| each(COUNT, || items.for_each(change)))
+                }),
+            ],
+        );
+    }
+
+    fn closures(&self) {
+        let start_on = |workers| {
+            self.on_worker(workers, |worker| {
+                each(COUNT, || {
+                    worker.scope(|scope| (0..COUNT).for_each(|_| scope.spawn(worker, |_| ())));
+                })
+            })
+        };
+        compare(
+            "An empty closure",
+            vec![
+                system("**cellworks**", || start_on(2)),
+                system("**cellworks**, 1 worker", || start_on(1)),
+                system("**cellworks**, from the main program", || {
+                    self.on_main(|main| {
+                        each(COUNT, || {
+                            main.scope(|scope| (0..COUNT).for_each(|_| scope.spawn(main, |_| ())));
+                        })
+                    })
+                }),
+                system("rayon", || {
+                    let spawn = || rayon::scope(|s| (0..COUNT).for_each(|_| s.spawn(|_| ())));
+                    self.rayon.install(|| each(COUNT, spawn))
+                }),
+            ],
+        );
+    }
+
+    fn sort(&self) {
+        let numbers = numbers();
+        compare(
+            "An item that is sorted",
+            vec![
+                system("one thread", || {
+                    let mut numbers = numbers.clone();
+                    each(COUNT, || black_box(&mut numbers).sort())
+                }),
+                system("**cellworks**", || {
+                    self.on_worker(2, |worker| {
+                        let mut numbers = numbers.clone();
+                        each(COUNT, || worker.sort(black_box(&mut numbers)))
+                    })
+                }),
+                system("rayon", || {
+                    let mut numbers = numbers.clone();
+                    let sort = || black_box(&mut numbers).par_sort();
+                    self.rayon.install(|| each(COUNT, sort))
+                }),
+            ],
+        );
+    }
+
+    /// The share of one CPU that a pool takes while its main program sleeps.
+    fn idle(&self) {
+        if !table::is_wanted("An idle pool") {
+            return;
+        }
+        let share = |pool: &dyn Fn() -> f64| 100.0 * pool() / IDLE.as_nanos() as f64;
+        let sleep = || {
+            let before = cpus::time_used_ns();
+            std::thread::sleep(IDLE);
+            cpus::time_used_ns() - before
+        };
+        let none = share(&sleep);
+        let ours = share(&|| self.on_main(|_| sleep()));
+        println!("\nAn idle pool takes {ours:.2} % of a CPU; the rest of the process {none:.2} %.");
+    }
+}

@@ -1,0 +1,79 @@
+//! A closure in a queue, in place if it is small.
+//!
+//! A box for each would cost more than a small closure runs, above all if another worker frees it.
+//! Crates that keep trait objects in place cannot call an `FnOnce`, or need another call to drop
+//! what has run.
+
+use std::mem::{ManuallyDrop, MaybeUninit};
+
+use cellworks_machine::Spe;
+
+use crate::worker::Worker;
+
+/// Room for what a small closure owns: some references.
+type Words = MaybeUninit<[usize; 3]>;
+
+/// A closure that runs once.
+pub(crate) struct Closure<S: Spe> {
+    /// Takes the closure out of the words, and runs or drops it.
+    take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
+    words: Words,
+}
+
+// SAFETY: it is made of a closure that is `Send`.
+unsafe impl<S: Spe> Send for Closure<S> {}
+
+impl<S: Spe> Closure<S> {
+    /// # Safety
+    ///
+    /// What `body` borrows is there until this has run or is dropped.
+    #[inline(always)]
+    pub(crate) unsafe fn new<F: FnOnce(&Worker<'_, S>) + Send>(body: F) -> Self {
+        if size_of::<F>() <= size_of::<Words>() && align_of::<F>() <= align_of::<Words>() {
+            Self::in_place(body)
+        } else {
+            let body = Box::new(body);
+            Self::in_place(move |worker: &Worker<'_, S>| body(worker))
+        }
+    }
+
+    #[inline(always)]
+    fn in_place<F: FnOnce(&Worker<'_, S>)>(body: F) -> Self {
+        /// # Safety
+        ///
+        /// The words hold an `F`, which is theirs no longer.
+        unsafe fn take<S: Spe, F: FnOnce(&Worker<'_, S>)>(
+            words: &mut Words,
+            worker: Option<&Worker<'_, S>>,
+        ) {
+            // SAFETY: by the contract of this function.
+            let body = unsafe { words.as_mut_ptr().cast::<F>().read() };
+            match worker {
+                Some(worker) => body(worker),
+                None => drop(body),
+            }
+        }
+        assert!(size_of::<F>() <= size_of::<Words>() && align_of::<F>() <= align_of::<Words>());
+        let mut words = Words::uninit();
+        // SAFETY: it fits, as is asserted above.
+        unsafe { words.as_mut_ptr().cast::<F>().write(body) };
+        Self {
+            take: take::<S, F>,
+            words,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn run(self, worker: &Worker<'_, S>) {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: this was made with these words, and is neither used nor dropped again.
+        unsafe { (this.take)(&mut this.words, Some(worker)) };
+    }
+}
+
+impl<S: Spe> Drop for Closure<S> {
+    fn drop(&mut self) {
+        // SAFETY: as in `run`, which has not been called.
+        unsafe { (self.take)(&mut self.words, None) };
+    }
+}

@@ -1,0 +1,94 @@
+//! Mutual exclusion of tasks: one that cannot have the lock is put aside, and its worker runs
+//! others.
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use cellworks_machine::Spe;
+
+use crate::node::Node;
+use crate::sync::{Mutex, locked};
+
+/// A lock for the tasks of a phase: of those that are [locked](crate::Task::locked) by it, one at a
+/// time runs.
+///
+/// A task that finds the lock taken is deferred; deferred tasks get the lock in the order in which
+/// they asked for it, so each has its turn. It is made by [`Phase::lock`](crate::Phase::lock).
+pub struct TaskLock<'scope, S: Spe> {
+    state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
+    /// The phase whose tasks it is for.
+    phase: usize,
+    scope: PhantomData<&'scope ()>,
+}
+
+impl<S: Spe> Clone for TaskLock<'_, S> {
+    fn clone(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            ..*self
+        }
+    }
+}
+
+impl<S: Spe> TaskLock<'_, S> {
+    /// A lock that no task has, for the tasks of a phase.
+    pub(crate) fn new(phase: usize) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(LockState::new())),
+            phase,
+            scope: PhantomData,
+        }
+    }
+
+    pub(crate) fn phase(&self) -> usize {
+        self.phase
+    }
+
+    pub(crate) fn into_state(self) -> Arc<Mutex<LockState<Arc<Node<S>>>>> {
+        self.state
+    }
+}
+
+/// Whether a lock is taken, and which tasks are deferred.
+pub(crate) struct LockState<T> {
+    is_taken: bool,
+    deferred: VecDeque<T>,
+}
+
+impl<T> LockState<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            is_taken: false,
+            deferred: VecDeque::new(),
+        }
+    }
+
+    /// Takes the lock for a task, or defers the task and says false.
+    pub(crate) fn take(&mut self, task: impl FnOnce() -> T) -> bool {
+        if self.is_taken {
+            self.deferred.push_back(task());
+            return false;
+        }
+        self.is_taken = true;
+        true
+    }
+
+    /// Gives the lock back: to the task that has been deferred longest, which has it now, if there
+    /// is one.
+    pub(crate) fn give_back(&mut self) -> Option<T> {
+        let next = self.deferred.pop_front();
+        self.is_taken = next.is_some();
+        next
+    }
+}
+
+/// Takes a lock for a task, or defers the task and says false.
+pub(crate) fn take<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>, task: &Arc<Node<S>>) -> bool {
+    locked(lock).take(|| Arc::clone(task))
+}
+
+/// Gives a lock back; the task that has it now, if one was deferred.
+pub(crate) fn give_back<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>) -> Option<Arc<Node<S>>> {
+    locked(lock).give_back()
+}

@@ -1,0 +1,395 @@
+//! Tasks that end before a call returns: submitted one by one, checked, and waited for together.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cellworks_machine::Spe;
+
+use crate::blocks::{Blocks, Users};
+use crate::data::Data;
+use crate::error::TaskError;
+use crate::job::Job;
+use crate::lock::TaskLock;
+use crate::node::{End, Node};
+use crate::place::Place;
+use crate::scope::{self, ScopeState};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
+use crate::task::{Task, Work};
+use crate::worker::Worker;
+
+/// Takes tasks, which end before the call that made the phase returns: see
+/// [`Main::phase`](crate::Main::phase) and [`Worker::phase`](crate::Worker::phase).
+pub struct Phase<'scope, 'env: 'scope, S: Spe> {
+    state: PhaseState<S>,
+    // Invariant in both lifetimes, as in `std::thread::scope`.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// What a phase and its tasks know of each other.
+pub(crate) struct PhaseState<S: Spe> {
+    pub(crate) scope: ScopeState,
+    has_failed: AtomicBool,
+    failure: Mutex<Option<TaskError>>,
+    submitted: AtomicUsize,
+    users: Mutex<Users<S>>,
+    /// The task that has made the phase, and cannot end before it.
+    parent: Option<Arc<Node<S>>>,
+}
+
+/// Tasks that wait for another one, by the address of the task.
+pub struct Waits<S: Spe>(Mutex<HashMap<usize, Arc<Node<S>>>>);
+
+impl<S: Spe> PhaseState<S> {
+    /// A task has failed; the first failure is kept.
+    pub(crate) fn fail(&self, failure: TaskError) {
+        locked(&self.failure).get_or_insert(failure);
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a task has failed: then those that have not begun do not run.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+}
+
+impl<S: Spe> Waits<S> {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(HashMap::new()))
+    }
+
+    /// A task is about to wait for another one.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Circle`] if that one cannot end before the first.
+    fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
+        let waiter = waiter.whole();
+        // It, and those that have made the phases that it belongs to.
+        let first = Some(Arc::clone(waiter));
+        let waiting: Vec<_> = std::iter::successors(first, |task| {
+            // SAFETY: these tasks have not ended: the waiter is one of theirs, and runs.
+            unsafe { &*task.phase }.parent.clone()
+        })
+        .collect();
+        let mut waits = locked(&self.0);
+        // Which task led to which: the way back is the circle.
+        let mut from = HashMap::new();
+        let mut to_visit = vec![Arc::clone(target)];
+        let mut seen = HashSet::from([address(target)]);
+        while let Some(task) = to_visit.pop() {
+            if let Some(place) = waiting.iter().position(|other| Arc::ptr_eq(other, &task)) {
+                return Err(circle(&waiting[..=place], target, &from));
+            }
+            let waits_for = waits.get(&address(&task)).cloned();
+            for next in waits_for.into_iter().chain(task.before()) {
+                if seen.insert(address(&next)) {
+                    from.insert(address(&next), Arc::clone(&task));
+                    to_visit.push(next);
+                }
+            }
+        }
+        waits.insert(address(waiter), Arc::clone(target));
+        Ok(())
+    }
+
+    fn end(&self, waiter: &Arc<Node<S>>) {
+        locked(&self.0).remove(&address(waiter.whole()));
+    }
+}
+
+fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
+    Arc::as_ptr(task).addr()
+}
+
+/// Each of `waiting` waits for the one before it, the first for `target`, and that one, perhaps
+/// through others, for the last of `waiting`.
+fn circle<S: Spe>(
+    waiting: &[Arc<Node<S>>],
+    target: &Arc<Node<S>>,
+    from: &HashMap<usize, Arc<Node<S>>>,
+) -> TaskError {
+    let mut task = waiting.last().expect("there is a waiter");
+    let mut way = Vec::new();
+    while !Arc::ptr_eq(task, target) {
+        task = &from[&address(task)];
+        way.push(task);
+    }
+    let tasks = waiting.iter().rev().chain(way.into_iter().rev());
+    TaskError::Circle {
+        tasks: tasks.map(ToString::to_string).collect(),
+    }
+}
+
+/// A task that was submitted.
+///
+/// Dropping it changes nothing: the phase waits for all its tasks.
+pub struct Handle<'scope, S: Spe> {
+    node: Arc<Node<S>>,
+    pool: usize,
+    phase: PhantomData<&'scope ()>,
+}
+
+impl<S: Spe> Clone for Handle<'_, S> {
+    fn clone(&self) -> Self {
+        Self {
+            node: Arc::clone(&self.node),
+            pool: self.pool,
+            phase: PhantomData,
+        }
+    }
+}
+
+impl<S: Spe> fmt::Debug for Handle<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {}", self.node)
+    }
+}
+
+impl<S: Spe> Handle<'_, S> {
+    /// Whether the task has ended.
+    pub fn has_ended(&self) -> bool {
+        self.node.end().is_some()
+    }
+
+    /// Has the task not run, if it has not begun. False if it has.
+    ///
+    /// Tasks that come after it do not run either.
+    pub fn cancel(&self) -> bool {
+        if self.node.has_begun() {
+            return false;
+        }
+        self.node.drop_it();
+        !self.node.has_begun()
+    }
+
+    /// Waits until the task has ended. `from` is where this is called. Other tasks run meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// - [`TaskError::Circle`] if the calling task would wait for itself, or for a task that waits
+    ///   for it or comes after it;
+    /// - [`TaskError::DidNotRun`] if the task was cancelled, or it or one before it has failed.
+    ///
+    /// # Panics
+    ///
+    /// If `from` belongs to another pool than the task.
+    #[track_caller]
+    pub fn wait(&self, from: &impl Place<S>) -> Result<(), TaskError> {
+        let node = &self.node;
+        assert!(
+            from.pool() == self.pool,
+            "task {node} belongs to another pool than the worker that waits for it: name the worker that the caller \
+             was handed by the pool of the task"
+        );
+        let end = node.announce_at(from.processor());
+        let end = match end {
+            Some(end) => end,
+            None => {
+                let waiter = from.current_task();
+                if let Some(waiter) = &waiter {
+                    from.waits().begin(waiter, node)?;
+                }
+                let why = format_args!("task {node} to end");
+                let waited = from.wait_for(&why, &mut || node.end().is_some());
+                if let Some(waiter) = &waiter {
+                    from.waits().end(waiter);
+                }
+                waited.unwrap_or_else(|panic| resume_unwind(panic));
+                node.end().unwrap_or(End::Failed)
+            }
+        };
+        match end {
+            End::Done => Ok(()),
+            End::Failed => Err(TaskError::DidNotRun {
+                task: node.to_string(),
+            }),
+        }
+    }
+
+    pub(crate) fn node(&self) -> &Arc<Node<S>> {
+        &self.node
+    }
+}
+
+impl<'scope, S: Spe> Phase<'scope, '_, S> {
+    /// A task that is handed `data`, staged, when it runs: to be [submitted](Self::submit). `name`
+    /// is what errors and traces call it; tasks of one kind have one name.
+    ///
+    /// `body` may run on any worker, and in parts if the task [may be diced](Task::diced).
+    pub fn task<D, F>(
+        &'scope self,
+        name: impl Into<Cow<'static, str>>,
+        data: D,
+        body: F,
+    ) -> Task<'scope, S>
+    where
+        D: Data + 'scope,
+        F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'scope,
+    {
+        let dice: Option<fn(D, usize) -> Vec<D>> = None;
+        Task::new(name.into(), data, body, dice)
+    }
+
+    /// As [`task`](Self::task), for a task that may be [diced](Task::diced) by `dice`, which gets
+    /// the data of the task and how many parts are wanted. It returns as many parts as it likes,
+    /// which together are the data: the phase ends with [`TaskError::Diced`] if they have more or
+    /// fewer pieces.
+    pub fn task_with_dice<D, F, G>(
+        &'scope self,
+        name: impl Into<Cow<'static, str>>,
+        data: D,
+        body: F,
+        dice: G,
+    ) -> Task<'scope, S>
+    where
+        D: Data + 'scope,
+        F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'scope,
+        G: Fn(D, usize) -> Vec<D> + Send + Sync + 'scope,
+    {
+        Task::new(name.into(), data, body, Some(dice)).diced()
+    }
+
+    /// Submits a task: it runs as soon as a worker takes it, and those have ended that it comes
+    /// after. `from` is where this is called: the main program, or a worker.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError`] if the task uses a block that another one uses and does not come after it, or
+    /// may be diced and cannot be. It is dropped then.
+    pub fn submit(
+        &'scope self,
+        from: &impl Place<S>,
+        task: Task<'scope, S>,
+    ) -> Result<Handle<'scope, S>, TaskError> {
+        let Task {
+            name,
+            work,
+            dices,
+            priority,
+            after,
+            lock,
+            near,
+        } = task;
+        // SAFETY: only the lifetime changes. What the task borrows lives for 'scope, and `run`
+        // below does not return before every task has been run or dropped.
+        let work = unsafe {
+            std::mem::transmute::<Box<dyn Work<S> + 'scope>, Box<dyn Work<S> + 'static>>(work)
+        };
+        let state = &self.state;
+        let number = state.submitted.fetch_add(1, Ordering::Relaxed) + 1;
+        let lock_is_here = lock.as_ref().is_none_or(|lock| lock.phase() == self.id());
+        let lock = lock.map(TaskLock::into_state);
+        let mut node = Node::new(name, number, state, work, lock);
+        node.dices = dices;
+        node.priority = priority;
+        node.near = near.map(|task| task.node);
+        let node = Arc::new(node);
+        // SAFETY: it is in no queue yet.
+        let work = unsafe { node.work() };
+        if dices && !work.has_dice() {
+            let pieces = work.pieces();
+            if pieces.is_empty() || pieces.iter().any(|&n| n != pieces[0]) {
+                let task = node.to_string();
+                return Err(TaskError::CannotBeDiced { task, pieces });
+            }
+        }
+        let is_here = |phase: usize| phase == self.id();
+        let of_other_phase = |what: String| TaskError::OfOtherPhase {
+            task: node.to_string(),
+            what,
+        };
+        if let Some(task) = after.iter().find(|task| !is_here(task.node.phase.addr())) {
+            return Err(of_other_phase(format!("comes after {task:?}")));
+        }
+        if !lock_is_here {
+            return Err(of_other_phase("has a lock".to_owned()));
+        }
+        let mut uses = Vec::new();
+        work.blocks(&mut |usage| uses.push(usage));
+        let before: Vec<_> = after.iter().map(|task| Arc::clone(task.node())).collect();
+        node.put_after(&before);
+        if !uses.is_empty() || !before.is_empty() {
+            let mut users = locked(&state.users);
+            users.declare(&node, &before);
+            users.admit(self.id(), &node, &uses)?;
+        }
+        state.scope.start(from);
+        node.wait_for_those_before(&before);
+        if node.release() {
+            from.push(Job::Task(Arc::clone(&node)));
+        }
+        Ok(Handle {
+            node,
+            pool: state.scope.pool,
+            phase: PhantomData,
+        })
+    }
+
+    /// A slice whose blocks of `block` elements are used by tasks of this phase one after the
+    /// other, in an order that the tasks declare.
+    ///
+    /// # Panics
+    ///
+    /// If the slice does not consist of whole blocks.
+    pub fn blocks<T: Pod>(&'scope self, slice: &'scope mut [T], block: usize) -> Blocks<'scope, T> {
+        assert!(
+            block > 0 && slice.len().is_multiple_of(block),
+            "a slice of {} elements has no blocks of {block}",
+            slice.len()
+        );
+        Blocks {
+            slice: NonNull::from_mut(slice),
+            block,
+            phase: self.id(),
+            borrow: PhantomData,
+        }
+    }
+
+    /// A lock for tasks of this phase: see [`Task::locked`].
+    pub fn lock(&'scope self) -> TaskLock<'scope, S> {
+        TaskLock::new(self.id())
+    }
+
+    /// What tells this phase from others that exist.
+    fn id(&self) -> usize {
+        std::ptr::from_ref(&self.state).addr()
+    }
+}
+
+/// Calls `f` with a phase, and waits for the tasks that were submitted in it.
+///
+/// # Errors
+///
+/// The first failure of a task, else that of `f`.
+pub(crate) fn run<'env, S: Spe, R>(
+    place: &impl Place<S>,
+    f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
+) -> Result<R, TaskError> {
+    let phase = Phase {
+        state: PhaseState {
+            scope: ScopeState::new(place),
+            has_failed: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            submitted: AtomicUsize::new(0),
+            users: Mutex::new(Users::new()),
+            parent: place.current_task().map(|task| Arc::clone(task.whole())),
+        },
+        scope: PhantomData,
+        env: PhantomData,
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&phase)));
+    let waited = scope::wait(place, &phase.state.scope);
+    let failure = locked(&phase.state.failure).take();
+    match (result, waited, failure) {
+        (Err(panic), _, _) | (_, Err(panic), _) => resume_unwind(panic),
+        (_, _, Some(failure)) => Err(failure),
+        (Ok(result), Ok(()), None) => result,
+    }
+}

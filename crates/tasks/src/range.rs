@@ -1,0 +1,326 @@
+//! Loops over ranges and slices, which are split as late as possible.
+//!
+//! A worker runs a loop in order. Only when another worker has nothing to do and asks for work does
+//! it give away the second half of what is left; both halves go on in the same way. So no size of
+//! pieces has to be chosen, and items may take as long as they like, each another time.
+
+use std::ops::Range;
+
+use cellworks_machine::{Span, Spe};
+
+use crate::worker::Worker;
+
+/// Where items are cheap: after how many a worker looks whether another one asks for work.
+const BLOCK: usize = 32;
+
+/// Items are cheap if a block of them takes less: with a look after each, the looks would take more
+/// than about 1 % of the time, and the compiler could not vectorise the loop.
+const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
+
+/// What a loop goes over.
+trait Items: Send {
+    type Item;
+
+    fn len(&self) -> usize;
+
+    /// Splits the first items off, which stay in order.
+    fn split_off_first(&mut self, count: usize) -> Self;
+
+    fn fold<T>(self, value: T, step: impl FnMut(T, Self::Item) -> T) -> T;
+}
+
+impl Items for Range<usize> {
+    type Item = usize;
+
+    #[inline]
+    fn len(&self) -> usize {
+        ExactSizeIterator::len(self)
+    }
+
+    #[inline]
+    fn split_off_first(&mut self, count: usize) -> Self {
+        let first = self.start..self.start + count;
+        self.start = first.end;
+        first
+    }
+
+    #[inline]
+    fn fold<T>(self, value: T, step: impl FnMut(T, usize) -> T) -> T {
+        Iterator::fold(self, value, step)
+    }
+}
+
+/// Items of a slice.
+struct Slice<'a, T> {
+    /// The index of the first one.
+    first: usize,
+    items: &'a mut [T],
+}
+
+impl<'a, T: Send> Items for Slice<'a, T> {
+    type Item = (usize, &'a mut T);
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    #[inline]
+    fn split_off_first(&mut self, count: usize) -> Self {
+        let (items, rest) = std::mem::take(&mut self.items).split_at_mut(count);
+        let first = self.first;
+        self.items = rest;
+        self.first += count;
+        Self { first, items }
+    }
+
+    #[inline]
+    fn fold<V>(self, value: V, mut step: impl FnMut(V, Self::Item) -> V) -> V {
+        let Self { first, items } = self;
+        let items = items.iter_mut().enumerate();
+        items.fold(value, |value, (place, item)| {
+            step(value, (first + place, item))
+        })
+    }
+}
+
+/// Pieces of a slice, all of one size but perhaps the last.
+struct Chunks<'a, T> {
+    /// The number of the first one.
+    first: usize,
+    size: usize,
+    items: &'a mut [T],
+}
+
+impl<'a, T: Send> Items for Chunks<'a, T> {
+    type Item = (usize, &'a mut [T]);
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.items.len().div_ceil(self.size)
+    }
+
+    #[inline]
+    fn split_off_first(&mut self, count: usize) -> Self {
+        let items = std::mem::take(&mut self.items);
+        let (items, rest) = items.split_at_mut((count * self.size).min(items.len()));
+        let Self { first, size, .. } = *self;
+        self.items = rest;
+        self.first += count;
+        Self { first, size, items }
+    }
+
+    #[inline]
+    fn fold<V>(self, value: V, mut step: impl FnMut(V, Self::Item) -> V) -> V {
+        let Self { first, size, items } = self;
+        let chunks = items.chunks_mut(size).enumerate();
+        chunks.fold(value, |value, (place, chunk)| {
+            step(value, (first + place, chunk))
+        })
+    }
+}
+
+/// A loop: what is done with each item, and how the values of two parts become one.
+struct Loop<I, F, R> {
+    identity: I,
+    step: F,
+    reduce: R,
+}
+
+impl<I, F, R> Loop<I, F, R> {
+    /// Runs the loop over `items`, from the value of the items before them.
+    fn run<S: Spe, W: Items, T: Send>(&self, worker: &Worker<'_, S>, mut items: W, value: T) -> T
+    where
+        I: Fn() -> T + Sync,
+        F: Fn(&Worker<'_, S>, T, W::Item) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        let (value, is_wanted) = if items.len() <= BLOCK {
+            self.blocks::<1, _, _, _>(worker, &mut items, value, usize::MAX)
+        } else {
+            let spe = worker.spe();
+            let begin = spe.now();
+            let tried = self.blocks::<1, _, _, _>(worker, &mut items, value, BLOCK);
+            match tried {
+                (value, true) => (value, true),
+                (value, false) if spe.now().since(begin) < CHEAP_BLOCK => {
+                    self.blocks::<BLOCK, _, _, _>(worker, &mut items, value, usize::MAX)
+                }
+                (value, false) => self.blocks::<1, _, _, _>(worker, &mut items, value, usize::MAX),
+            }
+        };
+        if !is_wanted {
+            return items.fold(value, |value, item| (self.step)(worker, value, item));
+        }
+        let first = items.split_off_first(items.len().div_ceil(2));
+        let (first, second) = worker.join(
+            |worker| self.run(worker, first, value),
+            |worker| self.run(worker, items, (self.identity)()),
+        );
+        (self.reduce)(first, second)
+    }
+
+    /// Runs up to `blocks` blocks of `N` items; the last one is left to the caller. True if it has
+    /// stopped because another worker asks for work: then at least two items are left.
+    #[inline(always)]
+    fn blocks<const N: usize, S: Spe, W: Items, T>(
+        &self,
+        worker: &Worker<'_, S>,
+        items: &mut W,
+        mut value: T,
+        blocks: usize,
+    ) -> (T, bool)
+    where
+        F: Fn(&Worker<'_, S>, T, W::Item) -> T,
+    {
+        for _ in 0..blocks {
+            if items.len() <= N {
+                break;
+            }
+            if worker.is_wanted() {
+                return (value, true);
+            }
+            let block = items.split_off_first(N);
+            value = block.fold(value, |value, item| (self.step)(worker, value, item));
+        }
+        (value, false)
+    }
+}
+
+impl<S: Spe> Worker<'_, S> {
+    /// Calls `body` with each index of `range`, on any of the workers, and returns when all calls
+    /// have ended.
+    ///
+    /// The caller begins, in order. Whenever another worker has nothing to do and asks for work, a
+    /// worker that runs part of the loop gives away half of what it has left. So a few expensive
+    /// indices are shared out as well as many cheap ones, and there is no size of pieces to choose.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// /// How often each remainder occurs.
+    /// fn histogram<S: Spe>(worker: &Worker<'_, S>, numbers: &[usize], counts: &[AtomicU64]) {
+    ///     worker.for_each(0..numbers.len(), |_, index| {
+    ///         counts[numbers[index] % counts.len()].fetch_add(1, Ordering::Relaxed);
+    ///     });
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// With the panic of a call. Then some indices may be left out.
+    pub fn for_each<F>(&self, range: Range<usize>, body: F)
+    where
+        F: Fn(&Worker<'_, S>, usize) + Sync,
+    {
+        self.run_loop(range, |worker, index| body(worker, index));
+    }
+
+    /// As [`for_each`](Self::for_each), with each item of a slice and its index.
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// fn add<S: Spe>(worker: &Worker<'_, S>, sums: &mut [f64], numbers: &[f64]) {
+    ///     worker.for_each_mut(sums, |_, index, sum| *sum += numbers[index]);
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`for_each`](Self::for_each).
+    pub fn for_each_mut<T: Send, F>(&self, items: &mut [T], body: F)
+    where
+        F: Fn(&Worker<'_, S>, usize, &mut T) + Sync,
+    {
+        let items = Slice { first: 0, items };
+        self.run_loop(items, |worker, (index, item)| body(worker, index, item));
+    }
+
+    /// As [`for_each`](Self::for_each), with each piece of `size` items of a slice, in order, and
+    /// the piece's number. The last piece is shorter if `size` does not divide the length.
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// /// Each row of a matrix less its first number.
+    /// fn from_zero<S: Spe>(worker: &Worker<'_, S>, matrix: &mut [f32], columns: usize) {
+    ///     worker.for_each_chunk(matrix, columns, |_, _, row| {
+    ///         let first = row[0];
+    ///         row.iter_mut().for_each(|number| *number -= first);
+    ///     });
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`for_each`](Self::for_each), and if `size` is 0.
+    #[track_caller]
+    pub fn for_each_chunk<T: Send, F>(&self, items: &mut [T], size: usize, body: F)
+    where
+        F: Fn(&Worker<'_, S>, usize, &mut [T]) + Sync,
+    {
+        assert!(
+            size > 0,
+            "`for_each_chunk` was asked for pieces of 0 items: a piece has at least 1"
+        );
+        let first = 0;
+        let chunks = Chunks { first, size, items };
+        self.run_loop(chunks, |worker, (number, chunk)| {
+            body(worker, number, chunk)
+        });
+    }
+
+    fn run_loop<W: Items>(&self, items: W, body: impl Fn(&Worker<'_, S>, W::Item) + Sync) {
+        let whole = Loop {
+            identity: || (),
+            step: |worker: &Worker<'_, S>, (), item: W::Item| body(worker, item),
+            reduce: |(), ()| (),
+        };
+        whole.run(self, items, ());
+    }
+
+    /// Maps each index of `range` to a value, and reduces all values to one. Runs on any of the
+    /// workers, as [`for_each`](Self::for_each).
+    ///
+    /// The values keep their order, so `reduce` has to be associative and need not be commutative.
+    /// `identity` makes a value that changes nothing when it is reduced with another one; each part
+    /// of the loop begins with one. Where the loop is split differs from run to run, and with it
+    /// the rounding of a sum of floating-point numbers.
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// fn sum_of_squares<S: Spe>(worker: &Worker<'_, S>, numbers: &[u64]) -> u64 {
+    ///     let square = |_: &Worker<'_, S>, index: usize| numbers[index] * numbers[index];
+    ///     worker.map_reduce(0..numbers.len(), || 0, square, |a, b| a + b)
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `identity`, `map` or `reduce`.
+    pub fn map_reduce<T, I, F, R>(&self, range: Range<usize>, identity: I, map: F, reduce: R) -> T
+    where
+        T: Send,
+        I: Fn() -> T + Sync,
+        F: Fn(&Worker<'_, S>, usize) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        let first = identity();
+        let whole = Loop {
+            identity,
+            step: |worker: &Worker<'_, S>, value: T, index: usize| {
+                reduce(value, map(worker, index))
+            },
+            reduce: &reduce,
+        };
+        whole.run(self, range, first)
+    }
+}

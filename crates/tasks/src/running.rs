@@ -1,0 +1,431 @@
+//! How a worker runs a task that was submitted: locks it, dices it, stages its data, runs it, and
+//! lets others go on.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
+
+use crate::core::Core;
+use crate::error::{DiceError, TaskError};
+use crate::job::Job;
+use crate::lock;
+use crate::node::{End, Node};
+use crate::phase::Waits;
+use crate::place::sealed::Sealed;
+use crate::pool::Staging;
+use crate::sync::Ordering;
+use crate::task::Begun;
+use crate::worker::Worker;
+
+/// A task, and its data on its way to the local store of the worker that has it.
+pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
+
+/// Tasks that are staged ahead at most.
+const AHEAD_MAX: usize = 8;
+
+/// The part of its time that a task may wait for its data before more tasks are staged ahead.
+const WAIT_TOLERATED: u128 = 20;
+
+/// Tasks in a row that did not wait for their data before one less is staged ahead.
+const TASKS_WITHOUT_WAIT: u32 = 16;
+
+/// How many tasks a worker stages ahead.
+pub(crate) struct Depth {
+    staging: Staging,
+    ahead: usize,
+    without_wait: u32,
+}
+
+impl Depth {
+    /// `is_confined` says whether tasks find only what is in the local store.
+    pub(crate) fn new(staging: Staging, is_confined: bool) -> Self {
+        let ahead = match staging {
+            Staging::Ahead(tasks) => tasks,
+            // Elsewhere data is where it is, and the processor's own prefetch is as good.
+            Staging::Automatic => usize::from(is_confined),
+            Staging::Off => 0,
+        };
+        Self {
+            staging,
+            ahead,
+            without_wait: 0,
+        }
+    }
+
+    /// How long a task has waited for its data, and how long it took as a whole, in the same unit.
+    fn learn(&mut self, waited: u128, took: u128) {
+        if self.ahead == 0 || self.staging != Staging::Automatic {
+            return;
+        }
+        if waited.saturating_mul(WAIT_TOLERATED) > took {
+            self.without_wait = 0;
+            self.ahead = (self.ahead + 1).min(AHEAD_MAX);
+        } else {
+            self.without_wait += 1;
+            if self.without_wait == TASKS_WITHOUT_WAIT {
+                self.without_wait = 0;
+                self.ahead = (self.ahead - 1).max(1);
+            }
+        }
+    }
+}
+
+impl<'w, S: Spe> Core<'w, S> {
+    /// Runs a task that was taken out of a queue, or defers it.
+    ///
+    /// # Errors
+    ///
+    /// What unwinds the caller because the run was cancelled.
+    pub(crate) fn run_task(
+        &self,
+        task: Arc<Node<S>>,
+        begun: Option<Box<dyn Begun<S>>>,
+        worker: &Worker<'_, S>,
+    ) -> Result<(), Payload> {
+        // SAFETY: the task is counted as ended below and not before.
+        let phase = unsafe { &*task.phase };
+        if task.is_dropped() || phase.has_failed() {
+            drop(begun);
+            self.end_task(&task, End::Failed, worker);
+            return Ok(());
+        }
+        if let Some(lock) = &task.lock
+            && !task.has_lock.load(Ordering::Relaxed)
+        {
+            if !lock::take(lock, &task) {
+                self.counters.deferred.set(self.counters.deferred.get() + 1);
+                return Ok(());
+            }
+            task.has_lock.store(true, Ordering::Relaxed);
+        }
+        if begun.is_none() && task.dices && self.dice(&task, worker) {
+            return Ok(());
+        }
+        task.begin(self.number);
+        worker.set_current(Some(Arc::clone(&task)));
+        let outcome = self.run_staged(&task, begun, worker);
+        worker.set_current(None);
+        self.counters.tasks.set(self.counters.tasks.get() + 1);
+        if self.wants_room.replace(false) {
+            self.spe.notify(Processor::Spe(self.spe.id()));
+        }
+        let end = match outcome {
+            Ok(Ok(())) => End::Done,
+            Ok(Err(panic)) if worker.is_cancelled() => {
+                self.end_task(&task, End::Failed, worker);
+                return Err(panic);
+            }
+            Ok(Err(payload)) => {
+                let task = task.to_string();
+                phase.fail(TaskError::Panicked { task, payload });
+                End::Failed
+            }
+            Err(failure) => {
+                phase.fail(failure);
+                End::Failed
+            }
+        };
+        self.end_task(&task, end, worker);
+        Ok(())
+    }
+
+    /// Has the task's data staged, begins to stage that of tasks behind it, and runs it.
+    fn run_staged(
+        &self,
+        task: &Arc<Node<S>>,
+        begun: Option<Box<dyn Begun<S>>>,
+        worker: &Worker<'_, S>,
+    ) -> Result<Result<(), Payload>, TaskError> {
+        // Others of this worker begin no task until the data is there: how many are staged at once
+        // is for `depth` to say.
+        self.is_staging.set(true);
+        if self.depth.borrow().ahead == 0 {
+            // SAFETY: this worker has taken the task out of a queue, and no other task uses its
+            // data: that is what phases promise.
+            let run = || unsafe { task.work().run(worker, &mut || self.data_is_there()) };
+            let outcome = self.with_room(task, worker, run);
+            self.data_is_there();
+            self.puts_leave(worker);
+            return outcome;
+        }
+        let begun = match begun {
+            Some(begun) => Ok(begun),
+            // SAFETY: this worker has taken the task out of a queue, and nothing of it has begun.
+            None => self.with_room(task, worker, || unsafe { self.begin_to_stage(task) }),
+        };
+        let begun = begun.inspect_err(|_| self.data_is_there())?;
+        self.stage_ahead();
+        let began = self.spe.now();
+        let mut arrived = began;
+        let outcome = begun.run(worker, &mut || {
+            arrived = self.spe.now();
+            self.data_is_there();
+        });
+        let (waited, took) = (arrived.since(began), self.spe.now().since(began));
+        let femtoseconds = |span: Span| span.as_femtoseconds();
+        let (waited, took) = (femtoseconds(waited), femtoseconds(took));
+        self.depth.borrow_mut().learn(waited, took);
+        self.has_puts.set(true);
+        if !task.is_alone() {
+            // What comes after it finds what it has written.
+            self.puts_leave(worker);
+        }
+        Ok(outcome)
+    }
+
+    /// The data of the task that is next has arrived, or never will.
+    fn data_is_there(&self) {
+        if self.is_staging.replace(false) && self.has_looked.replace(false) {
+            self.spe.notify(Processor::Spe(self.spe.id()));
+        }
+    }
+
+    /// Begins to stage the task that is next. If there is no room for it, waits until what others
+    /// have written has left, then takes the room of those that are staged ahead, and then waits
+    /// for that of other tasks of this worker.
+    fn with_room<R>(
+        &self,
+        task: &Arc<Node<S>>,
+        worker: &Worker<'_, S>,
+        mut begin: impl FnMut() -> Result<R, StageError>,
+    ) -> Result<R, TaskError> {
+        if let Ok(begun) = begin() {
+            return Ok(begun);
+        }
+        self.puts_leave(worker);
+        if let Ok(begun) = begin() {
+            return Ok(begun);
+        }
+        self.give_up_ahead();
+        loop {
+            let error = match begin() {
+                Ok(begun) => return Ok(begun),
+                Err(error) => error,
+            };
+            if self.busy_threads.get() == 1 {
+                return Err(no_room(task, error));
+            }
+            let tasks = self.counters.tasks.get();
+            let why = format_args!("room in the local store for the data of task {task}");
+            self.wants_room.set(true);
+            self.spe
+                .wait_until(&why, &mut || self.counters.tasks.get() != tasks);
+        }
+    }
+
+    /// Begins to get the data of a task.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room.
+    ///
+    /// # Safety
+    ///
+    /// This worker has taken the task out of a queue, and nothing of it has begun, or what has was
+    /// dropped.
+    unsafe fn begin_to_stage(
+        &self,
+        task: &Arc<Node<S>>,
+    ) -> Result<Box<dyn Begun<S> + 'static>, StageError> {
+        // SAFETY: by the contract of this function; no other task uses its data, which is what
+        // phases promise.
+        let begun: Box<dyn Begun<S> + 'w> = unsafe { task.work().begin(self.spe) }?;
+        // SAFETY: only the lifetime changes. What has begun is run or dropped by threads of this
+        // worker, or with the worker, and the SPE outlives that.
+        Ok(unsafe { std::mem::transmute::<Box<dyn Begun<S> + 'w>, Box<dyn Begun<S>>>(begun) })
+    }
+
+    /// Waits until what tasks have written has left the local store.
+    pub(crate) fn puts_leave(&self, worker: &Worker<'_, S>) {
+        self.has_puts.set(false);
+        if !worker.is_cancelled() {
+            self.spe.departed();
+        }
+    }
+
+    /// Begins to stage tasks that are next in the queue of this worker.
+    fn stage_ahead(&self) {
+        let depth = self.depth.borrow().ahead;
+        while self.ahead.borrow().len() < depth && !self.shared.sleepers.are_there() {
+            let Some(job) = self.pop() else { return };
+            let Job::Task(task) = job else {
+                return self.put_back(job);
+            };
+            let may_be_diced = task.dices && self.parts_asked_for() > 1;
+            let may_begin = task.lock.is_none() && !may_be_diced && !task.is_dropped();
+            // SAFETY: this worker has taken the task out of a queue.
+            let work = unsafe { task.work() };
+            if !may_begin || work.bytes() == 0 {
+                return self.put_back(Job::Task(task));
+            }
+            // SAFETY: as above.
+            match unsafe { self.begin_to_stage(&task) } {
+                Ok(begun) => {
+                    self.counters
+                        .staged_ahead
+                        .set(self.counters.staged_ahead.get() + 1);
+                    self.ahead.borrow_mut().push_back((task, begun));
+                }
+                Err(_) => return self.put_back(Job::Task(task)),
+            }
+        }
+    }
+
+    /// Puts tasks that were staged ahead back into the queue.
+    pub(crate) fn give_up_ahead(&self) {
+        let ahead = self.ahead.take();
+        for (task, begun) in ahead.into_iter().rev() {
+            drop(begun);
+            self.counters.wasted.set(self.counters.wasted.get() + 1);
+            self.put_back(Job::Task(task));
+        }
+    }
+
+    /// How many parts are asked for of a task that was taken out of a queue: more than one if work
+    /// runs short.
+    fn parts_asked_for(&self) -> usize {
+        let workers = self.shared.workers.len();
+        let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
+            return 1;
+        };
+        // As in the paper (figure 4.6): as many tasks are missing, and each is asked for its share.
+        let tasks = 1 + self.queued();
+        (threshold * workers).saturating_sub(tasks) / tasks
+    }
+
+    /// Splits a task, if work runs short. Its parts are in the queue then, in its place.
+    fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
+        let asked = self.parts_asked_for();
+        if asked <= 1 {
+            return false;
+        }
+        // SAFETY: this worker has taken the task out of a queue.
+        let parts = match unsafe { task.work().dice(asked) } {
+            Ok(parts) if parts.len() < 2 => return false,
+            Ok(parts) => parts,
+            Err(DiceError { pieces, in_parts }) => {
+                // SAFETY: the task is counted as ended below.
+                unsafe { &*task.phase }.fail(TaskError::Diced {
+                    task: task.to_string(),
+                    pieces,
+                    in_parts,
+                });
+                self.end_task(task, End::Failed, worker);
+                return true;
+            }
+        };
+        self.counters.diced.set(self.counters.diced.get() + 1);
+        let counters = &self.counters;
+        counters
+            .parts
+            .set(counters.parts.get() + parts.len() as u64);
+        // A part that is split again is no part any more.
+        let more = parts.len() - usize::from(task.is_part());
+        task.whole().wait_for_parts(more);
+        for part in parts.into_iter().rev() {
+            self.push(Job::Task(Arc::new(task.part(part))));
+        }
+        // SAFETY: as above; its data is that of its parts now.
+        unsafe { task.drop_work() };
+        true
+    }
+
+    /// A task has ended, or a part of one.
+    fn end_task(&self, task: &Arc<Node<S>>, end: End, worker: &Worker<'_, S>) {
+        // SAFETY: this worker has taken the task out of a queue.
+        unsafe { task.drop_work() };
+        let whole = task.whole();
+        if end == End::Failed {
+            whole.drop_it();
+        }
+        if task.is_part() && !whole.release() {
+            return;
+        }
+        let end = if whole.is_dropped() { End::Failed } else { end };
+        end_whole(whole, end, worker);
+        // SAFETY: it is counted as ended now.
+        self.task_ended(unsafe { &raw const (*whole.phase).scope });
+    }
+}
+
+/// A task has ended with all its parts: others go on.
+fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
+    if let Some(lock) = &task.lock
+        && task.has_lock.load(Ordering::Relaxed)
+        && let Some(next) = lock::give_back(lock)
+    {
+        next.has_lock.store(true, Ordering::Relaxed);
+        place.push(Job::Task(next));
+    }
+    task.end_with(end, place);
+}
+
+fn no_room<S: Spe>(task: &Arc<Node<S>>, source: StageError) -> TaskError {
+    TaskError::NoRoom {
+        task: task.to_string(),
+        // SAFETY: this worker has taken the task out of a queue.
+        bytes: unsafe { task.work() }.bytes(),
+        source,
+    }
+}
+
+/// Drops a task that was taken out of a queue: the run was cancelled.
+pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
+    // What the task owns may panic when it is dropped.
+    // SAFETY: the caller has taken the task out of a queue.
+    let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { task.drop_work() }));
+    if let Err(panic) = dropped {
+        std::mem::forget(panic);
+    }
+    let whole = task.whole();
+    whole.drop_it();
+    if task.is_part() && !whole.release() {
+        return;
+    }
+    let dropping = Dropping(RefCell::default());
+    end_whole(whole, End::Failed, &dropping);
+    // SAFETY: it is counted as ended now.
+    let phase = unsafe { &*whole.phase };
+    // An owner of a cancelled run asks without being woken.
+    let _: bool = phase.scope.count.end(1);
+    dropping.0.into_inner().into_iter().for_each(Job::discard);
+}
+
+/// Where the jobs go that become ready while a cancelled run drops others: they are dropped too.
+struct Dropping<S: Spe>(RefCell<Vec<Job<S>>>);
+
+impl<S: Spe> Sealed<S> for Dropping<S> {
+    fn processor(&self) -> Processor {
+        Processor::Ppe
+    }
+
+    fn pool(&self) -> usize {
+        unreachable!("dropping a job starts nothing")
+    }
+
+    fn push(&self, job: Job<S>) {
+        self.0.borrow_mut().push(job);
+    }
+
+    fn notify(&self, _: Processor) {
+        // A cancelled run asks without being told.
+    }
+
+    fn current_task(&self) -> Option<Arc<Node<S>>> {
+        None
+    }
+
+    fn waits(&self) -> &Waits<S> {
+        unreachable!("dropping a job waits for nothing")
+    }
+
+    fn wait_for(
+        &self,
+        _: &dyn std::fmt::Display,
+        _: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Payload> {
+        unreachable!("dropping a job waits for nothing")
+    }
+}

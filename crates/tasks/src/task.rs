@@ -1,0 +1,338 @@
+//! Tasks as values: what they read and write, what they do, and what may be done with them.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use cellworks_machine::{Payload, Spe, StageError};
+
+use crate::blocks::BlockUse;
+use crate::data::Data;
+use crate::error::DiceError;
+use crate::lock::TaskLock;
+use crate::phase::Handle;
+use crate::worker::Worker;
+
+/// A piece of work for a pool: a value that says what it reads and writes, and what it does. It is
+/// made by [`Phase::task`](crate::Phase::task).
+///
+/// ```
+/// use cellworks_machine::Machine;
+/// use cellworks_tasks::{Pool, Read, Update};
+///
+/// /// Adds `offsets` to each row of a table.
+/// fn shift<M: Machine>(
+///     machine: &M,
+///     rows: &mut [f32],
+///     offsets: &[f32],
+/// ) -> Result<(), Box<dyn std::error::Error>> {
+///     Pool::new(machine).run(|main| {
+///         main.phase(|phase| {
+///             for row in rows.chunks_mut(offsets.len()) {
+///                 let data = (Update::new(row), Read(offsets));
+///                 let shift = phase.task("shift", data, |_, (row, offsets)| {
+///                     row.iter_mut().zip(offsets).for_each(|(x, by)| *x += by);
+///                 });
+///                 phase.submit(main, shift)?;
+///             }
+///             Ok(())
+///         })
+///     })??;
+///     Ok(())
+/// }
+/// ```
+pub struct Task<'d, S: Spe> {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) work: Box<dyn Work<S> + 'd>,
+    pub(crate) dices: bool,
+    pub(crate) priority: Priority,
+    pub(crate) after: Vec<Handle<'d, S>>,
+    pub(crate) lock: Option<TaskLock<'d, S>>,
+    pub(crate) near: Option<Handle<'d, S>>,
+}
+
+/// Which tasks workers take first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// When nothing else is left.
+    Low,
+    /// As others.
+    #[default]
+    Normal,
+    /// Before all others that have not begun.
+    High,
+}
+
+impl<'d, S: Spe> Task<'d, S> {
+    /// See [`Phase::task`](crate::Phase::task) and
+    /// [`Phase::task_with_dice`](crate::Phase::task_with_dice).
+    pub(crate) fn new<D, F, G>(name: Cow<'static, str>, data: D, body: F, dice: Option<G>) -> Self
+    where
+        D: Data + 'd,
+        F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'd,
+        G: Fn(D, usize) -> Vec<D> + Send + Sync + 'd,
+    {
+        Self {
+            name,
+            work: Box::new(Whole {
+                data,
+                how: Arc::new(How { body, dice }),
+            }),
+            dices: false,
+            priority: Priority::Normal,
+            after: Vec::new(),
+            lock: None,
+            near: None,
+        }
+    }
+
+    /// Allows the pool to split the task when work runs short: its data is split into parts of
+    /// about the same number of pieces, and its body runs once for each part.
+    #[must_use]
+    pub fn diced(mut self) -> Self {
+        self.dices = true;
+        self
+    }
+
+    /// The task starts when `task` has ended, and those of earlier calls. If that one fails, this
+    /// one does not start.
+    #[must_use]
+    pub fn after(mut self, task: &Handle<'d, S>) -> Self {
+        self.after.push(task.clone());
+        self
+    }
+
+    /// No other task that is locked by the same lock runs at once. While the lock is taken the task
+    /// is deferred, and its worker runs others; deferred tasks get the lock in turn.
+    #[must_use]
+    pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
+        self.lock = Some(lock.clone());
+        self
+    }
+
+    /// Prefers the worker that has run `task`, whose data is still near there: a hint. The task
+    /// waits for that worker unless another one has nothing else to do.
+    #[must_use]
+    pub fn near(mut self, task: &Handle<'d, S>) -> Self {
+        self.near = Some(task.clone());
+        self
+    }
+
+    /// Which tasks workers take first.
+    #[must_use]
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+}
+
+/// A task without its types.
+pub(crate) trait Work<S: Spe>: Send {
+    /// Bytes of local store that it takes.
+    fn bytes(&self) -> usize;
+
+    /// How many pieces its data has: what can be split, in the order of its elements.
+    fn pieces(&self) -> Vec<usize>;
+
+    /// Names the blocks that it uses.
+    fn blocks(&self, named: &mut dyn FnMut(BlockUse));
+
+    /// Whether it says itself how it is split.
+    fn has_dice(&self) -> bool;
+
+    /// Begins to get what it reads.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] if the local store has no room; then nothing has begun.
+    ///
+    /// # Safety
+    ///
+    /// As [`Data::begin`].
+    unsafe fn begin<'s>(&self, spe: &'s S) -> Result<Box<dyn Begun<S> + 's>, StageError>
+    where
+        Self: 's;
+
+    /// Gets what it reads, calls `arrived`, runs, and puts back what it has written.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](Self::begin); within, what the body has panicked with.
+    ///
+    /// # Safety
+    ///
+    /// As [`Data::begin`].
+    unsafe fn run(
+        &self,
+        worker: &Worker<'_, S>,
+        arrived: &mut dyn FnMut(),
+    ) -> Result<Result<(), Payload>, StageError>;
+
+    /// Splits it into about `parts` parts.
+    ///
+    /// # Errors
+    ///
+    /// [`DiceError`] if the parts are not the whole.
+    ///
+    /// # Safety
+    ///
+    /// It is not used any more.
+    unsafe fn dice<'t>(&self, parts: usize) -> Result<Vec<Box<dyn Work<S> + 't>>, DiceError>
+    where
+        Self: 't;
+}
+
+/// A task whose data is on its way.
+pub(crate) trait Begun<S: Spe> {
+    /// Waits for the data, calls `arrived`, and runs. What was written is on its way back then.
+    ///
+    /// # Errors
+    ///
+    /// What the body has panicked with.
+    fn run(
+        self: Box<Self>,
+        worker: &Worker<'_, S>,
+        arrived: &mut dyn FnMut(),
+    ) -> Result<(), Payload>;
+}
+
+/// A task, or a part of one.
+struct Whole<D, F, G> {
+    data: D,
+    how: Arc<How<F, G>>,
+}
+
+/// What all parts of a task have in common.
+struct How<F, G> {
+    body: F,
+    dice: Option<G>,
+}
+
+struct OnItsWay<'s, S: Spe, D: Data + 's, F, G> {
+    ahead: D::Ahead<'s, S>,
+    how: Arc<How<F, G>>,
+}
+
+/// Waits for the data, and runs.
+fn run_with<'s, S, D, F>(
+    ahead: D::Ahead<'s, S>,
+    body: &F,
+    worker: &Worker<'_, S>,
+    arrived: &mut dyn FnMut(),
+) -> Result<(), Payload>
+where
+    S: Spe,
+    D: Data + 's,
+    F: Fn(&Worker<'_, S>, D::View<'_>),
+{
+    catch_unwind(AssertUnwindSafe(|| {
+        let mut staged = D::arrive::<S>(ahead);
+        arrived();
+        body(worker, D::view::<S>(&mut staged));
+    }))
+}
+
+impl<'s, S, D, F, G> Begun<S> for OnItsWay<'s, S, D, F, G>
+where
+    S: Spe,
+    D: Data + 's,
+    F: Fn(&Worker<'_, S>, D::View<'_>),
+{
+    fn run(
+        self: Box<Self>,
+        worker: &Worker<'_, S>,
+        arrived: &mut dyn FnMut(),
+    ) -> Result<(), Payload> {
+        let Self { ahead, how } = *self;
+        run_with::<S, D, F>(ahead, &how.body, worker, arrived)
+    }
+}
+
+impl<S, D, F, G> Work<S> for Whole<D, F, G>
+where
+    S: Spe,
+    D: Data,
+    F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync,
+    G: Fn(D, usize) -> Vec<D> + Send + Sync,
+{
+    fn bytes(&self) -> usize {
+        self.data.bytes()
+    }
+
+    fn pieces(&self) -> Vec<usize> {
+        pieces_of(&self.data)
+    }
+
+    fn blocks(&self, named: &mut dyn FnMut(BlockUse)) {
+        self.data.blocks(named);
+    }
+
+    fn has_dice(&self) -> bool {
+        self.how.dice.is_some()
+    }
+
+    unsafe fn begin<'s>(&self, spe: &'s S) -> Result<Box<dyn Begun<S> + 's>, StageError>
+    where
+        Self: 's,
+    {
+        Ok(Box::new(OnItsWay {
+            // SAFETY: by the contract of this function.
+            ahead: unsafe { self.data.begin(spe) }?,
+            how: Arc::clone(&self.how),
+        }))
+    }
+
+    unsafe fn run(
+        &self,
+        worker: &Worker<'_, S>,
+        arrived: &mut dyn FnMut(),
+    ) -> Result<Result<(), Payload>, StageError> {
+        // SAFETY: by the contract of this function.
+        let ahead = unsafe { self.data.begin(worker.spe()) }?;
+        Ok(run_with::<S, D, F>(ahead, &self.how.body, worker, arrived))
+    }
+
+    unsafe fn dice<'t>(&self, parts: usize) -> Result<Vec<Box<dyn Work<S> + 't>>, DiceError>
+    where
+        Self: 't,
+    {
+        let pieces = self.pieces();
+        let least = pieces.iter().copied().min().unwrap_or(0);
+        // SAFETY: the parts take the place of the whole, and do not overlap.
+        let part = |range| unsafe { self.data.part(range) };
+        let datas = match &self.how.dice {
+            // SAFETY: as above.
+            Some(dice) => dice(unsafe { self.data.whole() }, parts),
+            None => {
+                let parts = parts.min(least).max(1);
+                let begin = |part: usize| least * part / parts;
+                let range = |number| begin(number)..begin(number + 1);
+                (0..parts).map(range).map(part).collect()
+            }
+        };
+        let mut in_parts = vec![0; pieces.len()];
+        for data in &datas {
+            let pieces = pieces_of(data);
+            in_parts
+                .iter_mut()
+                .zip(pieces)
+                .for_each(|(sum, n)| *sum += n);
+        }
+        if in_parts != pieces {
+            return Err(DiceError { pieces, in_parts });
+        }
+        let whole = |data| -> Box<dyn Work<S> + 't> {
+            Box::new(Self {
+                data,
+                how: Arc::clone(&self.how),
+            })
+        };
+        Ok(datas.into_iter().map(whole).collect())
+    }
+}
+
+fn pieces_of(data: &impl Data) -> Vec<usize> {
+    let mut pieces = Vec::new();
+    data.pieces(&mut |count| pieces.push(count));
+    pieces
+}

@@ -1,0 +1,236 @@
+//! Loops, reductions and sorting.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use cellworks_host::Host;
+use cellworks_machine::{Cycles, Machine, Span, Spe, Wake};
+use cellworks_tasks::{Pool, PoolError, Worker};
+
+crate::on_every_machine!(
+    a_loop_visits_each_index_once,
+    a_loop_changes_each_item_of_a_slice,
+    a_loop_changes_each_piece_of_a_slice,
+    pieces_of_nothing_are_refused,
+    a_reduction_keeps_the_order,
+    a_loop_in_a_loop_visits_each_pair_once,
+    a_panic_in_a_loop_comes_out,
+    a_sorted_slice_is_in_order,
+    equal_items_keep_their_order,
+);
+
+/// Runs a program on one worker of a pool, from where it reaches all of them.
+fn on<M: Machine, R: Send>(
+    machine: &M,
+    program: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send,
+) -> Result<R, PoolError> {
+    Pool::new(machine).run(|main| main.install(program))
+}
+
+fn a_loop_visits_each_index_once<M: Machine>(machine: &M) {
+    for count in [0, 1, 2, 31, 32, 33, 64, 1_000, 20_000] {
+        let visits: Vec<AtomicUsize> = (0..count + 7).map(|_| AtomicUsize::new(0)).collect();
+        on(machine, |worker| {
+            worker.for_each(7..count + 7, |worker, index| {
+                // Some indices take longer: where time is simulated, others ask for work.
+                worker.spe().compute(Cycles((index % 13) as u64 * 100));
+                visits[index].fetch_add(1, Ordering::Relaxed);
+            });
+        })
+        .unwrap();
+        let visits: Vec<usize> = visits.into_iter().map(AtomicUsize::into_inner).collect();
+        assert_eq!(visits[..7], [0; 7]);
+        assert_eq!(visits[7..], vec![1; count]);
+    }
+}
+
+fn a_loop_changes_each_item_of_a_slice<M: Machine>(machine: &M) {
+    let mut items: Vec<usize> = (0..5_000).map(|index| 3 * index).collect();
+    on(machine, |worker| {
+        worker.for_each_mut(&mut items, |worker, index, item| {
+            worker.spe().compute(Cycles(100));
+            *item += index;
+        });
+    })
+    .unwrap();
+    assert!(
+        items
+            .iter()
+            .enumerate()
+            .all(|(index, &item)| item == 4 * index)
+    );
+}
+
+fn a_loop_changes_each_piece_of_a_slice<M: Machine>(machine: &M) {
+    for (count, size) in [(0, 3), (1, 3), (999, 3), (1_000, 3), (1_001, 7), (5, 100)] {
+        let mut items = vec![(0, 0); count];
+        on(machine, |worker| {
+            worker.for_each_chunk(&mut items, size, |worker, number, piece| {
+                worker.spe().compute(Cycles(1_000));
+                let length = piece.len();
+                piece.iter_mut().for_each(|(of, among)| {
+                    *of += number;
+                    *among += length;
+                });
+            });
+        })
+        .unwrap();
+        for (index, &(number, length)) in items.iter().enumerate() {
+            assert_eq!(number, index / size);
+            assert_eq!(length, size.min(count - number * size));
+        }
+    }
+}
+
+fn pieces_of_nothing_are_refused<M: Machine>(machine: &M) {
+    let error = on(machine, |worker| {
+        worker.for_each_chunk(&mut [1, 2, 3], 0, |_, _, _| ());
+    });
+    let error = error.unwrap_err().to_string();
+    let says = "`for_each_chunk` was asked for pieces of 0 items: a piece has at least 1";
+    assert!(error.contains(says), "{error}");
+}
+
+/// Words in a row: associative, but not commutative.
+fn a_reduction_keeps_the_order<M: Machine>(machine: &M) {
+    for count in [0, 1, 40, 3_000] {
+        let words = on(machine, |worker| {
+            let word = |worker: &Worker<'_, M::Spe>, index: usize| {
+                worker.spe().compute(Cycles(1_000));
+                format!("{index} ")
+            };
+            worker.map_reduce(0..count, String::new, word, |a, b| a + &b)
+        });
+        let expected: String = (0..count).map(|index| format!("{index} ")).collect();
+        assert_eq!(words.unwrap(), expected);
+    }
+}
+
+fn a_loop_in_a_loop_visits_each_pair_once<M: Machine>(machine: &M) {
+    let sum = on(machine, |worker| {
+        let row = |worker: &Worker<'_, M::Spe>, row: usize| {
+            let pair = |worker: &Worker<'_, M::Spe>, column: usize| {
+                worker.spe().compute(Cycles(200));
+                row * column
+            };
+            worker.map_reduce(0..70, || 0, pair, |a, b| a + b)
+        };
+        worker.map_reduce(0..50, || 0, row, |a, b| a + b)
+    });
+    assert_eq!(sum.unwrap(), (49 * 50 / 2) * (69 * 70 / 2));
+}
+
+fn a_panic_in_a_loop_comes_out<M: Machine>(machine: &M) {
+    let error = on(machine, |worker| {
+        worker.for_each(0..1_000, |worker, index| {
+            worker.spe().compute(Cycles(1_000));
+            assert_ne!(index, 613, "the index of the panic");
+        });
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("the index of the panic"), "{error}");
+}
+
+/// Numbers without any order: the high bits of a linear congruential sequence.
+fn numbers(count: usize) -> Vec<u32> {
+    let next = |n: &u64| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    let sequence = std::iter::successors(Some(17_u64), next);
+    sequence
+        .skip(1)
+        .take(count)
+        .map(|n| (n >> 40) as u32)
+        .collect()
+}
+
+fn a_sorted_slice_is_in_order<M: Machine>(machine: &M) {
+    for count in [0, 1, 2, 2_048, 2_049, 30_000] {
+        let mut sorted = numbers(count);
+        on(machine, |worker| worker.sort(&mut sorted)).unwrap();
+        let mut expected = numbers(count);
+        expected.sort_unstable();
+        assert_eq!(sorted, expected);
+    }
+}
+
+fn equal_items_keep_their_order<M: Machine>(machine: &M) {
+    // Few keys, of which halves have different shares: merging halves the left or the right one.
+    let key = |index: usize, number: u32| number % if index < 9_000 { 3 } else { 50 };
+    let items: Vec<(u32, usize)> = (numbers(20_000).into_iter().enumerate())
+        .map(|(index, number)| (key(index, number), index))
+        .collect();
+    let mut sorted = items.clone();
+    on(machine, |worker| {
+        worker.sort_by_key(&mut sorted, |item| item.0)
+    })
+    .unwrap();
+    let mut expected = items;
+    expected.sort_by_key(|item| item.0);
+    assert_eq!(sorted, expected);
+}
+
+/// How long a loop of 3,000 expensive indices takes, in simulated time, and how many of them each
+/// worker runs.
+fn simulated(workers: usize, cost: impl Fn(usize) -> u64 + Sync) -> (Span, Vec<usize>) {
+    let counts = Mutex::new(vec![0; workers]);
+    let machine = crate::qs22();
+    let seat = |spe| machine.topology().spes().position(|other| other == spe);
+    let time = Pool::new(&machine).workers(workers).run(|main| {
+        main.install(|worker| {
+            let begin = worker.spe().now();
+            worker.for_each(0..3_000, |worker, index| {
+                worker.spe().compute(Cycles(cost(index)));
+                counts.lock().unwrap()[seat(worker.spe().id()).unwrap()] += 1;
+            });
+            worker.spe().now().since(begin)
+        })
+    });
+    (time.unwrap(), counts.into_inner().unwrap())
+}
+
+#[test]
+fn one_loop_ends_up_on_all_workers_of_a_simulated_machine() {
+    // The last indices cost a thousand times as much as the first ones, which are cheap.
+    let skewed = |index| if index < 2_900 { 40 } else { 40_000 };
+    let even = |_| 5_000;
+    let (skewed_alone, _) = simulated(1, skewed);
+    let (even_alone, _) = simulated(1, even);
+    for workers in [2, 4] {
+        let share = |time: Span| time.as_nanoseconds_f64() * workers as f64;
+        let (time, counts) = simulated(workers, even);
+        let fair = 3_000 / workers;
+        let is_fair = |&count: &usize| count > fair * 9 / 10 && count < fair * 11 / 10;
+        assert!(counts.iter().all(is_fair), "{counts:?}");
+        assert!(share(time) < 1.05 * even_alone.as_nanoseconds_f64());
+        let (time, counts) = simulated(workers, skewed);
+        assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
+        assert!(share(time) < 1.6 * skewed_alone.as_nanoseconds_f64());
+    }
+}
+
+/// The workers of a host run at once, if it has a CPU for each.
+#[test]
+fn one_loop_ends_up_on_all_workers_of_a_host() {
+    let host = Host::builder().spes(2).build().unwrap();
+    let mut places = host
+        .topology()
+        .spes()
+        .map(|spe| host.topology().place_of(spe));
+    if places.next() == places.next() {
+        return;
+    }
+    let has_run = [const { AtomicUsize::new(0) }; 2];
+    on(&host, |worker| {
+        worker.for_each(0..20_000_000, |worker, _| {
+            let of = |worker: usize| has_run[worker].load(Ordering::Relaxed);
+            if of(0) == 0 || of(1) == 0 {
+                // Indices are expensive until both have run one.
+                has_run[worker.spe().id().index()].store(1, Ordering::Relaxed);
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_micros(1) {}
+            }
+        });
+    })
+    .unwrap();
+    assert_eq!(has_run.map(AtomicUsize::into_inner), [1, 1]);
+}
