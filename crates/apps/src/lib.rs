@@ -95,8 +95,8 @@ pub use workers::{OnOff, Scheduler, Workers};
 /// the JSON of a result; its documentation is the help text. In `cellworks run` every flag takes a
 /// list, and so may its default: a program runs once for each combination of values. How values are
 /// written follows from the type and the name: whole numbers take `k` for 1,000, or for 1,024 where
-/// the name is `size` or ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is as it
-/// stands.
+/// the name is `size` or ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is
+/// as it stands.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Serialize + 'static
 {

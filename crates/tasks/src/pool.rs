@@ -42,8 +42,9 @@ pub struct Pool<'m, M: Machine> {
 ///
 /// What [`Worker::join`] and scopes start is stolen in any case. On a simulated machine the steps
 /// of `ThreeLevel` and `Mars` take the time of the operations that they are made of: atomic updates
-/// of locks, and DMA of queues, of the objects of tasks and of their binaries. They need a machine that is a [Cell](cellworks_machine::CellMachine), as the host is too, keep about 25 KiB
-/// of each local store, and use tag group 31 of the MFCs and 1 MiB of main memory.
+/// of locks, and DMA of queues, of the objects of tasks and of their binaries. They need a machine
+/// that is a [Cell](cellworks_machine::CellMachine), as the host is too, keep about 25 KiB of each
+/// local store, and use tag group 31 of the MFCs and 1 MiB of main memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
     /// Each worker has a queue, and takes tasks from others when it has none.

@@ -59,7 +59,8 @@ const THETA: f32 = 0.5;
 
 /// What meeting a node takes on an SPU, in cycles: it is loaded (6), the difference to its centre
 /// of mass is taken, squared, added and compared (6 each but 2 for the comparison), and the branch
-/// is mispredicted every other time (18). Cell BE Programming Tutorial, table of pipeline latencies.
+/// is mispredicted every other time (18). Cell BE Programming Tutorial, table of pipeline
+/// latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
 /// What a node that acts upon a body takes besides, in cycles: the inverse of the distance by an
@@ -84,9 +85,9 @@ const STEPS_MAX: usize = 1_000_000;
 /// Bodies whose forces are compared with direct summation.
 const COMPARED: usize = 100;
 
-/// Forces that are worse are wrong. A single mass is wrong by an eighth of the square of `THETA` for
-/// an evenly filled square at the least distance, relative to its pull, and some pulls cancel each
-/// other; errors of different squares do, too.
+/// Forces that are worse are wrong. A single mass is wrong by an eighth of the square of `THETA`
+/// for an evenly filled square at the least distance, relative to its pull, and some pulls cancel
+/// each other; errors of different squares do, too.
 const FORCE_ERROR_MAX: f64 = 0.05;
 
 const SEED: u64 = 1;

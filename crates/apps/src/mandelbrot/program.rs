@@ -27,8 +27,9 @@ pub struct Mandelbrot {
     #[serde(flatten)]
     pub workers: Workers,
 
-    /// How many tasks a frame is submitted as, at most 480: each has the rows of the picture divided
-    /// by this number, rounded to a whole number of rows, so there may be a few more or less.
+    /// How many tasks a frame is submitted as, at most 480: each has the rows of the picture
+    /// divided by this number, rounded to a whole number of rows, so there may be a few more or
+    /// less.
     #[arg(long, default_value = "128")]
     pub tasks: usize,
 

@@ -542,8 +542,8 @@ fn a_task_waits_for_tasks_that_it_submits<M: Machine>(machine: &M) {
     }
 }
 
-/// Tasks of several phases end on one worker one after the other, and what they have written is on its
-/// way when another thread of the worker ends the next.
+/// Tasks of several phases end on one worker one after the other, and what they have written is on
+/// its way when another thread of the worker ends the next.
 fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M) {
     let mut rows = vec![1_u32; 24 * 4 * 256];
     Pool::new(machine)
