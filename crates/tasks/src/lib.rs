@@ -21,6 +21,7 @@
 #[doc = include_str!("../../../docs/tasks.md")]
 struct Guide;
 
+mod block_use;
 mod blocks;
 mod closure;
 mod core;
@@ -41,6 +42,7 @@ mod range;
 mod room;
 mod running;
 mod scope;
+mod settings;
 mod shared;
 mod sleepers;
 mod sort;
@@ -56,8 +58,9 @@ pub use error::TaskError;
 pub use lock::TaskLock;
 pub use phase::{Handle, Phase};
 pub use place::Place;
-pub use pool::{DICING_THRESHOLD, Main, Pool, PoolError, Scheduler, Staging};
+pub use pool::{Main, Pool, PoolError};
 pub use scope::Scope;
+pub use settings::{DICING_THRESHOLD, Scheduler, Staging};
 pub use task::{Priority, Task};
 pub use three_level::PendingTask;
 pub use worker::Worker;

@@ -14,7 +14,7 @@ use crate::lock;
 use crate::node::{End, Node};
 use crate::phase::Waits;
 use crate::place::sealed::Sealed;
-use crate::pool::Staging;
+use crate::settings::Staging;
 use crate::sync::Ordering;
 use crate::task::Begun;
 use crate::worker::Worker;

@@ -6,8 +6,8 @@ use crossbeam_utils::CachePadded;
 
 use crate::job::Job;
 use crate::phase::Waits;
-use crate::pool::Staging;
 use crate::room::FreshRoom;
+use crate::settings::Staging;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
 use crate::task::Priority;

@@ -58,7 +58,7 @@ pub(crate) use filter::Filter;
 pub(crate) use queues::Queues;
 
 use crate::node::Node;
-use crate::pool::Scheduler;
+use crate::settings::Scheduler;
 use kernel::Kernel;
 use scheduler::PpeScheduler;
 

@@ -14,7 +14,7 @@ use super::buffer::{BUFFER_BYTES, BUFFER_TASKS, Buffer, InMain};
 use super::costs::{BINARY_BYTES, TASK_BYTES};
 use crate::counters::SchedulerCounters;
 use crate::node::Node;
-use crate::pool::Scheduler;
+use crate::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
 /// A buffer, and the lock that guards it. Locks are taken in the order of the two rows: the PPE's
