@@ -514,6 +514,22 @@ unsafe impl Machine for PlainMachine {
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError> {
+        let mut result = None;
+        self.run_main(Box::new(|ppe| result = Some(main(ppe))))?;
+        Ok(result.expect("the main program has returned"))
+    }
+
+    fn on_cell<W: OnCell<Self>>(&self, _: W) -> Option<W::Output> {
+        None
+    }
+}
+
+type Main<'a, 'env> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, PlainMachine>) + 'a>;
+
+impl PlainMachine {
+    /// Compiled once, not once for each main program.
+    #[track_caller]
+    fn run_main<'env>(&'env self, main: Main<'_, 'env>) -> Result<(), RunError> {
         let caller = Location::caller();
         let spes = self.topology.spes();
         let world = Rc::new(World {
@@ -542,11 +558,10 @@ unsafe impl Machine for PlainMachine {
                     drop(server.spawn(move || world.serve(spe)));
                 }
                 let ended = catch_unwind(AssertUnwindSafe(|| {
-                    let value = main(&ppe);
+                    main(&ppe);
                     world.wait(Processor::Ppe, &ALL_PROGRAMS, None, &mut || {
                         world.programs.get() == 0
                     });
-                    value
                 }));
                 // Asked before others fail because the PPE did.
                 panic_before = world.first_panic();
@@ -573,9 +588,5 @@ unsafe impl Machine for PlainMachine {
             cancelled_for: waits.map(|waits| RunError::Deadlock { waits }),
         }
         .conclude()
-    }
-
-    fn on_cell<W: OnCell<Self>>(&self, _: W) -> Option<W::Output> {
-        None
     }
 }

@@ -13,11 +13,13 @@
 //! Units are such that the gravitational constant is 1. Forces are those of three dimensions: they
 //! fall with the square of the distance.
 
+mod program;
 mod tree;
 
 use bytemuck::{Pod, Zeroable};
 use fastrand::Rng;
 
+pub use self::program::BarnesHut;
 pub use self::tree::{ANCESTORS_MAX, Counts, Node, Section, Tree, accelerate};
 use crate::Picture;
 

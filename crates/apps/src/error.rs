@@ -4,6 +4,7 @@ use std::fmt;
 
 use cellworks_csp::NetworkError;
 use cellworks_machine::{RunError, StackError, StageError};
+use cellworks_tasks::{PoolError, TaskError};
 
 /// A parameter makes no sense, alone or on the machine. [`parameter`](Self::parameter) says which
 /// one.
@@ -141,6 +142,12 @@ pub enum ProgramError {
     /// The run failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A pool of workers did not run to its end.
+    #[error(transparent)]
+    Pool(PoolError),
+    /// A task failed.
+    #[error(transparent)]
+    Task(#[from] TaskError),
     /// A measurement failed that a program consists of.
     #[error("{0}")]
     Measurement(String),
@@ -163,6 +170,15 @@ impl From<NetworkError> for ProgramError {
                 }),
             },
             other => Self::Network(other),
+        }
+    }
+}
+
+impl From<PoolError> for ProgramError {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Run(error) => Self::Run(error),
+            other => Self::Pool(other),
         }
     }
 }

@@ -70,6 +70,10 @@ pub(crate) fn axis(parameter: &str) -> Option<Axis> {
         "bytes" => ("size of the buffer", "bytes"),
         "block_bytes" => ("size of a block", "bytes"),
         "cycles_per_byte" => ("computation (cycles a byte)", "cycles/byte"),
+        "workers" => ("number of workers", "workers"),
+        "tasks" => ("number of tasks", "tasks"),
+        "bodies" => ("number of bodies", "bodies"),
+        "size" => ("order of the matrix", "rows"),
         _ => return None,
     };
     Some(Axis { label, unit })
@@ -81,6 +85,7 @@ fn y_axis(unit: &'static str) -> Axis {
         "bytes/s" => "bandwidth",
         "ns" => "time",
         "us" => "time (us)",
+        "s" => "time (s)",
         "cycles" => "cycles of the SPU's clock",
         "times" => "times as fast",
         "cycles/byte" => "cycles a byte",
@@ -159,9 +164,15 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
         .clone()
         .filter_map(|(name, value)| match (name.as_str(), value) {
             // `4 threads` says it.
+            // `on` alone does not say what is.
+            (name, Value::String(text)) if text == "on" || text == "off" => {
+                Some(format!("{name} {text}"))
+            }
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),
+            ("workers", count) => Some(counted(count.as_u64()? as usize, "worker")),
+            ("tasks", count) => Some(counted(count.as_u64()? as usize, "task")),
             (name, number) => Some(format!("{} {}", number.as_f64()?, name.replace('_', " "))),
         });
     parts.collect::<Vec<String>>().join(", ")

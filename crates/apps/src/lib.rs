@@ -25,6 +25,9 @@
 //! | [`Knn`] | the nearest neighbours of all points, in a ring | DSMCBE, section 3.3 |
 //! | [`Ratio`] | how much computation a communication needs beside it, in a ring | DSMCBE, section 3.4 |
 //! | [`Barrier`] | a barrier of SPEs by signals, with one root or one in each Cell | CellStats, section 5.2 |
+//! | [`Lu`] | the factors of a matrix, by tasks that depend on each other | Jack Rabbit, section 5.1 |
+//! | [`BarnesHut`] | gravity of bodies, set by set and section by section of a tree | Jack Rabbit, section 5.2 |
+//! | [`Mandelbrot`] | the Mandelbrot set, in rows that differ much | Jack Rabbit, section 5.3 |
 //!
 //! What the programs of Jack Rabbit compute is in the modules [`lu`], [`barnes_hut`] and
 //! [`mandelbrot`], as functions over slices.
@@ -55,6 +58,7 @@ mod ratio;
 mod ring;
 mod speedup;
 mod switch;
+mod workers;
 
 use std::fmt::Debug;
 
@@ -65,6 +69,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use aes::Aes;
+pub use barnes_hut::BarnesHut;
 pub use barrier::{Barrier, Roots};
 pub use blocks::{Buffering, Staging};
 pub use cellworks_csp::Transport;
@@ -73,12 +78,15 @@ pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure, against};
 pub use gang::clock_rate_hz;
 pub use knn::Knn;
+pub use lu::Lu;
+pub use mandelbrot::Mandelbrot;
 pub use overlap::Overlap;
 pub use picture::Picture;
 pub use placement::Placement;
 pub use prototein::{PROTOTEIN_BEADS_MAX, Prototein};
 pub use ratio::Ratio;
 pub use switch::Switch;
+pub use workers::{OnOff, Scheduler, Workers};
 
 /// A program with its parameters, that gives numbers.
 ///
@@ -87,8 +95,8 @@ pub use switch::Switch;
 /// the JSON of a result; its documentation is the help text. In `cellworks run` every flag takes a
 /// list, and so may its default: a program runs once for each combination of values. How values are
 /// written follows from the type and the name: whole numbers take `k` for 1,000, or for 1,024 where
-/// the name ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is as it
-/// stands.
+/// the name is `size` or ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is
+/// as it stands.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Serialize + 'static
 {
@@ -262,5 +270,5 @@ macro_rules! programs {
 }
 
 programs![
-    Aes, Barrier, CommsTime, Knn, Overlap, Prototein, Ratio, Switch
+    Aes, BarnesHut, Barrier, CommsTime, Knn, Lu, Mandelbrot, Overlap, Prototein, Ratio, Switch
 ];

@@ -24,6 +24,7 @@
 //! precision only, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column of `f32` and
 //! a tile of `f32` are 16 KB, the largest DMA transfer. A host is compared with others in `f64`.
 
+mod program;
 mod tiles;
 
 use std::fmt::Debug;
@@ -35,6 +36,7 @@ use bytemuck::Pod;
 use fastrand::Rng;
 use multiversion::multiversion;
 
+pub use self::program::Lu;
 pub use self::tiles::{TILE, Tile, Tiles, factor_tile, solve_column, solve_row, subtract_product};
 
 /// An element of a matrix, `f32` or `f64`.

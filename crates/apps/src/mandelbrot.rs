@@ -4,11 +4,17 @@
 //! Rows can be computed alone and differ much: those that pass through the set take the most. All
 //! numbers are `f32`, in which an SPE is fast, and each operation is rounded for itself. So every
 //! processor finds the same counts.
+//!
+//! The paper makes a picture in shades of gray of each frame besides. Both leave a local store row
+//! by row while the next row is computed, which takes a thousand times as long; so it is left out.
+
+mod program;
 
 use std::array;
 
 use multiversion::multiversion;
 
+pub use self::program::Mandelbrot;
 use crate::Picture;
 
 /// A picture of the whole set: from -2 to 1, and as far up and down as square pixels reach.

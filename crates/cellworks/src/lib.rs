@@ -33,6 +33,7 @@
 //! | [`host`] | this computer as a machine | |
 //! | [`threads`] | cooperative threads of one core, for programs that use no machine | |
 //! | [`csp`] | channels, alternation, poison, and networks of processes | |
+//! | [`tasks`] | a pool of tasks that are staged ahead, split on demand, and may wait | |
 #![cfg_attr(
     feature = "sim",
     doc = "| [`sim`] | simulated machines: PS3, QS20, QS22 and your own | `sim` |"
@@ -54,6 +55,7 @@ pub use cellworks_sim as sim;
 pub use cellworks_sim::Sim;
 #[cfg(feature = "stats")]
 pub use cellworks_stats as stats;
+pub use cellworks_tasks as tasks;
 pub use cellworks_threads as threads;
 
 /// What most programs need.
@@ -70,4 +72,5 @@ pub mod prelude {
     };
     #[cfg(feature = "sim")]
     pub use cellworks_sim::Sim;
+    pub use cellworks_tasks::{Pool, PoolError, TaskError, Worker};
 }

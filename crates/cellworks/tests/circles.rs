@@ -13,7 +13,23 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
 /// Circles that stay: a file of each, and why.
-const ALLOWED: &[(&str, &str)] = &[];
+const ALLOWED: &[(&str, &str)] = &[
+    ("tasks/src/room.rs", ROOM),
+    ("tasks/src/core.rs", TASK_AND_WORKER),
+    ("tasks/src/job.rs", TASK_AND_WORKER),
+    ("tasks/src/node.rs", TASK_AND_WORKER),
+    ("tasks/src/phase.rs", TASK_AND_WORKER),
+    (
+        "tasks/src/three_level/mod.rs",
+        "it makes the two sides that are its own traits",
+    ),
+];
+
+const ROOM: &str =
+    "workers share what counts the room in their queues, and wait for it by what they share";
+
+const TASK_AND_WORKER: &str =
+    "a task is handed the worker that runs it, and a worker queues tasks: both are types by name";
 
 #[test]
 fn no_files_of_a_crate_need_each_other() {

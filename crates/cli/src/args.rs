@@ -279,6 +279,15 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     )
 }
 
+/// The order of a matrix.
+pub(crate) fn order(text: &str) -> Result<u64, String> {
+    number(
+        text,
+        1_024,
+        "orders are whole numbers, with k for 1,024; use 4k",
+    )
+}
+
 /// A whole number, with a multiplier `k` or `m`.
 fn number(text: &str, kilo: u64, rule: &str) -> Result<u64, String> {
     let (digits, multiplier) = match text.strip_suffix(['k', 'm']) {

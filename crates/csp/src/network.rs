@@ -51,6 +51,7 @@ struct NewProcess<'env, S: Spe> {
 
 type ProcessBody<'env, S> = Box<dyn FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + 'env>;
 type GroupBody<'env, S> = Box<dyn FnOnce(&mut Group<'env, S>) + Send + 'env>;
+type MainBody<'a, C> = Box<dyn FnOnce(&Process<'_, PpePlace<'_, C>>) + 'a>;
 
 impl<'env, S: Spe> Group<'env, S> {
     /// Adds a process. It starts when all of the group have been added.
@@ -325,7 +326,8 @@ impl<'env, M: Machine> Network<'env, M> {
         body: impl FnOnce(&Process<'_, M::Spe>) -> Result<(), ProcessError> + Send + 'env,
     ) {
         let name = name.into();
-        self.group(at, move |group| group.process(name, body));
+        let body = Box::new(body);
+        self.add(at, Box::new(move |group| group.add(name, None, body)));
     }
 
     /// Adds processes on an SPE that share what is not `Send`, such as [local
@@ -336,6 +338,11 @@ impl<'env, M: Machine> Network<'env, M> {
     /// If the machine does not have that SPE.
     #[track_caller]
     pub fn group(&mut self, at: SpeId, group: impl FnOnce(&mut Group<'env, M::Spe>) + Send + 'env) {
+        self.add(at, Box::new(group));
+    }
+
+    #[track_caller]
+    fn add(&mut self, at: SpeId, group: GroupBody<'env, M::Spe>) {
         let topology = self.machine.topology();
         let spes = topology.spes().len();
         assert!(
@@ -343,7 +350,7 @@ impl<'env, M: Machine> Network<'env, M> {
             "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
             topology.name()
         );
-        self.groups.push((at, Box::new(group)));
+        self.groups.push((at, group));
     }
 
     /// Runs the network, and returns when all processes have ended.
@@ -383,6 +390,17 @@ impl<'env, M: Machine> Network<'env, M> {
         self,
         main: impl FnOnce(&Process<'_, PpePlace<'_, M::Core>>) -> R,
     ) -> Result<(R, Traffic), NetworkError> {
+        let mut result = None;
+        let traffic = self.run_main(Box::new(|process| result = Some(main(process))))?;
+        let Some(result) = result else {
+            unreachable!("what keeps the main process from running is an error");
+        };
+        Ok((result, traffic))
+    }
+
+    /// Compiled once for each machine, not once for each main process.
+    #[track_caller]
+    fn run_main(self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let machine = self.machine;
         let shared = NetworkState::default();
         let state = &shared;
@@ -399,7 +417,7 @@ impl<'env, M: Machine> Network<'env, M> {
                     Ok(exchange) => drop(state.exchange.set(exchange)),
                     Err(error) => {
                         state.fail(Moment::now(), Failure::NoMemory(error));
-                        return None;
+                        return;
                     }
                 }
             }
@@ -423,24 +441,20 @@ impl<'env, M: Machine> Network<'env, M> {
             let place = PpePlace(core);
             let by = carrier.as_deref().map(|carrier| carrier as &dyn Carrier);
             let end = EndOfProgram(exchange);
-            let result = run_program(&place, state, || {
+            run_program(&place, state, || {
                 let is_cancelled = || core.is_cancelled();
                 know_panic(MAIN, Processor::Ppe, is_cancelled, state, || {
-                    run_process(&place, MAIN, main, state, by)
-                })
+                    run_process(&place, MAIN, main, state, by);
+                });
             });
             drop(end);
             if let (Some(carrier), Some(exchange)) = (carrier, exchange) {
                 serve_to_the_end(core, &*carrier, exchange);
             }
-            Some(result)
         });
         let traffic = shared.exchange.get().map(Exchange::traffic);
-        let result = NetworkError::of(result, &shared, Location::caller())?;
-        let Some(result) = result else {
-            unreachable!("what keeps the main process from running is an error");
-        };
-        Ok((result, traffic.unwrap_or_default()))
+        NetworkError::of(result, &shared, Location::caller())?;
+        Ok(traffic.unwrap_or_default())
     }
 
     /// One program for each SPE: programs of one SPE run one after the other, and its processes
@@ -539,11 +553,11 @@ pub enum NetworkError {
 
 impl NetworkError {
     /// What the network that `caller` has run failed with, if it did.
-    fn of<R>(
-        result: Result<R, RunError>,
+    fn of(
+        result: Result<(), RunError>,
         shared: &NetworkState,
         caller: &'static Location<'static>,
-    ) -> Result<R, Self> {
+    ) -> Result<(), Self> {
         match (result, shared.take_failure()) {
             (_, Some(failure)) => Err(failure.into()),
             (Err(RunError::Deadlock { mut waits }), None) => {
@@ -553,7 +567,7 @@ impl NetworkError {
                 Err(Self::Deadlock(Deadlock::of(shared.waits.take(), waits)))
             }
             (Err(other), None) => Err(Self::Run(other)),
-            (Ok(result), None) => Ok(result),
+            (Ok(()), None) => Ok(()),
         }
     }
 

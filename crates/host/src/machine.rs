@@ -33,7 +33,9 @@ unsafe impl Machine for Host {
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError> {
-        run(self, main)
+        let mut result = None;
+        run(self, Box::new(|ppe| result = Some(main(ppe))))?;
+        Ok(result.expect("the main program has returned"))
     }
 
     fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output> {
@@ -74,12 +76,11 @@ impl CellMachine for Host {
     }
 }
 
-/// Runs `main` on `host`; see [`Machine::run`].
+type Main<'a, 'env> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) + 'a>;
+
+/// Runs `main` on `host`; see [`Machine::run`]. Compiled once, not once for each main program.
 #[track_caller]
-fn run<'env, R>(
-    host: &'env Host,
-    main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) -> R,
-) -> Result<R, RunError> {
+fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     let caller = Location::caller();
     let run = Arc::new(Run::new(
         &host.layout,
@@ -100,9 +101,8 @@ fn run<'env, R>(
 
     let main = catch_unwind(AssertUnwindSafe(|| {
         OWNER.run_without_core(|| {
-            let value = main(&ppe);
+            main(&ppe);
             ppe.core().wait_for_programs(caller);
-            value
         })
     }));
     // Asked before others fail because the PPE did.

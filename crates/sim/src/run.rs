@@ -30,14 +30,17 @@ use crate::world::{Failure, World};
 /// Where a trace is written.
 type Trace = Box<dyn io::Write + Send>;
 
-/// Runs `main` on a machine; see [`Machine::run`]. Returns its
-/// result and what the run did, or what kept its trace from being written.
+/// The main program of a run.
+pub(crate) type Main<'a, 'env, M> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, M>) + 'a>;
+
+/// Runs `main` on a machine; see [`Machine::run`]. Returns how the run ended and what it did, or
+/// what kept its trace from being written. Compiled once, not once for each main program.
 #[track_caller]
-pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>, R>(
+pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     setup: &'env Setup,
     trace: Option<Trace>,
-    main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, M>) -> R,
-) -> (Result<R, RunError>, io::Result<Counters>) {
+    main: Main<'_, 'env, M>,
+) -> (Result<(), RunError>, io::Result<Counters>) {
     let caller = Location::caller();
     let world = Rc::new(world_of(setup, trace));
     let spes = setup.topology.spes();
@@ -64,9 +67,8 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>, R>(
             // Each SPE comes as far as its first turn.
             OWNER.yield_now();
             result = Some(catch_unwind(AssertUnwindSafe(|| {
-                let value = main(&ppe);
+                main(&ppe);
                 ppe.core().wait_for_programs(caller);
-                value
             })));
             // Asked before others fail because the PPE did.
             panic_before = programs.first_panic();

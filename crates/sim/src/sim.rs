@@ -18,6 +18,7 @@ use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::{LOCAL_STORE_STRIDE, LOCAL_STORES_AT};
 use crate::observe::Counters;
 use crate::ppe::SimPpe;
+use crate::run::{Main, run};
 use crate::setup::{Options, PpeAccess, Setup};
 use crate::spe::SimSpe;
 
@@ -239,13 +240,10 @@ impl Sim {
 
     /// Runs `main`, and records what the run did.
     #[track_caller]
-    fn run_alone<'env, R>(
-        &'env self,
-        main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
-    ) -> Result<R, RunError> {
+    fn run_alone<'env>(&'env self, main: Main<'_, 'env, Self>) -> Result<(), RunError> {
         let _running = self.begin_run();
         let trace = lock(&self.trace).take();
-        let (result, counters) = crate::run::run(&self.setup, trace, main);
+        let (result, counters) = run(&self.setup, trace, main);
         let (counters, trace_error) = match counters {
             Ok(counters) => (Some(counters), None),
             Err(error) => (None, Some(error)),
@@ -275,7 +273,9 @@ unsafe impl Machine for Sim {
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError> {
-        self.run_alone(main)
+        let mut result = None;
+        self.run_alone(Box::new(|ppe| result = Some(main(ppe))))?;
+        Ok(result.expect("the main program has returned"))
     }
 
     fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output> {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cellworks_machine::{Pending, PendingMut, Spe, StageError, Staged, StagedMut};
 
+use crate::block_use::BlockUse;
 use crate::data::{Data, Target, Update, Viewed};
 use crate::error::TaskError;
 use crate::node::Node;
@@ -226,16 +227,6 @@ unsafe impl<'d, T: Pod + Send> Data for UpdateBlock<'d, T> {
     fn blocks(&self, named: &mut dyn FnMut(BlockUse)) {
         named(self.usage);
     }
-}
-
-/// That a task uses a block.
-#[derive(Clone, Copy, Debug)]
-pub struct BlockUse {
-    /// The address of the slice whose block it is.
-    slice: usize,
-    block: usize,
-    changes: bool,
-    phase: usize,
 }
 
 /// The tasks that use the blocks of a phase.

@@ -14,7 +14,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
 use cellworks_machine::{Processor, Sleeper, Spe, StackError};
@@ -30,6 +30,7 @@ use crate::running::{Depth, OnItsWay};
 use crate::scope::ScopeState;
 use crate::shared::{Seat, Shared};
 use crate::sync::Ordering;
+use crate::three_level::WorkerSide;
 use crate::worker::Worker;
 
 /// Threads that a worker starts with: one that runs jobs, and one that takes over when a job waits.
@@ -44,6 +45,8 @@ pub(crate) struct Core<'w, S: Spe> {
     pub(crate) shared: &'w Shared<S>,
     pub(crate) number: usize,
     pub(crate) jobs: Jobs<S>,
+    /// Where it takes tasks of phases, if that is not from queues of workers.
+    pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The other workers, near ones first.
     others: Box<[usize]>,
     /// What its threads have put aside. Valid as long as it is listed.
@@ -82,6 +85,17 @@ enum Next<S: Spe> {
 }
 
 impl<S: Spe> Next<S> {
+    /// Drops it without running it: the run was cancelled.
+    fn discard(self) {
+        match self {
+            Self::Job(job) => job.discard(),
+            Self::OnItsWay((task, begun)) => {
+                drop(begun);
+                Job::Task(task).discard();
+            }
+        }
+    }
+
     fn scope(&self) -> Option<*const ScopeState> {
         match self {
             Self::Job(job) => job.scope(),
@@ -97,6 +111,7 @@ impl<'w, S: Spe> Core<'w, S> {
         shared: &'w Shared<S>,
         number: usize,
         queue: Queue<Job<S>>,
+        central: Option<Box<dyn WorkerSide<S> + 'w>>,
     ) -> Self {
         let topology = spe.topology();
         let workers = shared.workers.len();
@@ -108,6 +123,7 @@ impl<'w, S: Spe> Core<'w, S> {
             shared,
             number,
             jobs: Jobs::new(queue),
+            central,
             others: others.into(),
             frames: RefCell::default(),
             idle_threads: Cell::new(0),
@@ -171,13 +187,23 @@ impl<'w, S: Spe> Core<'w, S> {
         loop {
             // Closures of scopes may be small, and many: they are not moved more often than needed.
             let outcome = if let Some(closure) = self.next_kept() {
-                self.begin(Some(closure.scope));
-                closure.run(&worker)
+                match worker.guarded(|| self.begin(Some(closure.scope))) {
+                    Ok(()) => closure.run(&worker),
+                    Err(cancelled) => {
+                        Job::Spawned(closure).discard();
+                        Err(cancelled)
+                    }
+                }
             } else if let Some(next) = self.next() {
-                self.begin(next.scope());
-                match next {
-                    Next::Job(job) => job.run(&worker),
-                    Next::OnItsWay((task, begun)) => self.run_task(task, Some(begun), &worker),
+                match worker.guarded(|| self.begin(next.scope())) {
+                    Ok(()) => match next {
+                        Next::Job(job) => job.run(&worker),
+                        Next::OnItsWay((task, begun)) => self.run_task(task, Some(begun), &worker),
+                    },
+                    Err(cancelled) => {
+                        next.discard();
+                        Err(cancelled)
+                    }
                 }
             } else {
                 break;
@@ -256,7 +282,11 @@ impl<'w, S: Spe> Core<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                self.shared.sleepers.lie_down(self.number) && self.is_there_a_job()
+                // A worker whose task waits for its data is not free: this thread is told when the
+                // data is there.
+                !self.is_staging.get()
+                    && self.shared.sleepers.lie_down(self.number)
+                    && self.is_there_a_job()
             });
             self.shared.sleepers.get_up(self.number);
             self.counters.was_idle(self.spe.now().since(idle_since));
@@ -275,6 +305,13 @@ impl<'w, S: Spe> Core<'w, S> {
         let shared = self.shared;
         let is_here = !self.jobs.is_empty() || !self.ahead.borrow().is_empty();
         if is_here || !self.seat().inbox.is_empty() || self.oldest_thread().is_some() {
+            return true;
+        }
+        if self
+            .central
+            .as_ref()
+            .is_some_and(|central| central.may_find())
+        {
             return true;
         }
         let mut queues = [&shared.fresh, &shared.high, &shared.low].into_iter();
@@ -331,7 +368,8 @@ impl<'w, S: Spe> Core<'w, S> {
             self.counters.steals.set(self.counters.steals.get() + 1);
             Some(job)
         });
-        let job = job.or_else(|| self.steal(|| shared.low.steal()))?;
+        let job = job.or_else(|| self.steal(|| shared.low.steal()));
+        let job = job.or_else(|| self.central.as_ref()?.take().map(Job::Task))?;
         if !self.jobs.open.is_empty() {
             self.announce();
         }
@@ -387,14 +425,23 @@ impl<'w, S: Spe> Core<'w, S> {
         self.announce();
     }
 
-    /// The newest job in its own queue that is no closure of a scope.
+    /// The job that this worker would run next, for its data to be staged ahead.
     pub(crate) fn pop(&self) -> Option<Job<S>> {
-        self.jobs.open.pop()
+        match &self.central {
+            None => self.jobs.open.pop(),
+            Some(central) => {
+                let is_first = self.ahead.borrow().is_empty();
+                central.take_ahead(is_first).map(Job::Task)
+            }
+        }
     }
 
     /// Puts a job back that [`pop`](Self::pop) has taken.
     pub(crate) fn put_back(&self, job: Job<S>) {
-        self.jobs.open.push(job);
+        match (job, &self.central) {
+            (Job::Task(task), Some(central)) => central.put_back(task),
+            (job, _) => self.jobs.open.push(job),
+        }
     }
 
     /// How many jobs wait in all queues, about.
@@ -457,20 +504,32 @@ impl<'w, S: Spe> Core<'w, S> {
                 return self.ended.set((scope, tasks + 1));
             }
             // This may wait, and another thread may end a task meanwhile.
-            self.hand_in_ended();
+            let handed_in = catch_unwind(AssertUnwindSafe(|| self.hand_in_ended()));
+            if let Err(cancelled) = handed_in {
+                self.count((scope, 1));
+                resume_unwind(cancelled);
+            }
         }
     }
 
     /// Counts the tasks that have ended, where they belong.
     pub(crate) fn hand_in_ended(&self) {
-        let (scope, tasks) = self.ended.replace((ptr::null(), 0));
+        let ended = self.ended.replace((ptr::null(), 0));
+        let mut left = Ok(());
+        if !ended.0.is_null() && self.has_puts.replace(false) && !self.spe.is_cancelled() {
+            left = catch_unwind(AssertUnwindSafe(|| self.spe.departed()));
+        }
+        // However the wait has ended, they have.
+        self.count(ended);
+        left.unwrap_or_else(|cancelled| resume_unwind(cancelled));
+    }
+
+    /// Counts tasks of a scope that have ended.
+    fn count(&self, (scope, tasks): (*const ScopeState, isize)) {
         // SAFETY: null, or a scope that waits for these tasks.
         let Some(scope) = (unsafe { scope.as_ref() }) else {
             return;
         };
-        if self.has_puts.replace(false) && !self.spe.is_cancelled() {
-            self.spe.departed();
-        }
         let owner = scope.owner;
         if scope.count.end(tasks) {
             self.spe.notify(owner);

@@ -9,6 +9,30 @@ use cellworks_machine::Span;
 pub struct Counters {
     /// Of each worker, in the order of their SPEs.
     pub workers: Vec<WorkerCounters>,
+    /// Of the queues in main memory: all 0 with [`Scheduler::Stealing`](crate::Scheduler).
+    pub scheduler: SchedulerCounters,
+}
+
+/// What happened at the queues in main memory, with another [`Scheduler`](crate::Scheduler) than
+/// the one that steals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedulerCounters {
+    /// Tasks that the PPE's scheduler has taken from the prefilter to the reorder buffer.
+    pub imported: u64,
+    /// Times that a worker looked for tasks in main memory.
+    pub check_outs: u64,
+    /// Those of them that found none.
+    pub empty_check_outs: u64,
+    /// Times that a processor looked at a lock that another one had.
+    pub lock_polls: u64,
+    /// Tasks that the PPE's scheduler has diced.
+    pub diced: u64,
+    /// Parts that came of them.
+    pub parts: u64,
+    /// Times that it would have diced a task that cannot be.
+    pub undiced: u64,
+    /// Tasks that filters have dropped.
+    pub dropped: u64,
 }
 
 /// What a worker has done.

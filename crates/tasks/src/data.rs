@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use bytemuck::Pod;
 use cellworks_machine::{Pending, PendingMut, Spe, StageError, Staged, StagedMut};
 
-use crate::blocks::BlockUse;
+use crate::block_use::BlockUse;
 
 /// What the body of a task is handed for data that was declared as this type.
 pub trait Viewed {

@@ -111,6 +111,15 @@ pub enum TaskError {
         /// first.
         tasks: Vec<String>,
     },
+    /// A filter dropped a task that is awaited.
+    #[error(
+        "task {task} was dropped by a filter, but another task comes after it or a program waits for it: have the \
+         filter keep it (`Pool::filter`)"
+    )]
+    DroppedByFilter {
+        /// Its name and number.
+        task: String,
+    },
     /// A task was waited for that did not run: it was cancelled, or one before it has failed.
     #[error("task {task} did not run: it was cancelled, or a task that comes before it has failed")]
     DidNotRun {

@@ -16,6 +16,12 @@
 //!
 //! The same program runs on every machine.
 
+/// The guide, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tasks.md")]
+struct Guide;
+
+mod block_use;
 mod blocks;
 mod closure;
 mod core;
@@ -39,21 +45,25 @@ mod range;
 mod room;
 mod running;
 mod scope;
+mod settings;
 mod shared;
 mod sleepers;
 mod sort;
 mod sync;
 mod task;
+mod three_level;
 mod worker;
 
 pub use blocks::{Blocks, ReadBlock, UpdateBlock};
-pub use counters::{Counters, WorkerCounters};
+pub use counters::{Counters, SchedulerCounters, WorkerCounters};
 pub use data::{Data, Part, Read, Update, Value, Write};
 pub use error::TaskError;
 pub use lock::TaskLock;
 pub use phase::{Handle, Phase};
 pub use place::Place;
-pub use pool::{DICING_THRESHOLD, Main, Pool, PoolError, Staging};
+pub use pool::{Main, Pool, PoolError};
 pub use scope::Scope;
+pub use settings::{DICING_THRESHOLD, Scheduler, Staging};
 pub use task::{Priority, Task};
+pub use three_level::PendingTask;
 pub use worker::Worker;

@@ -125,6 +125,16 @@ impl<S: Spe> Node<S> {
         }
     }
 
+    /// What errors and traces call it; tasks of one kind have one name.
+    pub(crate) fn name(&self) -> &Cow<'static, str> {
+        &self.name
+    }
+
+    /// Whether its lock was given to it, after it was deferred.
+    pub(crate) fn has_its_lock(&self) -> bool {
+        self.has_lock.load(Ordering::Relaxed)
+    }
+
     /// The task that was submitted.
     pub(crate) fn whole(self: &Arc<Self>) -> &Arc<Self> {
         self.whole.as_ref().unwrap_or(self)
@@ -177,9 +187,13 @@ impl<S: Spe> Node<S> {
 
     /// Whether nothing waits for its end but its phase.
     pub(crate) fn is_alone(self: &Arc<Self>) -> bool {
-        let whole = self.whole();
-        let others = locked(&whole.others);
-        whole.lock.is_none() && others.after.is_empty() && others.waiting.is_empty()
+        self.whole().lock.is_none() && !self.is_awaited()
+    }
+
+    /// Whether a task comes after it, or a program waits for its end.
+    pub(crate) fn is_awaited(self: &Arc<Self>) -> bool {
+        let others = locked(&self.whole().others);
+        !others.after.is_empty() || !others.waiting.is_empty()
     }
 
     /// Those that it was said to come after, if it has not ended.

@@ -384,8 +384,13 @@ pub(crate) fn run<'env, S: Spe, R>(
         scope: PhantomData,
         env: PhantomData,
     };
-    let result = catch_unwind(AssertUnwindSafe(|| f(&phase)));
-    let waited = scope::wait(place, &phase.state.scope);
+    place.phase_begins();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let result = f(&phase);
+        place.all_submitted();
+        result
+    }));
+    let waited = scope::wait(place, &phase.state.scope).and_then(|()| place.phase_ends());
     let failure = locked(&phase.state.failure).take();
     match (result, waited, failure) {
         (Err(panic), _, _) | (_, Err(panic), _) => resume_unwind(panic),

@@ -48,6 +48,21 @@ pub(crate) mod sealed {
         /// Tells a processor that something has changed for which it may wait.
         fn notify(&self, to: Processor);
 
+        /// A phase of this place begins.
+        fn phase_begins(&self) {}
+
+        /// All tasks were submitted to a phase of this place, unless its tasks submit more.
+        fn all_submitted(&self) {}
+
+        /// The tasks of a phase of this place have ended.
+        ///
+        /// # Errors
+        ///
+        /// What the phase ends with as a panic.
+        fn phase_ends(&self) -> Result<(), Payload> {
+            Ok(())
+        }
+
         /// The task that runs there, if one does.
         fn current_task(&self) -> Option<Arc<Node<S>>>;
 
@@ -77,7 +92,21 @@ pub(crate) fn wait_for<S: Spe>(
     done: &mut dyn FnMut() -> bool,
     give_up: impl Fn(),
 ) -> Result<(), Payload> {
-    let waited = catch_unwind(AssertUnwindSafe(|| processor.wait_until(why, done)));
+    wait_by(processor, shared, done, give_up, |done| {
+        processor.wait_until(why, done)
+    })
+}
+
+/// Waits by means of `wait`, which says false if the caller unwinds already: see
+/// [`sealed::Sealed::wait_for`].
+pub(crate) fn wait_by<S: Spe>(
+    processor: &impl Wake,
+    shared: &Shared<S>,
+    done: &mut dyn FnMut() -> bool,
+    give_up: impl Fn(),
+    wait: impl FnOnce(&mut dyn FnMut() -> bool) -> bool,
+) -> Result<(), Payload> {
+    let waited = catch_unwind(AssertUnwindSafe(|| wait(done)));
     let panic = match waited {
         Ok(true) => return Ok(()),
         // The caller unwinds already.

@@ -5,7 +5,10 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use cellworks_machine::{Machine, Payload, Ppe, Processor, RunError, SpeId, StackError, Wake};
+use cellworks_machine::memory::AllocateError;
+use cellworks_machine::{
+    Machine, Payload, Ppe, Processor, RunError, SpeId, StackError, StageError, Wait, Wake,
+};
 
 use crate::core::Core;
 use crate::counters::{Counters, WorkerCounters};
@@ -16,8 +19,10 @@ use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
 use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
+use crate::settings::{DICING_THRESHOLD, Scheduler, Staging};
 use crate::shared::Shared;
 use crate::sync::{Mutex, locked};
+use crate::three_level::{BUFFER_TASKS, Filter, MainSide, PendingTask, Queues, Sides, SidesOfCell};
 use crate::worker::Worker;
 
 /// A pool of workers on the SPEs of a machine.
@@ -27,27 +32,13 @@ use crate::worker::Worker;
 pub struct Pool<'m, M: Machine> {
     machine: &'m M,
     workers: Option<usize>,
+    scheduler: Scheduler,
     staging: Staging,
     dicing: Option<usize>,
+    /// `dicing` was said by the program.
+    dices_as_asked: bool,
+    filters: Vec<Filter<'m>>,
 }
-
-/// How many tasks a worker stages ahead of the one that it runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Staging {
-    /// One more whenever a task has waited for its data for more than a twentieth of its time, and
-    /// one less when tasks do not wait. None on a machine that is not [confined to local
-    /// stores](cellworks_machine::Spe::is_confined_to_local_store).
-    #[default]
-    Automatic,
-    /// This number, as far as there is room.
-    Ahead(usize),
-    /// None: a task waits for its data when it begins.
-    Off,
-}
-
-/// A task that may be diced is diced when fewer tasks wait for each worker (section 4.7 of the
-/// paper).
-pub const DICING_THRESHOLD: usize = 16;
 
 /// Why a pool did not run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +71,43 @@ pub enum PoolError {
         /// What had no room.
         source: StackError,
     },
+    /// A scheduler needs what only a Cell has.
+    #[error(
+        "the scheduler {scheduler:?} needs the MFCs of a Cell, and {machine} is no Cell: use `Scheduler::Stealing`"
+    )]
+    NotACell {
+        /// The machine's name.
+        machine: String,
+        /// The scheduler that was asked for.
+        scheduler: Scheduler,
+    },
+    /// A scheduler was asked for something that it does not do.
+    #[error(
+        "the scheduler {scheduler:?} has no {what}: use `Scheduler::{instead:?}`, or do without"
+    )]
+    NotOffered {
+        /// The scheduler that was asked for.
+        scheduler: Scheduler,
+        /// What it does not do.
+        what: &'static str,
+        /// One that does.
+        instead: Scheduler,
+    },
+    /// The queues of a scheduler have no room in main memory.
+    #[error("the queues of tasks cannot be allocated: {0}")]
+    NoMemory(#[from] AllocateError),
+    /// A worker's local store has no room for its copies of the queues and the code of a task.
+    #[error(
+        "worker {worker} on {} cannot start: the scheduler needs room for its queues and for the code of a task, \
+         which `Scheduler::Stealing` does not: {source}",
+        source.spe()
+    )]
+    NoRoomForQueues {
+        /// Its number.
+        worker: usize,
+        /// What had no room.
+        source: StageError,
+    },
     /// A task, or the main program, panicked, or all of them wait for each other.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -91,8 +119,11 @@ impl<'m, M: Machine> Pool<'m, M> {
         Self {
             machine,
             workers: None,
+            scheduler: Scheduler::Stealing,
             staging: Staging::Automatic,
             dicing: Some(DICING_THRESHOLD),
+            dices_as_asked: false,
+            filters: Vec::new(),
         }
     }
 
@@ -100,6 +131,40 @@ impl<'m, M: Machine> Pool<'m, M> {
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
+        self
+    }
+
+    /// How tasks of phases come to the workers, in place of [`Scheduler::Stealing`].
+    #[must_use]
+    pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
+        self.scheduler = scheduler;
+        self
+    }
+
+    /// Adds a filter: a function that is handed the tasks in the reorder buffer whenever more have
+    /// come, ordered by priority, and reorders or drops them. Filters are asked one after the
+    /// other, on the PPE. Only with [`Scheduler::ThreeLevel`].
+    ///
+    /// A task that is dropped does not run, as if it had been [cancelled](crate::Handle::cancel).
+    /// The phase ends with [`TaskError::DroppedByFilter`] if another task comes after it, or a
+    /// program waits for it. If a filter panics, filters are not asked again, and the phase of the
+    /// main program that ends next ends with the panic.
+    ///
+    /// ```
+    /// use cellworks_machine::Machine;
+    /// use cellworks_tasks::{Pool, Scheduler};
+    ///
+    /// /// A pool that runs drawing before anything else, and no debug output at all.
+    /// fn pool<M: Machine>(machine: &M) -> Pool<'_, M> {
+    ///     Pool::new(machine).scheduler(Scheduler::ThreeLevel).filter(|pending| {
+    ///         pending.retain(|task| task.name() != "debug");
+    ///         pending.sort_by_key(|task| task.name() != "draw");
+    ///     })
+    /// }
+    /// ```
+    #[must_use]
+    pub fn filter(mut self, filter: impl Fn(&mut Vec<PendingTask<'_>>) + 'm) -> Self {
+        self.filters.push(Box::new(filter));
         self
     }
 
@@ -115,6 +180,7 @@ impl<'m, M: Machine> Pool<'m, M> {
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
+        self.dices_as_asked = true;
         self
     }
 
@@ -134,8 +200,9 @@ impl<'m, M: Machine> Pool<'m, M> {
     ///
     /// # Errors
     ///
-    /// [`PoolError`] if the number of workers is wrong or they have no room, and if `main` or a
-    /// task panics where nothing catches it, or all wait for each other.
+    /// [`PoolError`] if the number of workers is wrong or they have no room, if the machine is no
+    /// Cell and the scheduler needs one, if the scheduler does not do what it was asked for, and if
+    /// `main` or a task panics where nothing catches it, or all wait for each other.
     pub fn run<R>(&self, main: impl FnOnce(&Main<'_, M>) -> R) -> Result<R, PoolError> {
         self.run_counted(main).map(|(result, _)| result)
     }
@@ -165,14 +232,32 @@ impl<'m, M: Machine> Pool<'m, M> {
                 asked: workers,
             });
         };
-        let (shared, queues) = Shared::new(chosen, self.staging, self.dicing);
+        self.check_offer()?;
+        let (sides, central) = self.central(chosen)?.unzip();
+        let is_mars = self.scheduler == Scheduler::Mars;
+        let staging = if is_mars { Staging::Off } else { self.staging };
+        let (shared, queues) = Shared::new(chosen, staging, self.dicing, central);
+        let enough = self
+            .dicing
+            .map(|threshold| (threshold * workers).min(BUFFER_TASKS));
         let no_room = Mutex::new(None);
         let counters = Mutex::new(vec![WorkerCounters::default(); workers]);
         let result = self.machine.run(|ppe: &Ppe<'_, '_, M>| {
             for (worker, queue) in queues.into_iter().enumerate() {
                 let (shared, no_room, counters) = (&shared, &no_room, &counters);
+                let of_worker = sides.as_ref().map(|sides| sides.of_worker);
                 let program = move |spe: &M::Spe| {
-                    let core = Core::new(spe, shared, worker, queue);
+                    let central = of_worker.zip(shared.central.as_ref());
+                    let central = central.map(|(of_worker, queues)| of_worker(spe, queues));
+                    let central = match central.transpose() {
+                        Ok(central) => central,
+                        Err(source) => {
+                            let error = PoolError::NoRoomForQueues { worker, source };
+                            locked(no_room).get_or_insert(error);
+                            return;
+                        }
+                    };
+                    let core = Core::new(spe, shared, worker, queue, central);
                     if let Err(source) = core.serve() {
                         locked(no_room).get_or_insert(PoolError::NoRoom { worker, source });
                     }
@@ -184,6 +269,12 @@ impl<'m, M: Machine> Pool<'m, M> {
                 core: ppe.core(),
                 shared: &shared,
                 started: Cell::new(0),
+                central: sides
+                    .as_ref()
+                    .zip(shared.central.as_ref())
+                    .map(|(sides, queues)| {
+                        (sides.of_main)(ppe.core(), queues, enough, &self.filters)
+                    }),
             };
             let result = catch_unwind(AssertUnwindSafe(|| main(&main_of)));
             shared.close(|processor| ppe.core().notify(processor));
@@ -193,12 +284,57 @@ impl<'m, M: Machine> Pool<'m, M> {
             return Err(error);
         }
         let workers = std::mem::take(&mut *locked(&counters));
-        Ok((result?, Counters { workers }))
+        let scheduler = shared.central.as_ref().map(Queues::counters);
+        let counters = Counters {
+            workers,
+            scheduler: scheduler.unwrap_or_default(),
+        };
+        Ok((result?, counters))
+    }
+
+    /// Whether the scheduler does what it was asked for.
+    fn check_offer(&self) -> Result<(), PoolError> {
+        let scheduler = self.scheduler;
+        let no = |what, instead| {
+            Err(PoolError::NotOffered {
+                scheduler,
+                what,
+                instead,
+            })
+        };
+        let is_mars = scheduler == Scheduler::Mars;
+        if is_mars && self.dices_as_asked && self.dicing.is_some() {
+            return no("dicing", Scheduler::ThreeLevel);
+        }
+        if is_mars && matches!(self.staging, Staging::Ahead(1..)) {
+            return no("staging ahead", Scheduler::ThreeLevel);
+        }
+        if scheduler != Scheduler::ThreeLevel && !self.filters.is_empty() {
+            return no("filters", Scheduler::ThreeLevel);
+        }
+        Ok(())
+    }
+
+    /// The queues in main memory, if the scheduler has them, and how their sides are made.
+    fn central(&self, workers: &[SpeId]) -> Result<Option<Central<M>>, PoolError> {
+        if self.scheduler == Scheduler::Stealing {
+            return Ok(None);
+        }
+        let not_a_cell = || PoolError::NotACell {
+            machine: self.machine.topology().name().to_owned(),
+            scheduler: self.scheduler,
+        };
+        let sides = self.machine.on_cell(SidesOfCell).ok_or_else(not_a_cell)?;
+        let queues = (sides.queues)(self.machine, self.scheduler, workers)?;
+        Ok(Some((sides, queues)))
     }
 }
 
 /// After how many closures the main program looks whether there is room for more.
 const STARTS_PER_LOOK: usize = 64;
+
+/// The queues in main memory, and how their sides are made.
+type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
 /// The main program of a pool, on the PPE: it starts tasks and waits for them.
 pub struct Main<'p, M: Machine> {
@@ -206,9 +342,15 @@ pub struct Main<'p, M: Machine> {
     shared: &'p Shared<M::Spe>,
     /// Closures that it has started.
     started: Cell<usize>,
+    central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
 }
 
 impl<M: Machine> Main<'_, M> {
+    /// The PPE that runs the main program: to compute, wait and know the time.
+    pub fn ppe(&self) -> &M::Core {
+        self.core
+    }
+
     /// Runs `work` on a worker, and returns what it returns.
     ///
     /// # Panics
@@ -261,7 +403,10 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     }
 
     fn push(&self, job: Job<M::Spe>) {
-        self.shared.push_fresh(job);
+        match (job, &self.central) {
+            (Job::Task(task), Some(central)) => return central.post(task),
+            (job, _) => self.shared.push_fresh(job),
+        }
         self.shared
             .announce(0..self.shared.workers.len(), |processor| {
                 self.core.notify(processor);
@@ -283,6 +428,22 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         self.core.notify(to);
     }
 
+    fn phase_begins(&self) {
+        if let Some(central) = &self.central {
+            central.phase_begins();
+        }
+    }
+
+    fn all_submitted(&self) {
+        if let Some(central) = &self.central {
+            central.all_submitted();
+        }
+    }
+
+    fn phase_ends(&self) -> Result<(), Payload> {
+        self.central.as_ref().map_or(Ok(()), |it| it.phase_ends())
+    }
+
     fn current_task(&self) -> Option<Arc<Node<M::Spe>>> {
         None
     }
@@ -297,6 +458,28 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         why: &dyn fmt::Display,
         done: &mut dyn FnMut() -> bool,
     ) -> Result<(), Payload> {
-        place::wait_for(self.core, self.shared, why, done, || ())
+        let Some(central) = &self.central else {
+            return place::wait_for(self.core, self.shared, why, done, || ());
+        };
+        place::wait_by(
+            self.core,
+            self.shared,
+            done,
+            || (),
+            |done| {
+                let mut is_done = false;
+                while !is_done {
+                    central.serve();
+                    let waited = self.core.wait_until(why, &mut || {
+                        is_done = done();
+                        is_done || central.is_wanted()
+                    });
+                    if !waited {
+                        return false;
+                    }
+                }
+                true
+            },
+        )
     }
 }

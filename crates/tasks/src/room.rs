@@ -15,8 +15,8 @@ use crate::shared::Shared;
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// With this number of jobs in the queue a program that starts closures waits. A power of two, which is
-/// what the queue's memory grows to.
+/// With this number of jobs in the queue a program that starts closures waits. A power of two,
+/// which is what the queue's memory grows to.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
 /// With so few left it goes on.

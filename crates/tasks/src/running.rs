@@ -14,7 +14,7 @@ use crate::lock;
 use crate::node::{End, Node};
 use crate::phase::Waits;
 use crate::place::sealed::Sealed;
-use crate::pool::Staging;
+use crate::settings::Staging;
 use crate::sync::Ordering;
 use crate::task::Begun;
 use crate::worker::Worker;
@@ -100,12 +100,18 @@ impl<'w, S: Spe> Core<'w, S> {
             }
             task.has_lock.store(true, Ordering::Relaxed);
         }
-        if begun.is_none() && task.dices && self.dice(&task, worker) {
+        if begun.is_none() && task.dices && self.central.is_none() && self.dice(&task, worker) {
             return Ok(());
         }
         task.begin(self.number);
         worker.set_current(Some(Arc::clone(&task)));
-        let outcome = self.run_staged(&task, begun, worker);
+        let outcome = match self.load(&task, worker) {
+            // The pool's own waits for the data may be cancelled, too.
+            Ok(()) => worker
+                .guarded(|| self.run_staged(&task, begun, worker))
+                .unwrap_or_else(|panic| Ok(Err(panic))),
+            Err(panic) => Ok(Err(panic)),
+        };
         worker.set_current(None);
         self.counters.tasks.set(self.counters.tasks.get() + 1);
         if self.wants_room.replace(false) {
@@ -131,6 +137,19 @@ impl<'w, S: Spe> Core<'w, S> {
         Ok(())
     }
 
+    /// Gets the binary of a task that is about to run, where that takes a transfer.
+    ///
+    /// # Errors
+    ///
+    /// What unwinds the caller because the run was cancelled.
+    fn load(&self, task: &Node<S>, worker: &Worker<'_, S>) -> Result<(), Payload> {
+        let Some(central) = &self.central else {
+            return Ok(());
+        };
+        self.is_staging.set(true);
+        worker.guarded(|| central.load(task))
+    }
+
     /// Has the task's data staged, begins to stage that of tasks behind it, and runs it.
     fn run_staged(
         &self,
@@ -146,8 +165,10 @@ impl<'w, S: Spe> Core<'w, S> {
             // data: that is what phases promise.
             let run = || unsafe { task.work().run(worker, &mut || self.data_is_there()) };
             let outcome = self.with_room(task, worker, run);
-            self.data_is_there();
+            // Nor is the data of another task got while this one's is put back.
+            self.is_staging.set(true);
             self.puts_leave(worker);
+            self.data_is_there();
             return outcome;
         }
         let begun = match begun {
@@ -248,12 +269,16 @@ impl<'w, S: Spe> Core<'w, S> {
     /// Begins to stage tasks that are next in the queue of this worker.
     fn stage_ahead(&self) {
         let depth = self.depth.borrow().ahead;
-        while self.ahead.borrow().len() < depth && !self.shared.sleepers.are_there() {
+        let is_central = self.central.is_some();
+        // Workers that have nothing to do take tasks of a queue of this one.
+        let are_wanted = || !is_central && self.shared.sleepers.are_there();
+        while self.ahead.borrow().len() < depth && !are_wanted() {
             let Some(job) = self.pop() else { return };
             let Job::Task(task) = job else {
                 return self.put_back(job);
             };
-            let may_begin = task.lock.is_none() && !task.dices && !task.is_dropped();
+            let may_be_diced = !is_central && task.dices && self.parts_asked_for() > 1;
+            let may_begin = task.lock.is_none() && !may_be_diced && !task.is_dropped();
             // SAFETY: this worker has taken the task out of a queue.
             let work = unsafe { task.work() };
             if !may_begin || work.bytes() == 0 {
@@ -282,17 +307,22 @@ impl<'w, S: Spe> Core<'w, S> {
         }
     }
 
-    /// Splits a task, if work runs short. Its parts are in the queue then, in its place.
-    fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
-        let Some(threshold) = self.shared.dicing else {
-            return false;
-        };
+    /// How many parts are asked for of a task that was taken out of a queue: more than one if work
+    /// runs short.
+    fn parts_asked_for(&self) -> usize {
         let workers = self.shared.workers.len();
+        let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
+            return 1;
+        };
         // As in the paper (figure 4.6): as many tasks are missing, and each is asked for its share.
         let tasks = 1 + self.queued();
-        let missing = (threshold * workers).saturating_sub(tasks);
-        let asked = missing / tasks;
-        if workers == 1 || asked <= 1 {
+        (threshold * workers).saturating_sub(tasks) / tasks
+    }
+
+    /// Splits a task, if work runs short. Its parts are in the queue then, in its place.
+    fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
+        let asked = self.parts_asked_for();
+        if asked <= 1 {
             return false;
         }
         // SAFETY: this worker has taken the task out of a queue.
@@ -334,18 +364,26 @@ impl<'w, S: Spe> Core<'w, S> {
         if end == End::Failed {
             whole.drop_it();
         }
+        // SAFETY: the task has not been counted as ended.
+        let is_job = unsafe { (*whole.phase).scope.owner } == Processor::Ppe;
+        let job_ended = || {
+            if let Some(central) = self.central.as_ref().filter(|_| is_job) {
+                central.job_ended();
+            }
+        };
         if task.is_part() && !whole.release() {
-            return;
+            return job_ended();
         }
         let end = if whole.is_dropped() { End::Failed } else { end };
         end_whole(whole, end, worker);
+        job_ended();
         // SAFETY: it is counted as ended now.
         self.task_ended(unsafe { &raw const (*whole.phase).scope });
     }
 }
 
 /// A task has ended with all its parts: others go on.
-fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
+pub(crate) fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
     if let Some(lock) = &task.lock
         && task.has_lock.load(Ordering::Relaxed)
         && let Some(next) = lock::give_back(lock)

@@ -6,11 +6,12 @@ use crossbeam_utils::CachePadded;
 
 use crate::job::Job;
 use crate::phase::Waits;
-use crate::pool::Staging;
 use crate::room::FreshRoom;
+use crate::settings::Staging;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
 use crate::task::Priority;
+use crate::three_level::Queues;
 
 /// What the workers of a pool share.
 pub(crate) struct Shared<S: Spe> {
@@ -28,6 +29,8 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) sleepers: Sleepers,
     /// Tasks that wait for each other.
     pub(crate) waits: Waits<S>,
+    /// Where tasks of phases go instead of the queues above, if they do.
+    pub(crate) central: Option<Queues<S>>,
     /// The main program has ended.
     closed: AtomicBool,
 }
@@ -65,6 +68,7 @@ impl<S: Spe> Shared<S> {
         spes: &[SpeId],
         staging: Staging,
         dicing: Option<usize>,
+        central: Option<Queues<S>>,
     ) -> (Self, Vec<Queue<Job<S>>>) {
         let queues: Vec<_> = spes.iter().map(|_| Queue::new_lifo()).collect();
         let seat = |(&spe, queue): (&SpeId, &Queue<Job<S>>)| Seat {
@@ -85,6 +89,7 @@ impl<S: Spe> Shared<S> {
             dicing,
             sleepers: Sleepers::new(spes.len()),
             waits: Waits::new(),
+            central,
             closed: AtomicBool::new(false),
         };
         (shared, queues)
@@ -165,6 +170,8 @@ impl<S: Spe> Shared<S> {
             discard(&mut || seat.queue.steal());
             discard(&mut || seat.inbox.steal());
         }
+        let central = self.central.iter().flat_map(Queues::take_all);
+        central.for_each(|task| Job::Task(task).discard());
     }
 }
 

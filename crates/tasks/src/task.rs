@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Spe, StageError};
 
-use crate::blocks::BlockUse;
+use crate::block_use::BlockUse;
 use crate::data::Data;
 use crate::error::DiceError;
 use crate::lock::TaskLock;

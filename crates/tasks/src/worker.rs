@@ -21,7 +21,21 @@ use crate::sync::{AtomicBool, Ordering};
 /// The worker that runs a task: an SPE, and what a task can start on it.
 ///
 /// Every task is handed the worker that runs it, which is not always the one that it was started
-/// on. It can be neither sent to nor shared with other workers.
+/// on. It can be neither sent to nor shared with other workers:
+///
+/// ```compile_fail,E0277
+/// use cellworks_machine::Spe;
+/// use cellworks_tasks::Worker;
+///
+/// fn program<S: Spe>(worker: &Worker<'_, S>) {
+///     worker.scope(|scope| {
+///         scope.spawn(worker, |_| {
+///             // Not the worker that runs this.
+///             worker.join(|_| (), |_| ());
+///         });
+///     });
+/// }
+/// ```
 pub struct Worker<'w, S: Spe> {
     core: &'w Core<'w, S>,
     frames: Frames<S>,
@@ -142,7 +156,10 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
 
     #[inline]
     fn push(&self, job: Job<S>) {
-        self.core.push(job);
+        match (job, &self.core.central) {
+            (Job::Task(task), Some(central)) => central.post(task),
+            (job, _) => self.core.push(job),
+        }
     }
 
     #[inline(always)]

@@ -21,7 +21,7 @@ pub struct Tiles<T> {
     /// Tiles in a row of tiles, and in a column of them.
     count: usize,
     /// Tile by tile down the first column of tiles, then down the next.
-    tiles: Vec<Tile<T>>,
+    pub(super) tiles: Vec<Tile<T>>,
 }
 
 impl<T: Element> Tiles<T> {

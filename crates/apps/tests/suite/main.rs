@@ -5,4 +5,5 @@
 mod networks;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
+mod pools;
 mod programs;

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser, V
 use clap::{Arg, ArgAction};
 use serde_json::Value;
 
-use crate::args::{count, size};
+use crate::args::{count, order, size};
 
 /// The values of a flag, in the order in which they were given.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ const VALUES_MAX: usize = 1_000;
 enum Values {
     /// Whole numbers: `1,2,4-8` is 1, 2, 4, 5, 6, 7 and 8.
     Counts,
+    /// Rows of a matrix, as bytes.
+    Orders,
     /// Bytes: `8-16k` is 8 and its doubles up to 16k.
     Sizes,
     /// Cycles: `0.1-100` is 0.1, 0.2, 0.5, 1 and so on to 100.
@@ -37,6 +39,8 @@ impl Values {
             Self::Cycles
         } else if parser.possible_values().is_some() || parser.type_id() == TypeId::of::<String>() {
             Self::Texts
+        } else if name == "size" {
+            Self::Orders
         } else if name == "bytes" || name.ends_with("_bytes") {
             Self::Sizes
         } else {
@@ -47,7 +51,8 @@ impl Values {
     fn parse(self, text: &str) -> Result<Vec<Value>, String> {
         match self {
             Self::Counts => counts(text),
-            Self::Sizes => sizes(text),
+            Self::Orders => doubled(text, order),
+            Self::Sizes => doubled(text, size),
             Self::Cycles => cycles(text),
             Self::Texts => Ok(text.split(',').map(Value::from).collect()),
         }
@@ -83,8 +88,9 @@ fn counts(text: &str) -> Result<Vec<Value>, String> {
     })
 }
 
-fn sizes(text: &str) -> Result<Vec<Value>, String> {
-    split(text, size, |first, last, all| {
+/// Ranges are of every power of 2 times the first value.
+fn doubled(text: &str, one: impl Fn(&str) -> Result<u64, String>) -> Result<Vec<Value>, String> {
+    split(text, one, |first, last, all| {
         let doubled = |size: &u64| size.checked_mul(2);
         let sizes = std::iter::successors(Some(first), doubled);
         all.extend(
@@ -162,8 +168,9 @@ mod tests {
     fn ranges_are_of_every_count_of_doubled_sizes_and_of_1_2_5() {
         assert_eq!(counts("1,2,4-8").unwrap(), [1, 2, 4, 5, 6, 7, 8]);
         assert_eq!(counts("1k").unwrap(), [1_000]);
-        assert_eq!(sizes("8-64,3").unwrap(), [8, 16, 32, 64, 3]);
-        assert_eq!(sizes("8k-16k").unwrap(), [8_192, 16_384]);
+        assert_eq!(doubled("8-64,3", size).unwrap(), [8, 16, 32, 64, 3]);
+        assert_eq!(doubled("8k-16k", size).unwrap(), [8_192, 16_384]);
+        assert_eq!(doubled("1k-4k", order).unwrap(), [1_024, 2_048, 4_096]);
         assert_eq!(
             cycles("0.1-5,11.7").unwrap(),
             [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 11.7]
@@ -185,6 +192,10 @@ mod tests {
                 "{text:?}"
             );
         }
+        assert_eq!(
+            doubled("1.5k", order).unwrap_err(),
+            "orders are whole numbers, with k for 1,024; use 4k"
+        );
         assert_eq!(
             cycles("-1").unwrap_err(),
             "cycles are numbers from 0 on, such as 11.7"

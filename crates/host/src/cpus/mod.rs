@@ -36,7 +36,7 @@ mod quota;
 mod source;
 mod topology;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub(crate) mod tests;
 
 use std::cmp::Reverse;

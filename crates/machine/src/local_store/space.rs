@@ -262,7 +262,7 @@ impl fmt::Display for NoRoom {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use super::opcode::{Class, Direction, Opcode, Order, direction_of};
 use super::raw::RawCommand;
 use super::tag::Tag;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 impl RawCommand {

@@ -223,7 +223,7 @@ impl ListCursor {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::prelude::*;
 

@@ -9,7 +9,7 @@ use super::fault::{InvalidCommand, MfcFault};
 use super::opcode::{Opcode, Order};
 use super::tag::{Tag, TagMask};
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 /// Entries of the queue that an SPU's channel writes fill (CBEA s.9.1.1 p.113).

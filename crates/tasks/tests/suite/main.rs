@@ -8,6 +8,7 @@ mod plain_machine;
 mod room;
 mod schedules;
 mod tasks;
+mod three_level;
 mod waiting;
 
 use cellworks_host::Host;

@@ -9,6 +9,7 @@ use cellworks_tasks::{Part, Pool, Priority, Read, Staging, Update, Value, Worker
 crate::on_every_machine!(
     tasks_read_update_and_write_what_they_declare,
     a_task_is_staged_ahead_as_asked,
+    a_task_that_may_be_diced_is_staged_ahead_while_there_are_enough,
     one_diced_task_ends_up_on_all_workers,
     a_task_is_not_diced_while_there_are_enough,
     a_task_comes_after_others,
@@ -91,7 +92,39 @@ fn a_task_is_staged_ahead_as_asked<M: Machine>(machine: &M) {
         counters.workers[0].staged_ahead
     };
     assert_eq!(ahead(Staging::Off), 0);
-    assert!(ahead(Staging::Ahead(2)) > 0);
+    // Elsewhere the worker may be faster than the main program.
+    let are_all_there = machine.topology().capabilities().repeats;
+    for tasks in [1, 2] {
+        let ahead = ahead(Staging::Ahead(tasks));
+        assert!(ahead > if are_all_there { 32 } else { 0 }, "{ahead}");
+    }
+}
+
+fn a_task_that_may_be_diced_is_staged_ahead_while_there_are_enough<M: Machine>(machine: &M) {
+    let mut rows = vec![1_u32; 1_000 * 64];
+    let (result, counters) = Pool::new(machine)
+        .workers(2)
+        .staging(Staging::Ahead(1))
+        .run_counted(|main| {
+            main.install(|worker| {
+                worker.phase(|phase| {
+                    for row in rows.chunks_mut(64) {
+                        let task = phase.task("double", Update::new(row), |_, row| {
+                            row.iter_mut().for_each(|x| *x *= 2);
+                        });
+                        phase.submit(worker, task.diced())?;
+                    }
+                    Ok(())
+                })
+            })
+        })
+        .unwrap();
+    result.unwrap();
+    assert!(rows.iter().all(|&x| x == 2));
+    let ahead: u64 = counters.workers.iter().map(|one| one.staged_ahead).sum();
+    assert!(ahead > 100, "{counters:?}");
+    let diced: u64 = counters.workers.iter().map(|one| one.diced).sum();
+    assert!(diced > 0, "{counters:?}");
 }
 
 /// Submits one task of `rows` rows, each of which takes a while, and returns how many each SPE ran.
@@ -509,8 +542,8 @@ fn a_task_waits_for_tasks_that_it_submits<M: Machine>(machine: &M) {
     }
 }
 
-/// Tasks of several phases end on one worker one after the other, and what they have written is on its
-/// way when another thread of the worker ends the next.
+/// Tasks of several phases end on one worker one after the other, and what they have written is on
+/// its way when another thread of the worker ends the next.
 fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M) {
     let mut rows = vec![1_u32; 24 * 4 * 256];
     Pool::new(machine)

@@ -2,8 +2,8 @@
 //! waits for, or keeps a thread that others need.
 //!
 //! Each is a report to rayon, named by its number there. What blocks the operating system's thread,
-//! such as a `std::sync::Mutex`, keeps the worker here, too: the tasks wait as programs of a machine
-//! do.
+//! such as a `std::sync::Mutex`, keeps the worker here, too: the tasks wait as programs of a
+//! machine do.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -37,8 +37,6 @@ impl Tree {
     }
 
     /// Makes `path` a link to `target`, a file of this computer.
-    // The tests that use it are not part of models.
-    #[cfg(not(loom))]
     pub fn link(&self, path: impl AsRef<Path>, target: &str) {
         std::os::unix::fs::symlink(target, self.folder.path().join(path)).unwrap();
     }

@@ -1,0 +1,391 @@
+//! The program: columns as tasks of a pool, or tiles, as suits the machine.
+
+use cellworks_machine::{Cycles, Machine, PpeCore, Spe, Topology};
+use cellworks_tasks::{Main, Phase, Priority, Read, TaskError, Update, Value};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Element, Matrix, Tile, Tiles, factor_tile, multipliers, residual, solve_column, solve_row,
+    subtract_product, update,
+};
+use crate::figure::axis;
+use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
+use crate::{
+    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
+};
+
+/// Factors a matrix by the tasks of a pool, without pivoting: Jack Rabbit's table 5.1.
+///
+/// Where programs reach only their local stores, a task updates one column, in single precision, as
+/// in the paper. Elsewhere it updates a column of tiles of 64 x 64 in double precision, which is
+/// not split. The product of the factors is compared with the matrix. Speed-ups are over one
+/// worker, if that runs too. The paper has matrices of 1k to 4k.
+///
+/// On a simulated machine a matrix of more than 512 is not factored: 24 of its steps run, spread
+/// evenly, and the run time of all is found from theirs. The results say so by `steps_simulated`,
+/// and have no residual.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lu {
+    /// The workers.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub workers: Workers,
+
+    /// Rows of the matrix, and columns: k is 1,024.
+    #[arg(long, default_value = "1k")]
+    pub size: usize,
+}
+
+const RESIDUAL: Metric = Metric::new("residual", "of the norm");
+const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
+
+/// What an update of an element takes on an SPU, in cycles. With 14 us for each task besides, it
+/// gives the run times of one worker without double buffering in the paper's table 5.1 within 2 %:
+/// 0.6 ns and 18 cycles of 3.2 GHz for each of n³/3 elements, in n²/2 tasks.
+const CYCLES_PER_UPDATE: u64 = 18;
+
+/// What a division of an element by the pivot takes on an SPU, in cycles: an estimate of the
+/// functions of IBM's SDK, which take an approximate inverse and improve it. All multipliers
+/// together are n²/2, beside n³/3 updates.
+const CYCLES_PER_MULTIPLIER: u64 = 40;
+
+/// The largest column is 16 KB, the largest DMA transfer.
+const SIZE_MAX: usize = 4_096;
+
+/// Larger matrices are simulated step by step only at [`SAMPLED_STEPS`] of their steps: all steps
+/// of this one take a second or two.
+const WHOLE_SIZE_MAX: usize = 512;
+
+/// Steps that are simulated of a larger matrix.
+const SAMPLED_STEPS: usize = 24;
+
+/// For each worker. The paper has a few more tasks than workers, and does not say how many.
+const MULTIPLIER_TASKS: usize = 2;
+
+const SEED: u64 = 1;
+
+/// What a run has found.
+struct Found {
+    span_s: f64,
+    end: End,
+}
+
+/// How a run has ended.
+enum End {
+    Factored {
+        /// How far the product of the factors is from the matrix.
+        residual: f64,
+        /// That of right factors, by the precision of their elements.
+        at_most: f64,
+    },
+    /// Some steps have run of a matrix that was not factored.
+    Sampled { steps: usize },
+}
+
+/// A step of the factorization, and for how many steps its time stands.
+#[derive(Clone, Copy)]
+struct Step {
+    number: usize,
+    stands_for: f64,
+}
+
+impl Lu {
+    /// All steps of the factorization, or a sample of them. The last one has nothing to do.
+    fn steps(&self, is_sampled: bool) -> Vec<Step> {
+        let steps = self.size - 1;
+        let count = match is_sampled {
+            true => SAMPLED_STEPS.min(steps),
+            false => steps,
+        };
+        let begin = |part: usize| steps * part / count;
+        let middle = |part: usize| Step {
+            number: (begin(part) + begin(part + 1)) / 2,
+            stands_for: (begin(part + 1) - begin(part)) as f64,
+        };
+        (0..count).map(middle).collect()
+    }
+
+    /// By columns of single precision.
+    ///
+    /// Steps are separated by barriers. What a step takes depends on nothing but how many columns
+    /// are left, and how long they are: both are one less from step to step. So the time of a step
+    /// is nearly that of its neighbours, and the sum over all is that of a sample, each of which
+    /// stands for the steps around it.
+    fn by_columns<M: Machine>(
+        &self,
+        main: &Main<'_, M>,
+        is_sampled: bool,
+    ) -> Result<Found, TaskError> {
+        let matrix = match is_sampled {
+            // The numbers do not matter, as long as no pivot is 0.
+            true => Matrix::from_fn(self.size, |_, _| f32::ONE),
+            false => Matrix::random(self.size, SEED),
+        };
+        let mut factors = matrix.clone();
+        let steps = self.steps(is_sampled);
+        let mut span_s = 0.0;
+        for step in &steps {
+            let (span, result) = workers::timed(main, || {
+                self.step_by_columns(main, &mut factors, step.number)
+            });
+            result?;
+            span_s += span.as_seconds_f64() * step.stands_for;
+        }
+        let end = match is_sampled {
+            true => End::Sampled { steps: steps.len() },
+            false => End::Factored {
+                residual: residual(&matrix, &factors),
+                at_most: 1e-5,
+            },
+        };
+        Ok(Found { span_s, end })
+    }
+
+    /// One step: a phase of tasks that make multipliers, and one of tasks that update columns.
+    fn step_by_columns<M: Machine>(
+        &self,
+        main: &Main<'_, M>,
+        matrix: &mut Matrix<f32>,
+        step: usize,
+    ) -> Result<(), TaskError> {
+        let order = matrix.order();
+        let (column, others) = matrix.elements[step * order..].split_at_mut(order);
+        let (above, below) = column.split_at_mut(step + 1);
+        let pivot = above[step];
+        main.phase(|phase| {
+            let rows = below
+                .len()
+                .div_ceil(MULTIPLIER_TASKS * self.workers.workers);
+            for part in below.chunks_mut(rows.max(1)) {
+                let data = (Value(pivot), Update::new(part));
+                let task = phase.task("multipliers", data, |worker, (pivot, part)| {
+                    multipliers(part, pivot);
+                    let cycles = part.len() as u64 * CYCLES_PER_MULTIPLIER;
+                    worker.spe().compute(Cycles(cycles));
+                });
+                phase.submit(main, task)?;
+            }
+            Ok(())
+        })?;
+        let column = &*column;
+        main.phase(|phase| {
+            for target in others.chunks_exact_mut(order) {
+                let factor = target[step];
+                let data = (Value(factor), Read(column), Update::new(target));
+                let task = phase.task("update", data, move |worker, view| {
+                    let (factor, multipliers, target) = view;
+                    let target = &mut target[step + 1..];
+                    update(target, &multipliers[step + 1..], factor);
+                    let cycles = target.len() as u64 * CYCLES_PER_UPDATE;
+                    worker.spe().compute(Cycles(cycles));
+                });
+                phase.submit(main, task)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// By columns of tiles, in double precision.
+    fn by_tiles<M: Machine>(&self, main: &Main<'_, M>) -> Result<Found, TaskError> {
+        let matrix = Matrix::<f64>::random(self.size, SEED);
+        let mut tiles = Tiles::of(&matrix);
+        let (span, result) = workers::timed(main, || factor_tiles(main, &mut tiles));
+        result?;
+        Ok(Found {
+            span_s: span.as_seconds_f64(),
+            end: End::Factored {
+                residual: residual(&matrix, &tiles.to_matrix()),
+                at_most: 1e-12,
+            },
+        })
+    }
+}
+
+/// Factors a matrix by the tasks of a phase, of which each changes one column of tiles. A column is
+/// factored as soon as it is up to date, before other columns are updated.
+fn factor_tiles<M: Machine>(main: &Main<'_, M>, tiles: &mut Tiles<f64>) -> Result<(), TaskError> {
+    let count = tiles.count();
+    main.phase(|phase: &Phase<'_, '_, M::Spe>| {
+        let columns = phase.blocks(&mut tiles.tiles, count);
+        // The task that has changed each column last.
+        let mut changed_by = vec![None; count];
+        for step in 0..count {
+            let mut factor = phase
+                .task("factor", columns.update(step), move |_, column| {
+                    factor_column(column, step);
+                })
+                .priority(Priority::High);
+            if let Some(before) = &changed_by[step] {
+                factor = factor.after(before);
+            }
+            let factor = phase.submit(main, factor)?;
+            for (other, changed_by) in changed_by.iter_mut().enumerate().skip(step + 1) {
+                let data = (columns.read(step), columns.update(other));
+                let mut task = phase
+                    .task("update", data, move |_, (factored, column)| {
+                        update_column(column, factored, step);
+                    })
+                    .after(&factor);
+                if other == step + 1 {
+                    task = task.priority(Priority::High);
+                }
+                if let Some(before) = &*changed_by {
+                    task = task.after(before);
+                }
+                *changed_by = Some(phase.submit(main, task)?);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Factors a column of tiles from the one on the diagonal on, which is that of the step.
+fn factor_column(column: &mut [Tile<f64>], step: usize) {
+    let (diagonal, below) = column[step..]
+        .split_first_mut()
+        .expect("a column has a tile on the diagonal");
+    factor_tile(diagonal);
+    for tile in below {
+        solve_column(tile, diagonal);
+    }
+}
+
+/// Updates a column of tiles right of the one that was factored in the step.
+fn update_column(column: &mut [Tile<f64>], factored: &[Tile<f64>], step: usize) {
+    let (right, targets) = column[step..]
+        .split_first_mut()
+        .expect("a column has as many tiles as a row");
+    solve_row(right, &factored[step]);
+    for (target, left) in targets.iter_mut().zip(&factored[step + 1..]) {
+        subtract_product(target, left, right);
+    }
+}
+
+impl Program for Lu {
+    const NAME: &'static str = "lu";
+    const EXAMPLE: &'static str = "--size 256 --workers 1,2";
+    const METRICS: &'static [Metric] = &[
+        RUN_TIME,
+        RESIDUAL,
+        STEPS_SIMULATED,
+        TASKS_RUN,
+        DICED,
+        STOLEN,
+    ];
+
+    fn title(&self) -> String {
+        format!("lu, size {}, {}", self.size, self.workers.title())
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        self.workers.check(topology)?;
+        match self.size {
+            0 => Err(ParameterError::Zero {
+                parameter: "size",
+                noun: "rows",
+            }),
+            1..=SIZE_MAX => Ok(()),
+            size => Err(ParameterError::Refused {
+                parameter: "size",
+                why: format!(
+                    "a matrix of {size} rows takes too long, and too much memory; use at most {SIZE_MAX}"
+                ),
+            }),
+        }
+    }
+
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        let topology = machine.topology();
+        self.check(topology)?;
+        // Where times repeat they are simulated.
+        let is_sampled = topology.capabilities().repeats && self.size > WHOLE_SIZE_MAX;
+        let (found, counters) = self.workers.run(machine, |main| {
+            match main.ppe().are_spes_confined_to_local_store() {
+                true => self.by_columns(main, is_sampled),
+                false => self.by_tiles(main),
+            }
+        })?;
+        let mut quantities = vec![RUN_TIME.measured(found.span_s)];
+        match found.end {
+            End::Sampled { steps } => quantities.push(STEPS_SIMULATED.measured(steps as f64)),
+            End::Factored { residual, at_most } if residual <= at_most => {
+                quantities.push(RESIDUAL.measured(residual));
+            }
+            End::Factored { residual, at_most } => {
+                return Err(ProgramError::Differs {
+                    what: "the residual of the factors".to_owned(),
+                    found: residual.to_string(),
+                    expected: format!("at most {at_most:e}"),
+                    by: "by the precision of their elements",
+                });
+            }
+        }
+        quantities.extend(workers::counts(&counters));
+        Ok(quantities)
+    }
+
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        workers::speedups(done, |one| &mut one.workers)
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        against(done, "Time to factor the matrix", RUN_TIME, axis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_sim::{Description, Sim};
+
+    use super::*;
+    use crate::{OnOff, Scheduler};
+
+    #[test]
+    fn the_time_of_all_steps_is_that_of_a_sample() {
+        let ps3 = Sim::new(Description::built_in("ps3").unwrap());
+        for (workers, buffering) in [(1, OnOff::Off), (6, OnOff::Off), (6, OnOff::On)] {
+            let lu = Lu {
+                workers: Workers {
+                    workers,
+                    buffering,
+                    dicing: OnOff::Off,
+                    scheduler: Scheduler::Stealing,
+                },
+                size: 256,
+            };
+            let time = |is_sampled| {
+                let run = lu.workers.run(&ps3, |main| lu.by_columns(main, is_sampled));
+                run.unwrap().0.span_s
+            };
+            let ratio = time(true) / time(false);
+            assert!(
+                (ratio - 1.0).abs() < 0.02,
+                "{workers}, {buffering:?}: {ratio}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_sample_stands_for_all_steps_but_the_last() {
+        for size in [1, 2, 20, 25, 256, 4_096] {
+            let lu = Lu {
+                workers: Workers {
+                    workers: 1,
+                    buffering: OnOff::On,
+                    dicing: OnOff::On,
+                    scheduler: Scheduler::Stealing,
+                },
+                size,
+            };
+            for is_sampled in [false, true] {
+                let steps = lu.steps(is_sampled);
+                let all: f64 = steps.iter().map(|step| step.stands_for).sum();
+                assert_eq!(all as usize, size - 1);
+                assert!(steps.iter().all(|step| step.number < size));
+                assert!(steps.is_sorted_by(|a, b| a.number < b.number));
+            }
+        }
+    }
+}

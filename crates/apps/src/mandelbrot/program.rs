@@ -1,0 +1,186 @@
+//! The program: rows of the picture as tasks of a pool.
+
+use std::sync::{Mutex, PoisonError};
+
+use cellworks_machine::{Cycles, Machine, Span, Spe, Topology};
+use cellworks_tasks::{Main, Part, TaskError};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::View;
+use crate::error::agree;
+use crate::figure::{axis, counted};
+use crate::workers::{self, DICED, OnOff, RUN_TIME, STOLEN, TASKS_RUN, Workers};
+use crate::{
+    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
+};
+
+/// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
+///
+/// The counts of all pixels are compared with those that are found row by row, without tasks.
+/// Speed-ups are over one worker, if that runs too. The paper has 1,000 frames.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mandelbrot {
+    /// The workers.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub workers: Workers,
+
+    /// How many tasks a frame is submitted as, at most 480: each has the rows of the picture
+    /// divided by this number, rounded to a whole number of rows, so there may be a few more or
+    /// less.
+    #[arg(long, default_value = "128")]
+    pub tasks: usize,
+
+    /// How often the picture is drawn.
+    #[arg(long, default_value = "1")]
+    pub frames: usize,
+
+    /// How often a point is iterated at most; the paper has 1,000.
+    #[arg(long, default_value = "1k")]
+    pub iterations: u16,
+}
+
+/// What an iteration of a point takes on an SPU, in cycles: the three operations each of which
+/// needs the one before (a square, the other square less that, and the point added), of 6 each.
+/// Cell BE Programming Tutorial, table of pipeline latencies. What else an iteration does is done
+/// meanwhile.
+const CYCLES_PER_ITERATION: u64 = 3 * 6;
+
+/// Half a day of an SPE.
+const FRAMES_MAX: usize = 100_000;
+
+impl Mandelbrot {
+    fn view(&self) -> View {
+        View {
+            iterations: self.iterations,
+            ..View::PAPER
+        }
+    }
+
+    /// The rows of each task; the last one may have less.
+    fn rows_of_task(&self, rows: usize) -> usize {
+        ((rows as f64 / self.tasks as f64).round() as usize).max(1)
+    }
+
+    /// Draws a frame, and returns how long it took.
+    fn draw<M: Machine>(
+        &self,
+        main: &Main<'_, M>,
+        view: &View,
+        rows: &[Mutex<Vec<u16>>],
+    ) -> Result<Span, TaskError> {
+        let (span, result) = workers::timed(main, || {
+            main.phase(|phase| {
+                for first in (0..view.height).step_by(self.rows_of_task(view.height)) {
+                    let end = (first + self.rows_of_task(view.height)).min(view.height);
+                    let task = phase.task("rows", Part(first..end), |worker, numbers| {
+                        for number in numbers {
+                            let mut row =
+                                rows[number].lock().unwrap_or_else(PoisonError::into_inner);
+                            self.draw_row(worker.spe(), view, number, &mut row);
+                        }
+                    });
+                    phase.submit(main, task.diced())?;
+                }
+                Ok(())
+            })
+        });
+        result.map(|()| span)
+    }
+
+    /// Draws a row in the local store. The whole picture does not fit there, so it is no data of
+    /// the task that the pool could stage.
+    fn draw_row<S: Spe>(&self, spe: &S, view: &View, number: usize, row: &mut [u16]) {
+        let mut counts = spe
+            .stage_out(row)
+            .expect("a row of 1,280 bytes fits into a local store beside the pool");
+        let iterations = view.row(number, &mut counts);
+        spe.compute(Cycles(iterations * CYCLES_PER_ITERATION));
+        match self.workers.buffering {
+            OnOff::Off => counts.commit(),
+            // It is put back while the next row is drawn.
+            OnOff::On => drop(counts),
+        }
+    }
+}
+
+impl Program for Mandelbrot {
+    const NAME: &'static str = "mandelbrot";
+    const EXAMPLE: &'static str = "--tasks 1,128 --workers 1,2";
+    const METRICS: &'static [Metric] = &[RUN_TIME, TASKS_RUN, DICED, STOLEN];
+
+    fn title(&self) -> String {
+        let tasks = counted(self.tasks, "task");
+        format!("mandelbrot, {tasks}, {}", self.workers.title())
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        self.workers.check(topology)?;
+        for (parameter, noun, count) in [
+            ("tasks", "tasks", self.tasks),
+            ("frames", "frames", self.frames),
+            ("iterations", "iterations", self.iterations.into()),
+        ] {
+            if count == 0 {
+                return Err(ParameterError::Zero { parameter, noun });
+            }
+        }
+        let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
+        let rows = View::PAPER.height;
+        if self.tasks > rows {
+            return refused(
+                "tasks",
+                format!(
+                    "{} tasks are more than the picture has rows; use at most {rows}",
+                    self.tasks
+                ),
+            );
+        }
+        if self.frames > FRAMES_MAX {
+            return refused(
+                "frames",
+                format!(
+                    "{} frames take too long; use at most {FRAMES_MAX}",
+                    self.frames
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.check(machine.topology())?;
+        let view = self.view();
+        let row = |_| Mutex::new(vec![0; view.width]);
+        let rows: Vec<_> = (0..view.height).map(row).collect();
+        let (span, counters) = self.workers.run(machine, |main| {
+            let mut span = Span::default();
+            for _ in 0..self.frames {
+                span += self.draw(main, &view, &rows)?;
+            }
+            Ok(span)
+        })?;
+        let mut expected = vec![0; view.width];
+        for (number, row) in rows.into_iter().enumerate() {
+            let row = row.into_inner().unwrap_or_else(PoisonError::into_inner);
+            view.row(number, &mut expected);
+            for (column, (found, expected)) in row.iter().zip(&expected).enumerate() {
+                let what = || format!("the count of pixel {column} of row {number}");
+                agree(what, found, expected, "row by row")?;
+            }
+        }
+        let mut quantities = vec![RUN_TIME.measured(span.as_seconds_f64())];
+        quantities.extend(workers::counts(&counters));
+        Ok(quantities)
+    }
+
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        workers::speedups(done, |one| &mut one.workers)
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        against(done, "Time to draw all frames", RUN_TIME, axis)
+    }
+}

@@ -1,0 +1,177 @@
+//! The pool of workers that the programs of Jack Rabbit run on, as flags.
+
+use cellworks_machine::{Machine, Span, Topology, Wake};
+use cellworks_tasks::{Counters, DICING_THRESHOLD, Main, Pool, Staging, TaskError, WorkerCounters};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::figure::counted;
+use crate::{Conclusion, Done, Metric, ParameterError, Program, ProgramError, Quantity, speedup};
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnOff {
+    /// it is done
+    On,
+    /// it is not done
+    Off,
+}
+
+/// How tasks get to workers.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// each worker has a queue, and takes tasks of others when its own is empty
+    Stealing,
+    /// the queue of Jack Rabbit, in three levels
+    ThreeLevel,
+    /// the queue of MARS
+    Mars,
+}
+
+/// A pool of workers.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Workers {
+    /// How many workers, each on an SPE, from SPE 0 on.
+    #[arg(long, default_value = "1")]
+    pub workers: usize,
+
+    /// Whether the data of the next task is on its way while a task runs; on this computer data is
+    /// used where it is, and it makes no difference.
+    #[arg(long, value_enum, default_value = "on")]
+    pub buffering: OnOff,
+
+    /// Whether a task may be split when fewer than 16 tasks wait for each worker.
+    #[arg(long, value_enum, default_value = "on")]
+    pub dicing: OnOff,
+
+    /// How tasks get to workers.
+    #[arg(long, value_enum, default_value = "stealing")]
+    pub scheduler: Scheduler,
+}
+
+pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
+pub(crate) const TASKS_RUN: Metric = Metric::new("tasks_run", "tasks");
+pub(crate) const DICED: Metric = Metric::new("diced", "tasks");
+pub(crate) const STOLEN: Metric = Metric::new("stolen", "times");
+
+impl Workers {
+    /// `2 workers, buffering on, dicing off`.
+    pub(crate) fn title(self) -> String {
+        let of = |setting| match setting {
+            OnOff::On => "on",
+            OnOff::Off => "off",
+        };
+        format!(
+            "{}, buffering {}, dicing {}",
+            counted(self.workers, "worker"),
+            of(self.buffering),
+            of(self.dicing)
+        )
+    }
+
+    pub(crate) fn check(self, topology: &Topology) -> Result<(), ParameterError> {
+        self.check_scheduler(topology)?;
+        let has = topology.spes().len();
+        match self.workers {
+            0 => Err(ParameterError::Zero {
+                parameter: "workers",
+                noun: "workers",
+            }),
+            workers if workers > has => Err(ParameterError::Refused {
+                parameter: "workers",
+                why: format!(
+                    "each worker has an SPE, and {} has {has}, not {workers}; use at most {has}",
+                    topology.name()
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the machine has the scheduler, and the scheduler what was asked for.
+    fn check_scheduler(self, topology: &Topology) -> Result<(), ParameterError> {
+        let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
+        match self.scheduler {
+            Scheduler::Mars if !topology.capabilities().repeats => refused(
+                "scheduler",
+                format!(
+                    "mars is of simulated machines, and {} is none; use stealing or three-level",
+                    topology.name()
+                ),
+            ),
+            Scheduler::Mars if self.dicing == OnOff::On => refused(
+                "dicing",
+                "mars does not split tasks; use --dicing off, or another scheduler".to_owned(),
+            ),
+            Scheduler::Mars if self.buffering == OnOff::On => refused(
+                "buffering",
+                "mars stages nothing ahead; use --buffering off, or another scheduler".to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs `main` on the PPE of a machine that was [checked](Self::check), with these workers.
+    ///
+    /// # Errors
+    ///
+    /// [`ProgramError`] if the run failed, or a task.
+    pub(crate) fn run<M: Machine, R>(
+        self,
+        machine: &M,
+        main: impl FnOnce(&Main<'_, M>) -> Result<R, TaskError>,
+    ) -> Result<(R, Counters), ProgramError> {
+        let pool = Pool::new(machine)
+            .workers(self.workers)
+            .scheduler(match self.scheduler {
+                Scheduler::Stealing => cellworks_tasks::Scheduler::Stealing,
+                Scheduler::ThreeLevel => cellworks_tasks::Scheduler::ThreeLevel,
+                Scheduler::Mars => cellworks_tasks::Scheduler::Mars,
+            })
+            .staging(match self.buffering {
+                OnOff::On => Staging::Ahead(1),
+                OnOff::Off => Staging::Off,
+            })
+            .dicing((self.dicing == OnOff::On).then_some(DICING_THRESHOLD));
+        let (result, counters) = pool.run_counted(main)?;
+        Ok((result?, counters))
+    }
+
+    /// One worker, which others are compared with.
+    fn alone(self) -> Self {
+        Self { workers: 1, ..self }
+    }
+}
+
+/// How long something takes on the PPE, with what it gives.
+pub(crate) fn timed<M: Machine, R>(main: &Main<'_, M>, of: impl FnOnce() -> R) -> (Span, R) {
+    let begin = main.ppe().now();
+    let result = of();
+    (main.ppe().now().since(begin), result)
+}
+
+/// What all workers of a pool have done.
+pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
+    let sum = |of: fn(&WorkerCounters) -> u64| counters.workers.iter().map(of).sum::<u64>() as f64;
+    [
+        TASKS_RUN.measured(sum(|worker| worker.tasks)),
+        DICED.measured(sum(|worker| worker.diced) + counters.scheduler.diced as f64),
+        STOLEN.measured(sum(|worker| worker.steals)),
+    ]
+}
+
+/// The speed-up of each run over the same program with one worker, if that has run too.
+pub(crate) fn speedups<P: Program>(
+    done: &[Done<P>],
+    workers: fn(&mut P) -> &mut Workers,
+) -> Vec<Conclusion> {
+    let alone = |program: &P| {
+        let mut program = program.clone();
+        let of = workers(&mut program);
+        *of = of.alone();
+        program
+    };
+    speedup::conclusions(done, alone, RUN_TIME)
+}

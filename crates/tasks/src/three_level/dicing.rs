@@ -1,0 +1,109 @@
+//! The dicer of figure 4.6.
+
+/// Dices the tasks of a reorder buffer if fewer than `enough` are there. The parts of a task stand
+/// where the task stood.
+///
+/// `dice` is handed a task that may be diced and how many parts are asked for, and pushes the
+/// parts, or the task itself if it cannot be split. The figure subtracts without asking whether a
+/// dice has returned more than was missing, and would then dice all that follow; here it stops.
+pub(super) fn dice<T>(
+    tasks: Vec<T>,
+    enough: usize,
+    may_be_diced: impl Fn(&T) -> bool,
+    mut dice: impl FnMut(T, usize, &mut Vec<T>),
+) -> Vec<T> {
+    let size = tasks.len();
+    if size == 0 || size >= enough {
+        return tasks;
+    }
+    let mut need = enough - size;
+    let mut asking = need / size;
+    if asking <= 1 {
+        return tasks;
+    }
+    let mut diced = Vec::new();
+    for task in tasks {
+        if may_be_diced(&task) && need > 0 {
+            asking = asking.min(need).max(2);
+            let before = diced.len();
+            dice(task, asking, &mut diced);
+            need = need.saturating_sub(diced.len() - before);
+        } else {
+            diced.push(task);
+        }
+    }
+    diced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dices tasks that have these numbers of pieces, of which those with one piece cannot be
+    /// split. The tasks afterwards, and what each dice was asked for.
+    fn pieces(tasks: &[usize], enough: usize) -> (Vec<usize>, Vec<usize>) {
+        let mut asked = Vec::new();
+        let may_be_diced = |task: &usize| *task > 1;
+        let after = dice(tasks.to_vec(), enough, may_be_diced, |task, parts, into| {
+            asked.push(parts);
+            let parts = parts.min(task);
+            into.extend((0..parts).map(|part| task * (part + 1) / parts - task * part / parts));
+        });
+        assert_eq!(after.iter().sum::<usize>(), tasks.iter().sum());
+        (after, asked)
+    }
+
+    #[test]
+    fn one_task_is_asked_for_all_that_are_missing() {
+        let (after, asked) = pieces(&[480], 96);
+        assert_eq!((after.len(), asked), (95, vec![95]));
+    }
+
+    #[test]
+    fn each_of_several_is_asked_for_its_share() {
+        // 88 are missing, 11 for each of 8.
+        let (after, asked) = pieces(&[60; 8], 96);
+        assert_eq!((after.len(), asked), (88, vec![11; 8]));
+        // 64 are missing for 32 tasks: two each.
+        let (after, asked) = pieces(&[15; 32], 96);
+        assert_eq!((after.len(), asked), (64, vec![2; 32]));
+    }
+
+    #[test]
+    fn nothing_is_diced_where_a_share_is_no_more_than_one() {
+        // 63 are missing for 33 tasks: one each.
+        for tasks in [33, 95, 96, 200] {
+            let (after, asked) = pieces(&vec![15; tasks], 96);
+            assert_eq!((after.len(), asked), (tasks, vec![]));
+        }
+        assert_eq!(pieces(&[], 96), (vec![], vec![]));
+    }
+
+    #[test]
+    fn those_that_cannot_be_split_stay_where_they_are_and_count() {
+        // 12 are missing for 4 tasks: 3 each; two of them stay.
+        assert_eq!(
+            pieces(&[1, 9, 1, 6], 16),
+            (vec![1, 3, 3, 3, 1, 2, 2, 2], vec![3, 3])
+        );
+    }
+
+    #[test]
+    fn a_dice_that_returns_more_than_asked_leaves_less_for_the_others() {
+        let mut asked = Vec::new();
+        // 9 are missing for 3 tasks: 3 each. The first returns 8, and 1 is missing: 2 are asked
+        // for.
+        let after = dice(
+            vec![8, 8, 8],
+            12,
+            |_| true,
+            |task, parts, into| {
+                asked.push(parts);
+                let parts = if asked.len() == 1 { 8 } else { parts };
+                into.extend(std::iter::repeat_n(task / parts, parts));
+            },
+        );
+        assert_eq!(asked, [3, 2]);
+        assert_eq!(after, [1, 1, 1, 1, 1, 1, 1, 1, 4, 4, 8]);
+    }
+}

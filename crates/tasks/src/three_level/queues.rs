@@ -1,0 +1,360 @@
+//! What the workers and the PPE share: the region in main memory where locks, gates, counters and
+//! buffers lie, and the table of the tasks whose numbers the buffers hold.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use cellworks_machine::memory::{AllocateError, LINE_BYTES, Region};
+use cellworks_machine::mfc::EffectiveAddress;
+use cellworks_machine::{CellMachine, ModuleId, Processor, Spe, SpeId, Wake};
+
+use super::buffer::{BUFFER_BYTES, BUFFER_TASKS, Buffer, InMain};
+use super::costs::{BINARY_BYTES, TASK_BYTES};
+use crate::counters::SchedulerCounters;
+use crate::node::Node;
+use crate::settings::Scheduler;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
+
+/// A buffer, and the lock that guards it. Locks are taken in the order of the two rows: the PPE's
+/// scheduler takes the first row, workers take the second, and a worker that flushes its outbox
+/// takes the lock of the prefilter alone.
+///
+/// ```text
+///   Prefilter, ReorderBuffer
+///   Ready, ReorderBuffer
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// Tasks as they are submitted.
+    Prefilter,
+    /// Tasks in the order in which they are to run.
+    ReorderBuffer,
+    /// Tasks that workers take. The paper calls its lock `FetchLock`.
+    Ready,
+}
+
+/// A word of main memory, alone in its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// 1 if the buffer is free, 0 if a processor has locked it.
+    Lock(Level),
+    /// Tasks of phases of the main program that have not ended.
+    Jobs,
+    /// The number of the phase of the main program to which all tasks have been submitted, or 0.
+    UserFinished,
+    /// Twice the number of the phase, and 1 more once its tasks have ended: then workers stay here.
+    FinishedGate,
+    /// Workers that have come to the gate.
+    Entered,
+    /// The number of the phase whose tasks have ended and whose workers are all at the gate, or 0.
+    CompletionGate,
+}
+
+/// Objects of tasks that have places of their own.
+const OBJECTS: usize = 4 * BUFFER_TASKS;
+
+/// Bytes from one object of a task to the next.
+const OBJECT_STRIDE: usize = TASK_BYTES.next_multiple_of(LINE_BYTES);
+
+const BUFFERS_AT: usize = 8 * LINE_BYTES;
+const OBJECTS_AT: usize = (BUFFERS_AT + 3 * BUFFER_BYTES).next_multiple_of(4_096);
+const BINARY_AT: usize = OBJECTS_AT + OBJECTS * OBJECT_STRIDE;
+const REGION_BYTES: usize = BINARY_AT + BINARY_BYTES;
+
+/// What the workers and the PPE share.
+pub(crate) struct Queues<S: Spe> {
+    scheduler: Scheduler,
+    workers: Box<[SpeId]>,
+    memory: Region,
+    tasks: Mutex<Tasks<S>>,
+    /// How often tasks have come to where workers take them.
+    arrivals: AtomicUsize,
+    /// How often the gate of the workers has moved.
+    gate_moves: AtomicUsize,
+    /// Something has changed that the PPE's scheduler looks at.
+    wants_scheduler: AtomicBool,
+    /// A task of a phase of the main program was submitted since this was last asked.
+    has_jobs: AtomicBool,
+    /// What the completion gate says.
+    completed: AtomicUsize,
+    pub(super) counts: Counts,
+}
+
+/// Tasks that no worker runs, by the numbers that stand for them in the buffers.
+struct Tasks<S: Spe> {
+    pending: Vec<Option<Arc<Node<S>>>>,
+    free: Vec<u32>,
+    kinds: HashMap<Cow<'static, str>, u32>,
+}
+
+/// See [`SchedulerCounters`].
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) imported: Count,
+    pub(super) check_outs: Count,
+    pub(super) empty_check_outs: Count,
+    pub(super) lock_polls: Count,
+    pub(super) diced: Count,
+    pub(super) parts: Count,
+    pub(super) undiced: Count,
+    pub(super) dropped: Count,
+}
+
+/// A number that all processors count up.
+pub(super) struct Count(AtomicUsize);
+
+impl Default for Count {
+    fn default() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+}
+
+impl Count {
+    pub(super) fn add(&self, by: usize) {
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) as u64
+    }
+}
+
+impl<S: Spe> Queues<S> {
+    pub(super) fn new<M: CellMachine<Spe = S>>(
+        machine: &M,
+        scheduler: Scheduler,
+        workers: &[SpeId],
+    ) -> Result<Self, AllocateError> {
+        let memory = machine.allocate(ModuleId::new(0), REGION_BYTES)?;
+        for level in [Level::Prefilter, Level::ReorderBuffer, Level::Ready] {
+            memory.write(Word::Lock(level).offset(), &1_u32.to_ne_bytes());
+        }
+        let gate = gate_open(FIRST_PHASE).to_ne_bytes();
+        memory.write(Word::FinishedGate.offset(), &gate);
+        Ok(Self {
+            scheduler,
+            workers: workers.into(),
+            memory,
+            tasks: Mutex::new(Tasks {
+                pending: Vec::new(),
+                free: Vec::new(),
+                kinds: HashMap::new(),
+            }),
+            arrivals: AtomicUsize::new(0),
+            gate_moves: AtomicUsize::new(0),
+            wants_scheduler: AtomicBool::new(false),
+            has_jobs: AtomicBool::new(false),
+            completed: AtomicUsize::new(0),
+            counts: Counts::default(),
+        })
+    }
+
+    pub(super) fn is_mars(&self) -> bool {
+        self.scheduler == Scheduler::Mars
+    }
+
+    pub(super) fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Where tasks go that are submitted.
+    pub(super) fn entrance(&self) -> Level {
+        match self.is_mars() {
+            true => Level::Ready,
+            false => Level::Prefilter,
+        }
+    }
+
+    pub(super) fn word(&self, word: Word) -> EffectiveAddress {
+        self.memory.at(word.offset())
+    }
+
+    pub(super) fn buffer(&self, level: Level) -> EffectiveAddress {
+        self.memory.at(level.offset())
+    }
+
+    /// The buffer as the PPE reaches it, which has locked it.
+    pub(super) fn buffer_in_main(&self, level: Level) -> Buffer<InMain<'_>> {
+        Buffer(InMain {
+            memory: &self.memory,
+            start: level.offset(),
+        })
+    }
+
+    /// The object of a task.
+    pub(super) fn object(&self, task: u32) -> EffectiveAddress {
+        // More tasks than objects lie in outboxes; what they share is a place that takes time.
+        let object = task as usize % OBJECTS;
+        self.memory.at(OBJECTS_AT + object * OBJECT_STRIDE)
+    }
+
+    /// The code and data of a kind of tasks. All kinds share one place: only the transfer counts.
+    pub(super) fn binary(&self) -> EffectiveAddress {
+        self.memory.at(BINARY_AT)
+    }
+
+    /// Puts a task into the table. Its number.
+    pub(super) fn insert(&self, task: Arc<Node<S>>) -> u32 {
+        let mut tasks = locked(&self.tasks);
+        let Some(number) = tasks.free.pop() else {
+            tasks.pending.push(Some(task));
+            return tasks.pending.len() as u32 - 1;
+        };
+        tasks.pending[number as usize] = Some(task);
+        number
+    }
+
+    /// Takes a task out of the table. `None` if the run was cancelled and the task was dropped.
+    pub(super) fn take(&self, number: u32) -> Option<Arc<Node<S>>> {
+        let mut tasks = locked(&self.tasks);
+        let task = tasks.pending[number as usize].take()?;
+        tasks.free.push(number);
+        Some(task)
+    }
+
+    /// A task in the table.
+    pub(super) fn get(&self, number: u32) -> Option<Arc<Node<S>>> {
+        locked(&self.tasks).pending[number as usize].clone()
+    }
+
+    /// Takes all tasks out of the table: the run was cancelled.
+    pub(crate) fn take_all(&self) -> Vec<Arc<Node<S>>> {
+        let mut tasks = locked(&self.tasks);
+        tasks.pending.iter_mut().filter_map(Option::take).collect()
+    }
+
+    /// A number for the name of a task.
+    pub(super) fn kind_of(&self, task: &Node<S>) -> u32 {
+        let mut tasks = locked(&self.tasks);
+        let next = tasks.kinds.len() as u32;
+        *tasks.kinds.entry(task.name().clone()).or_insert(next)
+    }
+
+    /// Whether a task is one of a phase of the main program.
+    ///
+    /// # Safety
+    ///
+    /// The task has not been counted as ended.
+    pub(super) unsafe fn is_job(&self, task: &Node<S>) -> bool {
+        // SAFETY: by the contract of this function.
+        unsafe { (*task.phase).scope.owner == Processor::Ppe }
+    }
+
+    /// A task of a phase of the main program was submitted.
+    pub(super) fn job_came(&self) {
+        self.has_jobs.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn take_has_jobs(&self) -> bool {
+        self.has_jobs.swap(false, Ordering::Relaxed)
+    }
+
+    /// Tasks have come to where workers take them.
+    pub(super) fn tasks_came(&self, by: &impl Wake) {
+        self.arrivals.fetch_add(1, Ordering::Release);
+        self.tell_workers(by);
+    }
+
+    pub(super) fn arrivals(&self) -> usize {
+        self.arrivals.load(Ordering::Acquire)
+    }
+
+    pub(super) fn gate_moved(&self, by: &impl Wake) {
+        self.gate_moves.fetch_add(1, Ordering::Release);
+        self.tell_workers(by);
+    }
+
+    pub(super) fn gate_moves(&self) -> usize {
+        self.gate_moves.load(Ordering::Acquire)
+    }
+
+    fn tell_workers(&self, by: &impl Wake) {
+        for &worker in &self.workers {
+            by.notify(Processor::Spe(worker));
+        }
+    }
+
+    /// Something has changed that the PPE's scheduler looks at.
+    pub(super) fn want_scheduler(&self, by: &impl Wake) {
+        self.wants_scheduler.store(true, Ordering::Release);
+        by.notify(Processor::Ppe);
+    }
+
+    pub(super) fn wants_scheduler(&self) -> bool {
+        self.wants_scheduler.load(Ordering::Acquire)
+    }
+
+    pub(super) fn take_wants_scheduler(&self) -> bool {
+        self.wants_scheduler.swap(false, Ordering::Acquire)
+    }
+
+    /// The completion gate is open for a phase.
+    pub(super) fn complete(&self, phase: u32, by: &impl Wake) {
+        self.completed.store(phase as usize, Ordering::Release);
+        by.notify(Processor::Ppe);
+    }
+
+    pub(super) fn completed(&self) -> u32 {
+        self.completed.load(Ordering::Acquire) as u32
+    }
+
+    pub(crate) fn counters(&self) -> SchedulerCounters {
+        let counts = &self.counts;
+        SchedulerCounters {
+            imported: counts.imported.read(),
+            check_outs: counts.check_outs.read(),
+            empty_check_outs: counts.empty_check_outs.read(),
+            lock_polls: counts.lock_polls.read(),
+            diced: counts.diced.read(),
+            parts: counts.parts.read(),
+            undiced: counts.undiced.read(),
+            dropped: counts.dropped.read(),
+        }
+    }
+}
+
+impl Word {
+    fn offset(self) -> usize {
+        let line = match self {
+            Self::Lock(Level::Prefilter) => 0,
+            Self::Lock(Level::ReorderBuffer) => 1,
+            Self::Lock(Level::Ready) => 2,
+            Self::Jobs => 3,
+            Self::UserFinished => 4,
+            Self::FinishedGate => 5,
+            Self::Entered => 6,
+            Self::CompletionGate => 7,
+        };
+        line * LINE_BYTES
+    }
+}
+
+impl Level {
+    fn offset(self) -> usize {
+        BUFFERS_AT + self as usize * BUFFER_BYTES
+    }
+}
+
+/// The number of the first phase of the main program.
+pub(super) const FIRST_PHASE: u32 = 1;
+
+/// What the finished gate says while the workers of a phase go through, and when they stay.
+pub(super) const fn gate_open(phase: u32) -> u32 {
+    phase.wrapping_mul(2)
+}
+
+pub(super) const fn gate_closed(phase: u32) -> u32 {
+    gate_open(phase).wrapping_add(1)
+}
+
+/// Performs operations of the machine at a place that has to go on if the run is cancelled
+/// meanwhile. The next wait of the calling thread unwinds it then.
+pub(super) fn unless_cancelled(processor: &impl Wake, operations: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(operations))
+        && !processor.is_cancelled()
+    {
+        resume_unwind(panic);
+    }
+}
