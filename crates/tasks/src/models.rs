@@ -3,8 +3,8 @@
 //!
 //! What has to hold:
 //!
-//! - A half of a `join` is run by its owner or by one other worker, and its owner goes on, and frees
-//!   it, only when that has left it.
+//! - A half of a `join` is run by its owner or by one other worker, and its owner goes on, and
+//!   frees it, only when that has left it.
 //! - The owner of a scope goes on when all its tasks have ended, is woken for that, and sees what
 //!   they wrote; it may free the scope at once.
 //! - No worker sleeps while there is a job, and the main program does not while there is room.
