@@ -173,7 +173,7 @@ impl Lu {
         main.phase(|phase| {
             for target in others.chunks_exact_mut(order) {
                 let factor = target[step];
-                let data = (Value(factor), Read(column), Update::new(target));
+                let data = (Value(factor), Read::new(column), Update::new(target));
                 let task = phase.task("update", data, move |worker, view| {
                     let (factor, multipliers, target) = view;
                     let target = &mut target[step + 1..];
