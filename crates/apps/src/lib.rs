@@ -25,8 +25,8 @@
 //! | [`Knn`] | the nearest neighbours of all points, in a ring | DSMCBE, section 3.3 |
 //! | [`Ratio`] | how much computation a communication needs beside it, in a ring | DSMCBE, section 3.4 |
 //! | [`Barrier`] | a barrier of SPEs by signals, with one root or one in each Cell | CellStats, section 5.2 |
-//! | [`Lu`] | the factors of a matrix, by tasks that depend on each other | Jack Rabbit, section 5.1 |
-//! | [`BarnesHut`] | gravity of bodies, set by set and section by section of a tree | Jack Rabbit, section 5.2 |
+//! | [`Lu`] | the factors of a matrix, by tasks in an order | Jack Rabbit, section 5.1 |
+//! | [`BarnesHut`] | gravity of bodies, by a tree in sections | Jack Rabbit, section 5.2 |
 //! | [`Mandelbrot`] | the Mandelbrot set, in rows that differ much | Jack Rabbit, section 5.3 |
 //!
 //! What the programs of Jack Rabbit compute is in the modules [`lu`], [`barnes_hut`] and

@@ -36,7 +36,7 @@ use bytemuck::Pod;
 use fastrand::Rng;
 use multiversion::multiversion;
 
-pub use self::program::Lu;
+pub use self::program::{Lu, factor_tiles};
 pub use self::tiles::{TILE, Tile, Tiles, factor_tile, solve_column, solve_row, subtract_product};
 
 /// An element of a matrix, `f32` or `f64`.

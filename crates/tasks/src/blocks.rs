@@ -7,15 +7,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use cellworks_machine::{Pending, PendingMut, Spe, StageError, Staged, StagedMut};
+use cellworks_machine::Spe;
 
 use crate::block_use::BlockUse;
-use crate::data::{Data, Target, Update, Viewed};
+use crate::data::{Read, Update};
 use crate::error::TaskError;
 use crate::node::Node;
 
@@ -46,12 +45,8 @@ impl<'d, T: Pod> Blocks<'d, T> {
     /// # Panics
     ///
     /// If there is no such block.
-    pub fn read(&self, block: usize) -> ReadBlock<'d, T> {
-        ReadBlock {
-            slice: self.block(block),
-            usage: self.usage(block, false),
-            borrow: PhantomData,
-        }
+    pub fn read(&self, block: usize) -> Read<'d, T> {
+        Read::of_block(self.block(block), self.usage(block, false))
     }
 
     /// A block, for a task that changes it.
@@ -59,11 +54,8 @@ impl<'d, T: Pod> Blocks<'d, T> {
     /// # Panics
     ///
     /// If there is no such block.
-    pub fn update(&self, block: usize) -> UpdateBlock<'d, T> {
-        UpdateBlock {
-            block: Update(Target::of_block(self.block(block))),
-            usage: self.usage(block, true),
-        }
+    pub fn update(&self, block: usize) -> Update<'d, T> {
+        Update::of_block(self.block(block), self.usage(block, true))
     }
 
     fn block(&self, block: usize) -> NonNull<[T]> {
@@ -84,148 +76,6 @@ impl<'d, T: Pod> Blocks<'d, T> {
             changes,
             phase: self.phase,
         }
-    }
-}
-
-/// A block that a task reads.
-#[derive(Debug)]
-pub struct ReadBlock<'d, T> {
-    slice: NonNull<[T]>,
-    usage: BlockUse,
-    borrow: PhantomData<&'d [T]>,
-}
-
-// SAFETY: as for the shared reference that it stands for.
-unsafe impl<T: Sync> Send for ReadBlock<'_, T> {}
-
-/// A block that a task changes.
-#[derive(Debug)]
-pub struct UpdateBlock<'d, T> {
-    block: Update<'d, T>,
-    usage: BlockUse,
-}
-
-impl<T: Pod> Viewed for ReadBlock<'_, T> {
-    type View<'v> = &'v [T];
-}
-
-impl<T: Pod> Viewed for UpdateBlock<'_, T> {
-    type View<'v> = &'v mut [T];
-}
-
-// SAFETY: nothing is written, and the block cannot be split.
-unsafe impl<'d, T: Pod + Sync> Data for ReadBlock<'d, T> {
-    type Ahead<'s, S: Spe>
-        = Pending<'s, T, S>
-    where
-        Self: 's;
-    type Staged<'s, S: Spe>
-        = Staged<'s, T, S>
-    where
-        Self: 's;
-
-    fn bytes(&self) -> usize {
-        self.slice.len() * size_of::<T>()
-    }
-
-    fn pieces(&self, _: &mut dyn FnMut(usize)) {}
-
-    unsafe fn part(&self, _: Range<usize>) -> Self {
-        Self { ..*self }
-    }
-
-    unsafe fn whole(&self) -> Self {
-        Self { ..*self }
-    }
-
-    unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
-    where
-        Self: 's,
-    {
-        // SAFETY: the phase lets the task run only while no other one changes the block, which is
-        // part of a slice that is borrowed for 'd.
-        let slice: &'s [T] = unsafe { self.slice.as_ref() };
-        spe.stage_ahead(slice)
-    }
-
-    fn arrive<'s, S: Spe>(ahead: Self::Ahead<'s, S>) -> Self::Staged<'s, S>
-    where
-        Self: 's,
-    {
-        ahead.wait()
-    }
-
-    fn view<'v, 's: 'v, S: Spe>(staged: &'v mut Self::Staged<'s, S>) -> Self::View<'v>
-    where
-        Self: 's,
-    {
-        staged
-    }
-
-    fn blocks(&self, named: &mut dyn FnMut(BlockUse)) {
-        named(self.usage);
-    }
-}
-
-// SAFETY: it is an `Update`, and is not split.
-unsafe impl<'d, T: Pod + Send> Data for UpdateBlock<'d, T> {
-    type Ahead<'s, S: Spe>
-        = PendingMut<'s, T, S>
-    where
-        Self: 's;
-    type Staged<'s, S: Spe>
-        = StagedMut<'s, T, S>
-    where
-        Self: 's;
-
-    fn bytes(&self) -> usize {
-        self.block.bytes()
-    }
-
-    fn pieces(&self, named: &mut dyn FnMut(usize)) {
-        self.block.pieces(named);
-    }
-
-    unsafe fn part(&self, pieces: Range<usize>) -> Self {
-        Self {
-            // SAFETY: by the contract of this function.
-            block: unsafe { self.block.part(pieces) },
-            usage: self.usage,
-        }
-    }
-
-    unsafe fn whole(&self) -> Self {
-        Self {
-            // SAFETY: by the contract of this function.
-            block: unsafe { self.block.whole() },
-            usage: self.usage,
-        }
-    }
-
-    unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
-    where
-        Self: 's,
-    {
-        // SAFETY: the phase lets the task run only while no other one uses the block.
-        unsafe { self.block.begin(spe) }
-    }
-
-    fn arrive<'s, S: Spe>(ahead: Self::Ahead<'s, S>) -> Self::Staged<'s, S>
-    where
-        Self: 's,
-    {
-        ahead.wait()
-    }
-
-    fn view<'v, 's: 'v, S: Spe>(staged: &'v mut Self::Staged<'s, S>) -> Self::View<'v>
-    where
-        Self: 's,
-    {
-        staged
-    }
-
-    fn blocks(&self, named: &mut dyn FnMut(BlockUse)) {
-        named(self.usage);
     }
 }
 

@@ -6,10 +6,10 @@
 //! a job.
 //!
 //! ```text
-//!   own queue ──┐
-//!   frames of threads that wait ──► take ──► thread: run ──► thread: run (waits) ...
-//!   fresh jobs of the main program ──┤
-//!   queues of others, near ones first ┘
+//!   its own queue ────────────────────┐
+//!   halves of joins put aside ────────┤
+//!   jobs of the main program ─────────┼──► take ──► a thread runs it, until it waits
+//!   queues of others, near ones first ┘              └──► the next thread takes the next job
 //! ```
 
 use std::cell::{Cell, RefCell};
@@ -116,7 +116,7 @@ impl<'w, S: Spe> Core<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // Workers at one distance differ in whom they ask first.
+        // Each worker asks another one first of those at the same distance.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,

@@ -96,138 +96,111 @@ pub unsafe trait Data: Viewed + Send + Sized {
     fn blocks(&self, _named: &mut dyn FnMut(BlockUse)) {}
 }
 
-/// A slice that a task reads.
-#[derive(Clone, Copy, Debug)]
-pub struct Read<'d, T>(pub &'d [T]);
-
-impl<T: Pod> Viewed for Read<'_, T> {
-    type View<'v> = &'v [T];
-}
-
-// SAFETY: nothing is written.
-unsafe impl<'d, T: Pod + Sync> Data for Read<'d, T> {
-    type Ahead<'s, S: Spe>
-        = Pending<'s, T, S>
-    where
-        Self: 's;
-    type Staged<'s, S: Spe>
-        = Staged<'s, T, S>
-    where
-        Self: 's;
-
-    fn bytes(&self) -> usize {
-        size_of_val(self.0)
-    }
-
-    fn pieces(&self, _: &mut dyn FnMut(usize)) {}
-
-    unsafe fn part(&self, _: Range<usize>) -> Self {
-        *self
-    }
-
-    unsafe fn whole(&self) -> Self {
-        *self
-    }
-
-    unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
-    where
-        Self: 's,
-    {
-        spe.stage_ahead::<T>(self.0)
-    }
-
-    fn arrive<'s, S: Spe>(ahead: Self::Ahead<'s, S>) -> Self::Staged<'s, S>
-    where
-        Self: 's,
-    {
-        ahead.wait()
-    }
-
-    fn view<'v, 's: 'v, S: Spe>(staged: &'v mut Self::Staged<'s, S>) -> Self::View<'v>
-    where
-        Self: 's,
-    {
-        staged
-    }
-}
-
-/// A slice in memory that one task at a time changes.
-#[derive(Debug)]
-pub(crate) struct Target<'d, T> {
+/// A slice that a task uses, or a block of one, in rows.
+///
+/// A pointer, because tasks that use a block one after the other exist at once.
+struct Rows<T> {
     slice: NonNull<[T]>,
+    /// Elements of a row, which is not split.
     row: usize,
-    borrow: PhantomData<&'d mut [T]>,
+    /// If it is a block.
+    usage: Option<BlockUse>,
 }
 
-// SAFETY: as for the exclusive reference that it stands for.
-unsafe impl<T: Send> Send for Target<'_, T> {}
+impl<T> Clone for Rows<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
 
-impl<'d, T: Pod> Target<'d, T> {
-    pub(crate) fn new(slice: &'d mut [T], row: usize) -> Self {
+impl<T> Copy for Rows<T> {}
+
+impl<T> Rows<T> {
+    /// A block, as one row.
+    fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
+        Self {
+            slice: block,
+            row: block.len(),
+            usage: Some(usage),
+        }
+    }
+
+    /// A slice of whole rows.
+    fn of_slice(slice: NonNull<[T]>, row: usize) -> Self {
         assert!(
             row > 0 && slice.len().is_multiple_of(row),
             "a slice of {} elements has no rows of {row}",
             slice.len()
         );
         Self {
-            slice: NonNull::from_mut(slice),
+            slice,
             row,
-            borrow: PhantomData,
+            usage: None,
         }
     }
 
-    /// A block of a slice that is borrowed for 'd; it is not split.
-    pub(crate) fn of_block(block: NonNull<[T]>) -> Self {
-        Self {
-            slice: block,
-            row: block.len(),
-            borrow: PhantomData,
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.slice.len() * size_of::<T>()
-    }
-
-    fn rows(&self) -> usize {
+    fn count(&self) -> usize {
         self.slice.len() / self.row
     }
 
     fn part(&self, rows: Range<usize>) -> Self {
-        assert!(rows.start <= rows.end && rows.end <= self.rows());
+        assert!(rows.start <= rows.end && rows.end <= self.count());
         // SAFETY: the part is inside of the slice, as was just checked.
         let first = unsafe { self.slice.cast::<T>().add(rows.start * self.row) };
         Self {
             slice: NonNull::slice_from_raw_parts(first, rows.len() * self.row),
-            row: self.row,
-            borrow: PhantomData,
+            ..*self
         }
-    }
-
-    /// # Safety
-    ///
-    /// No other reference to the slice is in use as long as this one is.
-    unsafe fn get<'s>(&self) -> &'s mut [T]
-    where
-        'd: 's,
-    {
-        let mut slice = self.slice;
-        // SAFETY: it was made of an exclusive reference for 'd, which outlives 's.
-        unsafe { slice.as_mut() }
     }
 }
 
-/// A slice that a task changes: it is got before the body runs, and put back after it.
-#[derive(Debug)]
-pub struct Update<'d, T>(pub(crate) Target<'d, T>);
+/// A slice that a task reads, or a [block](crate::Blocks::read).
+pub struct Read<'d, T> {
+    rows: Rows<T>,
+    borrow: PhantomData<&'d [T]>,
+}
+
+// SAFETY: as for the shared reference that it stands for.
+unsafe impl<T: Sync> Send for Read<'_, T> {}
+
+impl<'d, T: Pod> Read<'d, T> {
+    /// A slice, all of which each part of a task needs.
+    pub fn new(slice: &'d [T]) -> Self {
+        Self::of(Rows::of_slice(NonNull::from_ref(slice), 1))
+    }
+
+    /// A block of a slice that a phase has borrowed for 'd.
+    pub(crate) fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
+        Self::of(Rows::of_block(block, usage))
+    }
+}
+
+/// A slice that a task changes, or a [block](crate::Blocks::update): it is got before the body
+/// runs, and put back after it.
+pub struct Update<'d, T> {
+    rows: Rows<T>,
+    borrow: PhantomData<&'d mut [T]>,
+}
 
 /// A slice that a task writes as a whole: it is put back after the body has run. What the body
 /// finds in it is unspecified.
-#[derive(Debug)]
-pub struct Write<'d, T>(pub(crate) Target<'d, T>);
+pub struct Write<'d, T> {
+    rows: Rows<T>,
+    borrow: PhantomData<&'d mut [T]>,
+}
 
-macro_rules! target_kind {
-    ($kind:ident, $ahead:ident, $begin:ident, $arrive:expr) => {
+impl<T: Pod> Update<'_, T> {
+    /// A block of a slice that a phase has borrowed for 'd.
+    pub(crate) fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
+        Self::of(Rows::of_block(block, usage))
+    }
+}
+
+macro_rules! new_by_rows {
+    ($kind:ident) => {
+        // SAFETY: as for the exclusive reference that it stands for.
+        unsafe impl<T: Send> Send for $kind<'_, T> {}
+
         impl<'d, T: Pod> $kind<'d, T> {
             /// A slice that may be split at each element.
             pub fn new(slice: &'d mut [T]) -> Self {
@@ -240,55 +213,85 @@ macro_rules! target_kind {
             ///
             /// If the slice does not consist of whole rows.
             pub fn rows(slice: &'d mut [T], row: usize) -> Self {
-                Self(Target::new(slice, row))
+                Self::of(Rows::of_slice(NonNull::from_mut(slice), row))
+            }
+        }
+    };
+}
+
+new_by_rows!(Update);
+new_by_rows!(Write);
+
+/// `splits`: whether parts of a task have parts of the slice, or each has all of it.
+macro_rules! data_of_slice {
+    (
+        $kind:ident where T: $bound:ident; viewed as $view:ty; splits: $splits:literal;
+        begin: |$slice:ident, $spe:ident| $begin:expr => $ahead:ident;
+        arrive: |$arriving:ident| $arrive:expr => $staged:ident
+    ) => {
+        impl<T> $kind<'_, T> {
+            fn of(rows: Rows<T>) -> Self {
+                Self {
+                    rows,
+                    borrow: PhantomData,
+                }
             }
         }
 
         impl<T: Pod> Viewed for $kind<'_, T> {
-            type View<'v> = &'v mut [T];
+            type View<'v> = $view;
         }
 
-        // SAFETY: parts are those of the target, which has the rows that are asked for.
-        unsafe impl<'d, T: Pod + Send> Data for $kind<'d, T> {
+        // SAFETY: parts are those of the slice, which has the rows that are asked for; one that is
+        // not split is only read.
+        unsafe impl<'d, T: Pod + $bound> Data for $kind<'d, T> {
             type Ahead<'s, S: Spe>
                 = $ahead<'s, T, S>
             where
                 Self: 's;
             type Staged<'s, S: Spe>
-                = StagedMut<'s, T, S>
+                = $staged<'s, T, S>
             where
                 Self: 's;
 
             fn bytes(&self) -> usize {
-                self.0.bytes()
+                self.rows.slice.len() * size_of::<T>()
             }
 
             fn pieces(&self, named: &mut dyn FnMut(usize)) {
-                named(self.0.rows());
+                if $splits {
+                    named(self.rows.count());
+                }
             }
 
             unsafe fn part(&self, pieces: Range<usize>) -> Self {
-                Self(self.0.part(pieces))
+                Self::of(if $splits {
+                    self.rows.part(pieces)
+                } else {
+                    self.rows
+                })
             }
 
             unsafe fn whole(&self) -> Self {
-                Self(self.0.part(0..self.0.rows()))
+                Self::of(self.rows)
             }
 
-            unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
+            unsafe fn begin<'s, S: Spe>(
+                &self,
+                $spe: &'s S,
+            ) -> Result<Self::Ahead<'s, S>, StageError>
             where
                 Self: 's,
             {
-                // SAFETY: by the contract of this function.
-                spe.$begin(unsafe { self.0.get() })
+                let $slice = self.rows.slice;
+                $begin
             }
 
-            fn arrive<'s, S: Spe>(ahead: Self::Ahead<'s, S>) -> Self::Staged<'s, S>
+            fn arrive<'s, S: Spe>($arriving: Self::Ahead<'s, S>) -> Self::Staged<'s, S>
             where
                 Self: 's,
             {
-                let arrive: fn(Self::Ahead<'s, S>) -> Self::Staged<'s, S> = $arrive;
-                arrive(ahead)
+                $arrive
             }
 
             fn view<'v, 's: 'v, S: Spe>(staged: &'v mut Self::Staged<'s, S>) -> Self::View<'v>
@@ -297,12 +300,36 @@ macro_rules! target_kind {
             {
                 staged
             }
+
+            fn blocks(&self, named: &mut dyn FnMut(BlockUse)) {
+                self.rows.usage.into_iter().for_each(named);
+            }
         }
     };
 }
 
-target_kind!(Update, PendingMut, stage_mut_ahead, |ahead| ahead.wait());
-target_kind!(Write, StagedMut, stage_out, |room| room);
+data_of_slice! {
+    Read where T: Sync; viewed as &'v [T]; splits: false;
+    // SAFETY: it is borrowed for 'd, which outlives 's; by the contract of `begin` no task changes
+    // it meanwhile.
+    begin: |slice, spe| spe.stage_ahead::<T>(unsafe { &*slice.as_ptr() }) => Pending;
+    arrive: |arriving| arriving.wait() => Staged
+}
+
+data_of_slice! {
+    Update where T: Send; viewed as &'v mut [T]; splits: true;
+    // SAFETY: it is borrowed exclusively for 'd, which outlives 's; by the contract of `begin` no
+    // other task uses it meanwhile.
+    begin: |slice, spe| spe.stage_mut_ahead(unsafe { &mut *slice.as_ptr() }) => PendingMut;
+    arrive: |arriving| arriving.wait() => StagedMut
+}
+
+data_of_slice! {
+    Write where T: Send; viewed as &'v mut [T]; splits: true;
+    // SAFETY: as for `Update`.
+    begin: |slice, spe| spe.stage_out(unsafe { &mut *slice.as_ptr() }) => StagedMut;
+    arrive: |room| room => StagedMut
+}
 
 /// A range of numbers: which rows, bodies or columns a task is about. It can be split.
 #[derive(Clone, Debug, PartialEq, Eq)]

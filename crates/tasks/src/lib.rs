@@ -54,7 +54,7 @@ mod task;
 mod three_level;
 mod worker;
 
-pub use blocks::{Blocks, ReadBlock, UpdateBlock};
+pub use blocks::Blocks;
 pub use counters::{Counters, SchedulerCounters, WorkerCounters};
 pub use data::{Data, Part, Read, Update, Value, Write};
 pub use error::TaskError;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   submitted ── the tasks before it end ──► ready ── a worker takes it ──► runs ──► ended
-//!                                              └── diced: its parts are ready, and it ends with the last
+//!                                              │                                     ▲
+//!                                              └── diced ── its parts run, the last one ends
 //! ```
 
 use std::borrow::Cow;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -187,15 +188,15 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// Starts the workers, runs `main` on the PPE, and returns what it returns when the workers
     /// have ended.
     ///
-    /// ```no_run
-    /// # fn example<M: cellworks_machine::Machine>(machine: &M) -> Result<(), cellworks_tasks::PoolError> {
-    /// use cellworks_tasks::Pool;
+    /// ```
+    /// use cellworks_machine::Machine;
+    /// use cellworks_tasks::{Pool, PoolError};
     ///
-    /// let (a, b) = Pool::new(machine).run(|main| {
-    ///     main.install(|worker| worker.join(|_| "both", |_| "at once"))
-    /// })?;
-    /// # Ok(())
-    /// # }
+    /// fn greet<M: Machine>(machine: &M) -> Result<(&str, &str), PoolError> {
+    ///     Pool::new(machine).run(|main| {
+    ///         main.install(|worker| worker.join(|_| "both", |_| "at once"))
+    ///     })
+    /// }
     /// ```
     ///
     /// # Errors
@@ -275,6 +276,7 @@ impl<'m, M: Machine> Pool<'m, M> {
                     .map(|(sides, queues)| {
                         (sides.of_main)(ppe.core(), queues, enough, &self.filters)
                     }),
+                not_sync: PhantomData,
             };
             let result = catch_unwind(AssertUnwindSafe(|| main(&main_of)));
             shared.close(|processor| ppe.core().notify(processor));
@@ -337,12 +339,27 @@ const STARTS_PER_LOOK: usize = 64;
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
 /// The main program of a pool, on the PPE: it starts tasks and waits for them.
+///
+/// As the PPE, it can be neither sent to nor shared with workers:
+///
+/// ```compile_fail,E0277
+/// use cellworks_machine::Machine;
+/// use cellworks_tasks::Main;
+///
+/// fn program<M: Machine<Core: Sync>>(main: &Main<'_, M>) {
+///     main.scope(|scope| {
+///         scope.spawn(main, |_| main.install(|_| ()));
+///     });
+/// }
+/// ```
 pub struct Main<'p, M: Machine> {
     core: &'p M::Core,
     shared: &'p Shared<M::Spe>,
     /// Closures that it has started.
     started: Cell<usize>,
     central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
+    /// Scopes count what the PPE starts without atomic operations.
+    not_sync: PhantomData<*mut ()>,
 }
 
 impl<M: Machine> Main<'_, M> {

@@ -19,7 +19,7 @@ use crate::worker::Worker;
 /// which is what the queue's memory grows to.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
-/// With so few left it goes on.
+/// With this number left it goes on.
 const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
 /// Threads of one worker that wait for room at a time. Closures that start closures would

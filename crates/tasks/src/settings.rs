@@ -2,11 +2,12 @@
 
 /// How tasks of phases come to the workers that run them.
 ///
-/// What [`Worker::join`](crate::Worker::join) and scopes start is stolen in any case. On a simulated machine the steps
-/// of `ThreeLevel` and `Mars` take the time of the operations that they are made of: atomic updates
-/// of locks, and DMA of queues, of the objects of tasks and of their binaries. They need a machine
-/// that is a [Cell](cellworks_machine::CellMachine), as the host is too, keep about 25 KiB of each
-/// local store, and use tag group 31 of the MFCs and 1 MiB of main memory.
+/// What [`Worker::join`](crate::Worker::join) and scopes start is stolen in any case. On a
+/// simulated machine the steps of `ThreeLevel` and `Mars` take the time of the operations that they
+/// are made of: atomic updates of locks, and DMA of queues, of the objects of tasks and of their
+/// binaries. They need a machine that is a [Cell](cellworks_machine::CellMachine), as the host is
+/// too, keep about 25 KiB of each local store, and use tag group 31 of the MFCs and 1 MiB of main
+/// memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
     /// Each worker has a queue, and takes tasks from others when it has none.
@@ -17,8 +18,8 @@ pub enum Scheduler {
     /// reorder buffer, orders them by priority, asks the [filters](crate::Pool::filter) and dices,
     /// whenever the main program submits or waits; workers check out. A phase of the main program
     /// ends with a barrier of all workers. An inbox holds two tasks, and no more are staged ahead,
-    /// whatever [`Pool::staging`](crate::Pool::staging) says. Submitting waits while the prefilter is full, so a
-    /// million tasks need no more memory than some thousand.
+    /// whatever [`Pool::staging`](crate::Pool::staging) says. Submitting waits while the prefilter
+    /// is full, so a million tasks need no more memory than some thousand.
     ThreeLevel,
     /// MARS as the paper describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from which
     /// workers take one task at a time, first in, first out. Nothing is diced or staged ahead.

@@ -29,7 +29,7 @@ use crate::worker::Worker;
 ///     Pool::new(machine).run(|main| {
 ///         main.phase(|phase| {
 ///             for row in rows.chunks_mut(offsets.len()) {
-///                 let data = (Update::new(row), Read(offsets));
+///                 let data = (Update::new(row), Read::new(offsets));
 ///                 let shift = phase.task("shift", data, |_, (row, offsets)| {
 ///                     row.iter_mut().zip(offsets).for_each(|(x, by)| *x += by);
 ///                 });

@@ -153,7 +153,7 @@ fn accelerate_all<M: Machine>(
             for (piece, set) in iter::zip(&pieces, &mut sets) {
                 let data = (
                     Value((piece.first, piece.ancestors)),
-                    Read(&piece.nodes[..]),
+                    Read::new(&piece.nodes[..]),
                     split_set(set),
                 );
                 let task = phase.task("accelerate", data, |worker, view| {

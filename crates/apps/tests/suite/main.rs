@@ -7,3 +7,22 @@ mod networks;
 mod plain_machine;
 mod pools;
 mod programs;
+
+use std::fmt::Debug;
+
+use cellworks_apps::{Program, ProgramError};
+use cellworks_machine::Machine;
+
+/// Checks that a machine does not run a program because of one of its parameters.
+#[track_caller]
+fn refused<P: Program + Debug>(machine: &impl Machine, program: P, parameter: &str, message: &str) {
+    match program.run(machine) {
+        Err(ProgramError::Parameter(error)) => {
+            assert_eq!(
+                (error.parameter(), &*error.to_string()),
+                (parameter, message)
+            );
+        }
+        other => panic!("{program:?}: {other:?}"),
+    }
+}

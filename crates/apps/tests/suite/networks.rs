@@ -350,15 +350,7 @@ fn direct_communication_is_compared_with_the_coordinator() {
 
 #[track_caller]
 fn refused<P: Program + Debug>(program: P, parameter: &str, message: &str) {
-    match program.run(&qs22()) {
-        Err(ProgramError::Parameter(error)) => {
-            assert_eq!(
-                (error.parameter(), &*error.to_string()),
-                (parameter, message)
-            );
-        }
-        other => panic!("{program:?}: {other:?}"),
-    }
+    crate::refused(&qs22(), program, parameter, message);
 }
 
 #[test]

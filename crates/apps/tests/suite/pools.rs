@@ -2,9 +2,7 @@
 
 use std::fmt::Debug;
 
-use cellworks_apps::{
-    BarnesHut, Done, Lu, Mandelbrot, OnOff, Program, ProgramError, Scheduler, Workers,
-};
+use cellworks_apps::{BarnesHut, Done, Lu, Mandelbrot, OnOff, Program, Scheduler, Workers};
 use cellworks_host::Host;
 use cellworks_machine::Machine;
 use cellworks_sim::{Description, Sim};
@@ -276,15 +274,7 @@ fn programs_run_with_the_schedulers_of_the_paper() {
 
 #[track_caller]
 fn refused<P: Program + Debug>(program: P, parameter: &str, message: &str) {
-    match program.run(&ps3()) {
-        Err(ProgramError::Parameter(error)) => {
-            assert_eq!(
-                (error.parameter(), &*error.to_string()),
-                (parameter, message)
-            );
-        }
-        other => panic!("{program:?}: {other:?}"),
-    }
+    crate::refused(&ps3(), program, parameter, message);
 }
 
 #[test]

@@ -34,6 +34,8 @@ Examples:
       What a communication between processes costs, by SPEs and processes on each.
   cellworks run prototein --machine qs22 --spes 1-16 --html prototein.html
       How many times as fast more SPEs fold a prototein.
+  cellworks run mandelbrot --machine ps3 --workers 6 --tasks 1,8,128 --dicing on,off --html mandelbrot.html
+      How long a picture takes that is submitted as few tasks or many, with and without splitting them.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured, but disturbed,
 130 interrupted.";

@@ -11,6 +11,7 @@ mod networks;
 mod other_computers;
 mod output_files;
 mod page;
+mod pools;
 mod reproduce;
 mod run;
 mod simulated;

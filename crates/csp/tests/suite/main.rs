@@ -5,10 +5,10 @@ mod channels;
 mod defects;
 mod ends;
 mod failures;
+#[path = "../../../../tests/machines.rs"]
+mod machines;
 mod named;
 mod networks;
-#[path = "../../../../tests/plain_machine.rs"]
-mod plain_machine;
 mod processes;
 mod ring;
 mod schedules;
@@ -19,40 +19,8 @@ mod transports;
 use std::cell::Cell;
 
 use cellworks_csp::{Network, Transport};
-use cellworks_host::Host;
 use cellworks_machine::{Machine, SpeId};
-use cellworks_sim::{Description, Sim};
-use plain_machine::PlainMachine;
-
-/// How many SPEs the machines of these tests have. Computers with fewer CPUs share them out.
-const SPES: usize = 4;
-
-fn host() -> Host {
-    Host::builder().spes(SPES).build().unwrap()
-}
-
-fn strict_host() -> Host {
-    Host::builder().spes(SPES).strict().build().unwrap()
-}
-
-/// A machine that is no Cell.
-fn plain() -> PlainMachine {
-    PlainMachine::new(SPES)
-}
-
-/// A QS22, simulated, with two SPEs of each Cell.
-fn qs22() -> Sim {
-    qs22_with_seed(0)
-}
-
-/// With events of the same instant in another order for each seed.
-fn qs22_with_seed(seed: u64) -> Sim {
-    let mut description = Description::built_in("qs22").unwrap();
-    for cell in &mut description.cells {
-        cell.spes.truncate(SPES / 2);
-    }
-    Sim::builder(description).seed(seed).build()
-}
+use machines::{host, plain, qs22, qs22_with_seed, strict_host};
 
 thread_local! {
     /// What the networks of the present case are to use; each has an OS thread of its own.

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cellworks_machine::{Cycles, Machine, Processor, Spe};
-use cellworks_sim::Sim;
 use cellworks_tasks::{Pool, Worker};
 use proptest::prelude::*;
 
@@ -155,7 +154,7 @@ fn check<M: Machine>(machine: &M, workers: usize, tree: &Tree) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 100 } else { 1_000 }))]
+    #![proptest_config(crate::random_cases())]
 
     #[test]
     fn every_task_runs_once_on_a_host(tree in tree(), workers in 1..=4_usize) {
@@ -168,7 +167,7 @@ proptest! {
         workers in 1..=4_usize,
         seed: u64,
     ) {
-        let machine = Sim::builder(crate::small_qs22()).seed(seed).build();
+        let machine = crate::qs22_with_seed(seed);
         check(&machine, workers, &tree);
     }
 }

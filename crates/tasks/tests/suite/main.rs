@@ -3,46 +3,24 @@
 mod conservation;
 mod fork_join;
 mod loops;
-#[path = "../../../../tests/plain_machine.rs"]
-mod plain_machine;
+#[path = "../../../../tests/machines.rs"]
+mod machines;
 mod room;
 mod schedules;
 mod tasks;
 mod three_level;
 mod waiting;
 
-use cellworks_host::Host;
-use cellworks_sim::{Description, Sim};
-use plain_machine::PlainMachine;
+use machines::{SPES, host, plain, qs22, qs22_with_seed, strict_host};
+use proptest::prelude::ProptestConfig;
 
-/// How many SPEs the machines of these tests have. Computers with fewer CPUs share them out.
-const SPES: usize = 4;
-
-fn host() -> Host {
-    Host::builder().spes(SPES).build().unwrap()
-}
-
-/// Copies through local stores.
-fn strict_host() -> Host {
-    Host::builder().spes(SPES).strict().build().unwrap()
-}
-
-/// A machine that is no Cell.
-fn plain() -> PlainMachine {
-    PlainMachine::new(SPES)
-}
-
-/// A QS22, simulated, with two SPEs of each Cell.
-fn qs22() -> Sim {
-    Sim::new(small_qs22())
-}
-
-fn small_qs22() -> Description {
-    let mut description = Description::built_in("qs22").unwrap();
-    for cell in &mut description.cells {
-        cell.spes.truncate(SPES / 2);
+/// How many random programs run.
+fn random_cases() -> ProptestConfig {
+    ProptestConfig {
+        cases: if cfg!(debug_assertions) { 100 } else { 1_000 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
     }
-    description
 }
 
 /// Runs cases, functions generic over the machine, on every machine.

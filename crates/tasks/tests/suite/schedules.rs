@@ -1,7 +1,6 @@
 //! Random tasks in random schedules: every task runs once, in an order that gives the right result.
 
 use cellworks_machine::{Cycles, Machine, Spe};
-use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{Handle, Part, Pool, Priority, Staging, Update};
 use proptest::prelude::*;
 
@@ -190,16 +189,8 @@ fn submit_sweep<'scope, M: Machine>(
     Ok(rest)
 }
 
-fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: if cfg!(debug_assertions) { 100 } else { 1_000 },
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(crate::random_cases())]
 
     #[test]
     fn on_the_host(program in programs()) {
@@ -213,10 +204,6 @@ proptest! {
 
     #[test]
     fn on_a_simulated_machine(program in programs(), seed in any::<u64>()) {
-        let mut description = Description::built_in("qs22").unwrap();
-        for cell in &mut description.cells {
-            cell.spes.truncate(crate::SPES / 2);
-        }
-        check(&Sim::builder(description).seed(seed).build(), &program);
+        check(&crate::qs22_with_seed(seed), &program);
     }
 }

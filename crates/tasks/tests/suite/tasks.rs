@@ -44,7 +44,7 @@ fn tasks_read_update_and_write_what_they_declare<M: Machine>(machine: &M) {
                     for (number, (row, sum)) in rows {
                         let data = (
                             Update::new(row),
-                            Read(&offsets[..]),
+                            Read::new(&offsets[..]),
                             Write::new(sum),
                             Value(number as u32),
                         );

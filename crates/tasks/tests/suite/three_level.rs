@@ -68,7 +68,7 @@ fn tasks_get_and_put_back_their_data<M: Machine>(machine: &M) {
                     for (number, (row, sum)) in rows {
                         let data = (
                             Update::new(row),
-                            Read(&offsets[..]),
+                            Read::new(&offsets[..]),
                             Write::new(sum),
                             Value(number as u32),
                         );

@@ -1,0 +1,129 @@
+//! The programs of `cellworks run` that are tasks of a pool, as a process.
+
+use crate::common::list;
+use crate::common::program::{json, measured_here, printed, run};
+use serde_json::Value;
+
+/// The results of a name: their values with the parameters.
+fn named<'v>(report: &'v Value, name: &str) -> Vec<(f64, &'v Value)> {
+    let results = list(report, "results").iter();
+    let named = results.filter(|result| result["name"] == name);
+    named
+        .map(|result| (result["value"].as_f64().unwrap(), &result["parameters"]))
+        .collect()
+}
+
+#[test]
+fn every_program_of_a_pool_runs_on_this_computer() {
+    for arguments in [
+        "lu --size 128 --buffering on,off",
+        "barnes-hut --bodies 1k --steps 2",
+        "mandelbrot --tasks 1,40 --iterations 20 --dicing on,off",
+    ] {
+        let table = measured_here(arguments);
+        assert!(table.contains("run_time"), "{table}");
+    }
+}
+
+#[test]
+fn a_matrix_has_a_run_time_for_each_size_and_number_of_workers() {
+    let report = json("lu --machine ps3 --size 64-128,1k --workers 1,6 --dicing off");
+    let times = named(&report, "run_time");
+    let of: Vec<_> = times
+        .iter()
+        .map(|(_, of)| {
+            (
+                of["workers"].as_u64().unwrap(),
+                of["size"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        of,
+        [(1, 64), (6, 64), (1, 128), (6, 128), (1, 1_024), (6, 1_024)]
+    );
+    assert_eq!(list(&report, "results")[0]["unit"], "s");
+    assert_eq!(times[0].1["dicing"], "off");
+    // The largest is not factored, so there is nothing to compare with the matrix.
+    assert_eq!(named(&report, "residual").len(), 4);
+    assert_eq!(named(&report, "steps_simulated").len(), 2);
+    let (speedup, of) = named(&report, "speedup")[5];
+    assert_eq!(of["size"], 1_024);
+    assert!((4.0..6.0).contains(&speedup), "{speedup}");
+    let figures = list(&report, "figures");
+    assert_eq!(figures[0]["x"]["label"], "number of workers");
+    assert_eq!(figures[0]["y"]["unit"], "s");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_times_of_a_pool() {
+    for arguments in [
+        "lu --machine ps3 --size 64 --workers 6",
+        "barnes-hut --machine ps3 --bodies 2k --workers 6",
+        "mandelbrot --machine ps3 --tasks 7 --iterations 20 --workers 6",
+    ] {
+        let once = printed(&format!("{arguments} --seed 5 --format csv"));
+        let again = printed(&format!("{arguments} --seed 5 --format csv"));
+        assert_eq!(once, again);
+    }
+}
+
+#[test]
+fn bad_input_of_a_pool_is_refused_with_what_to_do() {
+    const LU: &str = "lu --size 256 --workers 1,2";
+    const BARNES_HUT: &str = "barnes-hut --bodies 10k --workers 1,2";
+    const MANDELBROT: &str = "mandelbrot --tasks 1,128 --workers 1,2";
+    for (arguments, message, example) in [
+        (
+            "lu --workers 0",
+            "--workers: 0 workers do nothing; use at least 1",
+            LU,
+        ),
+        (
+            "lu --workers 1-7",
+            "--workers: each worker has an SPE, and ps3 has 6, not 7; use at most 6",
+            LU,
+        ),
+        (
+            "lu --size 5k",
+            "--size: a matrix of 5120 rows takes too long, and too much memory; use at most 4096",
+            LU,
+        ),
+        (
+            "barnes-hut --bodies 2m",
+            "--bodies: gravity of 2000000 bodies is not simulated; use 2 to 1000000",
+            BARNES_HUT,
+        ),
+        (
+            "mandelbrot --tasks 481",
+            "--tasks: 481 tasks are more than the picture has rows; use at most 480",
+            MANDELBROT,
+        ),
+        (
+            "mandelbrot --scheduler mars --buffering off",
+            "--dicing: mars does not split tasks; use --dicing off, or another scheduler",
+            MANDELBROT,
+        ),
+    ] {
+        let run = run(&format!("{arguments} --machine ps3"));
+        let expected =
+            format!("error: {message}\n  example: cellworks run {example} --machine ps3\n");
+        assert_eq!((run.code, run.err), (Some(2), expected));
+    }
+    let wrong = run("lu --size large");
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong
+            .err
+            .contains("orders are whole numbers, with k for 1,024; use 4k"),
+        "{}",
+        wrong.err
+    );
+    let wrong = run("lu --dicing maybe");
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong.err.contains("[possible values: on, off]"),
+        "{}",
+        wrong.err
+    );
+}
