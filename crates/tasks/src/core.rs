@@ -22,8 +22,7 @@ use crossbeam_deque::{Steal, Worker as Queue};
 
 use crate::counters::WorkerCells;
 use crate::frames::Frames;
-use crate::job::{Job, Spawned, Ticket};
-use crate::jobs::Jobs;
+use crate::job::{Job, Ticket};
 use crate::offer::Offer;
 use crate::room::Room;
 use crate::running::{Depth, OnItsWay};
@@ -44,7 +43,7 @@ pub(crate) struct Core<'w, S: Spe> {
     pub(crate) spe: &'w S,
     pub(crate) shared: &'w Shared<S>,
     pub(crate) number: usize,
-    pub(crate) jobs: Jobs<S>,
+    queue: Queue<Job<S>>,
     /// Where it takes tasks of phases, if that is not from queues of workers.
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The other workers, near ones first.
@@ -122,7 +121,7 @@ impl<'w, S: Spe> Core<'w, S> {
             spe,
             shared,
             number,
-            jobs: Jobs::new(queue),
+            queue,
             central,
             others: others.into(),
             frames: RefCell::default(),
@@ -170,8 +169,6 @@ impl<'w, S: Spe> Core<'w, S> {
                 // threads that there are, and the other tasks go on when those do.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
-                    self.jobs.open_all();
-                    self.announce();
                     self.spe.notify(Processor::Spe(self.spe.id()));
                     self.spe.notify(Processor::Ppe);
                 }
@@ -184,29 +181,16 @@ impl<'w, S: Spe> Core<'w, S> {
         let worker = Worker::new(self);
         let _listed = Listed::new(self, worker.frames());
         self.idle_threads.set(self.idle_threads.get() + 1);
-        loop {
-            // Closures of scopes may be small, and many: they are not moved more often than needed.
-            let outcome = if let Some(closure) = self.next_kept() {
-                match worker.guarded(|| self.begin(Some(closure.scope))) {
-                    Ok(()) => closure.run(&worker),
-                    Err(cancelled) => {
-                        Job::Spawned(closure).discard();
-                        Err(cancelled)
-                    }
+        while let Some(next) = self.next() {
+            let outcome = match worker.guarded(|| self.begin(&next)) {
+                Ok(()) => match next {
+                    Next::Job(job) => job.run(&worker),
+                    Next::OnItsWay((task, begun)) => self.run_task(task, Some(begun), &worker),
+                },
+                Err(cancelled) => {
+                    next.discard();
+                    Err(cancelled)
                 }
-            } else if let Some(next) = self.next() {
-                match worker.guarded(|| self.begin(next.scope())) {
-                    Ok(()) => match next {
-                        Next::Job(job) => job.run(&worker),
-                        Next::OnItsWay((task, begun)) => self.run_task(task, Some(begun), &worker),
-                    },
-                    Err(cancelled) => {
-                        next.discard();
-                        Err(cancelled)
-                    }
-                }
-            } else {
-                break;
             };
             self.busy_threads.set(self.busy_threads.get() - 1);
             self.idle_threads.set(self.idle_threads.get() + 1);
@@ -226,8 +210,7 @@ impl<'w, S: Spe> Core<'w, S> {
         self.idle_threads.set(self.idle_threads.get() - 1);
     }
 
-    /// A job of this scope, if it is of one, begins.
-    fn begin(&self, scope: Option<*const ScopeState>) {
+    fn begin(&self, next: &Next<S>) {
         self.idle_threads.set(self.idle_threads.get() - 1);
         self.busy_threads.set(self.busy_threads.get() + 1);
         if self.idle_threads.get() == 0 && !self.needs_thread.replace(true) {
@@ -235,30 +218,9 @@ impl<'w, S: Spe> Core<'w, S> {
             self.spe.wake(starter);
         }
         // What has ended of another scope must be known before this job may wait for it.
-        if scope != Some(self.ended.get().0) {
+        if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
-    }
-
-    /// The closure that this worker has kept to itself last, if it is next.
-    #[inline]
-    fn next_kept(&self) -> Option<Spawned<S>> {
-        let has_others = self.is_staging.get() || !self.ahead.borrow().is_empty();
-        if has_others || self.shared.has_priorities.load(Ordering::Acquire) {
-            return None;
-        }
-        self.make_room();
-        let (closure, has_opened) = self.jobs.pop_kept(self.is_wanted());
-        if has_opened {
-            self.has_opened();
-        }
-        closure
-    }
-
-    /// Another worker has asked for work.
-    #[inline(always)]
-    fn is_wanted(&self) -> bool {
-        self.seat().wanted.load(Ordering::Relaxed)
     }
 
     /// The next job to run; waits for one. `None` once the pool is closed.
@@ -303,7 +265,7 @@ impl<'w, S: Spe> Core<'w, S> {
             return false;
         }
         let shared = self.shared;
-        let is_here = !self.jobs.is_empty() || !self.ahead.borrow().is_empty();
+        let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
         if is_here || !self.seat().inbox.is_empty() || self.oldest_thread().is_some() {
             return true;
         }
@@ -338,22 +300,18 @@ impl<'w, S: Spe> Core<'w, S> {
         if has_priorities && let Some(job) = self.steal(|| shared.high.steal()) {
             return Some(job);
         }
-        let (job, has_opened) = self.jobs.pop(self.is_wanted());
-        if has_opened {
-            self.has_opened();
-        }
-        if job.is_some() {
-            return job;
+        if let Some(job) = self.queue.pop() {
+            return Some(job);
         }
         // Frames of threads that wait: the calling thread has none.
         if self.offer_oldest()
-            && let Some(job) = self.jobs.open.pop()
+            && let Some(job) = self.queue.pop()
         {
             return Some(job);
         }
         let job = self.steal(|| self.seat().inbox.steal());
         let job = job.or_else(|| {
-            let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.jobs.open))?;
+            let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
             if shared.has_made_room() {
                 self.spe.notify(Processor::Ppe);
             }
@@ -362,7 +320,7 @@ impl<'w, S: Spe> Core<'w, S> {
         let job = job.or_else(|| {
             let job = self.others.iter().find_map(|&other| {
                 let other = &shared.workers[other];
-                let job = self.steal(|| other.queue.steal_batch_and_pop(&self.jobs.open));
+                let job = self.steal(|| other.queue.steal_batch_and_pop(&self.queue));
                 job.or_else(|| self.steal(|| other.inbox.steal()))
             })?;
             self.counters.steals.set(self.counters.steals.get() + 1);
@@ -370,7 +328,7 @@ impl<'w, S: Spe> Core<'w, S> {
         });
         let job = job.or_else(|| self.steal(|| shared.low.steal()));
         let job = job.or_else(|| self.central.as_ref()?.take().map(Job::Task))?;
-        if !self.jobs.open.is_empty() {
+        if !self.queue.is_empty() {
             self.announce();
         }
         Some(job)
@@ -390,37 +348,12 @@ impl<'w, S: Spe> Core<'w, S> {
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
         if let Err(job) = self.shared.push_to_its_place(job) {
-            self.jobs.open.push(job);
+            self.queue.push(job);
         }
-        self.tell_own_threads();
-        self.has_opened();
-    }
-
-    /// Keeps a closure of a scope to this worker for the time being.
-    #[inline(always)]
-    pub(crate) fn keep(&self, closure: Spawned<S>) {
-        let has_opened = self.jobs.keep(closure, self.is_wanted());
-        self.tell_own_threads();
-        if has_opened {
-            self.has_opened();
-        }
-    }
-
-    #[inline(always)]
-    fn tell_own_threads(&self) {
         if self.has_looked.get() {
             // A thread of this worker that has no job takes over if the calling one waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
-        }
-    }
-
-    /// Jobs were opened to others, which may have asked for some.
-    #[inline(always)]
-    fn has_opened(&self) {
-        let wanted = &self.seat().wanted;
-        if wanted.load(Ordering::Relaxed) {
-            wanted.store(false, Ordering::Relaxed);
         }
         self.announce();
     }
@@ -428,7 +361,7 @@ impl<'w, S: Spe> Core<'w, S> {
     /// The job that this worker would run next, for its data to be staged ahead.
     pub(crate) fn pop(&self) -> Option<Job<S>> {
         match &self.central {
-            None => self.jobs.open.pop(),
+            None => self.queue.pop(),
             Some(central) => {
                 let is_first = self.ahead.borrow().is_empty();
                 central.take_ahead(is_first).map(Job::Task)
@@ -440,8 +373,14 @@ impl<'w, S: Spe> Core<'w, S> {
     pub(crate) fn put_back(&self, job: Job<S>) {
         match (job, &self.central) {
             (Job::Task(task), Some(central)) => central.put_back(task),
-            (job, _) => self.jobs.open.push(job),
+            (job, _) => self.queue.push(job),
         }
+    }
+
+    /// How many jobs wait in its own queue.
+    #[inline]
+    pub(crate) fn queued_here(&self) -> usize {
+        self.queue.len()
     }
 
     /// How many jobs wait in all queues, about.
@@ -450,8 +389,7 @@ impl<'w, S: Spe> Core<'w, S> {
         let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
         let of_workers = shared.workers.iter().map(of_worker);
         let of_all = [&shared.fresh, &shared.high, &shared.low].map(|queue| queue.len());
-        let of_this = self.jobs.len() - self.jobs.open.len() + self.ahead.borrow().len();
-        of_workers.chain(of_all).sum::<usize>() + of_this
+        of_workers.chain(of_all).sum::<usize>() + self.ahead.borrow().len()
     }
 
     #[inline(always)]
@@ -465,8 +403,8 @@ impl<'w, S: Spe> Core<'w, S> {
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self) {
-        if self.offer_oldest() || self.jobs.open_half() {
-            self.has_opened();
+        if self.offer_oldest() {
+            self.seat().wanted.store(false, Ordering::Relaxed);
         }
     }
 
@@ -551,9 +489,6 @@ impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
         // If the run was cancelled, those that drop its tasks find them in the queue.
         self.0.give_up_ahead();
-        if self.0.spe.is_cancelled() {
-            self.0.jobs.open_all();
-        }
         // If this thread was cancelled after a task had ended, those that wait for it learn it.
         self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);

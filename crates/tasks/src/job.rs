@@ -66,23 +66,6 @@ impl<S: Spe> Ticket<S> {
     }
 }
 
-impl<S: Spe> Spawned<S> {
-    /// Runs it to its end.
-    ///
-    /// # Errors
-    ///
-    /// What unwinds the caller because the run was cancelled.
-    #[inline(always)]
-    pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        let Self { scope, body } = self;
-        let outcome = worker.guarded(|| body.run(worker));
-        // SAFETY: the closure is counted as ended below and not before.
-        let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
-        worker.core().task_ended(scope);
-        outcome
-    }
-}
-
 impl<S: Spe> Job<S> {
     /// The scope that it belongs to.
     pub(crate) fn scope(&self) -> Option<*const ScopeState> {
@@ -103,7 +86,13 @@ impl<S: Spe> Job<S> {
         match self {
             Self::Task(task) => worker.core().run_task(task, None, worker),
             Self::Offered(ticket) => ticket.run(worker),
-            Self::Spawned(closure) => closure.run(worker),
+            Self::Spawned(Spawned { scope, body }) => {
+                let outcome = worker.guarded(|| body.run(worker));
+                // SAFETY: the closure is counted as ended below and not before.
+                let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
+                worker.core().task_ended(scope);
+                outcome
+            }
         }
     }
 

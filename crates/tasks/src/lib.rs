@@ -31,7 +31,6 @@ mod data;
 mod error;
 mod frames;
 mod job;
-mod jobs;
 mod join;
 mod lock;
 #[cfg(all(test, loom))]

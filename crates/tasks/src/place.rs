@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cellworks_machine::{Cancelled, Payload, Processor, Spe, Wake};
 
-use crate::job::{Job, Spawned};
+use crate::job::Job;
 use crate::node::Node;
 use crate::phase::Waits;
 use crate::shared::Shared;
@@ -18,7 +18,7 @@ pub trait Place<S: Spe>: sealed::Sealed<S> {}
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 
 pub(crate) mod sealed {
-    use super::{Arc, Job, Node, Payload, Processor, Spawned, Spe, Waits, fmt};
+    use super::{Arc, Job, Node, Payload, Processor, Spe, Waits, fmt};
 
     /// What only this crate calls.
     pub trait Sealed<S: Spe> {
@@ -30,11 +30,6 @@ pub(crate) mod sealed {
 
         /// Puts a job into a queue, and wakes a worker for it.
         fn push(&self, job: Job<S>);
-
-        /// As [`push`](Self::push), of a closure of a scope.
-        fn push_closure(&self, closure: Spawned<S>) {
-            self.push(Job::Spawned(closure));
-        }
 
         /// Waits, if many jobs are in the queue, until few are left.
         ///
@@ -82,17 +77,15 @@ pub(crate) mod sealed {
     }
 }
 
-/// Waits on a processor until `done` says true: see [`sealed::Sealed::wait_for`]. If the run is
-/// cancelled, `give_up` puts what the processor keeps to itself where it is dropped.
+/// Waits on a processor until `done` says true: see [`sealed::Sealed::wait_for`].
 #[track_caller]
 pub(crate) fn wait_for<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,
     why: &dyn fmt::Display,
     done: &mut dyn FnMut() -> bool,
-    give_up: impl Fn(),
 ) -> Result<(), Payload> {
-    wait_by(processor, shared, done, give_up, |done| {
+    wait_by(processor, shared, done, |done| {
         processor.wait_until(why, done)
     })
 }
@@ -103,7 +96,6 @@ pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,
     done: &mut dyn FnMut() -> bool,
-    give_up: impl Fn(),
     wait: impl FnOnce(&mut dyn FnMut() -> bool) -> bool,
 ) -> Result<(), Payload> {
     let waited = catch_unwind(AssertUnwindSafe(|| wait(done)));
@@ -114,7 +106,6 @@ pub(crate) fn wait_by<S: Spe>(
         Err(panic) => panic,
     };
     processor.outlast(&mut || {
-        give_up();
         shared.discard_jobs();
         done()
     });

@@ -476,27 +476,21 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         done: &mut dyn FnMut() -> bool,
     ) -> Result<(), Payload> {
         let Some(central) = &self.central else {
-            return place::wait_for(self.core, self.shared, why, done, || ());
+            return place::wait_for(self.core, self.shared, why, done);
         };
-        place::wait_by(
-            self.core,
-            self.shared,
-            done,
-            || (),
-            |done| {
-                let mut is_done = false;
-                while !is_done {
-                    central.serve();
-                    let waited = self.core.wait_until(why, &mut || {
-                        is_done = done();
-                        is_done || central.is_wanted()
-                    });
-                    if !waited {
-                        return false;
-                    }
+        place::wait_by(self.core, self.shared, done, |done| {
+            let mut is_done = false;
+            while !is_done {
+                central.serve();
+                let waited = self.core.wait_until(why, &mut || {
+                    is_done = done();
+                    is_done || central.is_wanted()
+                });
+                if !waited {
+                    return false;
                 }
-                true
-            },
-        )
+            }
+            true
+        })
     }
 }

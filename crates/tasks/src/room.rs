@@ -47,7 +47,7 @@ impl<S: Spe> Core<'_, S> {
         let sleeper = self.spe.sleeper();
         waiting.borrow_mut().push(sleeper);
         let waited = worker.wait_for(&"room for a task in its queue", &mut || {
-            self.jobs.len() <= FEW_QUEUED || self.seat().is_stuck()
+            self.queued_here() <= FEW_QUEUED || self.seat().is_stuck()
         });
         waiting.borrow_mut().retain(|&other| other != sleeper);
         waited
@@ -57,7 +57,7 @@ impl<S: Spe> Core<'_, S> {
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
-        if !waiting.borrow().is_empty() && self.jobs.len() <= FEW_QUEUED {
+        if !waiting.borrow().is_empty() && self.queued_here() <= FEW_QUEUED {
             for sleeper in waiting.take() {
                 self.spe.wake(sleeper);
             }

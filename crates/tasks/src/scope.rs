@@ -7,7 +7,7 @@ use cellworks_machine::{Payload, Processor, Spe};
 
 use crate::closure::Closure;
 use crate::count::Count;
-use crate::job::Spawned;
+use crate::job::{Job, Spawned};
 use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
@@ -103,14 +103,14 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
         P: Place<S>,
         F: FnOnce(&Worker<'_, S>) + Send + 'scope,
     {
-        self.state.start(from);
         // SAFETY: what the closure borrows lives for 'scope, and `run` below does not return before
         // every closure has been run or discarded.
         let body = unsafe { Closure::new(body) };
-        from.push_closure(Spawned {
+        self.state.start(from);
+        from.push(Job::Spawned(Spawned {
             scope: &raw const self.state,
             body,
-        });
+        }));
         if let Err(cancelled) = from.wait_for_room() {
             resume_unwind(cancelled);
         }

@@ -10,7 +10,7 @@ use cellworks_machine::{Payload, Processor, Spe};
 use crate::core::Core;
 use crate::error::TaskError;
 use crate::frames::Frames;
-use crate::job::{Job, Spawned};
+use crate::job::Job;
 use crate::node::Node;
 use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
@@ -162,14 +162,9 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         }
     }
 
-    #[inline(always)]
-    fn push_closure(&self, closure: Spawned<S>) {
-        self.core.keep(closure);
-    }
-
     #[inline]
     fn wait_for_room(&self) -> Result<(), Payload> {
-        if self.core.jobs.len_about() < MOST_QUEUED {
+        if self.core.queued_here() < MOST_QUEUED {
             return Ok(());
         }
         self.core.wait_for_room(self)
@@ -197,7 +192,6 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         if done() {
             return Ok(());
         }
-        let give_up = || self.core.jobs.open_all();
-        place::wait_for(self.core.spe, self.core.shared, why, done, give_up)
+        place::wait_for(self.core.spe, self.core.shared, why, done)
     }
 }
