@@ -132,3 +132,29 @@ impl<M: Machine> OnCell<M> for &DmaLatency {
         Ok(quantities)
     }
 }
+
+#[cfg(test)]
+#[path = "../../../../tests/plain_machine.rs"]
+mod plain_machine;
+
+#[cfg(test)]
+mod tests {
+    use super::plain_machine::PlainMachine;
+    use super::*;
+
+    #[test]
+    fn a_machine_without_mfcs_is_named_with_what_it_lacks_and_what_to_do() {
+        let program = DmaLatency {
+            block_bytes: 128,
+            spes: 1,
+        };
+        let machine = PlainMachine::new(1);
+        assert_eq!(program.check(machine.topology()), Ok(()));
+        let error = Program::run(&program, &machine).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a plain machine has no MFCs, which the program is made of; run it on this computer or on \
+             a simulated Cell"
+        );
+    }
+}
