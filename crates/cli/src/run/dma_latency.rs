@@ -5,7 +5,7 @@ use cellworks_apps::{
     clock_rate_hz,
 };
 use cellworks_machine::{CellMachine, LOCAL_STORE_BYTES, Machine, OnCell, Span, Topology};
-use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, Settings, measure};
+use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, measure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
@@ -54,12 +54,8 @@ impl DmaLatency {
     fn plan(&self, topology: &Topology) -> Result<Plan, ParameterError> {
         let request = Request {
             spes: Count::Private(self.spes),
-            settings: Settings {
-                block_bytes: Some(self.block_bytes),
-                ..Settings::default()
-            },
             iterations: Iterations::Within(EACH),
-            ..Request::new(Function::DmaGet)
+            ..Request::new(Function::DmaGet).with_block(self.block_bytes)
         };
         request
             .plan(topology, &LIMITS)
