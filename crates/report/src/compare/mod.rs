@@ -168,7 +168,7 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// [`CompareError`] if they come from different commands or programs, or have nothing in common.
+    /// [`CompareError`] if different commands or programs printed them, or nothing is in both.
     pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
         let [name_a, name_b] = names.map(str::to_owned);
         let (of_a, of_b) = (a.printed_by(), b.printed_by());
