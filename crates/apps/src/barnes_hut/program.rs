@@ -8,12 +8,14 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Body, Counts, Node, Section, Tree, accelerate, accelerate_directly, advance, disc, energy, kick,
+    Body, Counts, Node, Section, Tree, accelerate, accelerate_directly, advance, disc, energy,
+    kick, picture,
 };
 use crate::figure::{axis, counted};
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
 use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
+    Conclusion, Done, Figure, Metric, ParameterError, Picture, Program, ProgramError, Quantity,
+    against,
 };
 
 /// Simulates the gravity of bodies in a disc by the tasks of a pool: Jack Rabbit's table 5.2.
@@ -107,6 +109,12 @@ const COMPARED: usize = 100;
 /// for an evenly filled square at the least distance, relative to its pull, and some pulls cancel
 /// each other; errors of different squares do, too.
 const FORCE_ERROR_MAX: f64 = 0.05;
+
+/// The side of the square that is drawn: all of the disc, as it is at first.
+const DRAWN_SIDE: f32 = 20.0;
+
+/// The pixels of a side.
+const DRAWN_PIXELS: u32 = 512;
 
 const SEED: u64 = 1;
 
@@ -335,6 +343,7 @@ impl Program for BarnesHut {
         DICED,
         STOLEN,
     ];
+    const DRAWS: bool = true;
 
     fn title(&self) -> String {
         let (bodies, steps) = (self.bodies, counted(self.steps, "step"));
@@ -366,6 +375,14 @@ impl Program for BarnesHut {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_and_draw(machine, &mut |_| {})
+    }
+
+    fn run_and_draw<M: Machine>(
+        &self,
+        machine: &M,
+        drawn: &mut dyn FnMut(&Picture),
+    ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
         // Where times repeat they are simulated.
@@ -387,6 +404,7 @@ impl Program for BarnesHut {
                     workers::timed(main, || self.move_all(main, &mut bodies, step == 0));
                 result?;
                 span_s += forces_s + moves.as_seconds_f64();
+                drawn(&picture(&bodies, DRAWN_SIDE, DRAWN_PIXELS));
                 phases = ran;
             }
             Ok(span_s * (self.steps / steps) as f64)
