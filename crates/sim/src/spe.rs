@@ -10,8 +10,8 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr};
 use cellworks_machine::{
     AtomicError, AtomicOp, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
-    ProblemStateRegister, Processor, SignalRegister, Sleeper, Spe, SpeCore, SpeId, StageError,
-    StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
+    ProblemStateRegister, Processor, RemoteWaker, SignalRegister, Sleeper, Spe, SpeCore, SpeId,
+    StageError, StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -19,6 +19,7 @@ use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
 use crate::processor::SimProcessor;
+use crate::remote::remote_waker;
 use crate::threads::OWNER;
 use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
@@ -312,6 +313,10 @@ impl Wake for SimSpe {
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.world.notify(self.world.named(sleeper.processor()));
+    }
+
+    fn remote_waker(&self) -> RemoteWaker {
+        remote_waker(&self.world)
     }
 
     #[track_caller]
