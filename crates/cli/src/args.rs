@@ -138,6 +138,11 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(Paper::names()))]
     pub paper: Option<String>,
 
+    /// Simulates what takes long, too: of jack-rabbit the matrices of 3k and 4k and a million
+    /// bodies, which take about 4 minutes more on two CPUs
+    #[arg(long)]
+    pub all: bool,
+
     #[command(flatten)]
     pub output: OutputArgs,
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use cellworks_report::reproduction::Reproduction;
 use cellworks_report::{Trust, json, reproduction};
-use cellworks_reproduce::{Paper, Reproducing, built_in};
+use cellworks_reproduce::{Extent, Paper, Reproducing, built_in};
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
@@ -18,7 +18,11 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
         Some(name) => vec![Paper::built_in(name).expect("clap lets only names of papers pass")],
     };
     // Curves take many times as long as the numbers, and only a page shows them.
-    let reproducing = Reproducing::of(papers, page.is_some(), &built_in)
+    let extent = Extent {
+        figures: page.is_some(),
+        takes_long: arguments.all,
+    };
+    let reproducing = Reproducing::of(papers, extent, &built_in)
         .map_err(|error| Failure::Run(error.to_string()))?;
     let plan = reproducing.plan();
     let (machine, planned) = (reproducing.machine().clone(), reproducing.planned());

@@ -10,11 +10,13 @@
 //! machines with so many SPEs that a column for each would pass 100 columns, a cell is a block of
 //! pairs.
 
+use std::iter;
+
 use anstyle::{AnsiColor, RgbColor, Style};
-use cellworks_stats::Matrix;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use cellworks_stats::{Matrix, MatrixClass};
 
 use crate::MachineInfo;
+use crate::columns::columns;
 use crate::scale::{Scale, Unit, wants_dark_text};
 use crate::text::{self, WIDTH, bold, matrix_notes, matrix_title, time};
 
@@ -218,27 +220,18 @@ fn cell_width(grid: &[Vec<Option<f64>>], spes: usize, unit: Unit) -> usize {
 }
 
 fn classes(matrix: &Matrix) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["distance", "pairs", "measured", "min", "median", "max"]);
-    for class in &matrix.classes {
-        let ns = |ns: Option<f64>| ns.map(time).unwrap_or_default();
-        table.add_row([
+    let headings = ["distance", "pairs", "measured", "min", "median", "max"].map(str::to_owned);
+    let ns = |ns: Option<f64>| ns.map(time).unwrap_or_default();
+    let row = |class: &MatrixClass| {
+        [
             class.name.clone(),
             text::whole(class.pairs),
             text::whole(class.pairs_measured),
             ns(class.min_ns),
             ns(class.p50_ns),
             ns(class.max_ns),
-        ]);
-    }
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if at > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    text::trimmed(&table.to_string())
+        ]
+    };
+    let rows = matrix.classes.iter().map(row);
+    columns(iter::once(headings).chain(rows), |at| at == 0)
 }

@@ -16,6 +16,7 @@
 #[cfg(test)]
 extern crate self as cellworks_report;
 
+mod columns;
 pub mod compare;
 mod counters;
 pub mod csv;

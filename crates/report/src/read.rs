@@ -15,95 +15,12 @@ use crate::{Envelope, ProgramReport, Report, SCHEMA_VERSION};
 const NAME_A_REPORT: &str =
     "name what `cellworks stats` or `cellworks run` printed with --format json";
 
-/// Why a file cannot be used as a report. Every message names the file and says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// There is no such file.
-    #[error("`{}` does not exist; write it: cellworks stats --format json > {}", .path.display(), .path.display())]
-    Missing {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The user may not read it.
-    #[error("`{}` may not be read by this user; change its permissions, or copy it", .path.display())]
-    Forbidden {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is a directory.
-    #[error("`{}` is a directory; name a file in it", .path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Reading failed.
-    #[error("`{}` cannot be read: {error}; copy it to another disk, or measure again", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system says.
-        error: io::Error,
-    },
-    /// There is nothing in it.
-    #[error("`{}` is empty: what should have written it has failed, so look at its errors and measure again", .path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It ends too early.
-    #[error("`{}` is cut off: it ends in the middle, at line {line}; copy it again, or measure again", .path.display())]
-    Truncated {
-        /// The file.
-        path: PathBuf,
-        /// The last line, from 1.
-        line: usize,
-    },
-    /// It is something else.
-    #[error("`{}` is not JSON ({what}); {NAME_A_REPORT}", .path.display())]
-    NotJson {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        what: String,
-    },
-    /// It is JSON of something else.
-    #[error("`{}` is JSON, but not a report of cellworks ({what}); {NAME_A_REPORT}", .path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What is missing or wrong, and where.
-        what: String,
-    },
-    /// A newer command wrote it.
-    #[error("`{}` has schema_version {found}, and this command reads {SCHEMA_VERSION}: update cellworks", .path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// The version of its schema.
-        found: u64,
-    },
-    /// An older command wrote it, in a form that is no longer read.
-    #[error("`{}` has schema_version {found}, and this command reads {SCHEMA_VERSION}: measure again", .path.display())]
-    Older {
-        /// The file.
-        path: PathBuf,
-        /// The version of its schema.
-        found: u64,
-    },
-    /// Another command wrote it.
-    #[error("`{}` is what `cellworks {command}` printed, which has no measurements; {NAME_A_REPORT}", .path.display())]
-    NoMeasurements {
-        /// The file.
-        path: PathBuf,
-        /// The command.
-        command: String,
-    },
-    /// The command was interrupted before anything was measured.
-    #[error("`{}` has nothing in it that was measured: the run ended too early, so measure again", .path.display())]
-    NothingMeasured {
-        /// The file.
-        path: PathBuf,
-    },
+/// A file cannot be used as a report. The message names it and says why, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` {why}", .path.display())]
+pub struct ReadError {
+    path: PathBuf,
+    why: String,
 }
 
 /// What two reports are compared by.
@@ -163,55 +80,56 @@ struct Head {
 ///
 /// [`ReadError`] if the file is not such a report, or has no results.
 pub fn read(path: &Path) -> Result<Measured, ReadError> {
-    let file = || path.to_owned();
-    let text = fs::read(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => ReadError::Missing { path: file() },
-        ErrorKind::PermissionDenied => ReadError::Forbidden { path: file() },
-        ErrorKind::IsADirectory => ReadError::Directory { path: file() },
-        _ => ReadError::Io {
-            path: file(),
-            error,
-        },
-    })?;
+    checked(path).map_err(|why| ReadError {
+        path: path.to_owned(),
+        why,
+    })
+}
+
+/// As [`read`]; the error is what a sentence says about the file after its name.
+fn checked(path: &Path) -> Result<Measured, String> {
+    let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
     if text.trim_ascii().is_empty() {
-        return Err(ReadError::Empty { path: file() });
+        return Err(
+            "is empty: what should have written it has failed, so look at its errors and measure again".to_owned(),
+        );
     }
     let explain = |error: serde_json::Error| match error.classify() {
-        _ if ends_too_early(&text, &error) => ReadError::Truncated {
-            path: file(),
-            line: error.line(),
-        },
-        Category::Data => ReadError::Foreign {
-            path: file(),
-            what: shown(&error.to_string()),
-        },
-        Category::Syntax | Category::Eof | Category::Io => ReadError::NotJson {
-            path: file(),
-            what: shown(&error.to_string()),
-        },
+        _ if ends_too_early(&text, &error) => format!(
+            "is cut off: it ends in the middle, at line {}; copy it again, or measure again",
+            error.line()
+        ),
+        Category::Data => format!(
+            "is JSON, but not a report of cellworks ({}); {NAME_A_REPORT}",
+            shown(&error.to_string())
+        ),
+        Category::Syntax | Category::Eof | Category::Io => {
+            format!(
+                "is not JSON ({}); {NAME_A_REPORT}",
+                shown(&error.to_string())
+            )
+        }
     };
     // Before anything is said about fields: is it JSON to its end?
     serde_json::from_slice::<IgnoredAny>(&text).map_err(explain)?;
     let head: Head = serde_json::from_slice(&text).map_err(explain)?;
     let (found, known) = (head.schema_version, u64::from(SCHEMA_VERSION));
-    if found > known {
-        return Err(ReadError::Newer {
-            path: file(),
-            found,
-        });
-    }
-    if found < known {
-        return Err(ReadError::Older {
-            path: file(),
-            found,
-        });
+    if found != known {
+        let instead = if found > known {
+            "update cellworks"
+        } else {
+            "measure again"
+        };
+        return Err(format!(
+            "has schema_version {found}, and this command reads {known}: {instead}"
+        ));
     }
     let is_program = head.command == "run";
     if !is_program && head.measurements.is_none() && head.command != "stats" {
-        return Err(ReadError::NoMeasurements {
-            path: file(),
-            command: shown(&head.command),
-        });
+        return Err(format!(
+            "is what `cellworks {}` printed, which has no measurements; {NAME_A_REPORT}",
+            shown(&head.command)
+        ));
     }
     let measured = if is_program {
         Measured::Program(parsed(&text).map_err(explain)?)
@@ -219,9 +137,27 @@ pub fn read(path: &Path) -> Result<Measured, ReadError> {
         Measured::Stats(parsed(&text).map_err(explain)?)
     };
     if measured.is_empty() {
-        return Err(ReadError::NothingMeasured { path: file() });
+        return Err(
+            "has nothing in it that was measured: the run ended too early, so measure again"
+                .to_owned(),
+        );
     }
     Ok(measured)
+}
+
+/// Why the operating system does not give the bytes of a file, after the name of the file.
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!(
+            "does not exist; write it: cellworks stats --format json > {}",
+            path.display()
+        ),
+        ErrorKind::PermissionDenied => {
+            "may not be read by this user; change its permissions, or copy it".to_owned()
+        }
+        ErrorKind::IsADirectory => "is a directory; name a file in it".to_owned(),
+        _ => format!("cannot be read: {error}; copy it to another disk, or measure again"),
+    }
 }
 
 /// A report without control characters.
@@ -390,19 +326,17 @@ mod tests {
     #[test]
     fn what_may_not_be_read_is_said() {
         // The administrator may read everything, so the message is made by hand.
-        let forbidden = ReadError::Forbidden {
-            path: "report.json".into(),
+        let said = |error: io::Error| {
+            let path = PathBuf::from("report.json");
+            let why = unreadable(&path, &error);
+            ReadError { path, why }.to_string()
         };
         assert_eq!(
-            forbidden.to_string(),
+            said(ErrorKind::PermissionDenied.into()),
             "`report.json` may not be read by this user; change its permissions, or copy it"
         );
-        let broken = ReadError::Io {
-            path: "report.json".into(),
-            error: io::Error::other("disk on fire"),
-        };
         assert_eq!(
-            broken.to_string(),
+            said(io::Error::other("disk on fire")),
             "`report.json` cannot be read: disk on fire; copy it to another disk, or measure again"
         );
     }

@@ -1,8 +1,10 @@
 //! The table for people: a block for each function, at most 100 columns wide.
 
-use cellworks_stats::Measurement;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::iter;
 
+use cellworks_stats::Measurement;
+
+use crate::columns::columns;
 use crate::text::{
     self, Column, FixedColumn, WIDTH, bandwidth, between, bold, buffers, columns_of, figures,
     finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
@@ -99,7 +101,7 @@ pub fn render(report: &Report) -> String {
     if let Some(counters) = &report.counters {
         text += &format!("\n{}: {}\n", bold("Counters"), counters::about(counters));
         text += &counters::tables(counters)
-            .map(|table| aligned(&table))
+            .map(|table| columns(table, |at| at == 0))
             .join("\n");
     }
     text += &section("Not measured", not_measured(&report.not_measured));
@@ -173,7 +175,7 @@ fn grouped(group: &[Measurement]) -> String {
     );
     let mut below = String::new();
     for next in SPARE {
-        if fits(&columns(group, &shown)) {
+        if fits(&of_group(group, &shown)) {
             break;
         }
         let before = shown.len();
@@ -188,47 +190,20 @@ fn grouped(group: &[Measurement]) -> String {
             );
         }
     }
-    columns(group, &shown) + &below
-}
-
-/// Rows of counters below their headings; only the first column fills from the left.
-pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .add_rows(rows);
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if at > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    text::trimmed(&table.to_string())
+    of_group(group, &shown) + &below
 }
 
 fn fits(text: &str) -> bool {
     text.lines().all(|line| line.chars().count() <= WIDTH)
 }
 
-fn columns(group: &[Measurement], shown: &[Column]) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(shown.iter().map(|(heading, _)| *heading));
-    for measurement in group {
-        table.add_row(
-            shown
-                .iter()
-                .map(|(_, value)| value(measurement).unwrap_or_default()),
-        );
-    }
-    for (column, (heading, _)) in table.column_iter_mut().zip(shown) {
-        column.set_padding((0, 2));
-        if !LEFT.contains(heading) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    text::trimmed(&table.to_string())
+fn of_group(group: &[Measurement], shown: &[Column]) -> String {
+    let headings = shown.iter().map(|(heading, _)| (*heading).to_owned());
+    let row = |measurement| {
+        let values = shown.iter().map(|(_, value)| value(measurement));
+        values.map(Option::unwrap_or_default).collect()
+    };
+    let rows = group.iter().map(row);
+    let rows: Vec<Vec<String>> = iter::once(headings.collect()).chain(rows).collect();
+    columns(rows, |at| LEFT.contains(&shown[at].0))
 }

@@ -1,6 +1,7 @@
 //! How names, sizes and times are written, the same in every view.
 
 use anstyle::Style;
+use cellworks_stats::figures::thousands;
 pub use cellworks_stats::figures::{bandwidth, size, time};
 use cellworks_stats::{
     Between, Buffers, Finding, Function, Interval, Matrix, Measurement, Parameters, Polling,
@@ -334,18 +335,6 @@ pub(crate) fn figures(value: f64) -> String {
 /// A count; thousands are set apart by commas.
 pub(crate) fn whole(count: usize) -> String {
     thousands(&count.to_string())
-}
-
-fn thousands(number: &str) -> String {
-    let digits = number.trim_start_matches('-');
-    let mut grouped = number[..number.len() - digits.len()].to_owned();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 #[cfg(test)]

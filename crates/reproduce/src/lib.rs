@@ -30,6 +30,6 @@ pub use experiment::{
 pub use figure::{Figure, Line, Panel};
 pub use paper::{Number, Paper, PaperError, Reading, Relation, Shape, Unit};
 pub use quantities::{fitted, with_quantity};
-pub use reproduce::{Plan, Reproducing, UnknownMachine};
+pub use reproduce::{Extent, Plan, Reproducing, UnknownMachine};
 pub use run::{Descriptions, Simulated, built_in};
 pub use sensitivity::{Change, Moved, sensitivity};

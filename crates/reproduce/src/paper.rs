@@ -40,6 +40,9 @@ pub struct Paper {
     pub authors: String,
     /// The machine whose description its numbers are simulated on, unless they name another.
     pub machine: String,
+    /// What simulating all its numbers that take long takes two CPUs, in minutes, if it has some.
+    #[serde(default)]
+    pub long_minutes: Option<u32>,
     /// Its numbers, in its order.
     #[serde(rename = "number")]
     pub numbers: Vec<Number>,
@@ -85,6 +88,9 @@ pub struct Number {
     /// What simulates it.
     #[serde(default)]
     pub experiment: Option<Experiment>,
+    /// Whether simulating it takes so long that it has to be asked for.
+    #[serde(default)]
+    pub takes_long: bool,
     /// Why nothing simulates it.
     #[serde(default)]
     pub not_simulated: Option<String>,
@@ -290,6 +296,9 @@ impl Paper {
             let twice = !seen.insert(&number.id);
             let wrong = match number.check() {
                 Ok(()) if twice => "there is another number with this id; give each its own".into(),
+                Ok(()) if number.takes_long && paper.long_minutes.is_none() => {
+                    "it takes long; state how long in `long_minutes` of the paper".into()
+                }
                 Ok(()) => continue,
                 Err(what) => what,
             };
@@ -307,6 +316,21 @@ impl Paper {
             })?;
         }
         Ok(paper)
+    }
+
+    /// Without the simulations that take long: each number of one says how to get it.
+    pub(crate) fn leave_out_what_takes_long(&mut self) {
+        let Some(minutes) = self.long_minutes else {
+            return;
+        };
+        for number in self.numbers.iter_mut().filter(|number| number.takes_long) {
+            number.experiment = None;
+            number.relation = None;
+            number.not_simulated = Some(format!(
+                "it takes long: cellworks reproduce {} --all simulates it, in about {minutes} minutes on two CPUs",
+                self.name
+            ));
+        }
     }
 
     /// The machine of one of its numbers.

@@ -23,12 +23,12 @@ use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 /// ```
 ///
 /// ```
-/// use cellworks_reproduce::{Paper, Reproducing, built_in};
+/// use cellworks_reproduce::{Extent, Paper, Reproducing, built_in};
 ///
 /// # fn example(environment: cellworks_report::Environment) -> Result<(), cellworks_reproduce::UnknownMachine> {
 /// let mut paper = Paper::built_in("cellmt").unwrap();
 /// paper.numbers.truncate(3);
-/// let mut reproducing = Reproducing::of(vec![paper], false, &built_in)?;
+/// let mut reproducing = Reproducing::of(vec![paper], Extent::default(), &built_in)?;
 /// reproducing.simulate(&built_in);
 /// let found = reproducing.report(environment);
 /// assert_eq!(found.results.len(), 3);
@@ -47,6 +47,15 @@ pub struct Reproducing {
     other_machines: Vec<MachineInfo>,
     plan: Plan,
     outcomes: Outcomes,
+}
+
+/// How much of papers is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// The curves of their figures, too.
+    pub figures: bool,
+    /// Numbers whose simulations take long, too.
+    pub takes_long: bool,
 }
 
 /// The simulations that a reproduction takes.
@@ -78,8 +87,7 @@ pub struct UnknownMachine {
 }
 
 impl Reproducing {
-    /// Every number of the papers that has an experiment is to be simulated; with `figures` the
-    /// curves of their figures, too.
+    /// The numbers of the papers that have an experiment are to be simulated, to this extent.
     ///
     /// # Errors
     ///
@@ -89,10 +97,14 @@ impl Reproducing {
     ///
     /// If there are no papers.
     pub fn of(
-        papers: Vec<Paper>,
-        figures: bool,
+        mut papers: Vec<Paper>,
+        extent: Extent,
         descriptions: Descriptions<'_>,
     ) -> Result<Self, UnknownMachine> {
+        if !extent.takes_long {
+            papers.iter_mut().for_each(Paper::leave_out_what_takes_long);
+        }
+        let figures = extent.figures;
         let mut machines = machines(&papers, descriptions)?.into_iter();
         let machine = machines.next();
         let mut simulations = Vec::new();

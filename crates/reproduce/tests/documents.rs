@@ -14,7 +14,7 @@ use cellworks_report::Environment;
 use cellworks_report::reproduction::{
     CurvePoint, Errors, Published, Relation, Reproduced, ReproducedFigure, Reproduction, ShapeRange,
 };
-use cellworks_reproduce::{Moved, Paper, Reproducing, built_in, fitted, sensitivity};
+use cellworks_reproduce::{Extent, Moved, Paper, Reproducing, built_in, fitted, sensitivity};
 use cellworks_sim::Description;
 use similar::TextDiff;
 
@@ -24,7 +24,7 @@ const RENEW: &str = "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce
 /// The papers whose numbers are simulated within seconds.
 const QUICK: [&str; 3] = ["cellstats", "cellmt", "others"];
 /// The others that are simulated.
-const SLOW: [&str; 2] = ["cell-csp", "task-mapping"];
+const SLOW: [&str; 3] = ["cell-csp", "task-mapping", "jack-rabbit"];
 
 /// A table of the page: its name, and its text.
 type Table = (String, String);
@@ -116,7 +116,11 @@ fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
 
 fn reproduced(name: &str, figures: bool) -> Reproduction {
     let paper = Paper::built_in(name).unwrap();
-    let mut reproducing = Reproducing::of(vec![paper], figures, &built_in).unwrap();
+    let extent = Extent {
+        figures,
+        takes_long: figures,
+    };
+    let mut reproducing = Reproducing::of(vec![paper], extent, &built_in).unwrap();
     reproducing.simulate(&built_in);
     let found = reproducing.report(environment());
     assert!(found.envelope.complete, "{:?}", found.envelope.trust);

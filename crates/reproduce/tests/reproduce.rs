@@ -7,7 +7,7 @@ use cellworks_report::reproduction::{
     Relation, Reproduced, Reproduction, ReproductionSummary as Summary,
 };
 use cellworks_report::{Environment, ReasonKind};
-use cellworks_reproduce::{Paper, Reproducing, UnknownMachine, built_in, sensitivity};
+use cellworks_reproduce::{Extent, Paper, Reproducing, UnknownMachine, built_in, sensitivity};
 use cellworks_sim::Description;
 
 /// A paper of something of every kind that takes little time.
@@ -96,9 +96,18 @@ fn environment() -> Environment {
     }
 }
 
+const WITH_FIGURES: Extent = Extent {
+    figures: true,
+    takes_long: false,
+};
+
 fn reproduced(text: &str, figures: bool) -> Result<Reproduction, UnknownMachine> {
     let papers = vec![Paper::parse(text).unwrap()];
-    let mut reproducing = Reproducing::of(papers, figures, &built_in)?;
+    let extent = Extent {
+        figures,
+        takes_long: false,
+    };
+    let mut reproducing = Reproducing::of(papers, extent, &built_in)?;
     reproducing.simulate(&built_in);
     Ok(reproducing.report(environment()))
 }
@@ -260,9 +269,34 @@ fn two_runs_find_the_same() {
 }
 
 #[test]
+fn what_takes_long_is_simulated_when_it_is_asked_for() {
+    let mut paper = Paper::parse(MINE).unwrap();
+    paper.numbers.retain(|number| number.id == "switch");
+    (paper.long_minutes, paper.numbers[0].takes_long) = (Some(7), true);
+    let planned = |takes_long| {
+        let extent = Extent {
+            figures: false,
+            takes_long,
+        };
+        Reproducing::of(vec![paper.clone()], extent, &built_in).unwrap()
+    };
+    assert_eq!(planned(true).planned(), 1);
+    let without = planned(false);
+    assert_eq!(without.planned(), 0);
+    let found = without.report(environment());
+    assert_eq!(
+        number(&found, "switch").not_simulated.as_deref(),
+        Some(
+            "it takes long: cellworks reproduce mine --all simulates it, in about 7 minutes on two CPUs"
+        )
+    );
+    assert!(found.envelope.complete);
+}
+
+#[test]
 fn every_simulation_runs_once() {
     let papers = vec![Paper::parse(MINE).unwrap()];
-    let reproducing = Reproducing::of(papers, false, &built_in).unwrap();
+    let reproducing = Reproducing::of(papers, Extent::default(), &built_in).unwrap();
     // A tick, a switch, two barriers and two mappings: one barrier is asked for twice.
     assert_eq!((reproducing.done(), reproducing.planned()), (0, 6));
     let runs = Mutex::new(0);
@@ -276,7 +310,7 @@ fn every_simulation_runs_once() {
 #[test]
 fn what_was_not_simulated_when_it_ends_is_named() {
     let papers = vec![Paper::parse(MINE).unwrap()];
-    let reproducing = Reproducing::of(papers, true, &built_in).unwrap();
+    let reproducing = Reproducing::of(papers, WITH_FIGURES, &built_in).unwrap();
     let plan = reproducing.plan();
     let reproducing = Mutex::new(reproducing);
     plan.simulate(&built_in, &|simulated| {

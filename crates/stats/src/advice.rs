@@ -5,24 +5,28 @@
 //! one whose numbers cannot be told apart, though they differ ([`value`] says when).
 
 mod buffers;
+mod comparisons;
 mod distance;
+mod found;
 mod lists;
 mod points;
 mod sizes;
 mod value;
 mod words;
 
-use cellworks_machine::{SpeId, Topology};
+use cellworks_machine::Topology;
 
 use crate::figures::{plain, size, time};
 use crate::function::Function;
 use crate::report::{Advice, Between, Buffers, Finding, Matrix, Measurement, Parameters};
 use buffers::{Pair, private_or_shared};
+use comparisons::Comparison;
 use distance::by_distance;
+use found::{Run, by_size, like, number};
 use lists::{Gathered, elements_worth_having, list_or_singles};
-use points::{NEARLY_BEST, Point, block, most, rate, share};
+use points::{NEARLY_BEST, Point, block, least, most, rate, share};
 use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
-use value::{Compared, DIFFERS, Value};
+use value::{Compared, Value};
 use words::{Said, counted, listed, range, together};
 
 /// Draws advice from what was measured on a machine; the order is that of section 5 of the paper.
@@ -54,25 +58,25 @@ pub fn advise(
         findings,
         matrices,
     };
+    let compared = |comparisons: &[Comparison]| -> Vec<String> {
+        let advice = comparisons.iter().map(|comparison| comparison.advice(&run));
+        advice.flatten().collect()
+    };
     let by_topic = [
-        ("threads", run.threads().into_iter().collect()),
-        ("messages", run.messages()),
-        ("placement", run.placement()),
+        ("threads", compared(comparisons::THREADS)),
+        ("messages", compared(comparisons::MESSAGES)),
+        ("placement", compared(comparisons::PLACEMENT)),
+        ("placement", by_distance(matrices)),
         ("blocks", run.blocks()),
-        ("copies", run.copies().into_iter().collect()),
+        ("copies", Vec::from_iter(run.copies())),
         ("buffers", run.buffers()),
         ("lists", run.lists()),
         ("memory", run.memory()),
-        ("tiles", run.tiles().into_iter().collect()),
-        ("misses", run.misses()),
-        ("atomics", run.atomics()),
-        (
-            "waiting",
-            run.waiting()
-                .or(run.waiting_in_hardware())
-                .into_iter()
-                .collect(),
-        ),
+        ("tiles", Vec::from_iter(run.tiles())),
+        ("misses", compared(comparisons::MISSES)),
+        ("atomics", compared(comparisons::ATOMICS)),
+        ("waiting", compared(comparisons::WAITING)),
+        ("waiting", Vec::from_iter(run.waiting_in_hardware())),
     ];
     by_topic
         .into_iter()
@@ -85,178 +89,10 @@ pub fn advise(
         .collect()
 }
 
-/// All that was found.
-struct Run<'a> {
-    topology: &'a Topology,
-    measurements: &'a [Measurement],
-    findings: &'a [Finding],
-    matrices: &'a [Matrix],
-}
-
-/// The two primitives that carry a word.
-const WORDS: [Function; 2] = [Function::Mailbox, Function::Signal];
-
 /// Blocks into and out of the local store, and what they are called.
 const BLOCKS: [(Function, &str); 2] = [(Function::DmaGet, "gets"), (Function::DmaPut, "puts")];
 
 impl Run<'_> {
-    /// Section 5.1: programs that stay and are sent their tasks.
-    fn threads(&self) -> Option<String> {
-        let start = self.median(Function::MkThread, |p| p.spes == 1)?;
-        let (word, exchange) = self.cells().find_map(|cell| {
-            WORDS
-                .into_iter()
-                .find_map(|word| Some((word, self.exchange(word, Between::PpeSpe, cell)?)))
-        })?;
-        let costs = format!("Starting a program on an SPE costs {}", time(start.is));
-        let of_exchange = format!("a {word} exchange with the PPE ({})", time(exchange.is));
-        let may_start = "each task may be a program of its own";
-        Some(match start.beside(exchange) {
-            Compared::More(ratio) => format!(
-                "{costs}, {} times as long as {of_exchange}: start programs once, keep them until the end, and \
-                 send them their tasks.",
-                plain(ratio)
-            ),
-            Compared::Equal => format!("{costs}, as long as {of_exchange}: {may_start}."),
-            Compared::Less(_) => format!("{costs}, less than {of_exchange}: {may_start}."),
-            Compared::Unclear => return None,
-        })
-    }
-
-    /// Section 5.2: which primitive carries a word, and whether the PPE should pass it on.
-    fn messages(&self) -> Vec<String> {
-        let mut texts = Vec::new();
-        for (between, who) in [
-            (Between::PpeSpe, "the PPE and an SPE"),
-            (Between::SpeSpe, "two SPEs"),
-        ] {
-            let both = self.cells().find_map(|cell| {
-                let by = |word| self.exchange(word, between, cell);
-                Some((by(Function::Mailbox)?, by(Function::Signal)?))
-            });
-            let Some((mailbox, signal)) = both else {
-                continue;
-            };
-            let (by_mailbox, by_signal) = (time(mailbox.is), time(signal.is));
-            texts.extend(match mailbox.beside(signal) {
-                Compared::More(ratio) => Some(format!(
-                    "Between {who} an exchange takes {by_signal} by signal and {by_mailbox} by mailbox, {} times \
-                     as long: use signals where no more than one word is under way.",
-                    plain(ratio)
-                )),
-                Compared::Less(ratio) => Some(format!(
-                    "Between {who} an exchange takes {by_mailbox} by mailbox and {by_signal} by signal, {} times \
-                     as long: use mailboxes unless bits from several senders are to be combined.",
-                    plain(ratio)
-                )),
-                Compared::Equal => Some(format!(
-                    "Between {who} it makes no difference whether words travel by mailbox ({by_mailbox} for an \
-                     exchange) or by signal ({by_signal})."
-                )),
-                Compared::Unclear => None,
-            });
-        }
-        texts.extend(self.route());
-        texts
-    }
-
-    /// Whether SPEs should send to each other directly.
-    fn route(&self) -> Option<String> {
-        let (word, direct, leg) = WORDS.into_iter().find_map(|word| {
-            self.cells().find_map(|cell| {
-                let direct = self.exchange(word, Between::SpeSpe, cell)?;
-                Some((word, direct, self.exchange(word, Between::PpeSpe, cell)?))
-            })
-        })?;
-        // What the PPE passes on, it exchanges with the sender and with the receiver.
-        let through = leg.times(2.0);
-        match through.beside(direct) {
-            Compared::More(ratio) => Some(format!(
-                "Let SPEs send to each other directly: by {word} an exchange takes {}, and through the PPE it would \
-                 take two exchanges and {}, {} times as long.",
-                time(direct.is),
-                time(through.is),
-                plain(ratio)
-            )),
-            Compared::Less(ratio) => Some(format!(
-                "Let the PPE pass on what SPEs send to each other: that takes two {word} exchanges and {}, and a \
-                 direct one takes {}, {} times as long.",
-                time(through.is),
-                time(direct.is),
-                plain(ratio)
-            )),
-            Compared::Equal | Compared::Unclear => None,
-        }
-    }
-
-    /// Section 5.2 and 5.3: what crosses from Cell to Cell is slower.
-    fn placement(&self) -> Vec<String> {
-        let mut texts = Vec::new();
-        texts.extend(self.near_the_ppe());
-        let of_matrices = by_distance(self.matrices);
-        if of_matrices.is_empty() {
-            texts.extend(self.near_each_other());
-        }
-        texts.extend(of_matrices);
-        texts
-    }
-
-    /// Exchanges by the first word that was exchanged with SPEs of several Cells.
-    fn by_cell(&self, between: Between) -> Option<(Function, Vec<Point>)> {
-        WORDS.into_iter().find_map(|word| {
-            let cells: Vec<Point> = self
-                .cells()
-                .filter_map(|cell| Some((cell, self.exchange(word, between, cell)?)))
-                .collect();
-            (cells.len() > 1).then_some((word, cells))
-        })
-    }
-
-    fn near_the_ppe(&self) -> Option<String> {
-        let (word, cells) = self.by_cell(Between::PpeSpe)?;
-        let ((near, short), (far, long)) = (least(&cells), most(&cells));
-        match long.beside(short) {
-            Compared::More(ratio) => Some(format!(
-                "Give what talks to the PPE most to SPEs of Cell {near}: by {word} an exchange with the PPE takes \
-                 {} there, and {} in Cell {far}, {} times as long.",
-                time(short.is),
-                time(long.is),
-                plain(ratio)
-            )),
-            Compared::Equal => Some(format!(
-                "To the PPE all Cells are equally near: by {word} an exchange takes {}.",
-                range(time(short.is), &time(long.is))
-            )),
-            Compared::Less(_) | Compared::Unclear => None,
-        }
-    }
-
-    fn near_each_other(&self) -> Option<String> {
-        let (word, cells) = self.by_cell(Between::SpeSpe)?;
-        // The other side of each exchange is SPE 0.
-        let home = self.topology.cell_of(SpeId::new(0)).index();
-        let (inside, across): (Vec<Point>, Vec<Point>) =
-            cells.into_iter().partition(|(cell, _)| *cell == home);
-        let (_, inside) = *inside.first()?;
-        let (far, across) = most(&across);
-        match across.beside(inside) {
-            Compared::More(ratio) => Some(format!(
-                "Keep SPEs that talk to each other in one Cell: by {word} an exchange takes {} within Cell {home}, \
-                 and {} between Cells {home} and {far}, {} times as long.",
-                time(inside.is),
-                time(across.is),
-                plain(ratio)
-            )),
-            Compared::Equal => Some(format!(
-                "SPEs that talk to each other need not sit in one Cell: by {word} an exchange takes {} within Cell \
-                 {home}, and {} between Cells {home} and {far}.",
-                time(inside.is),
-                time(across.is)
-            )),
-            Compared::Less(_) | Compared::Unclear => None,
-        }
-    }
-
     /// Section 5.3: how much to move by one command. Larger blocks take several, and say nothing
     /// about it.
     fn blocks(&self) -> Vec<String> {
@@ -526,173 +362,6 @@ impl Run<'_> {
         Some(text)
     }
 
-    /// How much to ask for ahead, and how early.
-    fn misses(&self) -> Vec<String> {
-        let mut texts = Vec::new();
-        texts.extend(self.at_once());
-        let Some((idle, Some((spes, loaded)))) = self.memory_latency() else {
-            return texts;
-        };
-        if let Compared::More(ratio) = loaded.beside(idle) {
-            let others = if spes == 1 {
-                "another SPE copies".to_owned()
-            } else {
-                format!("{spes} others copy")
-            };
-            texts.push(format!(
-                "Ask for data at least {} before they are needed: so long main memory takes while {others}, {} \
-                 times as long as the {} of an idle machine.",
-                time(loaded.is),
-                plain(ratio),
-                time(idle.is)
-            ));
-        }
-        texts
-    }
-
-    /// Whether main memory answers several requests at once.
-    fn at_once(&self) -> Option<String> {
-        let finding = ["misses_in_flight", "commands_in_flight"]
-            .into_iter()
-            .find_map(|name| self.findings_named(name).into_iter().next())?;
-        let chains = number(finding, "chains")?;
-        let table = number(finding, "table_bytes");
-        let chase = |chains| {
-            self.median(Function::Chase, |p| {
-                p.settings.block_bytes == table
-                    && p.settings.chains == Some(chains)
-                    && p.settings.loading_spes == Some(0)
-            })
-        };
-        let one = chase(1).or_else(|| Some(self.memory_latency()?.0))?;
-        let each = like(chase(chains as u32), one.is / finding.value)?;
-        let (alone, together) = (time(one.is), time(each.is));
-        match one.beside(each) {
-            Compared::More(ratio) => Some(format!(
-                "Keep up to {chains} accesses to main memory under way on each SPE, for instance by following as many \
-                 independent chains of pointers: one ends every {together} then, and one after the other they take \
-                 {alone} each, {} times as long.",
-                plain(ratio)
-            )),
-            Compared::Equal => Some(format!(
-                "Asking main memory for several things at once gains nothing: one after the other takes {alone} each, \
-                 and at once {together}."
-            )),
-            Compared::Less(_) | Compared::Unclear => None,
-        }
-    }
-
-    /// Section 5.4: variables of one's own, or work between the operations.
-    fn atomics(&self) -> Vec<String> {
-        let shared_by_several = |p: &Parameters| p.spes > 1 && p.buffers == Some(Buffers::Shared);
-        let most_spes = Function::ALL
-            .into_iter()
-            .filter(|function| *function >= Function::FetchAdd && *function <= Function::FetchSet)
-            .find_map(|function| {
-                self.all(function, shared_by_several)
-                    .max_by_key(|m| m.parameters.spes)
-            });
-        let Some(most_spes) = most_spes else {
-            return Vec::new();
-        };
-        let (function, p) = (most_spes.function, &most_spes.parameters);
-        let (Some(shared), Some((one, alone))) = (
-            Value::time(most_spes),
-            self.all(function, |q| {
-                q.spes == 1 && q.settings.block_bytes == p.settings.block_bytes
-            })
-            .find_map(|one| Some((one, Value::time(one)?))),
-        ) else {
-            return Vec::new();
-        };
-        let spes = p.spes;
-        let slower = match shared.beside(alone) {
-            Compared::More(slower) => slower,
-            // If one SPE has it most of the time, the median only says how fast that one is.
-            Compared::Equal if most_spes.latency_ns.mean < DIFFERS * one.latency_ns.mean => {
-                return vec![format!(
-                    "SPEs may share a variable: {function} takes {} when {spes} SPEs use the same one, and {} when \
-                     one SPE has it to itself.",
-                    time(shared.is),
-                    time(alone.is)
-                )];
-            }
-            Compared::Equal | Compared::Less(_) | Compared::Unclear => return Vec::new(),
-        };
-        let proportional = slower / spes as f64;
-        let how = if (1.0 / DIFFERS..DIFFERS).contains(&proportional) {
-            "in proportion to their number".to_owned()
-        } else {
-            format!("{} times as long", plain(slower))
-        };
-        let mut texts = vec![format!(
-            "Let {spes} SPEs that share a variable work at least {} between two operations on it, so that these take \
-             less than 10 % of their time: {function} takes {} with one SPE and {} with {spes}, {how}.",
-            time(10.0 * shared.is),
-            time(alone.is),
-            time(shared.is)
-        )];
-        let private = self.median(function, |q| {
-            q.buffers == Some(Buffers::Private)
-                && (q.spes, q.settings.block_bytes, q.cell, q.module)
-                    == (p.spes, p.settings.block_bytes, p.cell, p.module)
-        });
-        let compared = private.map(|private| (private, shared.beside(private)));
-        texts.extend(match compared {
-            Some((private, Compared::More(ratio))) => Some(format!(
-                "Where SPEs do little else, give each a variable of its own and combine them at the end: {function} \
-                 by {spes} SPEs takes {} on private variables and {} on a shared one, {} times as long.",
-                time(private.is),
-                time(shared.is),
-                plain(ratio)
-            )),
-            Some((private, Compared::Equal)) => Some(format!(
-                "Private variables gain nothing: {function} by {spes} SPEs takes {} on them and {} on a shared one.",
-                time(private.is),
-                time(shared.is)
-            )),
-            Some((_, Compared::Less(_) | Compared::Unclear)) | None => None,
-        });
-        texts
-    }
-
-    /// Sleep or spin.
-    fn waiting(&self) -> Option<String> {
-        let (wake_up, word, exchange) =
-            self.findings_named("wake_up_ns")
-                .into_iter()
-                .find_map(|finding| {
-                    let between = finding.parameters.get("between")?.clone();
-                    let between = serde_json::from_value(between).ok()?;
-                    let cell = number(finding, "cell")?;
-                    let measured =
-                        self.median(Function::WakeUp, |p| (p.between, p.cell) == (between, cell));
-                    let wake_up = like(measured, finding.value)?;
-                    WORDS
-                        .into_iter()
-                        .find_map(|word| Some((wake_up, word, self.exchange(word, between, cell)?)))
-                })?;
-        let exchange_is = time(exchange.is);
-        let need_not_spin = |how| {
-            format!(
-                "Let SPEs wait, and do not spin: an SPE that has waited has its word after {}, {how} a {word} \
-                 exchange takes ({exchange_is}).",
-                time(wake_up.is)
-            )
-        };
-        match wake_up.beside(exchange) {
-            Compared::More(ratio) => Some(format!(
-                "Spin where a wait is shorter than {}, and sleep where it is longer: so long it takes to wake an \
-                 SPE, {} times as long as a {word} exchange while both sides spin ({exchange_is}).",
-                time(wake_up.is),
-                plain(ratio)
-            )),
-            Compared::Equal => Some(need_not_spin("as long as")),
-            Compared::Less(_) => Some(need_not_spin("less than")),
-            Compared::Unclear => None,
-        }
-    }
-
     /// What waiting costs where SPEs do not sleep.
     fn waiting_in_hardware(&self) -> Option<String> {
         let found = self.findings_named("word_one_way_ns");
@@ -718,101 +387,6 @@ impl Run<'_> {
             )
         })
     }
-
-    fn all<'s>(
-        &'s self,
-        function: Function,
-        holds: impl Fn(&Parameters) -> bool + 's,
-    ) -> impl Iterator<Item = &'s Measurement> {
-        self.measurements
-            .iter()
-            .filter(move |m| m.function == function && holds(&m.parameters))
-    }
-
-    /// The median of the first measurement for which `holds` is true.
-    fn median(&self, function: Function, holds: impl Fn(&Parameters) -> bool) -> Option<Value> {
-        self.all(function, holds).find_map(Value::time)
-    }
-
-    /// An exchange of words with an SPE of a Cell.
-    fn exchange(&self, word: Function, between: Between, cell: usize) -> Option<Value> {
-        let spes = if between == Between::SpeSpe { 2 } else { 1 };
-        self.median(word, |p| {
-            (p.between, p.cell, p.spes) == (between, cell, spes)
-        })
-    }
-
-    fn cells(&self) -> impl Iterator<Item = usize> {
-        self.topology.cells().map(|cell| cell.index())
-    }
-
-    fn findings_named(&self, name: &str) -> Vec<&Finding> {
-        self.findings
-            .iter()
-            .filter(|finding| finding.name == name && Value::exactly(finding.value).is_some())
-            .collect()
-    }
-
-    /// How long main memory takes when no other SPE uses it; and with how many others that copy it
-    /// takes longest, and how long.
-    fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
-        let by_load = by_size(
-            self.findings_named("memory_latency_ns")
-                .into_iter()
-                .filter_map(|finding| {
-                    let loading_spes = number(finding, "loading_spes")?;
-                    let table = number(finding, "table_bytes");
-                    let measured = self.median(Function::Chase, |p| {
-                        (
-                            p.settings.block_bytes,
-                            p.settings.chains,
-                            p.settings.loading_spes,
-                        ) == (table, Some(1), Some(loading_spes))
-                    });
-                    Some((loading_spes, like(measured, finding.value)?))
-                }),
-        );
-        let (idle, loaded) = by_load.split_first()?;
-        let (0, idle) = *idle else {
-            return None;
-        };
-        Some((idle, (!loaded.is_empty()).then(|| most(loaded))))
-    }
-}
-
-/// The value of a finding, with the interval of the measurement that it came from, if there is one.
-fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
-    let exactly = Value::exactly(finding)?;
-    Some(measured.map_or(exactly, |measured| Value {
-        is: exactly.is,
-        ..measured
-    }))
-}
-
-/// A parameter that is a number.
-fn number(finding: &Finding, name: &str) -> Option<usize> {
-    let number = finding.parameters.get(name)?.as_u64()?;
-    usize::try_from(number).ok()
-}
-
-/// Sorted, and of those with the same size the first.
-fn by_size(points: impl Iterator<Item = Point>) -> Vec<Point> {
-    let mut points: Vec<Point> = points.collect();
-    points.sort_by_key(|(size, _)| *size);
-    points.dedup_by_key(|(size, _)| *size);
-    points
-}
-
-/// The first with the least value.
-///
-/// # Panics
-///
-/// If there is no point.
-fn least(points: &[Point]) -> Point {
-    *points
-        .iter()
-        .min_by(|a, b| a.1.is.total_cmp(&b.1.is))
-        .expect("at least one point")
 }
 
 /// Whether parameters are these, except for the size of a block.

@@ -166,11 +166,7 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
             }
             requests.push(Request {
                 spes,
-                settings: Settings {
-                    block_bytes: Some(bytes),
-                    ..request.settings
-                },
-                ..request.clone()
+                ..request.with_block(bytes)
             });
         }
     }
@@ -178,11 +174,7 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     for module in topology.modules().filter(|module| *module != near) {
         requests.extend([128, 16 << 10].map(|bytes| Request {
             module: Some(module),
-            settings: Settings {
-                block_bytes: Some(bytes),
-                ..request.settings
-            },
-            ..request.clone()
+            ..request.with_block(bytes)
         }));
     }
     for cell in first_and_last(topology) {
@@ -190,11 +182,7 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
             spes: Count::Shared(2),
             between_spes: true,
             cell: Some(cell),
-            settings: Settings {
-                block_bytes: Some(bytes),
-                ..request.settings
-            },
-            ..request.clone()
+            ..request.with_block(bytes)
         }));
     }
     requests
@@ -286,11 +274,7 @@ fn some_of(all: usize) -> impl Iterator<Item = usize> {
 fn copies(all: usize, limits: &Limits, request: &Request) -> Vec<Request> {
     let copy = |spes, bytes| Request {
         spes,
-        settings: Settings {
-            block_bytes: Some(bytes),
-            ..request.settings
-        },
-        ..request.clone()
+        ..request.with_block(bytes)
     };
     // Each SPE has a source and a target.
     let room = limits.memory_bytes_max / (2 * all);

@@ -98,50 +98,51 @@ impl Untrusted {
 
 /// A result that cannot be true, whatever the machine is: it was measured, but it must not be shown
 /// as one that was.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Impossible {
-    /// An operation took no time, or none that is a number.
-    #[error(
-        "the result cannot be true: the {statistic} time of {function} is {ns} ns, and an operation \
-         takes more than 0 ns; repeat it with more iterations, and if it stays {LOOK_AT_THE_CLOCK}"
-    )]
-    Time {
-        /// What was measured.
-        function: Function,
-        /// Of all times of the operation: `mean` or `median`.
-        statistic: &'static str,
-        /// What it is, in nanoseconds.
-        ns: f64,
-    },
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the result cannot be true: {what}")]
+pub struct Impossible {
+    what: String,
+}
+
+impl Impossible {
+    /// `statistic` is `mean` or `median`, of all times of the operation.
+    pub(crate) fn time(function: Function, statistic: &str, ns: f64) -> Self {
+        Self {
+            what: format!(
+                "the {statistic} time of {function} is {ns} ns, and an operation takes more than 0 ns; repeat it \
+                 with more iterations, and if it stays {LOOK_AT_THE_CLOCK}"
+            ),
+        }
+    }
+
     /// A time that cannot be above another is.
-    #[error(
-        "the result cannot be true: of the times of {function} the minimum is {} ns, the median {} ns, \
-         the 99th percentile {} ns and the maximum {} ns, and none can be below the one before; \
-         {LOOK_AT_THE_CLOCK}",
-        .latency.min, .latency.p50, .latency.p99, .latency.max
-    )]
-    Order {
-        /// What was measured.
+    pub(crate) fn order(function: Function, latency: Latency) -> Self {
+        let Latency {
+            min, p50, p99, max, ..
+        } = latency;
+        Self {
+            what: format!(
+                "of the times of {function} the minimum is {min} ns, the median {p50} ns, the 99th percentile \
+                 {p99} ns and the maximum {max} ns, and none can be below the one before; {LOOK_AT_THE_CLOCK}"
+            ),
+        }
+    }
+
+    /// All SPEs together moved more than `bytes_per_s_max`.
+    pub(crate) fn bandwidth(
         function: Function,
-        /// The times of the operation.
-        latency: Latency,
-    },
-    /// More was moved than can be.
-    #[error(
-        "the result cannot be true: {function} moved {bytes_per_s} bytes a second with {spes} {}, \
-         which can move {bytes_per_s_max} at the very most; {LOOK_AT_THE_CLOCK}",
-        if *.spes == 1 { "SPE" } else { "SPEs" }
-    )]
-    Bandwidth {
-        /// What was measured.
-        function: Function,
-        /// The bandwidth of all SPEs together.
         bytes_per_s: u64,
-        /// How many SPEs moved blocks.
         spes: usize,
-        /// What they can move together, see [`Limits`](crate::Limits).
         bytes_per_s_max: u64,
-    },
+    ) -> Self {
+        let noun = if spes == 1 { "SPE" } else { "SPEs" };
+        Self {
+            what: format!(
+                "{function} moved {bytes_per_s} bytes a second with {spes} {noun}, which can move {bytes_per_s_max} \
+                 at the very most; {LOOK_AT_THE_CLOCK}"
+            ),
+        }
+    }
 }
 
 /// What to do about a time that cannot be true.

@@ -52,8 +52,17 @@ pub fn plain(number: f64) -> String {
         let decimals = decimals(number);
         return format!("{number:.decimals$}");
     }
-    let digits = format!("{:.0}", (number / step).round() * step);
-    let mut grouped = String::new();
+    thousands(&format!("{:.0}", (number / step).round() * step))
+}
+
+/// A whole number, which may be negative, with commas that set thousands apart.
+///
+/// ```
+/// assert_eq!(cellworks_stats::figures::thousands("-1234567"), "-1,234,567");
+/// ```
+pub fn thousands(number: &str) -> String {
+    let digits = number.trim_start_matches('-');
+    let mut grouped = number[..number.len() - digits.len()].to_owned();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
             grouped.push(',');

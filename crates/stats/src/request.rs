@@ -139,6 +139,18 @@ impl Request {
         }
     }
 
+    /// The same with blocks of this size, which stands for -b.
+    #[must_use]
+    pub fn with_block(&self, bytes: usize) -> Self {
+        Self {
+            settings: Settings {
+                block_bytes: Some(bytes),
+                ..self.settings
+            },
+            ..self.clone()
+        }
+    }
+
     /// The fewest SPEs that this function takes on a machine, as a flag.
     pub(crate) fn fewest_flag(&self, topology: &Topology) -> String {
         let is_pair = self.between_spes && topology.spes().len() > 1;

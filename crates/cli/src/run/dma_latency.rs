@@ -5,7 +5,7 @@ use cellworks_apps::{
     clock_rate_hz,
 };
 use cellworks_machine::{CellMachine, LOCAL_STORE_BYTES, Machine, OnCell, Span, Topology};
-use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, Settings, measure};
+use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, measure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
@@ -54,12 +54,8 @@ impl DmaLatency {
     fn plan(&self, topology: &Topology) -> Result<Plan, ParameterError> {
         let request = Request {
             spes: Count::Private(self.spes),
-            settings: Settings {
-                block_bytes: Some(self.block_bytes),
-                ..Settings::default()
-            },
             iterations: Iterations::Within(EACH),
-            ..Request::new(Function::DmaGet)
+            ..Request::new(Function::DmaGet).with_block(self.block_bytes)
         };
         request
             .plan(topology, &LIMITS)
@@ -130,5 +126,31 @@ impl<M: Machine> OnCell<M> for &DmaLatency {
         let bandwidth = measured.bandwidth_bytes_per_s;
         quantities.extend(bandwidth.map(|moved| BANDWIDTH.measured(moved as f64)));
         Ok(quantities)
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../../tests/plain_machine.rs"]
+mod plain_machine;
+
+#[cfg(test)]
+mod tests {
+    use super::plain_machine::PlainMachine;
+    use super::*;
+
+    #[test]
+    fn a_machine_without_mfcs_is_named_with_what_it_lacks_and_what_to_do() {
+        let program = DmaLatency {
+            block_bytes: 128,
+            spes: 1,
+        };
+        let machine = PlainMachine::new(1);
+        assert_eq!(program.check(machine.topology()), Ok(()));
+        let error = Program::run(&program, &machine).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a plain machine has no MFCs, which the program is made of; run it on this computer or on \
+             a simulated Cell"
+        );
     }
 }

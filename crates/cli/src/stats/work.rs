@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use cellworks_machine::Topology;
 use cellworks_report::{NotMeasured, title};
-use cellworks_stats::{
-    Function, Iterations, Limits, Plan, Primitive, Request, Settings, characterize,
-};
+use cellworks_stats::{Function, Iterations, Limits, Plan, Primitive, Request, characterize};
 
 use super::args::{StatsArgs, Wanted};
 use super::explain::explain;
@@ -155,20 +153,8 @@ fn plans_of(
 
 /// What everything would include if local stores were larger.
 fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
-    let block = Request {
-        settings: Settings {
-            block_bytes: Some(16 << 10),
-            ..Settings::default()
-        },
-        ..Request::new(Function::DmaGet)
-    };
-    let list = Request {
-        settings: Settings {
-            block_bytes: Some(1 << 10),
-            ..Settings::default()
-        },
-        ..Request::new(Function::DmaListGet)
-    };
+    let block = Request::new(Function::DmaGet).with_block(16 << 10);
+    let list = Request::new(Function::DmaListGet).with_block(1 << 10);
     [("blocks of 16 KB", block), ("lists of 16 KB", list)]
         .into_iter()
         .filter_map(|(what, request)| {

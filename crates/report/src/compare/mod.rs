@@ -154,40 +154,10 @@ pub enum Verdict {
     Undecided,
 }
 
-/// Two reports cannot be compared.
+/// Two reports cannot be compared. The message names them and says why, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CompareError {
-    /// They come from different commands, or programs.
-    #[error(
-        "`{a}` is what `cellworks {of_a}` printed, `{b}` what `cellworks {of_b}` printed: they measure different \
-         things; run the same command for both"
-    )]
-    OtherCommand {
-        /// What A is called.
-        a: String,
-        /// What B is called.
-        b: String,
-        /// What printed A, such as `stats`.
-        of_a: String,
-        /// What printed B, such as `run aes`.
-        of_b: String,
-    },
-    /// Nothing is in both.
-    #[error(
-        "`{a}` and `{b}` have nothing in common: `{a}` has {in_a}, `{b}` has {in_b}; run both with the same \
-         flags, and with as many SPEs"
-    )]
-    NothingInCommon {
-        /// What A is called.
-        a: String,
-        /// What B is called.
-        b: String,
-        /// What A has, in a few words.
-        in_a: String,
-        /// What B has, in a few words.
-        in_b: String,
-    },
-}
+#[error("{0}")]
+pub struct CompareError(String);
 
 impl Comparison {
     /// Compares B with A. Measurements belong together if function and parameters are equal,
@@ -198,18 +168,15 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// [`CompareError::OtherCommand`] if they come from different commands or programs, and
-    /// [`CompareError::NothingInCommon`] if there is no ratio.
+    /// [`CompareError`] if different commands or programs printed them, or nothing is in both.
     pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
         let [name_a, name_b] = names.map(str::to_owned);
         let (of_a, of_b) = (a.printed_by(), b.printed_by());
         if of_a != of_b {
-            return Err(CompareError::OtherCommand {
-                a: name_a,
-                b: name_b,
-                of_a,
-                of_b,
-            });
+            return Err(CompareError(format!(
+                "`{name_a}` is what `cellworks {of_a}` printed, `{name_b}` what `cellworks {of_b}` printed: they \
+                 measure different things; run the same command for both"
+            )));
         }
         let (values_a, values_b) = (values_of(a), values_of(b));
         let mut results = Vec::new();
@@ -230,12 +197,12 @@ impl Comparison {
             .collect();
         let (a, b) = (a.envelope(), b.envelope());
         if results.is_empty() {
-            return Err(CompareError::NothingInCommon {
-                a: name_a,
-                b: name_b,
-                in_a: contents(&values_a),
-                in_b: contents(&values_b),
-            });
+            return Err(CompareError(format!(
+                "`{name_a}` and `{name_b}` have nothing in common: `{name_a}` has {}, `{name_b}` has {}; run both \
+                 with the same flags, and with as many SPEs",
+                contents(&values_a),
+                contents(&values_b)
+            )));
         }
         let (reasons, kinds) = [(&name_a, a), (&name_b, b)]
             .into_iter()

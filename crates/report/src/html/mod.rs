@@ -55,15 +55,19 @@ pub fn render(report: &Report) -> String {
             (parts_of(machine))
             @if let Some(end) = finished(&report.envelope.environment) { " · " span.end { (end) } }
         },
-        notices: html! {
-            @for (heading, reasons) in doubts(&report.envelope) { (notice("doubt", heading, &reasons)) }
-            @if !report.envelope.environment.warnings.is_empty() {
-                (notice("warning", "Warnings", &report.envelope.environment.warnings))
-            }
-        },
+        notices: notices(&report.envelope),
         parts,
     }
     .render()
+}
+
+/// What must be known before the numbers of a report.
+pub(crate) fn notices(envelope: &Envelope) -> Markup {
+    let warnings = &envelope.environment.warnings;
+    html! {
+        @for (heading, reasons) in doubts(envelope) { (notice("doubt", heading, &reasons)) }
+        @if !warnings.is_empty() { (notice("warning", "Warnings", warnings)) }
+    }
 }
 
 /// Advice, that about one topic together.

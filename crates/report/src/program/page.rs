@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use super::views::{Block, blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
-use crate::html::{Page, Part, circumstances, not_measured, notice, short};
-use crate::text::{self, doubts, parts_of};
+use crate::html::{Page, Part, circumstances, not_measured, notices, short};
+use crate::text::{self, parts_of};
 
 /// From this ratio of the largest to the smallest on, an axis is logarithmic.
 const WIDE_RATIO: f64 = 10.0;
@@ -18,7 +18,6 @@ const WHOLE_MAX: f64 = 64.0;
 /// The report as an HTML page that needs no other file and no network.
 pub fn html(report: &ProgramReport) -> String {
     let heading = format!("{} on {}", report.program, report.envelope.machine.name);
-    let warnings = &report.envelope.environment.warnings;
     let counters = report.counters.as_ref().map(crate::html::counters);
     let parts = vec![
         Part::new("results", "Results", results(report)),
@@ -31,10 +30,7 @@ pub fn html(report: &ProgramReport) -> String {
         command: &report.envelope.command,
         heading: &heading,
         about: html! { (parts_of(&report.envelope.machine)) },
-        notices: html! {
-            @for (heading, reasons) in doubts(&report.envelope) { (notice("doubt", heading, &reasons)) }
-            @if !warnings.is_empty() { (notice("warning", "Warnings", warnings)) }
-        },
+        notices: notices(&report.envelope),
         parts,
     }
     .render()

@@ -1,15 +1,16 @@
 //! What a program found as a table and as CSV, and what the page shares with them.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use cellworks_stats::Finding;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use super::ProgramReport;
+use crate::columns::columns;
 use crate::csv::quoted;
 use crate::table::{not_measured, section};
-use crate::text::{self, bandwidth, bold, doubts, figures, parts_of, size, time, trimmed, wrapped};
+use crate::text::{self, bandwidth, bold, doubts, figures, parts_of, size, time, wrapped};
 
 /// The numbers with the same parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
@@ -47,24 +48,14 @@ pub fn table(report: &ProgramReport) -> String {
         let about = crate::counters::about(counters);
         text += &format!("\n{}: {about}\n", bold("Counters"));
         let tables = crate::counters::tables(counters);
-        text += &tables.map(|rows| crate::table::aligned(&rows)).join("\n");
+        text += &tables.map(|rows| columns(rows, |at| at == 0)).join("\n");
     }
     text += &section("Not measured", not_measured(&report.not_measured));
     text
 }
 
 fn aligned(block: &Block) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(&block.headings)
-        .add_rows(&block.rows);
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    trimmed(&table.to_string())
+    columns(iter::once(&block.headings).chain(&block.rows), |_| false)
 }
 
 /// The parameters that all results share, in words.

@@ -26,6 +26,9 @@ pub struct Run {
     /// Of how many such runs, one after the other, the published time is.
     #[serde(default = "once")]
     pub times: u32,
+    /// What the published time is a part of: 2 for the time of half of what runs.
+    #[serde(default = "once")]
+    pub divided_by: u32,
     /// How the PPE reaches mailboxes.
     #[serde(default)]
     pub ppe_access: Access,
@@ -161,7 +164,8 @@ impl<M: Machine> Visitor for On<'_, M> {
             .value(metric.name)
             .ok_or_else(|| format!("the run found no {}", metric.name))?;
         if let Some(nanoseconds) = nanoseconds(metric.unit) {
-            return Ok(Outcome::time(value * nanoseconds * f64::from(run.times)));
+            let times = f64::from(run.times) / f64::from(run.divided_by);
+            return Ok(Outcome::time(value * nanoseconds * times));
         }
         // Of all SPEs together, block after block.
         let block_bytes = run.with.get("block_bytes").and_then(Value::as_f64);

@@ -52,9 +52,12 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
 }
 
 /// What was chosen with a number in view, other than a quantity of a machine.
-const FITTED_ELSEWHERE: [&str; 4] = [
+const FITTED_ELSEWHERE: [&str; 7] = [
+    "CYCLES_PER_UPDATE of lu, and WAIT_FOR_TRANSFERS of its workers",
+    "FITTED of barnes-hut",
     "THREAD_WAKE of the channels",
     "the form of the model",
+    "the number of rows",
     "the number of tasks",
     "the rule, which was written when the result was known",
 ];

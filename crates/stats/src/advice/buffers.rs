@@ -2,7 +2,7 @@
 
 use super::points::{block, rate};
 use super::value::{Compared, Gain, Value};
-use super::words::{Said, range_of};
+use super::words::{Said, gained};
 use crate::figures::{plain, size, time};
 use crate::report::Measurement;
 
@@ -60,30 +60,26 @@ impl Pair {
 pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize) -> Vec<Said> {
     let by_several = format!(" by {spes} SPEs");
     let mut said = Vec::new();
-    let sides: [(&str, Gain<Pair>); 2] = [
-        ("Give each SPE a buffer of its own for ", |pair| {
-            pair.private_is.more()
-        }),
-        ("Let SPEs share a buffer for ", |pair| {
-            pair.private_is.less()
-        }),
+    let by_size: Vec<_> = pairs
+        .iter()
+        .map(|p| (p.block_bytes, p.private_is))
+        .collect();
+    let sides: [(&str, Gain); 2] = [
+        ("Give each SPE a buffer of its own for ", Compared::more),
+        ("Let SPEs share a buffer for ", Compared::less),
     ];
     for (before, gain) in sides {
-        let wins = || pairs.iter().filter_map(|pair| Some((pair, gain(pair)?)));
-        let Some((best, ratio)) = wins().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        let Some((best, ratio, sizes)) = gained(&by_size, gain) else {
             continue;
         };
+        let best = &pairs[best];
+        let wins = |pair: &Pair| gain(pair.private_is).is_some();
         // One size amid others may only say where its pages happened to lie.
-        let at_an_end = gain(&pairs[0]).or(gain(&pairs[pairs.len() - 1]));
-        if wins().count() == 1 && at_an_end.is_none() {
+        let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
+        if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;
         }
-        let is_better: Vec<Option<bool>> = pairs
-            .iter()
-            .map(|pair| (pair.private_is != Compared::Unclear).then(|| gain(pair).is_some()))
-            .collect();
-        let sizes = range_of(&is_better, |at| size(pairs[at].block_bytes));
-        let last = is_better.iter().rposition(|better| *better == Some(true));
+        let last = pairs.iter().rposition(wins);
         let larger = &pairs[last.map_or(pairs.len(), |last| last + 1)..];
         let larger_are_equal =
             !larger.is_empty() && larger.iter().all(|p| p.private_is == Compared::Equal);

@@ -2,7 +2,7 @@
 
 use super::points::Point;
 use super::value::{Compared, DIFFERS, Gain, Value};
-use super::words::{Said, counted, range_of};
+use super::words::{Said, counted, gained};
 use crate::figures::{plain, size, time};
 
 /// Up to how many elements a list of the same bytes takes as long; the points are numbers of
@@ -73,23 +73,17 @@ pub(super) struct Gathered {
 /// elements are sorted by size.
 pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Said> {
     let mut said = Vec::new();
-    let sides: [(&str, Gain<Gathered>); 2] = [
-        ("Combine ", |g| g.singly.beside(g.in_list).more()),
-        ("Do not combine ", |g| g.singly.beside(g.in_list).less()),
+    let compared = |g: &Gathered| (g.element_bytes, g.singly.beside(g.in_list));
+    let by_size: Vec<_> = gathered.iter().map(compared).collect();
+    let sides: [(&str, Gain); 2] = [
+        ("Combine ", Compared::more),
+        ("Do not combine ", Compared::less),
     ];
     for (before, gain) in sides {
-        let wins = gathered.iter().filter_map(|g| Some((g, gain(g)?)));
-        let Some((best, ratio)) = wins.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        let Some((best, ratio, sizes)) = gained(&by_size, gain) else {
             continue;
         };
-        let is_better: Vec<Option<bool>> = gathered
-            .iter()
-            .map(|g| {
-                let unclear = g.singly.beside(g.in_list) == Compared::Unclear;
-                (!unclear).then(|| gain(g).is_some())
-            })
-            .collect();
-        let sizes = range_of(&is_better, |at| size(gathered[at].element_bytes));
+        let best = &gathered[best];
         said.push(Said {
             before: before.to_owned(),
             what,
@@ -97,9 +91,7 @@ pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<
             figures: format!("{}, {} times as long", in_order(best, what), plain(ratio)),
         });
     }
-    let all_equal = gathered
-        .iter()
-        .all(|g| g.singly.beside(g.in_list) == Compared::Equal);
+    let all_equal = by_size.iter().all(|(_, c)| *c == Compared::Equal);
     if let (true, Some(smallest)) = (all_equal, gathered.first()) {
         said.push(Said {
             before: "A list saves nothing over single ".to_owned(),

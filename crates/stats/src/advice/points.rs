@@ -10,6 +10,18 @@ pub(super) const NEARLY_BEST: f64 = 0.9;
 /// A time or a bandwidth, at a size in bytes or at a number of something.
 pub(super) type Point = (usize, Value);
 
+/// The first with the least value.
+///
+/// # Panics
+///
+/// If there is no point.
+pub(super) fn least(points: &[Point]) -> Point {
+    *points
+        .iter()
+        .min_by(|a, b| a.1.is.total_cmp(&b.1.is))
+        .expect("at least one point")
+}
+
 /// The first with the greatest value.
 ///
 /// # Panics

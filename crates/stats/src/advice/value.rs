@@ -58,7 +58,7 @@ impl Compared {
 }
 
 /// How many times as good one way of doing something is as the other, if it clearly is better.
-pub(super) type Gain<T> = fn(&T) -> Option<f64>;
+pub(super) type Gain = fn(Compared) -> Option<f64>;
 
 impl Value {
     /// A number without an interval; `None` if it is not a finite one above 0.

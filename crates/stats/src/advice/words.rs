@@ -1,5 +1,8 @@
 //! Sentences about several things at once.
 
+use super::value::{Compared, Gain};
+use crate::figures::size;
+
 /// Something to do for gets or for puts, and the figures that say so.
 pub(super) struct Said {
     /// The sentence before the name of what it is about.
@@ -47,13 +50,29 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
+/// Where one way of doing something gains most over another one: the index of that size, how many
+/// times as good it is there, and in words all the sizes at which it is better.
+pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
+    let gains = by_size.iter().map(|(_, compared)| gain(*compared));
+    let (best, ratio) = gains
+        .enumerate()
+        .filter_map(|(at, ratio)| Some((at, ratio?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let is_better = |(_, compared): &(usize, Compared)| {
+        (*compared != Compared::Unclear).then(|| gain(*compared).is_some())
+    };
+    let is_better: Vec<Option<bool>> = by_size.iter().map(is_better).collect();
+    let sizes = range_of(&is_better, |at| size(by_size[at].0));
+    Some((best, ratio, sizes))
+}
+
 /// The places at which something is known to be true, in words: the first and the last if it is
 /// nowhere known to be false between them, or else each.
 ///
 /// # Panics
 ///
 /// If it is true nowhere.
-pub(super) fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String {
+fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String {
     let places: Vec<usize> = (0..is_true.len())
         .filter(|at| is_true[*at] == Some(true))
         .collect();

@@ -31,20 +31,10 @@ pub(super) fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
 
 /// Every size by one SPE, and the largest by several.
 pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
-    let by_one = COPY_BYTES.map(|bytes| Request {
-        settings: Settings {
-            block_bytes: Some(bytes),
-            ..request.settings
-        },
-        ..request.clone()
-    });
+    let by_one = COPY_BYTES.map(|bytes| request.with_block(bytes));
     let by_several = numbers(all).skip(1).map(|spes| Request {
         spes: Count::Private(spes),
-        settings: Settings {
-            block_bytes: Some(COPY_BYTES[2]),
-            ..request.settings
-        },
-        ..request.clone()
+        ..request.with_block(COPY_BYTES[2])
     });
     by_one.into_iter().chain(by_several).collect()
 }
@@ -90,11 +80,7 @@ fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
                     spes,
                     cell: Some(CellId::new(0)),
                     module: Some(module),
-                    settings: Settings {
-                        block_bytes: Some(bytes),
-                        ..request.settings
-                    },
-                    ..request.clone()
+                    ..request.with_block(bytes)
                 }));
             }
         }
@@ -112,11 +98,7 @@ fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
                 spes: Count::Shared(count),
                 between_spes: true,
                 cell: Some(cell),
-                settings: Settings {
-                    block_bytes: Some(bytes),
-                    ..request.settings
-                },
-                ..request.clone()
+                ..request.with_block(bytes)
             }));
         }
     }

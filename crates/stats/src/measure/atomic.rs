@@ -9,7 +9,7 @@ use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{AtomicOp, CellMachine, CellSpe, LocalBuffer, fetch_update_words};
 
 use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks};
-use super::crew::{Crew, Work, conduct, work};
+use super::crew::{Crew, Work, work};
 use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::function::Function;
@@ -43,10 +43,7 @@ pub(super) fn measure<M: CellMachine>(
             })
         };
         let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
-        let mut crew = Crew::gather(ppe, programs);
-        // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(&plan.pace, |round| crew.round(round));
-        crew.dismiss()
+        Crew::measure(ppe, &plan.pace, programs)
     })??;
     let mut balances = vec![0_u32; layout.buffers];
     let mut loops = Vec::with_capacity(results.len());

@@ -39,7 +39,7 @@ use cellworks_machine::{CellMachine, CellSpe, SpeId};
 
 use super::control_block::{ControlBlock, control_blocks};
 use super::copy::Copier;
-use super::crew::{Crew, READY, Work, WorkResult, conduct, work};
+use super::crew::{Crew, READY, Work, WorkResult, work};
 use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::plan::Plan;
@@ -71,10 +71,7 @@ pub(super) fn measure<M: CellMachine>(
         }
         let block = region.at(0);
         let program = ppe.spawn(task.spes[0], move |spe| chase(spe, block, task));
-        let mut crew = Crew::gather(ppe, vec![program]);
-        // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(&plan.pace, |round| crew.round(round));
-        let results = crew.dismiss();
+        let results = Crew::measure(ppe, &plan.pace, vec![program]);
         for spe in &task.load.spes {
             ppe.write_in_mbox(*spe, ENOUGH);
         }

@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 use cellworks_machine::{CellMachine, CellSpe};
 
 use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks};
-use super::crew::{Crew, Work, conduct, work};
+use super::crew::{Crew, Work, work};
 use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::plan::Plan;
@@ -43,10 +43,7 @@ pub(super) fn measure<M: CellMachine>(
             })
         };
         let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
-        let mut crew = Crew::gather(ppe, programs);
-        // Whoever stopped the crew is named by `dismiss`.
-        let _ = conduct(&plan.pace, |round| crew.round(round));
-        crew.dismiss()
+        Crew::measure(ppe, &plan.pace, programs)
     })??;
     Ok(Outcome {
         loops: results.into_iter().map(|(timed, ())| timed).collect(),

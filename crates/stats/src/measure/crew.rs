@@ -197,6 +197,18 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
+    /// Has these programs do a measurement at its pace, and returns what each of them does.
+    pub fn measure(
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        pace: &Pace,
+        programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
+    ) -> Result<Vec<T>, MeasureError> {
+        let mut crew = Self::gather(ppe, programs);
+        // The program that stopped the crew is named by `dismiss`.
+        let _ = conduct(pace, |round| crew.round(round));
+        crew.dismiss()
+    }
+
     /// Says whether a program has failed; then there is nothing more to tell the crew.
     pub fn check(&self) -> Result<(), Stopped> {
         match self.members.iter().any(|member| member.failed) {

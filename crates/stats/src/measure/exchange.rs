@@ -111,10 +111,7 @@ fn by_spe<'scope, M: CellMachine>(
     plan: &Plan,
     program: Handle<'scope, WorkResult<()>, M>,
 ) -> Result<Vec<TimedLoop>, MeasureError> {
-    let mut crew = Crew::gather(ppe, vec![program]);
-    // Whoever stopped the crew is named by `dismiss`.
-    let _ = conduct(&plan.pace, |round| crew.round(round));
-    let mut results = crew.dismiss()?;
+    let mut results = Crew::measure(ppe, &plan.pace, vec![program])?;
     Ok(results.swap_remove(0).0)
 }
 

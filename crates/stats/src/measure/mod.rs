@@ -222,16 +222,12 @@ fn check_times(measurement: &Measurement) -> Result<(), Impossible> {
     let latency = measurement.latency_ns;
     for (statistic, ns) in [("mean", latency.mean), ("median", latency.p50)] {
         if !ns.is_finite() || ns <= 0.0 {
-            return Err(Impossible::Time {
-                function,
-                statistic,
-                ns,
-            });
+            return Err(Impossible::time(function, statistic, ns));
         }
     }
     let ascending = [latency.min, latency.p50, latency.p99, latency.max];
     if !ascending.is_sorted() {
-        return Err(Impossible::Order { function, latency });
+        return Err(Impossible::order(function, latency));
     }
     Ok(())
 }
@@ -249,12 +245,8 @@ fn check_bandwidth(
     if bytes_per_s <= together {
         return Ok(());
     }
-    Err(Impossible::Bandwidth {
-        function: measurement.function,
-        bytes_per_s,
-        spes,
-        bytes_per_s_max: together,
-    })
+    let function = measurement.function;
+    Err(Impossible::bandwidth(function, bytes_per_s, spes, together))
 }
 
 #[cfg(test)]

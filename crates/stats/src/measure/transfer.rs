@@ -18,7 +18,7 @@ use cellworks_machine::mfc::{
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, LocalStore, Mfc, Ppe, SpeId};
 
 use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, TAG, control_blocks};
-use super::crew::{Crew, Work, conduct, work};
+use super::crew::{Crew, Work, work};
 use super::outcome::Outcome;
 use super::pattern::Pattern;
 use crate::error::{MeasureError, SpeError};
@@ -83,14 +83,8 @@ fn run<'scope, M: CellMachine>(
         })
     };
     let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
-    let mut crew = Crew::gather(ppe, programs);
-    // Whoever stopped the crew is named by `dismiss`.
-    let _ = conduct(&plan.pace, |round| crew.round(round));
-    Ok(crew
-        .dismiss()?
-        .into_iter()
-        .map(|(rounds, ())| rounds)
-        .collect())
+    let results = Crew::measure(ppe, &plan.pace, programs)?;
+    Ok(results.into_iter().map(|(rounds, ())| rounds).collect())
 }
 
 /// As [`run`], with the buffers in the local store of `lender`, which only lends it.

@@ -83,10 +83,8 @@ pub(super) fn measure<M: CellMachine>(
                     })?;
                     Ok(waker.loops)
                 });
-                let mut crew = Crew::gather(ppe, vec![program]);
-                // Whoever stopped the crew is named by `dismiss`.
-                let _ = conduct(&plan.pace, |round| crew.round(round));
-                crew.dismiss().map(|mut results| results.swap_remove(0))
+                let results = Crew::measure(ppe, &plan.pace, vec![program]);
+                results.map(|mut results| results.swap_remove(0))
             }
         };
         for partner in partners {

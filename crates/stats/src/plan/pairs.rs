@@ -7,7 +7,7 @@ use cellworks_machine::mfc::MAX_TRANSFER_BYTES;
 use cellworks_machine::{Distance, ModuleId, Span, SpeId, Topology};
 
 use super::order::{Ordered, ordered};
-use super::place::check_part;
+use super::place::check_module;
 use crate::error::RequestError;
 use crate::function::{Polling, Primitive};
 use crate::request::{Limits, Request};
@@ -89,15 +89,7 @@ impl PairsTask {
         }
         let carrier = Carrier::of(request, primitive, limits)?;
         if let Some(module) = request.module {
-            let modules = topology.modules().len();
-            check_part(
-                "-m",
-                "memory module",
-                &module,
-                module.index(),
-                modules,
-                topology,
-            )?;
+            check_module(module, topology)?;
         }
         let Ordered {
             mut pairs,

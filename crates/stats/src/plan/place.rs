@@ -42,15 +42,7 @@ impl Placed {
         let module = request
             .module
             .unwrap_or_else(|| topology.nearest_module(cell));
-        let modules = topology.modules().len();
-        check_part(
-            "-m",
-            "memory module",
-            &module,
-            module.index(),
-            modules,
-            topology,
-        )?;
+        check_module(module, topology)?;
         let here = topology.spes_of(cell);
         let elsewhere = topology.spes().filter(|spe| topology.cell_of(*spe) != cell);
         let spes: Vec<SpeId> = here
@@ -124,8 +116,21 @@ fn check_number(
     Ok(())
 }
 
+/// Refuses a memory module that the machine does not have.
+pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), RequestError> {
+    let has = topology.modules().len();
+    check_part(
+        "-m",
+        "memory module",
+        &module,
+        module.index(),
+        has,
+        topology,
+    )
+}
+
 /// Refuses a part that the machine does not have, of which there are `has`.
-pub(super) fn check_part(
+fn check_part(
     flag: &'static str,
     noun: &str,
     asked: &dyn std::fmt::Display,

@@ -1,0 +1,101 @@
+//! All that was found on a machine, and how advice looks things up in it.
+
+use cellworks_machine::Topology;
+
+use super::points::{Point, most};
+use super::value::Value;
+use crate::function::Function;
+use crate::report::{Between, Finding, Matrix, Measurement, Parameters};
+
+/// All that was found.
+pub(super) struct Run<'a> {
+    pub topology: &'a Topology,
+    pub measurements: &'a [Measurement],
+    pub findings: &'a [Finding],
+    pub matrices: &'a [Matrix],
+}
+
+impl Run<'_> {
+    pub fn all<'s>(
+        &'s self,
+        function: Function,
+        holds: impl Fn(&Parameters) -> bool + 's,
+    ) -> impl Iterator<Item = &'s Measurement> {
+        self.measurements
+            .iter()
+            .filter(move |m| m.function == function && holds(&m.parameters))
+    }
+
+    /// The median of the first measurement for which `holds` is true.
+    pub fn median(&self, function: Function, holds: impl Fn(&Parameters) -> bool) -> Option<Value> {
+        self.all(function, holds).find_map(Value::time)
+    }
+
+    /// An exchange of words with an SPE of a Cell.
+    pub fn exchange(&self, word: Function, between: Between, cell: usize) -> Option<Value> {
+        let spes = if between == Between::SpeSpe { 2 } else { 1 };
+        self.median(word, |p| {
+            (p.between, p.cell, p.spes) == (between, cell, spes)
+        })
+    }
+
+    pub fn cells(&self) -> impl Iterator<Item = usize> {
+        self.topology.cells().map(|cell| cell.index())
+    }
+
+    pub fn findings_named(&self, name: &str) -> Vec<&Finding> {
+        self.findings
+            .iter()
+            .filter(|finding| finding.name == name && Value::exactly(finding.value).is_some())
+            .collect()
+    }
+
+    /// How long main memory takes when no other SPE uses it; and with how many others that copy it
+    /// takes longest, and how long.
+    pub fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
+        let by_load = by_size(
+            self.findings_named("memory_latency_ns")
+                .into_iter()
+                .filter_map(|finding| {
+                    let loading_spes = number(finding, "loading_spes")?;
+                    let table = number(finding, "table_bytes");
+                    let measured = self.median(Function::Chase, |p| {
+                        (
+                            p.settings.block_bytes,
+                            p.settings.chains,
+                            p.settings.loading_spes,
+                        ) == (table, Some(1), Some(loading_spes))
+                    });
+                    Some((loading_spes, like(measured, finding.value)?))
+                }),
+        );
+        let (idle, loaded) = by_load.split_first()?;
+        let (0, idle) = *idle else {
+            return None;
+        };
+        Some((idle, (!loaded.is_empty()).then(|| most(loaded))))
+    }
+}
+
+/// The value of a finding, with the interval of the measurement that it came from, if there is one.
+pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
+    let exactly = Value::exactly(finding)?;
+    Some(measured.map_or(exactly, |measured| Value {
+        is: exactly.is,
+        ..measured
+    }))
+}
+
+/// A parameter that is a number.
+pub(super) fn number(finding: &Finding, name: &str) -> Option<usize> {
+    let number = finding.parameters.get(name)?.as_u64()?;
+    usize::try_from(number).ok()
+}
+
+/// Sorted, and of those with the same size the first.
+pub(super) fn by_size(points: impl Iterator<Item = Point>) -> Vec<Point> {
+    let mut points: Vec<Point> = points.collect();
+    points.sort_by_key(|(size, _)| *size);
+    points.dedup_by_key(|(size, _)| *size);
+    points
+}
