@@ -403,6 +403,16 @@ unsafe impl SpeCore for SimSpe {
         Some(&self.local_store)
     }
 
+    #[inline]
+    fn activity_begins(&self, name: &str) {
+        self.world.activity_begins(self.processor(), name);
+    }
+
+    #[inline]
+    fn activity_ends(&self) {
+        self.world.activity_ends(self.processor());
+    }
+
     fn catch_up(&self) {
         self.settle();
     }

@@ -204,6 +204,7 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         if done() {
             return Ok(());
         }
+        let _waiting = self.core.spe.activity("waiting");
         place::wait_for(self.core.spe, self.core.shared, why, done)
     }
 }
