@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::{
     Cancelled, CellId, Cycles, Machine, ModuleId, NewThread, OnCell, Outcome, Payload, Ppe,
-    PpeCore, Processor, Program, RunEnd, RunError, Sleeper, Span, Spe, SpeCore, SpeId, SpeSite,
-    StageError, StageRequest, StartThread, Time, Topology, Wait, Waiting, Wake,
+    PpeCore, Processor, Program, RemoteWaker, RunEnd, RunError, Sleeper, Span, Spe, SpeCore, SpeId,
+    SpeSite, StageError, StageRequest, StartThread, Time, Topology, Wait, Waiting, Wake,
 };
 use cellworks_threads::{self as threads, BlockedThread, Config, Idle, Owner, Thread, Verdict};
 
@@ -343,6 +343,10 @@ impl Wake for PlainSpe {
         World::wake(sleeper);
     }
 
+    fn remote_waker(&self) -> RemoteWaker {
+        RemoteWaker::new(World::wake)
+    }
+
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -466,6 +470,10 @@ impl Wake for PlainPpe {
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         World::wake(sleeper);
+    }
+
+    fn remote_waker(&self) -> RemoteWaker {
+        RemoteWaker::new(World::wake)
     }
 
     #[track_caller]

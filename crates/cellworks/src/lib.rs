@@ -45,6 +45,11 @@
 //!
 //! A feature that is off is not built: a program for the host alone needs none.
 
+/// The guide to the pool, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tasks.md")]
+struct GuideToTasks;
+
 pub use cellworks_csp as csp;
 pub use cellworks_host as host;
 pub use cellworks_host::Host;
@@ -61,8 +66,8 @@ pub use cellworks_threads as threads;
 /// What most programs need.
 pub mod prelude {
     pub use cellworks_csp::{
-        Alternation, Channel, Ended, Item, Network, NetworkError, Place, Process, ProcessError,
-        Reader, Writer,
+        Alternation, Channel, Ended, Item, Network, NetworkError, OpenNetwork, Place, Process,
+        ProcessError, Reader, Writer,
     };
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;

@@ -19,6 +19,8 @@
 //! - [`Writer::poison`], [`Writer::close`] and dropping an end take a network down; no item is lost
 //!   by it. [`Process::spread_poison`] passes poison on.
 //! - [`processes`] are the standard ones, of which networks are put together.
+//! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool: they become
+//!   processes of it.
 //! - [`Network`] places processes on SPEs and runs them; a deadlock is an error that names who
 //!   waits for whom.
 //! - [`ProcessError`] is what a process ends with before its work is done: how a channel ended, or
@@ -41,6 +43,7 @@ mod models;
 mod named;
 mod network;
 mod node;
+mod open;
 mod parcel;
 mod partner;
 mod party;
@@ -70,6 +73,7 @@ pub use ends::{Ends, Input, Output};
 pub use item::Item;
 pub use named::error::{Mistake, NamedError};
 pub use network::{Group, Network, NetworkError};
+pub use open::OpenNetwork;
 pub use place::{Place, PpePlace};
 pub use process::Process;
 pub use process_error::ProcessError;

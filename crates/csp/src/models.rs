@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc as StdArc;
 
-use cellworks_machine::{Processor, Sleeper, Time, Wait, Wake};
+use cellworks_machine::{Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
 
 use self::explore::check;
 use crate::channel::{Any, Channel, Reader, Writer};
@@ -87,6 +87,10 @@ impl Wake for Seats {
         let seat = &self.all[sleeper.thread().0];
         *seat.is_woken.lock().unwrap() = true;
         seat.wakes.notify_one();
+    }
+
+    fn remote_waker(&self) -> RemoteWaker {
+        unreachable!("a dropped end of a model wakes by its party")
     }
 
     fn outlast(&self, _: &mut dyn FnMut() -> bool) {

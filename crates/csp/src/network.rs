@@ -188,7 +188,8 @@ impl<P: Place> Drop for Ending<'_, '_, P> {
     }
 }
 
-fn run_process<P: Place, R>(
+/// Begins a process on the calling thread, and ends it when its body has ended.
+pub(crate) fn run_process<P: Place, R>(
     place: &P,
     name: &str,
     body: impl FnOnce(&Process<'_, P>) -> R,

@@ -2,10 +2,13 @@
 //!
 //! An end can be dropped anywhere, in a destructor that has no process at hand. So who runs
 //! processes on an OS thread says how a process is woken from there. An end that is dropped on an
-//! OS thread which runs nothing of the network wakes no process.
+//! OS thread which runs nothing of the network wakes no process. The programs of an
+//! [open network](crate::OpenNetwork) say nothing of the kind: its processes are woken by what the
+//! machine has for that.
 
 use std::cell::RefCell;
 
+use crate::open;
 use crate::waker::{Waker, Woken};
 
 type Wake<'a> = dyn Fn(Waker) + 'a;
@@ -43,10 +46,11 @@ pub(crate) fn wake(woken: Woken) {
                 .find(|(network, _)| *network == waker.network);
             of_network.map(|(_, wake)| *wake)
         });
-        if let Ok(Some(wake)) = wake {
-            // SAFETY: the call of `with_wakes` that it was given to has not returned, as it is
-            // still listed.
-            unsafe { (*wake)(waker) };
-        }
+        let Ok(Some(wake)) = wake else {
+            return open::wake(waker);
+        };
+        // SAFETY: the call of `with_wakes` that it was given to has not returned, as it is
+        // still listed.
+        unsafe { (*wake)(waker) };
     });
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cellworks_machine::{PpeCore, Processor, Sleeper, Spe, Time, Wait, Wake};
+use cellworks_machine::{PpeCore, Processor, RemoteWaker, Sleeper, Spe, Time, Wait, Wake};
 
 /// A processor that runs processes: an SPE, or the PPE as a [`PpePlace`].
 pub trait Place: Wake {
@@ -66,6 +66,10 @@ impl<C: PpeCore> Wake for PpePlace<'_, C> {
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.0.wake(sleeper);
+    }
+
+    fn remote_waker(&self) -> RemoteWaker {
+        self.0.remote_waker()
     }
 
     #[track_caller]

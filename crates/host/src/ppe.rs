@@ -12,8 +12,8 @@ use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, Cancelled, CellPpeCore, Cycles, LocalStore, PpeCore, Processor, Program,
-    SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Topology, TryIssueError, Wait, Waiting,
-    Wake,
+    RemoteWaker, SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Topology, TryIssueError,
+    Wait, Waiting, Wake,
 };
 use cellworks_threads::Patience;
 
@@ -245,6 +245,11 @@ impl Wake for HostPpe {
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.run.notify(sleeper.processor());
+    }
+
+    fn remote_waker(&self) -> RemoteWaker {
+        let run = Arc::clone(&self.run);
+        RemoteWaker::new(move |sleeper| run.notify(sleeper.processor()))
     }
 
     #[track_caller]

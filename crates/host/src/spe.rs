@@ -12,8 +12,8 @@ use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
     AtomicError, AtomicOp, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
-    Processor, SignalRegister, Sleeper, Span, Spe, SpeCore, SpeId, StageError, StageRequest,
-    StartThread, Time, Timebase, Topology, Wait, Wake,
+    Processor, RemoteWaker, SignalRegister, Sleeper, Span, Spe, SpeCore, SpeId, StageError,
+    StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -287,6 +287,11 @@ impl Wake for HostSpe {
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.run().notify(sleeper.processor());
+    }
+
+    fn remote_waker(&self) -> RemoteWaker {
+        let run = Arc::clone(&self.worker.run);
+        RemoteWaker::new(move |sleeper| run.notify(sleeper.processor()))
     }
 
     #[inline(always)]

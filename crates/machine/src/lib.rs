@@ -28,6 +28,7 @@
 //! threads run meanwhile, and when all threads wait the run ends with [`RunError::Deadlock`], which
 //! lists which thread waits for what.
 
+mod activity;
 mod atomic;
 pub mod barrier;
 mod capabilities;
@@ -50,6 +51,7 @@ mod time;
 mod topology;
 mod wake;
 
+pub use activity::Activity;
 pub use atomic::{AtomicError, AtomicOp};
 pub use capabilities::Capabilities;
 pub use error::{Cancelled, Payload, RunEnd, RunError, Waiting};
@@ -72,4 +74,4 @@ pub use staging::{Pending, PendingMut, Staged, StagedMut, Stream};
 pub use threads::{StackError, THREAD_STACK_BYTES, ThreadBuilder, ThreadHandle, ThreadScope};
 pub use time::{Cycles, Decrementer, Span, Time, Timebase};
 pub use topology::{Distance, SpeSite, Topology};
-pub use wake::{Sleeper, Wait, Wake};
+pub use wake::{RemoteWaker, Sleeper, Wait, Wake};

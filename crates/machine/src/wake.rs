@@ -5,9 +5,11 @@
 //! | wait until something is so | [`Wait::wait_until`], [`Wake::wait_until_deadline`] |
 //! | tell all threads of a processor to look again | [`Wake::notify`] |
 //! | tell one thread | [`Wake::sleeper`] there, [`Wake::wake`] here |
+//! | tell one thread where no processor is at hand | [`Wake::remote_waker`] |
 //! | know the time, and whether the run was cancelled | [`Wake::now`], [`Wake::is_cancelled`] |
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::id::{Processor, SpeId};
 use crate::time::Time;
@@ -89,6 +91,10 @@ pub trait Wake: Wait {
     /// As [`wake`](Self::wake), of a thread that [`wake_here`](Self::wake_here) says is not here.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
+    /// Wakes threads of this run from wherever one of its programs is, also where there is no
+    /// processor at hand, such as in a destructor.
+    fn remote_waker(&self) -> RemoteWaker;
+
     /// Waits until `done` says true, in a run that was cancelled and before the calling thread is
     /// unwound: for a thread that has lent what is on its stack to programs that have not ended
     /// yet. The other threads of its processor are unwound meanwhile.
@@ -116,6 +122,31 @@ pub trait Wake: Wait {
         deadline: Time,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool;
+}
+
+/// Wakes threads of one run from any program of that run: see [`Wake::remote_waker`].
+#[derive(Clone)]
+pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
+
+impl RemoteWaker {
+    /// With what wakes the threads of a run: for machines to make. `wake` is called on the OS
+    /// threads that run programs of the machine, and also on others and after the end of the run,
+    /// where it may do nothing.
+    pub fn new(wake: impl Fn(Sleeper) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(wake))
+    }
+
+    /// Has a thread ask again what it waits for, as [`Wake::wake`] does. Nothing happens if the
+    /// run has ended, or on an OS thread that runs none of its programs.
+    pub fn wake(&self, sleeper: Sleeper) {
+        (self.0)(sleeper);
+    }
+}
+
+impl fmt::Debug for RemoteWaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RemoteWaker")
+    }
 }
 
 /// Asks `attempt` until it gives something; the type's default if the run was cancelled while the

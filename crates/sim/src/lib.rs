@@ -55,6 +55,7 @@ mod ppe;
 mod processor;
 mod programs;
 mod queue;
+mod remote;
 mod run;
 mod setup;
 mod sim;

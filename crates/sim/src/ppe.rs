@@ -28,7 +28,8 @@ use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, CellPpeCore, Cycles, PpeCore, ProblemStateRegister, Processor, Program,
-    SignalMode, SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait, Wake,
+    RemoteWaker, SignalMode, SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait,
+    Wake,
 };
 
 use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
@@ -36,6 +37,7 @@ use crate::index::PPE;
 use crate::observe::Cause;
 use crate::processor::SimProcessor;
 use crate::programs::Programs;
+use crate::remote::remote_waker;
 use crate::setup::PpeAccess;
 use crate::spe::SimSpe;
 use crate::threads::OWNER;
@@ -297,6 +299,10 @@ impl Wake for SimPpe {
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
         self.world().notify(self.world().named(sleeper.processor()));
+    }
+
+    fn remote_waker(&self) -> RemoteWaker {
+        remote_waker(&self.programs.world)
     }
 
     #[track_caller]

@@ -10,8 +10,8 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr};
 use cellworks_machine::{
     AtomicError, AtomicOp, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
-    ProblemStateRegister, Processor, SignalRegister, Sleeper, Spe, SpeCore, SpeId, StageError,
-    StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
+    ProblemStateRegister, Processor, RemoteWaker, SignalRegister, Sleeper, Spe, SpeCore, SpeId,
+    StageError, StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -19,6 +19,7 @@ use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::SimMfc;
 use crate::observe::Cause;
 use crate::processor::SimProcessor;
+use crate::remote::remote_waker;
 use crate::threads::OWNER;
 use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
@@ -314,6 +315,10 @@ impl Wake for SimSpe {
         self.world.notify(self.world.named(sleeper.processor()));
     }
 
+    fn remote_waker(&self) -> RemoteWaker {
+        remote_waker(&self.world)
+    }
+
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -396,6 +401,16 @@ unsafe impl SpeCore for SimSpe {
 
     fn confined_to(&self) -> Option<&LocalStore> {
         Some(&self.local_store)
+    }
+
+    #[inline]
+    fn activity_begins(&self, name: &str) {
+        self.world.activity_begins(self.processor(), name);
+    }
+
+    #[inline]
+    fn activity_ends(&self) {
+        self.world.activity_ends(self.processor());
     }
 
     fn catch_up(&self) {

@@ -27,7 +27,7 @@ use crate::offer::Offer;
 use crate::room::Room;
 use crate::running::{Depth, OnItsWay};
 use crate::scope::ScopeState;
-use crate::shared::{Seat, Shared};
+use crate::shared::{Destination, Seat, Shared};
 use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::worker::Worker;
@@ -298,6 +298,7 @@ impl<'w, S: Spe> Core<'w, S> {
         let shared = self.shared;
         let has_priorities = shared.has_priorities.load(Ordering::Acquire);
         if has_priorities && let Some(job) = self.steal(|| shared.high.steal()) {
+            self.has_taken_from(Destination::High);
             return Some(job);
         }
         if let Some(job) = self.queue.pop() {
@@ -309,28 +310,37 @@ impl<'w, S: Spe> Core<'w, S> {
         {
             return Some(job);
         }
-        let job = self.steal(|| self.seat().inbox.steal());
+        let job = self.take_from_inbox(self.number);
         let job = job.or_else(|| {
             let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
-            if shared.has_made_room() {
-                self.spe.notify(Processor::Ppe);
-            }
+            self.has_taken_from(Destination::Starter);
             Some(job)
         });
         let job = job.or_else(|| {
             let job = self.others.iter().find_map(|&other| {
-                let other = &shared.workers[other];
-                let job = self.steal(|| other.queue.steal_batch_and_pop(&self.queue));
-                job.or_else(|| self.steal(|| other.inbox.steal()))
+                let queue = &shared.workers[other].queue;
+                let job = self.steal(|| queue.steal_batch_and_pop(&self.queue));
+                job.or_else(|| self.take_from_inbox(other))
             })?;
             self.counters.steals.set(self.counters.steals.get() + 1);
             Some(job)
         });
-        let job = job.or_else(|| self.steal(|| shared.low.steal()));
+        let job = job.or_else(|| {
+            let job = self.steal(|| shared.low.steal())?;
+            self.has_taken_from(Destination::Low);
+            Some(job)
+        });
         let job = job.or_else(|| self.central.as_ref()?.take().map(Job::Task))?;
         if !self.queue.is_empty() {
             self.announce();
         }
+        Some(job)
+    }
+
+    fn take_from_inbox(&self, worker: usize) -> Option<Job<S>> {
+        let inbox = &self.shared.workers[worker].inbox;
+        let job = self.steal(|| inbox.steal())?;
+        self.has_taken_from(Destination::Inbox(worker));
         Some(job)
     }
 
@@ -381,6 +391,12 @@ impl<'w, S: Spe> Core<'w, S> {
     #[inline]
     pub(crate) fn queued_here(&self) -> usize {
         self.queue.len()
+    }
+
+    /// How many jobs wait in a queue, from where this worker stands.
+    #[inline]
+    pub(crate) fn queued_at(&self, destination: Destination) -> usize {
+        self.shared.queued_at(destination, || self.queued_here())
     }
 
     /// How many jobs wait in all queues, about.

@@ -16,11 +16,6 @@
 //!
 //! The same program runs on every machine.
 
-/// The guide, whose code is tested.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/tasks.md")]
-struct Guide;
-
 mod block_use;
 mod blocks;
 mod closure;

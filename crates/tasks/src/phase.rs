@@ -259,10 +259,19 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     /// Submits a task: it runs as soon as a worker takes it, and those have ended that it comes
     /// after. `from` is where this is called: the main program, or a worker.
     ///
+    /// While thousands of tasks wait to be run, the caller waits until half of them have been
+    /// taken, as with [`Scope::spawn`](crate::Scope::spawn). With a scheduler whose queues are in
+    /// main memory the main program waits, and a task that submits others does not.
+    ///
     /// # Errors
     ///
     /// [`TaskError`] if the task uses a block that another one uses and does not come after it, or
     /// may be diced and cannot be. It is dropped then.
+    ///
+    /// # Panics
+    ///
+    /// If `from` belongs to another pool. While it waits, also with what unwinds the caller because
+    /// the run was cancelled.
     pub fn submit(
         &'scope self,
         from: &impl Place<S>,
@@ -323,7 +332,12 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         state.scope.start(from);
         node.wait_for_those_before(&before);
         if node.release() {
-            from.push(Job::Task(Arc::clone(&node)));
+            let job = Job::Task(Arc::clone(&node));
+            let destination = from.queue_of(&job);
+            from.push(job);
+            if let Err(cancelled) = from.wait_for_room_at(destination, number) {
+                resume_unwind(cancelled);
+            }
         }
         Ok(Handle {
             node,

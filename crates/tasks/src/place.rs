@@ -9,7 +9,7 @@ use cellworks_machine::{Cancelled, Payload, Processor, Spe, Wake};
 use crate::job::Job;
 use crate::node::Node;
 use crate::phase::Waits;
-use crate::shared::Shared;
+use crate::shared::{Destination, Shared};
 
 /// Where a program starts tasks from: the [`Worker`](crate::Worker) that it runs on, or the
 /// [`Main`](crate::Main) program of the pool.
@@ -18,7 +18,7 @@ pub trait Place<S: Spe>: sealed::Sealed<S> {}
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 
 pub(crate) mod sealed {
-    use super::{Arc, Job, Node, Payload, Processor, Spe, Waits, fmt};
+    use super::{Arc, Destination, Job, Node, Payload, Processor, Spe, Waits, fmt};
 
     /// What only this crate calls.
     pub trait Sealed<S: Spe> {
@@ -31,13 +31,30 @@ pub(crate) mod sealed {
         /// Puts a job into a queue, and wakes a worker for it.
         fn push(&self, job: Job<S>);
 
-        /// Waits, if many jobs are in the queue, until few are left.
+        /// A closure was started: waits, if many jobs are in the queue, until few are left.
         ///
         /// # Errors
         ///
         /// What unwinds the caller because the run was cancelled.
         fn wait_for_room(&self) -> Result<(), Payload> {
             Ok(())
+        }
+
+        /// A task was submitted, the `number`th of its phase: the same of the queue that it went
+        /// to.
+        ///
+        /// # Errors
+        ///
+        /// As [`wait_for_room`](Self::wait_for_room).
+        fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
+            let _ = (destination, number);
+            Ok(())
+        }
+
+        /// The queue that a job goes to which is pushed here.
+        fn queue_of(&self, job: &Job<S>) -> Destination {
+            let _ = job;
+            Destination::Starter
         }
 
         /// Tells a processor that something has changed for which it may wait.

@@ -21,7 +21,7 @@ use crate::place::{self, sealed::Sealed};
 use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
 use crate::settings::{DICING_THRESHOLD, Scheduler, Staging};
-use crate::shared::Shared;
+use crate::shared::{Destination, Shared};
 use crate::sync::{Mutex, locked};
 use crate::three_level::{BUFFER_TASKS, Filter, MainSide, PendingTask, Queues, Sides, SidesOfCell};
 use crate::worker::Worker;
@@ -332,7 +332,8 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 }
 
-/// After how many closures the main program looks whether there is room for more.
+/// After how many closures, or tasks of a phase, the main program looks whether there is room for
+/// more.
 const STARTS_PER_LOOK: usize = 64;
 
 /// The queues in main memory, and how their sides are made.
@@ -438,7 +439,19 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         if !started.is_multiple_of(STARTS_PER_LOOK) || self.shared.fresh.len() < MOST_QUEUED {
             return Ok(());
         }
-        self.shared.wait_for_room(self)
+        self.shared.wait_for_room(self, Destination::Starter)
+    }
+
+    fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
+        let looks = number.is_multiple_of(STARTS_PER_LOOK);
+        if !looks || self.shared.queued_from_main(destination) < MOST_QUEUED {
+            return Ok(());
+        }
+        self.shared.wait_for_room(self, destination)
+    }
+
+    fn queue_of(&self, job: &Job<M::Spe>) -> Destination {
+        self.shared.queue_of(job)
     }
 
     fn notify(&self, to: Processor) {

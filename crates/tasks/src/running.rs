@@ -1,7 +1,7 @@
 //! How a worker runs a task that was submitted: locks it, dices it, stages its data, runs it, and
 //! lets others go on.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -104,6 +104,7 @@ impl<'w, S: Spe> Core<'w, S> {
             return Ok(());
         }
         task.begin(self.number);
+        let running = self.spe.activity(task.name());
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = match self.load(&task, worker) {
             // The pool's own waits for the data may be cancelled, too.
@@ -113,6 +114,7 @@ impl<'w, S: Spe> Core<'w, S> {
             Err(panic) => Ok(Err(panic)),
         };
         worker.set_current(None);
+        drop(running);
         self.counters.tasks.set(self.counters.tasks.get() + 1);
         if self.wants_room.replace(false) {
             self.spe.notify(Processor::Spe(self.spe.id()));
@@ -160,11 +162,18 @@ impl<'w, S: Spe> Core<'w, S> {
         // Others of this worker begin no task until the data is there: how many are staged at once
         // is for `depth` to say.
         self.is_staging.set(true);
+        let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
             // SAFETY: this worker has taken the task out of a queue, and no other task uses its
             // data: that is what phases promise.
-            let run = || unsafe { task.work().run(worker, &mut || self.data_is_there()) };
+            let run = || unsafe {
+                task.work().run(worker, &mut || {
+                    drop(staging.take());
+                    self.data_is_there();
+                })
+            };
             let outcome = self.with_room(task, worker, run);
+            drop(staging.take());
             // Nor is the data of another task got while this one's is put back.
             self.is_staging.set(true);
             self.puts_leave(worker);
@@ -182,6 +191,7 @@ impl<'w, S: Spe> Core<'w, S> {
         let mut arrived = began;
         let outcome = begun.run(worker, &mut || {
             arrived = self.spe.now();
+            drop(staging.take());
             self.data_is_there();
         });
         let (waited, took) = (arrived.since(began), self.spe.now().since(began));
@@ -325,6 +335,7 @@ impl<'w, S: Spe> Core<'w, S> {
         if asked <= 1 {
             return false;
         }
+        let _dicing = self.spe.activity("dicing");
         // SAFETY: this worker has taken the task out of a queue.
         let parts = match unsafe { task.work().dice(asked) } {
             Ok(parts) if parts.len() < 2 => return false,

@@ -35,6 +35,19 @@ pub(crate) struct Shared<S: Spe> {
     closed: AtomicBool,
 }
 
+/// The queue that a job goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// That of the place which starts it.
+    Starter,
+    /// That of tasks of high priority.
+    High,
+    /// That of tasks of low priority.
+    Low,
+    /// The inbox of a worker.
+    Inbox(usize),
+}
+
 /// What others see of a worker.
 pub(crate) struct Seat<S: Spe> {
     pub(crate) spe: SpeId,
@@ -134,6 +147,21 @@ impl<S: Spe> Shared<S> {
         }
     }
 
+    /// The queue that a job of any place goes to.
+    #[inline(always)]
+    pub(crate) fn queue_of(&self, job: &Job<S>) -> Destination {
+        let Job::Task(task) = job else {
+            return Destination::Starter;
+        };
+        match task.priority {
+            Priority::High => Destination::High,
+            Priority::Low => Destination::Low,
+            Priority::Normal => task
+                .best_worker()
+                .map_or(Destination::Starter, Destination::Inbox),
+        }
+    }
+
     /// Puts a task where its priority or its worker says; other jobs come back.
     ///
     /// # Errors
@@ -141,24 +169,34 @@ impl<S: Spe> Shared<S> {
     /// The job, if it may be put anywhere.
     #[inline(always)]
     pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
-        let Job::Task(task) = &job else {
-            return Err(job);
-        };
-        let queue = match task.priority {
-            Priority::High => &self.high,
-            Priority::Low => &self.low,
-            Priority::Normal => match task.best_worker() {
-                Some(worker) => {
-                    self.workers[worker].inbox.push(job);
-                    return Ok(());
-                }
-                None => return Err(job),
-            },
+        let queue = match self.queue_of(&job) {
+            Destination::Starter => return Err(job),
+            Destination::Inbox(worker) => {
+                self.workers[worker].inbox.push(job);
+                return Ok(());
+            }
+            Destination::High => &self.high,
+            Destination::Low => &self.low,
         };
         queue.push(job);
         // After the task, which is found by a worker that sees this.
         self.has_priorities.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// How many jobs are in a queue; `of_starter` says it of that of the place which starts them.
+    #[inline]
+    pub(crate) fn queued_at(
+        &self,
+        destination: Destination,
+        of_starter: impl FnOnce() -> usize,
+    ) -> usize {
+        match destination {
+            Destination::Starter => of_starter(),
+            Destination::High => self.high.len(),
+            Destination::Low => self.low.len(),
+            Destination::Inbox(worker) => self.workers[worker].inbox.len(),
+        }
     }
 
     /// Drops the jobs that no worker has taken: the run was cancelled.

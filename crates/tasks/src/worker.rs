@@ -16,6 +16,7 @@ use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
 use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
+use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
 
 /// The worker that runs a task: an SPE, and what a task can start on it.
@@ -167,7 +168,18 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         if self.core.queued_here() < MOST_QUEUED {
             return Ok(());
         }
-        self.core.wait_for_room(self)
+        self.core.wait_for_room(self, Destination::Starter)
+    }
+
+    fn wait_for_room_at(&self, destination: Destination, _: usize) -> Result<(), Payload> {
+        if self.core.queued_at(destination) < MOST_QUEUED {
+            return Ok(());
+        }
+        self.core.wait_for_room(self, destination)
+    }
+
+    fn queue_of(&self, job: &Job<S>) -> Destination {
+        self.core.shared.queue_of(job)
     }
 
     fn notify(&self, to: Processor) {
@@ -192,6 +204,7 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         if done() {
             return Ok(());
         }
+        let _waiting = self.core.spe.activity("waiting");
         place::wait_for(self.core.spe, self.core.shared, why, done)
     }
 }

@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cellworks::machine::{Cycles, Machine, RunError, Span, Spe, Time, Wait, Wake};
+use cellworks::machine::{
+    Cycles, Machine, RemoteWaker, RunError, Sleeper, Span, Spe, Time, Wait, Wake,
+};
 
 use crate::{Words, on_every_machine, spe};
 
@@ -19,6 +21,7 @@ on_every_machine![
     nobody_waits_briefly_while_others_want_to_run;
     with words:
     a_thread_is_woken_from_another_spe,
+    a_destructor_wakes_without_a_processor,
     what_comes_before_the_deadline_is_seen,
     who_waits_until_a_deadline_is_no_part_of_a_deadlock,
     a_destructor_of_a_cancelled_program_can_be_woken,
@@ -65,6 +68,49 @@ fn a_thread_is_woken_from_another_spe<M: Machine>(machine: &M, words: &impl Word
             drop(ppe.spawn(spe(0), waits));
             drop(ppe.spawn(spe(1), wakes));
         })
+        .unwrap();
+}
+
+fn a_destructor_wakes_without_a_processor<M: Machine>(machine: &M, words: &impl Words<M>) {
+    struct WakesWhenDropped<'a> {
+        sleeper: Sleeper,
+        waker: RemoteWaker,
+        done: &'a AtomicBool,
+    }
+    impl Drop for WakesWhenDropped<'_> {
+        fn drop(&mut self) {
+            self.done.store(true, Ordering::Release);
+            self.waker.wake(self.sleeper);
+        }
+    }
+    let done = AtomicBool::new(false);
+    let wakes = Mutex::new(None);
+    let waits = |this: &M::Spe| {
+        *wakes.lock().unwrap() = Some(WakesWhenDropped {
+            sleeper: this.sleeper(),
+            waker: this.remote_waker(),
+            done: &done,
+        });
+        words.send_from(this, spe(1), 0);
+        this.wait_until(&"SPE 1", &mut || done.load(Ordering::Acquire));
+        (this.remote_waker(), this.sleeper())
+    };
+    let drops = |this: &M::Spe| {
+        words.read(this);
+        this.compute(Cycles(10_000));
+        drop(wakes.lock().unwrap().take());
+    };
+    let (waker, sleeper) = machine
+        .run(|ppe| {
+            let waits = ppe.spawn(spe(0), waits);
+            drop(ppe.spawn(spe(1), drops));
+            waits.join().unwrap()
+        })
+        .unwrap();
+    // The run has ended: nothing happens.
+    waker.wake(sleeper);
+    std::thread::spawn(move || waker.wake(sleeper))
+        .join()
         .unwrap();
 }
 

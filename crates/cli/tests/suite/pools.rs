@@ -2,6 +2,7 @@
 
 use crate::common::list;
 use crate::common::program::{json, measured_here, printed, run};
+use cellworks_sim::trace::read_slices;
 use serde_json::Value;
 
 /// The results of a name: their values with the parameters.
@@ -53,6 +54,20 @@ fn a_matrix_has_a_run_time_for_each_size_and_number_of_workers() {
     let figures = list(&report, "figures");
     assert_eq!(figures[0]["x"]["label"], "number of workers");
     assert_eq!(figures[0]["y"]["unit"], "s");
+}
+
+#[test]
+fn a_trace_has_the_tasks_of_each_spe() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lu.pftrace");
+    let arguments = "lu --machine ps3 --size 64 --workers 2 --trace";
+    printed(&format!("{arguments} {}", path.display()));
+    let slices = read_slices(&std::fs::read(path).unwrap()).unwrap();
+    for (spe, has_tasks) in [("SPE 0/", true), ("SPE 1/", true), ("SPE 2/", false)] {
+        let mut tasks = slices.iter().filter(|slice| slice.name == "update");
+        let of_spe = tasks.any(|task| task.track.starts_with(spe));
+        assert_eq!(of_spe, has_tasks, "{spe}");
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@
 //! - For threads: [`run_threads`](SpeCore::run_threads).
 //! - For interleaved work: [`look_outside`](SpeCore::look_outside),
 //!   [`stages_in_place_for`](SpeCore::stages_in_place_for).
+//! - For observation: [`activity_begins`](SpeCore::activity_begins),
+//!   [`activity_ends`](SpeCore::activity_ends).
 //! - For loops that look at what others write: [`catch_up`](SpeCore::catch_up).
 
 use std::panic::Location;
@@ -94,6 +96,17 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// they do so anyway.
     #[inline(always)]
     fn catch_up(&self) {}
+
+    /// For observation: the calling thread does something from now on that has this name, within
+    /// what it has begun before. A machine that keeps no record does nothing.
+    #[inline(always)]
+    fn activity_begins(&self, name: &str) {
+        let _ = name;
+    }
+
+    /// For observation: what the calling thread has begun last ends.
+    #[inline(always)]
+    fn activity_ends(&self) {}
 
     /// For interleaved work: for about how long a slice that is staged needs nothing done, because
     /// it is read where it lies and no other thread of this SPE wants to run in the meantime.

@@ -15,6 +15,7 @@ use std::panic::Location;
 
 use bytemuck::Pod;
 
+use crate::activity::Activity;
 use crate::id::{SpeId, ThreadId};
 use crate::interleave::{InFlight, Interleave, InterleavedSpe};
 use crate::local_store::StageError;
@@ -40,6 +41,7 @@ use crate::topology::Topology;
 ///   [`yield_ready`](Self::yield_ready);
 /// - to do several things at once: [`threads`](Self::threads),
 ///   [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave);
+/// - to be understood in a trace: [`activity`](Self::activity);
 /// - to wait, wake others and know the time: what [`Wait`](crate::Wait) and [`Wake`](crate::Wake)
 ///   have.
 ///
@@ -73,6 +75,27 @@ pub trait Spe: SpeCore {
     /// asking first spares that.
     fn yield_ready(&self) {
         self.yield_now();
+    }
+
+    /// Names what the calling thread does until the result is dropped: a simulated machine that
+    /// writes a trace shows it there, on a track of the thread. Activities of a thread may lie in
+    /// each other. It takes no simulated time, and on other machines it is no instruction.
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    ///
+    /// fn step<S: Spe>(spe: &S, table: &[u32]) -> u32 {
+    ///     let _step = spe.activity("step");
+    ///     let table = {
+    ///         let _staging = spe.activity("staging");
+    ///         spe.stage(table).unwrap()
+    ///     };
+    ///     table.iter().sum()
+    /// }
+    /// ```
+    #[inline(always)]
+    fn activity(&self, name: &str) -> Activity<'_, Self> {
+        Activity::begin(self, name)
     }
 
     /// How many bytes of stack the calling thread has left: of the stack that its frames really lie

@@ -69,6 +69,24 @@ impl World {
         self.suspend(me);
     }
 
+    /// The running thread of a processor does what has this name from now on.
+    pub fn activity_begins(&self, processor: &SimProcessor, name: &str) {
+        let mut observer = self.observers.observer.borrow_mut();
+        if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
+            let now = self.clock.now() + processor.lag.get();
+            observer.activity_begins(now, processor.id, thread.number, name);
+        }
+    }
+
+    /// What the running thread of a processor has begun last ends.
+    pub fn activity_ends(&self, processor: &SimProcessor) {
+        let mut observer = self.observers.observer.borrow_mut();
+        if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
+            let now = self.clock.now() + processor.lag.get();
+            observer.activity_ends(now, processor.id, thread.number);
+        }
+    }
+
     /// The running thread of a processor ends: the next one gets the processor.
     pub fn end_thread(&self, processor: &SimProcessor) {
         let ProcessorThread { thread: me, number } = processor.running();

@@ -128,6 +128,21 @@ impl Observer {
         }
     }
 
+    /// A thread begins what a program gives this name. As what ends it, it does not count for the
+    /// hash, which is of what the machine does.
+    pub fn activity_begins(&mut self, now: Moment, of: Processor, thread: u32, name: &str) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.activity_begins(now, of, thread, name);
+        }
+    }
+
+    /// What a thread has begun last ends.
+    pub fn activity_ends(&mut self, now: Moment, of: Processor, thread: u32) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.activity_ends(now, of, thread);
+        }
+    }
+
     /// A command was issued to the MFC of an SPE, which `id` names until it is complete.
     #[inline]
     pub fn command_issued(

@@ -466,6 +466,58 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
 }
 
 #[test]
+fn what_programs_name_is_beside_what_the_machine_does() {
+    let observe = |observer: &mut Observer| {
+        let (spe, of) = (spe(0), Processor::Spe(spe(0)));
+        observer.program_began(ns(0), spe, "named");
+        observer.activity_begins(ns(0), of, 0, "set up");
+        observer.waits(ns(1), of, 0, Cause::Other);
+        observer.goes_on(ns(1), of, 1);
+        observer.activity_begins(ns(2), of, 1, "row");
+        observer.activity_begins(ns(2), of, 1, "staging");
+        observer.waits(ns(3), of, 1, Cause::Dma);
+        observer.goes_on(ns(5), of, 1);
+        observer.activity_ends(ns(6), of, 1);
+        // It ends within what it has begun.
+        observer.thread_ended(ns(8), of, 1);
+        // Of which nothing is left.
+        observer.activity_ends(ns(8), of, 1);
+        observer.goes_on(ns(8), of, 0);
+        observer.program_ended(ns(10), spe);
+    };
+    let slices = read_slices(&traced(observe, 10)).unwrap();
+    assert_eq!(
+        of_track(&slices, "SPE 0/activities"),
+        [slice("set up", 0, 10)]
+    );
+    assert_eq!(
+        of_track(&slices, "SPE 0/thread 1/activities"),
+        [slice("staging", 2, 6), slice("row", 2, 8)]
+    );
+    assert_eq!(
+        of_track(&slices, "SPE 0/thread 1"),
+        [
+            slice("running", 1, 3),
+            slice("waiting for DMA", 3, 5),
+            slice("running", 5, 8)
+        ]
+    );
+}
+
+#[test]
+fn what_programs_name_is_not_in_the_hash() {
+    let of = Processor::Spe(spe(0));
+    let hash_of = |activities: fn(&mut Observer, Processor)| {
+        let mut observer = untraced();
+        observer.program_began(ns(0), spe(0), "named");
+        activities(&mut observer, of);
+        observer.finish(ns(1), Vec::new(), 0).unwrap().trace_hash
+    };
+    let named = hash_of(|observer, of| observer.activity_begins(ns(0), of, 0, "set up"));
+    assert_eq!(named, hash_of(|_, _| ()));
+}
+
+#[test]
 fn what_is_under_way_at_the_end_ends_there() {
     let trace = traced(
         |observer| {

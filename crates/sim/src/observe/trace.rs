@@ -6,7 +6,10 @@
 //!   ├─ PPE                   ▐computing▌▐waiting for a mailbox▌▐computing▌
 //!   ├─ SPE 0                 ▐program────────────────────────────────────▌
 //!   │  │                      ▐computing▌▐waiting for DMA▌▐computing▌
+//!   │  ├─ activities         ▐set up▌                     what the program names
 //!   │  ├─ thread 1           ▐running▌▐waiting for DMA▌▐running▌
+//!   │  │  └─ activities      ▐row────────────────────────────▌
+//!   │  │                     ▐staging───────▌
 //!   │  ├─ thread 2                   ▐running▌▐waiting for DMA─────
 //!   │  ├─ MFC                     │           │complete      marks, one a command
 //!   │  │  ├─ entry 0         │issue──►▐get────▌               one command at a time
@@ -70,6 +73,8 @@ struct ProcessorState {
     activity: Option<&'static str>,
     /// The slices of the threads, by number.
     threads: Vec<ThreadState>,
+    /// How many activities of each thread are open, by number; `None` if it has no track for them.
+    activities: Vec<Option<usize>>,
     /// The thread that has the processor.
     running: u32,
 }
@@ -177,7 +182,47 @@ impl Tracer {
         self.thread(now, of, thread, ThreadState::Running, "running");
     }
 
+    pub fn activity_begins(&mut self, now: Moment, of: Processor, thread: u32, name: &str) {
+        let track = track::activities(of, thread);
+        let activities = &mut self.processors[number_of(of)].activities;
+        if activities.len() <= thread as usize {
+            activities.resize(thread as usize + 1, None);
+        }
+        let open = activities[thread as usize].get_or_insert_with(|| {
+            let parent = match thread {
+                0 => track::program(of),
+                thread => track::thread(of, thread),
+            };
+            let descriptor = child(parent, track, "activities".to_owned(), 0);
+            self.packets.track(descriptor);
+            0
+        });
+        *open += 1;
+        let begin = TrackEvent {
+            name: Some(name.to_owned()),
+            ..event(EventType::SliceBegin, track)
+        };
+        self.packets.event(now, begin);
+    }
+
+    pub fn activity_ends(&mut self, now: Moment, of: Processor, thread: u32) {
+        let open = self.state(of).activities.get_mut(thread as usize);
+        if let Some(Some(open @ 1..)) = open {
+            *open -= 1;
+            self.packets.end(now, track::activities(of, thread));
+        }
+    }
+
+    /// Ends the activities of a thread that are still open.
+    fn activities_end(&mut self, now: Moment, of: Processor, thread: u32) {
+        let open = self.state(of).activities.get(thread as usize).copied();
+        for _ in 0..open.flatten().unwrap_or(0) {
+            self.activity_ends(now, of, thread);
+        }
+    }
+
     pub fn thread_ended(&mut self, now: Moment, of: Processor, thread: u32) {
+        self.activities_end(now, of, thread);
         self.thread(now, of, thread, ThreadState::Ready, "");
     }
 
@@ -311,6 +356,9 @@ impl Tracer {
 
     /// Ends the slices of a processor and its threads.
     fn close(&mut self, now: Moment, of: Processor) {
+        for thread in 0..self.state(of).activities.len() {
+            self.activities_end(now, of, thread as u32);
+        }
         for thread in 1..self.state(of).threads.len() {
             self.thread(now, of, thread as u32, ThreadState::Ready, "");
         }
@@ -394,6 +442,10 @@ mod track {
 
     pub fn thread(processor: Processor, thread: u32) -> u64 {
         of(number_of(processor), 1, thread.into())
+    }
+
+    pub fn activities(processor: Processor, thread: u32) -> u64 {
+        of(number_of(processor), 6, thread.into())
     }
 
     pub fn mfc(spe: SpeId) -> u64 {

@@ -82,6 +82,52 @@ fn double_buffering_shows_as_gets_beside_computing() {
     assert_eq!(gets_beside_computing(&single), 0);
 }
 
+#[test]
+fn activities_of_a_program_take_no_time_and_are_shown_beside_its_threads() {
+    let data = vec![1_u8; TILE];
+    let program = |spe: &<Sim as Machine>::Spe, is_named: bool| {
+        let name = |name| is_named.then(|| spe.activity(name));
+        let _all = name("all");
+        spe.threads(2, |thread| {
+            let _tile = name(["first tile", "second tile"][thread.0]);
+            let staging = name("staging");
+            let tile = spe.stage(&data).unwrap();
+            drop(staging);
+            assert_eq!(tile[0], 1);
+            spe.compute(COMPUTE);
+        })
+        .unwrap();
+    };
+    let counters = |is_named| {
+        let sim = Sim::new(Description::built_in("qs20").unwrap());
+        sim.run(|ppe| drop(ppe.spawn(SpeId::new(0), |spe| program(spe, is_named))))
+            .unwrap();
+        let counters = sim.counters().unwrap();
+        (counters.elapsed, counters.events, counters.trace_hash)
+    };
+    assert_eq!(counters(true), counters(false));
+
+    let mut slices = traced(|spe| program(spe, true));
+    slices.retain(|slice| slice.track.ends_with("/activities"));
+    let on = |track: &str| -> Vec<_> {
+        let here = slices.iter().filter(|slice| slice.track == track);
+        here.map(|slice| slice.name.as_str()).collect()
+    };
+    assert_eq!(on("SPE 0/activities"), ["all"]);
+    assert_eq!(on("SPE 0/thread 1/activities"), ["staging", "first tile"]);
+    assert_eq!(on("SPE 0/thread 2/activities"), ["staging", "second tile"]);
+    let tiles = slices.iter().filter(|slice| slice.name.ends_with("tile"));
+    let compute_ns = COMPUTE.0 * 10 / 32;
+    for tile in tiles {
+        let staging = slices
+            .iter()
+            .find(|slice| slice.track == tile.track)
+            .unwrap();
+        assert_eq!(staging.start_ns, tile.start_ns);
+        assert!(tile.end_ns - staging.end_ns >= compute_ns, "{slices:?}");
+    }
+}
+
 /// A file that panics when it is written to for the second time.
 struct Panics(u32);
 

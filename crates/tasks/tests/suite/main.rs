@@ -5,6 +5,7 @@ mod fork_join;
 mod loops;
 #[path = "../../../../tests/machines.rs"]
 mod machines;
+mod observation;
 mod room;
 mod schedules;
 mod tasks;

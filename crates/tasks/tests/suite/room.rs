@@ -1,13 +1,16 @@
-//! Closures that are started faster than the workers run them.
+//! Closures and tasks that are started faster than the workers run them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cellworks_machine::{Machine, Processor, Spe, Wait, Wake};
-use cellworks_tasks::{Pool, Scope, Worker};
+use cellworks_tasks::{Phase, Place, Pool, Priority, Scope, TaskError, Value, Worker};
 
 crate::on_every_machine!(
     a_worker_that_starts_closures_waits_while_thousands_are_queued,
     the_main_program_waits_while_thousands_are_queued,
+    a_worker_that_submits_tasks_waits_while_thousands_are_queued,
+    the_main_program_submits_tasks_and_waits_while_thousands_are_queued,
+    tasks_may_wait_for_what_the_one_that_submits_them_does_next,
     closures_that_start_closures_need_few_stacks,
     closures_may_wait_for_what_the_one_who_starts_them_does_next,
     closures_may_wait_for_what_the_main_program_does_next,
@@ -87,6 +90,109 @@ fn the_main_program_waits_while_thousands_are_queued<M: Machine>(machine: &M) {
         let longest = queue.longest.into_inner();
         assert!(longest < BOUND, "{longest}");
     }
+}
+
+/// Which queue the tasks go to.
+#[derive(Clone, Copy)]
+enum To {
+    Starter,
+    Priority(Priority),
+    OneWorker,
+}
+
+const ALL: [To; 4] = [
+    To::Starter,
+    To::Priority(Priority::High),
+    To::Priority(Priority::Low),
+    To::OneWorker,
+];
+
+fn submit_all<'scope, S: Spe>(
+    phase: &'scope Phase<'scope, '_, S>,
+    from: &impl Place<S>,
+    to: To,
+    tasks: usize,
+    queue: &'scope Queue,
+) -> Result<(), TaskError> {
+    let first = phase.submit(from, phase.task("first", Value(()), |_, ()| ()))?;
+    first.wait(from)?;
+    for submitted in 0..tasks {
+        let task = phase.task("counted", Value(()), |_, ()| queue.begins());
+        let task = match to {
+            To::Starter => task,
+            To::Priority(priority) => task.priority(priority),
+            To::OneWorker => task.near(&first),
+        };
+        phase.submit(from, task)?;
+        queue.started(submitted + 1);
+    }
+    Ok(())
+}
+
+fn submit_on_a_worker<M: Machine>(machine: &M, to: To, tasks: usize) {
+    for workers in [1, 4] {
+        let queue = Queue::default();
+        let pool = Pool::new(machine).workers(workers);
+        let submitted = pool.run(|main| {
+            main.install(|worker| {
+                worker.phase(|phase| submit_all(phase, worker, to, tasks, &queue))
+            })
+        });
+        submitted.unwrap().unwrap();
+        assert_eq!(queue.begun.into_inner(), tasks);
+        let longest = queue.longest.into_inner();
+        assert!(longest < BOUND, "{longest}");
+    }
+}
+
+fn a_worker_that_submits_tasks_waits_while_thousands_are_queued<M: Machine>(machine: &M) {
+    for to in ALL {
+        submit_on_a_worker(machine, to, 10_000);
+    }
+}
+
+#[test]
+fn a_million_tasks_need_bounded_memory() {
+    submit_on_a_worker(&crate::host(), To::Starter, 1_000_000);
+}
+
+fn the_main_program_submits_tasks_and_waits_while_thousands_are_queued<M: Machine>(machine: &M) {
+    for (to, workers) in ALL.into_iter().flat_map(|to| [(to, 1), (to, 4)]) {
+        let queue = Queue::default();
+        let pool = Pool::new(machine).workers(workers);
+        let submitted =
+            pool.run(|main| main.phase(|phase| submit_all(phase, main, to, 10_000, &queue)));
+        submitted.unwrap().unwrap();
+        assert_eq!(queue.begun.into_inner(), 10_000);
+        let longest = queue.longest.into_inner();
+        assert!(longest < BOUND, "{longest}");
+    }
+}
+
+fn tasks_may_wait_for_what_the_one_that_submits_them_does_next<M: Machine>(machine: &M) {
+    let goes_on = AtomicBool::new(false);
+    let ended = AtomicUsize::new(0);
+    let pool = Pool::new(machine).workers(1);
+    let run = pool.run(|main| {
+        main.install(|worker| {
+            worker.phase(|phase| {
+                for _ in 0..5_000 {
+                    let task = phase.task("waits", Value(()), |worker, ()| {
+                        worker.spe().wait_until(&"all to be submitted", &mut || {
+                            goes_on.load(Ordering::Relaxed)
+                        });
+                        ended.fetch_add(1, Ordering::Relaxed);
+                    });
+                    phase.submit(worker, task)?;
+                }
+                goes_on.store(true, Ordering::Relaxed);
+                worker.spe().notify(Processor::Spe(worker.spe().id()));
+                Ok(())
+            })
+        })
+    });
+    run.unwrap().unwrap();
+    assert_eq!(ended.into_inner(), 5_000);
 }
 
 /// A tree of closures, each of which starts ten. If each of them waited for room it would keep its

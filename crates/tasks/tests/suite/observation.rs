@@ -1,0 +1,121 @@
+//! What a trace and the counters show of a pool on a simulated machine.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use cellworks_machine::{Cycles, Spe};
+use cellworks_sim::trace::{Slice, read_slices};
+use cellworks_sim::{Description, Sim};
+use cellworks_tasks::{Counters, Main, Part, Pool, Update, Value};
+
+/// A file that the test keeps.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs a program of a pool on a PS3, and returns what its workers named, and counted.
+fn traced(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> (Vec<Slice>, Counters) {
+    let kept = Kept::default();
+    let ps3 = Description::built_in("ps3").unwrap();
+    let sim = Sim::builder(ps3).trace(Box::new(kept.clone())).build();
+    let run = Pool::new(&sim).workers(workers).run_counted(program);
+    let ((), counters) = run.unwrap();
+    assert!(sim.take_trace_error().is_none());
+    let bytes = kept.0.lock().unwrap();
+    let mut slices = read_slices(&bytes).unwrap();
+    slices.retain(|slice| slice.track.ends_with("/activities"));
+    (slices, counters)
+}
+
+/// What the worker of this number did that has this name.
+fn named<'a>(slices: &'a [Slice], worker: usize, name: &'a str) -> impl Iterator<Item = &'a Slice> {
+    let track = format!("SPE {worker}/");
+    let is_it = move |slice: &&Slice| slice.track.starts_with(&track) && slice.name == name;
+    slices.iter().filter(is_it)
+}
+
+/// Whether one is a part of the other, and not of what follows at once.
+fn is_within(part: &Slice, whole: &Slice) -> bool {
+    let begins_within = (whole.start_ns..whole.end_ns).contains(&part.start_ns);
+    part.track == whole.track && begins_within && part.end_ns <= whole.end_ns
+}
+
+#[test]
+fn a_trace_has_the_tasks_of_each_spe_and_when_they_waited_for_their_data() {
+    const WORKERS: usize = 3;
+    let mut rows = vec![0_u32; 1_024 * 60];
+    let (slices, counters) = traced(WORKERS, |main| {
+        let done = main.phase(|phase| {
+            for row in rows.chunks_mut(1_024) {
+                let row = phase.task("row", Update::new(row), |worker, row| {
+                    worker.spe().compute(Cycles(32_000));
+                    row[0] = 1;
+                });
+                phase.submit(main, row)?;
+            }
+            Ok(())
+        });
+        done.unwrap();
+    });
+    assert_eq!(rows.iter().sum::<u32>(), 60);
+    for (worker, counters) in counters.workers.iter().enumerate() {
+        assert!(counters.tasks > 0);
+        let rows: Vec<_> = named(&slices, worker, "row").collect();
+        assert_eq!(rows.len() as u64, counters.tasks);
+        for row in rows {
+            let mut staging = named(&slices, worker, "staging").filter(|part| is_within(part, row));
+            let staged = staging.next().expect("a task is staged before it runs");
+            assert!(staging.next().is_none());
+            assert_eq!(staged.start_ns, row.start_ns);
+            assert!(row.end_ns - staged.end_ns >= 10_000, "{row:?}, {staged:?}");
+        }
+    }
+    assert_eq!(named(&slices, WORKERS, "row").count(), 0);
+}
+
+#[test]
+fn a_trace_has_dicing_and_what_tasks_wait_for() {
+    let (slices, counters) = traced(2, |main| {
+        let done = main.phase(|phase| {
+            let whole = phase.task("rows", Part(0..64), |worker, rows| {
+                worker.spe().compute(Cycles(32_000 * rows.len() as u64));
+            });
+            let whole = phase.submit(main, whole.diced())?;
+            let waits = phase.task("waits", Value(()), move |worker, ()| {
+                worker.spe().compute(Cycles(1_000));
+                whole.wait(worker).unwrap();
+            });
+            phase.submit(main, waits)?;
+            Ok(())
+        });
+        done.unwrap();
+    });
+    for (worker, counters) in counters.workers.iter().enumerate() {
+        assert!(counters.tasks > 0);
+        // A part that cannot be split is asked, too.
+        let dicing = named(&slices, worker, "dicing").count() as u64;
+        assert!(dicing >= counters.diced, "{dicing}");
+    }
+    let diced: u64 = counters.workers.iter().map(|worker| worker.diced).sum();
+    assert!(diced > 0);
+    let of_all = |name| {
+        slices
+            .iter()
+            .filter(move |slice: &&Slice| slice.name == name)
+    };
+    let waits: Vec<_> = of_all("waits").collect();
+    let [waits] = waits[..] else {
+        panic!("{waits:?}");
+    };
+    assert!(of_all("waiting").any(|waiting| is_within(waiting, waits)));
+}
