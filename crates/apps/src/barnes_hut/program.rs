@@ -79,10 +79,10 @@ const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 /// How many times as long as the two constants above say the acceleration of a set takes, by the
 /// number of bodies: fitted to the run times of one worker without double buffering in the paper's
 /// table 5.2. No cost of a step of the walk gives all three. The paper's times are 14 us for each
-/// task, and 1.4 ns more for each body of the whole simulation: with a million, as long as 18 cycles
-/// for each body of the set and each of 512 nodes; with 10,000, nearly nothing. Here a larger tree
-/// lets more of its nodes be passed over, as Barnes-Hut has it. The paper does not say when its
-/// program passes over a node.
+/// task, and 1.4 ns more for each body of the whole simulation. With a million bodies that is as
+/// long as 18 cycles for each body of the set and each of 512 nodes; with 10,000 it is nearly
+/// nothing. Here a larger tree lets more of its nodes be passed over, as Barnes-Hut has it. The
+/// paper does not say when its program passes over a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// What moving a body takes on an SPU, in cycles: speed and place are loaded (6), changed one after
@@ -91,7 +91,8 @@ const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
 /// What a node of the tree takes on the PPE, in cycles: an estimate, of one or two accesses to
 /// memory beyond the caches. Neither the time nor the share of building the tree is published. With
-/// 1,000 cycles, the tree of 10,000 bodies and what tasks wait would take longer than the whole step.
+/// 1,000 cycles, building the tree of 10,000 bodies and what tasks wait for would take longer than
+/// the whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
