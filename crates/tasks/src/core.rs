@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
-use cellworks_machine::{Processor, Sleeper, Spe, StackError};
+use cellworks_machine::{Processor, Sleeper, Spe, StackError, Time};
 use crossbeam_deque::{Steal, Worker as Queue};
 
 use crate::counters::WorkerCells;
@@ -56,6 +56,10 @@ pub(crate) struct Core<'w, S: Spe> {
     pub(crate) busy_threads: Cell<usize>,
     /// A thread without a job has looked in vain since the last job was put into the queue.
     pub(crate) has_looked: Cell<bool>,
+    /// Threads whose job waits for others of the pool.
+    waiting_threads: Cell<usize>,
+    /// Since when none of its threads runs a job, if that is so.
+    idle_since: Cell<Option<Time>>,
     /// Every thread has a job: another one is needed when one of the jobs waits.
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the others.
@@ -128,6 +132,8 @@ impl<'w, S: Spe> Core<'w, S> {
             idle_threads: Cell::new(0),
             busy_threads: Cell::new(0),
             has_looked: Cell::new(false),
+            waiting_threads: Cell::new(0),
+            idle_since: Cell::new(None),
             needs_thread: Cell::new(false),
             starter: Cell::new(None),
             ended: Cell::new((ptr::null(), 0)),
@@ -213,6 +219,10 @@ impl<'w, S: Spe> Core<'w, S> {
     fn begin(&self, next: &Next<S>) {
         self.idle_threads.set(self.idle_threads.get() - 1);
         self.busy_threads.set(self.busy_threads.get() + 1);
+        // Another thread has waited since this one ran its last job.
+        if self.idle_since.get().is_some() {
+            self.is_idle_no_more(self.spe.now());
+        }
         if self.idle_threads.get() == 0 && !self.needs_thread.replace(true) {
             let starter = self.starter.get().expect("the program has begun");
             self.spe.wake(starter);
@@ -237,7 +247,7 @@ impl<'w, S: Spe> Core<'w, S> {
             }
             self.hand_in_ended();
             let mut is_closed = false;
-            let idle_since = self.spe.now();
+            self.may_be_idle(self.spe.now());
             self.spe.wait_until(&"a task", &mut || {
                 is_closed = self.shared.is_closed();
                 if is_closed || self.is_there_a_job() {
@@ -251,11 +261,36 @@ impl<'w, S: Spe> Core<'w, S> {
                     && self.is_there_a_job()
             });
             self.shared.sleepers.get_up(self.number);
-            self.counters.was_idle(self.spe.now().since(idle_since));
+            self.is_idle_no_more(self.spe.now());
             if is_closed {
                 return None;
             }
         }
+    }
+
+    /// The calling thread is about to wait for a job, or for others of the pool.
+    fn may_be_idle(&self, now: Time) {
+        if self.busy_threads.get() == self.waiting_threads.get() {
+            let since = self.idle_since.get();
+            self.idle_since.set(since.or(Some(now)));
+        }
+    }
+
+    /// The calling thread goes on.
+    fn is_idle_no_more(&self, now: Time) {
+        if let Some(since) = self.idle_since.take() {
+            self.counters.was_idle(now.since(since));
+        }
+    }
+
+    /// Waits by means of `wait` for others of the pool, as part of a job.
+    pub(crate) fn wait_for_others<R>(&self, wait: impl FnOnce() -> R) -> R {
+        self.waiting_threads.set(self.waiting_threads.get() + 1);
+        self.may_be_idle(self.spe.now());
+        let result = wait();
+        self.is_idle_no_more(self.spe.now());
+        self.waiting_threads.set(self.waiting_threads.get() - 1);
+        result
     }
 
     /// Whether there is a job to take. If there is none, the others are asked for part of what they

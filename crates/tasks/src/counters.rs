@@ -54,7 +54,9 @@ pub struct WorkerCounters {
     pub staged_ahead: u64,
     /// Those of them whose data was got in vain, because the room was needed.
     pub wasted: u64,
-    /// How long it had nothing to do.
+    /// How long it ran nothing: it had no task, or all that it had waited for other tasks or for
+    /// room in a queue. A task that waits for something else, such as its data or a word of another
+    /// program, counts as one that runs.
     pub idle: Span,
 }
 

@@ -205,6 +205,7 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
             return Ok(());
         }
         let _waiting = self.core.spe.activity("waiting");
-        place::wait_for(self.core.spe, self.core.shared, why, done)
+        self.core
+            .wait_for_others(|| place::wait_for(self.core.spe, self.core.shared, why, done))
     }
 }

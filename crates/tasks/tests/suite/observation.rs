@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use cellworks_machine::{Cycles, Spe};
+use cellworks_machine::{Cycles, PpeCore, Span, Spe};
 use cellworks_sim::trace::{Slice, read_slices};
 use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{Counters, Main, Part, Pool, Update, Value};
@@ -118,4 +118,73 @@ fn a_trace_has_dicing_and_what_tasks_wait_for() {
         panic!("{waits:?}");
     };
     assert!(of_all("waiting").any(|waiting| is_within(waiting, waits)));
+}
+
+/// Computes for a millisecond of simulated time on a PS3.
+const MILLISECOND: Cycles = Cycles(3_200_000);
+
+/// How long each worker was idle because of `program`, in milliseconds: without the time in which
+/// the first ones wait for the others to be started.
+fn idle_milliseconds(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> Vec<f64> {
+    let idle = |program: &mut dyn FnMut(&Main<'_, Sim>)| -> Vec<f64> {
+        let sim = Sim::new(Description::built_in("ps3").unwrap());
+        let run = Pool::new(&sim).workers(workers).run_counted(program);
+        let workers = run.unwrap().1.workers;
+        let milliseconds = |idle: Span| idle.as_femtoseconds() as f64 * 1e-12;
+        let idle = workers.iter().map(|worker| milliseconds(worker.idle));
+        idle.collect()
+    };
+    let mut program = Some(program);
+    let with_it = idle(&mut |main| program.take().unwrap()(main));
+    let without = idle(&mut |_| ());
+    let pairs = with_it.iter().zip(without);
+    pairs.map(|(with_it, without)| with_it - without).collect()
+}
+
+/// What starting and ending tasks takes is far less than a hundredth of a millisecond.
+#[track_caller]
+fn assert_near(idle: &[f64], expected: &[f64]) {
+    let is_near = |(idle, expected): (&f64, &f64)| (idle - expected).abs() < 0.01;
+    assert!(
+        idle.len() == expected.len() && idle.iter().zip(expected).all(is_near),
+        "{idle:?}, and not {expected:?}"
+    );
+}
+
+#[test]
+fn a_worker_is_not_idle_while_one_of_its_threads_runs_a_task() {
+    let idle = idle_milliseconds(1, |main| {
+        main.install(|worker| worker.spe().compute(MILLISECOND));
+        main.ppe().compute(Cycles(2 * MILLISECOND.0));
+        main.install(|worker| {
+            for _ in 0..3 {
+                worker.spe().compute(MILLISECOND);
+                // The other thread looks for a task.
+                worker.spe().yield_now();
+            }
+        });
+    });
+    assert_near(&idle, &[2.0]);
+}
+
+#[test]
+fn a_worker_is_idle_while_its_only_task_waits_for_one_of_another_worker() {
+    let idle = idle_milliseconds(2, |main| {
+        let done = main.phase(|phase| {
+            let computes = phase.task("computes", Value(()), |worker, ()| {
+                worker.spe().compute(Cycles(4 * MILLISECOND.0));
+            });
+            let computes = phase.submit(main, computes)?;
+            let waits = phase.task("waits", Value(()), move |worker, ()| {
+                worker.spe().compute(MILLISECOND);
+                computes.wait(worker).unwrap();
+                worker.spe().compute(MILLISECOND);
+            });
+            phase.submit(main, waits)?;
+            Ok(())
+        });
+        done.unwrap();
+    });
+    // The first one computes for 4 ms and then has nothing for 1, the other one waits for 3.
+    assert_near(&idle, &[1.0, 3.0]);
 }
