@@ -112,6 +112,9 @@ pub trait Program:
     /// The parameter that says how often something is done, if there is one.
     const REPEATS: Option<Repeats> = None;
 
+    /// Whether it has something to [draw](Self::run_and_draw).
+    const DRAWS: bool = false;
+
     /// What one run of it is, in a few words.
     fn title(&self) -> String;
 
@@ -128,6 +131,19 @@ pub trait Program:
     ///
     /// [`ProgramError`] if it cannot run on this machine, or the run or its result was wrong.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
+
+    /// Runs as [`run`](Self::run), and hands over a picture at the end of each frame or step.
+    ///
+    /// # Errors
+    ///
+    /// As of [`run`](Self::run).
+    fn run_and_draw<M: Machine>(
+        &self,
+        machine: &M,
+        _drawn: &mut dyn FnMut(&Picture),
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        self.run(machine)
+    }
 
     /// What runs where these were asked for: parameters that were left open have values, and
     /// programs are added that conclusions need. Those that are equal run once.

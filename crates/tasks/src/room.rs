@@ -1,5 +1,5 @@
-//! Room in the queues: a program that starts closures or tasks faster than the workers run them waits, so
-//! that any number of them needs bounded memory.
+//! Room in the queues: a program that starts closures or tasks faster than the workers run them
+//! waits, so that any number of them needs bounded memory.
 //!
 //! It waits as every task does: other threads of its worker take the jobs, on stacks of their own.
 //! If they cannot, because all of them wait and the local store has no room for another one, the

@@ -8,12 +8,14 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Body, Counts, Node, Section, Tree, accelerate, accelerate_directly, advance, disc, energy, kick,
+    Body, Counts, Node, Section, Tree, accelerate, accelerate_directly, advance, disc, energy,
+    kick, picture,
 };
 use crate::figure::{axis, counted};
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
 use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
+    Conclusion, Done, Figure, Metric, ParameterError, Picture, Program, ProgramError, Quantity,
+    against,
 };
 
 /// Simulates the gravity of bodies in a disc by the tasks of a pool: Jack Rabbit's table 5.2.
@@ -77,10 +79,10 @@ const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 /// How many times as long as the two constants above say the acceleration of a set takes, by the
 /// number of bodies: fitted to the run times of one worker without double buffering in the paper's
 /// table 5.2. No cost of a step of the walk gives all three. The paper's times are 14 us for each
-/// task, and 1.4 ns more for each body of the whole simulation: with a million, as long as 18 cycles
-/// for each body of the set and each of 512 nodes; with 10,000, nearly nothing. Here a larger tree
-/// lets more of its nodes be passed over, as Barnes-Hut has it. The paper does not say when its
-/// program passes over a node.
+/// task, and 1.4 ns more for each body of the whole simulation. With a million bodies that is as
+/// long as 18 cycles for each body of the set and each of 512 nodes; with 10,000 it is nearly
+/// nothing. Here a larger tree lets more of its nodes be passed over, as Barnes-Hut has it. The
+/// paper does not say when its program passes over a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// What moving a body takes on an SPU, in cycles: speed and place are loaded (6), changed one after
@@ -89,7 +91,8 @@ const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
 /// What a node of the tree takes on the PPE, in cycles: an estimate, of one or two accesses to
 /// memory beyond the caches. Neither the time nor the share of building the tree is published. With
-/// 1,000 cycles, the tree of 10,000 bodies and what tasks wait would take longer than the whole step.
+/// 1,000 cycles, building the tree of 10,000 bodies and what tasks wait for would take longer than
+/// the whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
@@ -107,6 +110,12 @@ const COMPARED: usize = 100;
 /// for an evenly filled square at the least distance, relative to its pull, and some pulls cancel
 /// each other; errors of different squares do, too.
 const FORCE_ERROR_MAX: f64 = 0.05;
+
+/// The side of the square that is drawn: all of the disc, as it is at first.
+const DRAWN_SIDE: f32 = 20.0;
+
+/// The pixels of a side.
+const DRAWN_PIXELS: u32 = 512;
 
 const SEED: u64 = 1;
 
@@ -335,6 +344,7 @@ impl Program for BarnesHut {
         DICED,
         STOLEN,
     ];
+    const DRAWS: bool = true;
 
     fn title(&self) -> String {
         let (bodies, steps) = (self.bodies, counted(self.steps, "step"));
@@ -366,6 +376,14 @@ impl Program for BarnesHut {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_and_draw(machine, &mut |_| {})
+    }
+
+    fn run_and_draw<M: Machine>(
+        &self,
+        machine: &M,
+        drawn: &mut dyn FnMut(&Picture),
+    ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
         // Where times repeat they are simulated.
@@ -387,6 +405,7 @@ impl Program for BarnesHut {
                     workers::timed(main, || self.move_all(main, &mut bodies, step == 0));
                 result?;
                 span_s += forces_s + moves.as_seconds_f64();
+                drawn(&picture(&bodies, DRAWN_SIDE, DRAWN_PIXELS));
                 phases = ran;
             }
             Ok(span_s * (self.steps / steps) as f64)

@@ -12,7 +12,8 @@ use crate::error::agree;
 use crate::figure::{axis, counted};
 use crate::workers::{self, DICED, OnOff, RUN_TIME, STOLEN, TASKS_RUN, Workers};
 use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
+    Conclusion, Done, Figure, Metric, ParameterError, Picture, Program, ProgramError, Quantity,
+    against,
 };
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
@@ -106,10 +107,20 @@ impl Mandelbrot {
     }
 }
 
+/// What was drawn.
+fn picture(view: &View, rows: &[Mutex<Vec<u16>>]) -> Picture {
+    let mut counts = Vec::with_capacity(view.width * view.height);
+    for row in rows {
+        counts.extend_from_slice(&row.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+    view.picture(&counts)
+}
+
 impl Program for Mandelbrot {
     const NAME: &'static str = "mandelbrot";
     const EXAMPLE: &'static str = "--tasks 1,128 --workers 1,2";
     const METRICS: &'static [Metric] = &[RUN_TIME, TASKS_RUN, DICED, STOLEN];
+    const DRAWS: bool = true;
 
     fn title(&self) -> String {
         let tasks = counted(self.tasks, "task");
@@ -151,6 +162,14 @@ impl Program for Mandelbrot {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_and_draw(machine, &mut |_| {})
+    }
+
+    fn run_and_draw<M: Machine>(
+        &self,
+        machine: &M,
+        drawn: &mut dyn FnMut(&Picture),
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let view = self.view();
         let row = |_| Mutex::new(vec![0; view.width]);
@@ -159,6 +178,7 @@ impl Program for Mandelbrot {
             let mut span = Span::default();
             for _ in 0..self.frames {
                 span += self.draw(main, &view, &rows)?;
+                drawn(&picture(&view, &rows));
             }
             Ok(span)
         })?;

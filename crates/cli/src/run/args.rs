@@ -5,6 +5,8 @@
 //!   --spes 1-2 --threads 2,4 ──► values of each flag ──► (1, 2) (2, 2) (1, 4) (2, 4) ──► programs
 //! ```
 
+use std::path::PathBuf;
+
 use cellworks_apps::{PROGRAMS, Program, Visitor};
 use cellworks_machine::Capabilities;
 use clap::error::ErrorKind;
@@ -55,6 +57,16 @@ pub(crate) struct ProgramArgs {
     pub flags: ArgMatches,
     /// Those that all programs have.
     pub common: CommonArgs,
+    /// Of a program that draws.
+    pub drawing: DrawingArgs,
+}
+
+/// What programs that draw have besides.
+#[derive(Args)]
+pub(crate) struct DrawingArgs {
+    /// Writes each picture that it draws as a file of this folder: 0001.png, 0002.png and so on
+    #[arg(long, value_name = "FOLDER", help_heading = "Options")]
+    pub png: Option<PathBuf>,
 }
 
 impl FromArgMatches for ProgramArgs {
@@ -66,6 +78,9 @@ impl FromArgMatches for ProgramArgs {
             name: name.to_owned(),
             flags: flags.clone(),
             common: CommonArgs::from_arg_matches(flags)?,
+            drawing: DrawingArgs {
+                png: flags.try_get_one("png").ok().flatten().cloned(),
+            },
         })
     }
 
@@ -118,7 +133,10 @@ impl Visitor for Describe {
             _ => flag,
         });
         // Their documentation as a whole would take the place of the program's.
-        let common = CommonArgs::augment_args(Command::new(P::NAME));
+        let mut common = CommonArgs::augment_args(Command::new(P::NAME));
+        if P::DRAWS {
+            common = DrawingArgs::augment_args(common);
+        }
         let after = |flag: &clap::Arg| flag.clone().display_order(None);
         program.args(common.get_arguments().map(after))
     }

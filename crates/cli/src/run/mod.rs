@@ -5,6 +5,7 @@ mod args;
 mod dma_latency;
 mod found;
 mod list;
+mod pictures;
 
 use cellworks_apps::{ParameterError, Program, ProgramError, Visitor};
 use cellworks_machine::{CellMachine, Machine, Topology};
@@ -17,8 +18,9 @@ use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, on_machine};
 use crate::session::{End, Session};
-use args::{ProgramArgs, about_parameter, programs, visit};
+use args::{DrawingArgs, ProgramArgs, about_parameter, programs, visit};
 use found::Found;
+use pictures::Pictures;
 
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     visit(&arguments.program.name, Start(&arguments.program))
@@ -40,9 +42,21 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     let capabilities = Kind::of(&common.machine).capabilities();
     let programs = programs::<P>(&asked.flags, capabilities)
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
+        .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example::<P>(common)))?;
     let page = common.output.page()?;
-    on_machine(common, page, &Runs { common, programs })
+    let pictures = asked
+        .drawing
+        .png
+        .as_deref()
+        .map(Pictures::into)
+        .transpose()?;
+    let runs = Runs {
+        common,
+        programs,
+        pictures,
+    };
+    on_machine(common, page, &runs)
 }
 
 /// An example that works on this machine.
@@ -64,16 +78,18 @@ fn explain<P: Program>(error: &ParameterError) -> String {
 struct Runs<'a, P> {
     common: &'a CommonArgs,
     programs: Vec<P>,
+    /// Where what the one program draws goes.
+    pictures: Option<Pictures>,
 }
 
 impl<P: Program> Job for Runs<'_, P> {
-    type Plan = Vec<P>;
+    type Plan = (Vec<P>, Option<Pictures>);
     type Steps = Found<P>;
 
-    fn plan(&self, topology: &Topology, _: &Limits) -> Result<Vec<P>, Failure> {
+    fn plan(&self, topology: &Topology, _: &Limits) -> Result<Self::Plan, Failure> {
         let mut wrong = self.programs.iter().map(|program| program.check(topology));
         match wrong.find_map(Result::err) {
-            None => Ok(self.programs.clone()),
+            None => Ok((self.programs.clone(), self.pictures.clone())),
             Some(error) => {
                 let message = explain::<P>(&error);
                 Err(Failure::Usage(message + &example::<P>(self.common)))
@@ -81,7 +97,7 @@ impl<P: Program> Job for Runs<'_, P> {
         }
     }
 
-    fn steps(&self, programs: &Vec<P>, _: &Topology) -> Found<P> {
+    fn steps(&self, (programs, _): &Self::Plan, _: &Topology) -> Found<P> {
         Found::nothing_of(programs)
     }
 
@@ -90,12 +106,12 @@ impl<P: Program> Job for Runs<'_, P> {
     }
 
     fn run<M: CellMachine>(
-        programs: Vec<P>,
+        (programs, pictures): Self::Plan,
         machine: &M,
         session: &Session<Found<P>>,
         after: &mut dyn FnMut(&str),
     ) -> End {
-        run_all(machine, &programs, session, after)
+        run_all(machine, &programs, pictures, session, after)
     }
 }
 
@@ -103,6 +119,7 @@ impl<P: Program> Job for Runs<'_, P> {
 fn run_all<M: Machine, P: Program>(
     machine: &M,
     programs: &[P],
+    mut pictures: Option<Pictures>,
     session: &Session<Found<P>>,
     after: &mut dyn FnMut(&str),
 ) -> End {
@@ -113,7 +130,14 @@ fn run_all<M: Machine, P: Program>(
         let title = program.title();
         session.progress().at(step, programs.len());
         session.progress().about(title.clone());
-        match program.run(machine) {
+        let result = match &mut pictures {
+            None => program.run(machine),
+            Some(pictures) => program.run_and_draw(machine, &mut |picture| pictures.write(picture)),
+        };
+        if let Some(failure) = pictures.as_mut().and_then(Pictures::failure) {
+            return End::Failed(failure);
+        }
+        match result {
             Ok(quantities) => session.update(|found| found.ran(program.clone(), quantities)),
             Err(ProgramError::Parameter(error)) => return End::Refused(explain::<P>(&error)),
             Err(error @ ProgramError::LocalStore(_)) => {
@@ -125,6 +149,16 @@ fn run_all<M: Machine, P: Program>(
         after(&title);
     }
     session.has_to_end().unwrap_or(End::Done)
+}
+
+/// Refuses to draw what several runs have in the same files.
+fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
+    match drawing.png {
+        Some(_) if runs > 1 => Err(format!(
+            "--png with {runs} runs: it is of one run; give each flag one value"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses flags of simulated machines for this computer, and flags of one run for many.

@@ -142,3 +142,50 @@ fn bad_input_of_a_pool_is_refused_with_what_to_do() {
         wrong.err
     );
 }
+
+#[test]
+fn programs_that_draw_write_a_file_for_each_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let frames = folder.path().join("new").join("frames");
+    let files = |frames: &std::path::Path| {
+        let mut files: Vec<_> = std::fs::read_dir(frames)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        files
+    };
+    let png = frames.to_str().unwrap();
+    printed(&format!(
+        "mandelbrot --machine ps3 --iterations 20 --frames 2 --quiet --png {png}"
+    ));
+    assert_eq!(files(&frames), ["0001.png", "0002.png"]);
+    let drawn = std::fs::read(frames.join("0001.png")).unwrap();
+    assert!(drawn.starts_with(b"\x89PNG"), "{drawn:?}");
+    // The set is drawn the same by any number of tasks, and the file of the same name is replaced.
+    printed(&format!(
+        "mandelbrot --machine ps3 --iterations 20 --tasks 3 --workers 6 --quiet --png {png}"
+    ));
+    assert_eq!(std::fs::read(frames.join("0001.png")).unwrap(), drawn);
+    printed(&format!(
+        "barnes-hut --machine ps3 --bodies 1k --steps 3 --quiet --png {png}"
+    ));
+    assert_eq!(files(&frames), ["0001.png", "0002.png", "0003.png"]);
+    assert_ne!(std::fs::read(frames.join("0001.png")).unwrap(), drawn);
+
+    let run = run(&format!("mandelbrot --machine ps3 --tasks 1,2 --png {png}"));
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (
+            Some(2),
+            "error: --png with 2 runs: it is of one run; give each flag one value\n  example: \
+             cellworks run mandelbrot --tasks 1,128 --workers 1,2 --machine ps3\n"
+        )
+    );
+    let run =
+        crate::common::program::run(&format!("mandelbrot --machine ps3 --png {png}/0001.png"));
+    let message = format!(
+        "error: --png: the folder {png}/0001.png cannot be made: File exists (os error 17); name another one\n"
+    );
+    assert_eq!((run.code, run.err), (Some(2), message));
+}

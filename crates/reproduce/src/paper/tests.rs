@@ -150,6 +150,10 @@ fn numbers_that_contradict_themselves_are_refused() {
         "its unit is `GB/s`, but its experiment gives a time; change one of them",
     );
     refused(
+        &format!("id = 'n'\nunit = 'ns'\nvalue = 1\ntakes_long = true\n{TICK}"),
+        "it takes long; state how long in `long_minutes` of the paper",
+    );
+    refused(
         "id = 'n'\nunit = 'GB/s'\nvalue = 1\nrelation = 'independent'\nexperiment = { kind = 'stream', spes = [], block_bytes = 16, in_flight = 1 }",
         "its stream has no SPEs; name at least one",
     );
