@@ -1,16 +1,13 @@
 //! Networks whose processes are begun by programs that run already.
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::sync::Mutex;
 
-use cellworks_machine::{RemoteWaker, Spe, Wake};
+use cellworks_machine::{Spe, Wake};
 
 use crate::network::run_process;
+use crate::pending;
 use crate::process::Process;
 use crate::shared::{Failure, NetworkState};
-use crate::sync::locked;
-use crate::waker::Waker;
 
 /// A network without processes of its own: programs of a machine that run already, such as the
 /// tasks of a pool, become processes of it for as long as they [read and
@@ -65,14 +62,11 @@ pub struct OpenNetwork<'run> {
     run: PhantomData<&'run ()>,
 }
 
-/// What wakes the processes of each open network, by its number.
-static WAKERS: Mutex<BTreeMap<u32, RemoteWaker>> = Mutex::new(BTreeMap::new());
-
 impl<'run> OpenNetwork<'run> {
     /// A network for the run in which the caller is: `processor` is any processor of it.
     pub fn new(processor: &'run impl Wake) -> Self {
         let state = NetworkState::default();
-        locked(&WAKERS).insert(state.network, processor.remote_waker());
+        pending::wake_remotely(state.network, processor.remote_waker());
         Self {
             state,
             run: PhantomData,
@@ -106,14 +100,6 @@ impl<'run> OpenNetwork<'run> {
 
 impl Drop for OpenNetwork<'_> {
     fn drop(&mut self) {
-        locked(&WAKERS).remove(&self.state.network);
-    }
-}
-
-/// Wakes a process of an open network. Others are not known here.
-pub(crate) fn wake(process: Waker) {
-    let waker = locked(&WAKERS).get(&process.network).cloned();
-    if let Some(waker) = waker {
-        waker.wake(process.sleeper);
+        pending::end_remote_wakes(self.state.network);
     }
 }

@@ -7,8 +7,12 @@
 //! machine has for that.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
-use crate::open;
+use cellworks_machine::RemoteWaker;
+
+use crate::sync::locked;
 use crate::waker::{Waker, Woken};
 
 type Wake<'a> = dyn Fn(Waker) + 'a;
@@ -16,6 +20,27 @@ type Wake<'a> = dyn Fn(Waker) + 'a;
 thread_local! {
     /// For each program of a network that runs here, the network and how to wake its processes.
     static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What wakes the processes of each open network, by its number.
+static REMOTE: Mutex<BTreeMap<u32, RemoteWaker>> = Mutex::new(BTreeMap::new());
+
+/// Ends that are dropped wake processes of this network through `waker` from now on, wherever no
+/// program says how.
+pub(crate) fn wake_remotely(network: u32, waker: RemoteWaker) {
+    locked(&REMOTE).insert(network, waker);
+}
+
+/// The network has no processes any more.
+pub(crate) fn end_remote_wakes(network: u32) {
+    locked(&REMOTE).remove(&network);
+}
+
+fn wake_remote(process: Waker) {
+    let waker = locked(&REMOTE).get(&process.network).cloned();
+    if let Some(waker) = waker {
+        waker.wake(process.sleeper);
+    }
 }
 
 /// Runs a program of a network. Ends that are dropped on this OS thread meanwhile, by any program,
@@ -47,7 +72,7 @@ pub(crate) fn wake(woken: Woken) {
             of_network.map(|(_, wake)| *wake)
         });
         let Ok(Some(wake)) = wake else {
-            return open::wake(waker);
+            return wake_remote(waker);
         };
         // SAFETY: the call of `with_wakes` that it was given to has not returned, as it is
         // still listed.
