@@ -4,7 +4,7 @@
 //! instruction for each would cost more than a small task, above all if two cores take the same
 //! line from each other. So the owner counts what it starts in a plain number, and hands that over
 //! only when it begins to wait; and workers hand in what has ended in batches
-//! (`Core::task_ended`).
+//! (`WorkerProgram::task_ended`).
 
 use std::cell::Cell;
 

@@ -2,7 +2,7 @@
 //!
 //! A `join` puts its second half here, runs the first one, and takes the second one out again:
 //! some loads and stores, none of them atomic. Only when another worker asks for work is the oldest
-//! half, which is the largest, offered to others (`Core::offer_oldest`).
+//! half, which is the largest, offered to others (`WorkerProgram::offer_oldest`).
 //!
 //! ```text
 //!            oldest                            newest

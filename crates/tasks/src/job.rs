@@ -84,13 +84,13 @@ impl<S: Spe> Job<S> {
     /// What unwinds the caller because the run was cancelled.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
-            Self::Task(task) => worker.core().run_task(task, None, worker),
+            Self::Task(task) => worker.program().run_task(task, None, worker),
             Self::Offered(ticket) => ticket.run(worker),
             Self::Spawned(Spawned { scope, body }) => {
                 let outcome = worker.guarded(|| body.run(worker));
                 // SAFETY: the closure is counted as ended below and not before.
                 let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
-                worker.core().task_ended(scope);
+                worker.program().task_ended(scope);
                 outcome
             }
         }

@@ -19,7 +19,6 @@
 mod block_use;
 mod blocks;
 mod closure;
-mod core;
 mod count;
 mod counters;
 mod data;
@@ -35,6 +34,7 @@ mod offer;
 mod phase;
 mod place;
 mod pool;
+mod program;
 mod range;
 mod room;
 mod running;

@@ -287,7 +287,7 @@ impl Workers {
         })
     }
 
-    /// As `Core::next`.
+    /// As `WorkerProgram::next`.
     fn take(&self, worker: usize) {
         while !self.queue.pop() {
             self.seats[worker].wait_until(|| {
@@ -298,7 +298,7 @@ impl Workers {
         }
     }
 
-    /// As `Core::push`, on another worker.
+    /// As `WorkerProgram::push`, on another worker.
     fn push(&self, order: &[usize]) {
         self.queue.push();
         if self.sleepers.are_there()

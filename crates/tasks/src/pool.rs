@@ -11,13 +11,13 @@ use cellworks_machine::{
     Machine, Payload, Ppe, Processor, RunError, SpeId, StackError, StageError, Wait, Wake,
 };
 
-use crate::core::Core;
 use crate::counters::{Counters, WorkerCounters};
 use crate::error::TaskError;
 use crate::job::Job;
 use crate::node::Node;
 use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
+use crate::program::WorkerProgram;
 use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
 use crate::settings::{DICING_THRESHOLD, Scheduler, Staging};
@@ -258,11 +258,11 @@ impl<'m, M: Machine> Pool<'m, M> {
                             return;
                         }
                     };
-                    let core = Core::new(spe, shared, worker, queue, central);
-                    if let Err(source) = core.serve() {
+                    let program = WorkerProgram::new(spe, shared, worker, queue, central);
+                    if let Err(source) = program.serve() {
                         locked(no_room).get_or_insert(PoolError::NoRoom { worker, source });
                     }
-                    locked(counters)[worker] = core.counters.read();
+                    locked(counters)[worker] = program.counters.read();
                 };
                 drop(ppe.spawn(shared.workers[worker].spe, program));
             }

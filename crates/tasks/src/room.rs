@@ -9,8 +9,8 @@ use std::cell::RefCell;
 
 use cellworks_machine::{Payload, Processor, Sleeper, Spe};
 
-use crate::core::Core;
 use crate::place::sealed::Sealed;
+use crate::program::WorkerProgram;
 use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
@@ -31,7 +31,7 @@ const MOST_WAITING: usize = 8;
 #[derive(Default)]
 pub(crate) struct Room(RefCell<Vec<(Sleeper, Destination)>>);
 
-impl<S: Spe> Core<'_, S> {
+impl<S: Spe> WorkerProgram<'_, S> {
     /// Waits until few jobs are left in a queue that this worker puts jobs into.
     ///
     /// # Errors

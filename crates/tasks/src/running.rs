@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
 
-use crate::core::Core;
 use crate::error::{DiceError, TaskError};
 use crate::job::Job;
 use crate::lock;
 use crate::node::{End, Node};
 use crate::phase::Waits;
 use crate::place::sealed::Sealed;
+use crate::program::WorkerProgram;
 use crate::settings::Staging;
 use crate::sync::Ordering;
 use crate::task::Begun;
@@ -72,7 +72,7 @@ impl Depth {
     }
 }
 
-impl<'w, S: Spe> Core<'w, S> {
+impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// Runs a task that was taken out of a queue, or defers it.
     ///
     /// # Errors

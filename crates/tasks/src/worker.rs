@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
-use crate::core::Core;
 use crate::error::TaskError;
 use crate::frames::Frames;
 use crate::job::Job;
 use crate::node::Node;
 use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
+use crate::program::WorkerProgram;
 use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
 use crate::shared::Destination;
@@ -38,7 +38,7 @@ use crate::sync::{AtomicBool, Ordering};
 /// }
 /// ```
 pub struct Worker<'w, S: Spe> {
-    core: &'w Core<'w, S>,
+    program: &'w WorkerProgram<'w, S>,
     frames: Frames<S>,
     wanted: &'w AtomicBool,
     /// The task that runs on this thread, if it was submitted.
@@ -46,23 +46,23 @@ pub struct Worker<'w, S: Spe> {
 }
 
 impl<'w, S: Spe> Worker<'w, S> {
-    pub(crate) fn new(core: &'w Core<'w, S>) -> Self {
+    pub(crate) fn new(program: &'w WorkerProgram<'w, S>) -> Self {
         Self {
-            core,
+            program,
             frames: Frames::new(),
-            wanted: &core.seat().wanted,
+            wanted: &program.seat().wanted,
             current: RefCell::default(),
         }
     }
 
     /// The SPE that runs this task: to stage data, compute, wait and know the time.
     pub fn spe(&self) -> &S {
-        self.core.spe
+        self.program.spe
     }
 
     /// How many workers the pool has.
     pub fn workers(&self) -> usize {
-        self.core.shared.workers.len()
+        self.program.shared.workers.len()
     }
 
     /// Calls `f` with a scope, in which closures can be started one by one, and returns when all of
@@ -110,8 +110,8 @@ impl<'w, S: Spe> Worker<'w, S> {
         *self.current.borrow_mut() = task;
     }
 
-    pub(crate) fn core(&self) -> &'w Core<'w, S> {
-        self.core
+    pub(crate) fn program(&self) -> &'w WorkerProgram<'w, S> {
+        self.program
     }
 
     pub(crate) fn frames(&self) -> &Frames<S> {
@@ -119,7 +119,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.core.spe.is_cancelled()
+        self.program.spe.is_cancelled()
     }
 
     /// Runs part of a task; a panic does not leave it.
@@ -131,7 +131,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     /// Whether another worker has nothing to do and waits for part of what this one does.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
-        self.core.spe.catch_up();
+        self.program.spe.catch_up();
         self.wanted.load(Ordering::Relaxed)
     }
 
@@ -139,7 +139,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     #[inline(always)]
     pub(crate) fn answer(&self) {
         if self.is_wanted() {
-            self.core.answer();
+            self.program.answer();
         }
     }
 }
@@ -147,43 +147,43 @@ impl<'w, S: Spe> Worker<'w, S> {
 impl<S: Spe> Sealed<S> for Worker<'_, S> {
     #[inline]
     fn processor(&self) -> Processor {
-        Processor::Spe(self.core.spe.id())
+        Processor::Spe(self.program.spe.id())
     }
 
     #[inline]
     fn pool(&self) -> usize {
-        self.core.shared.id()
+        self.program.shared.id()
     }
 
     #[inline]
     fn push(&self, job: Job<S>) {
-        match (job, &self.core.central) {
+        match (job, &self.program.central) {
             (Job::Task(task), Some(central)) => central.post(task),
-            (job, _) => self.core.push(job),
+            (job, _) => self.program.push(job),
         }
     }
 
     #[inline]
     fn wait_for_room(&self) -> Result<(), Payload> {
-        if self.core.queued_here() < MOST_QUEUED {
+        if self.program.queued_here() < MOST_QUEUED {
             return Ok(());
         }
-        self.core.wait_for_room(self, Destination::Starter)
+        self.program.wait_for_room(self, Destination::Starter)
     }
 
     fn wait_for_room_at(&self, destination: Destination, _: usize) -> Result<(), Payload> {
-        if self.core.queued_at(destination) < MOST_QUEUED {
+        if self.program.queued_at(destination) < MOST_QUEUED {
             return Ok(());
         }
-        self.core.wait_for_room(self, destination)
+        self.program.wait_for_room(self, destination)
     }
 
     fn queue_of(&self, job: &Job<S>) -> Destination {
-        self.core.shared.queue_of(job)
+        self.program.shared.queue_of(job)
     }
 
     fn notify(&self, to: Processor) {
-        self.core.spe.notify(to);
+        self.program.spe.notify(to);
     }
 
     fn current_task(&self) -> Option<Arc<Node<S>>> {
@@ -191,7 +191,7 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     }
 
     fn waits(&self) -> &Waits<S> {
-        &self.core.shared.waits
+        &self.program.shared.waits
     }
 
     #[track_caller]
@@ -200,12 +200,12 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         why: &dyn fmt::Display,
         done: &mut dyn FnMut() -> bool,
     ) -> Result<(), Payload> {
-        self.core.hand_in_ended();
+        self.program.hand_in_ended();
         if done() {
             return Ok(());
         }
-        let _waiting = self.core.spe.activity("waiting");
-        self.core
-            .wait_for_others(|| place::wait_for(self.core.spe, self.core.shared, why, done))
+        let _waiting = self.program.spe.activity("waiting");
+        self.program
+            .wait_for_others(|| place::wait_for(self.program.spe, self.program.shared, why, done))
     }
 }

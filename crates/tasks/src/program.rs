@@ -39,7 +39,7 @@ const THREADS: usize = 2;
 const SPARE_THREADS: usize = 8;
 
 /// One worker of a pool.
-pub(crate) struct Core<'w, S: Spe> {
+pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) spe: &'w S,
     pub(crate) shared: &'w Shared<S>,
     pub(crate) number: usize,
@@ -108,7 +108,7 @@ impl<S: Spe> Next<S> {
     }
 }
 
-impl<'w, S: Spe> Core<'w, S> {
+impl<'w, S: Spe> WorkerProgram<'w, S> {
     pub(crate) fn new(
         spe: &'w S,
         shared: &'w Shared<S>,
@@ -527,12 +527,12 @@ impl<'w, S: Spe> Core<'w, S> {
 }
 
 /// The frames of a thread are listed as long as this lives.
-struct Listed<'a, 'w, S: Spe>(&'a Core<'w, S>, *const Frames<S>);
+struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const Frames<S>);
 
 impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
-    fn new(core: &'a Core<'w, S>, frames: &Frames<S>) -> Self {
-        core.frames.borrow_mut().push(frames);
-        Self(core, frames)
+    fn new(program: &'a WorkerProgram<'w, S>, frames: &Frames<S>) -> Self {
+        program.frames.borrow_mut().push(frames);
+        Self(program, frames)
     }
 }
 
