@@ -1,0 +1,3 @@
+//! What holds of problems, files, the search, the bound and written placements.
+
+mod problem;
