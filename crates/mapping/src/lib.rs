@@ -25,6 +25,7 @@ mod costs;
 mod error;
 mod placement;
 mod problem;
+pub mod read;
 mod volumes;
 
 pub use costs::{Costs, Place};

@@ -1,3 +1,4 @@
 //! What holds of problems, files, the search, the bound and written placements.
 
 mod problem;
+mod read;
