@@ -21,15 +21,19 @@
 //! # }
 //! ```
 
+mod bound;
 mod costs;
 mod error;
 mod placement;
 mod problem;
 pub mod read;
+mod search;
+mod slots;
 mod volumes;
 
 pub use costs::{Costs, Place};
 pub use error::ProblemError;
 pub use placement::Placement;
 pub use problem::{Problem, ProblemBuilder};
+pub use search::{Limit, Progress, Search, Solution};
 pub use volumes::{Task, Volumes};

@@ -2,3 +2,4 @@
 
 mod problem;
 mod read;
+mod search;

@@ -1,0 +1,246 @@
+//! What the search finds, what it proves, and when it ends.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use cellworks_mapping::{
+    Costs, Limit, Place, Placement, Problem, Search, Solution, Task, Volumes, read,
+};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+fn instance(name: &str) -> Problem {
+    let file = format!("{name}.dat");
+    read::qaplib(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/data")
+            .join(file),
+    )
+    .unwrap()
+}
+
+fn solve(problem: &Problem, search: Search) -> Solution {
+    search.run(problem, |_| ControlFlow::Continue(()))
+}
+
+/// Searches for at most so many iterations, until the cost is as low as this.
+fn reaches(name: &str, cost: f64, iterations: u64) {
+    let problem = instance(name);
+    let search = Search::new(Limit::Iterations(iterations));
+    let solution = search.run(&problem, |progress| {
+        if progress.cost <= cost {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    assert_eq!(
+        solution.cost, cost,
+        "{name} after {} iterations",
+        solution.iterations
+    );
+    assert_eq!(problem.cost(&solution.placement), cost);
+    assert!(
+        problem.lower_bound() <= cost,
+        "no bound is above what is known"
+    );
+}
+
+#[test]
+fn best_known_costs_of_small_instances_are_found() {
+    reaches("nug12", 578.0, 20_000);
+    reaches("nug20", 2570.0, 50_000);
+    reaches("tai20a", 703_482.0, 200_000);
+}
+
+#[test]
+fn best_known_costs_of_larger_instances_are_found() {
+    reaches("nug30", 6124.0, 100_000);
+    reaches("tai30b", 637_117_113.0, 200_000);
+    reaches("sko42", 15812.0, 200_000);
+}
+
+/// The bounds that QAPLIB and its sources give for these instances.
+#[test]
+fn bounds_are_those_that_gilmore_and_lawler_have() {
+    assert_eq!(instance("nug12").lower_bound(), 493.0);
+    assert_eq!(instance("nug20").lower_bound(), 2057.0);
+    assert_eq!(instance("nug30").lower_bound(), 4539.0);
+}
+
+#[test]
+fn a_seed_decides_what_iterations_find() {
+    let problem = instance("sko42");
+    let found = |seed| {
+        let mut costs = Vec::new();
+        let search = Search::new(Limit::Iterations(500)).seed(seed);
+        let solution = search.run(&problem, |progress| {
+            // Calls after 10 ms tell nothing new.
+            if costs.last() != Some(&progress.cost) {
+                costs.push(progress.cost);
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!(solution.iterations, 500);
+        (costs, solution.placement)
+    };
+    assert_eq!(found(1), found(1));
+    assert_ne!(found(1), found(2));
+}
+
+#[test]
+fn a_search_ends_when_the_caller_says_so() {
+    let problem = instance("sko42");
+    let mut calls = 0;
+    let search = Search::new(Limit::Time(Duration::from_secs(3600)));
+    let solution = search.run(&problem, |_| {
+        calls += 1;
+        if calls < 3 {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    });
+    assert_eq!(calls, 3);
+    assert!(!solution.optimal);
+}
+
+#[test]
+fn a_search_ends_when_its_time_is_over() {
+    let search = Search::new(Limit::Time(Duration::from_millis(50)));
+    assert!(solve(&instance("sko42"), search).iterations > 0);
+}
+
+#[test]
+fn a_search_without_any_iteration_has_a_placement() {
+    let problem = instance("sko42");
+    let solution = solve(&problem, Search::new(Limit::Iterations(0)));
+    assert_eq!(solution.iterations, 0);
+    assert_eq!(solution.cost, problem.cost(&solution.placement));
+    assert!(solution.gap(problem.lower_bound()) > 0.0);
+}
+
+#[test]
+fn fixed_tasks_alone_need_no_search() {
+    let volumes = Volumes::from_edges(2, [(0, 1, 3.0)]).unwrap();
+    let costs = Costs::from_fn(3, |from, to| from.0.abs_diff(to.0) as f64).unwrap();
+    let fixed = Problem::builder(volumes, costs)
+        .fix(Task(0), Place(2))
+        .fix(Task(1), Place(0));
+    let problem = fixed.build().unwrap();
+    let solution = solve(&problem, Search::new(Limit::Iterations(10)));
+    assert!(solution.optimal);
+    assert_eq!((solution.cost, problem.lower_bound()), (6.0, 6.0));
+    assert_eq!(solution.gap(0.0), 0.0);
+}
+
+/// Eight tasks on 192 cores: most items are room that stays free.
+#[test]
+fn few_tasks_find_the_cores_that_are_close() {
+    let edges = (0..8).map(|task| (task, (task + 1) % 8, 1.0));
+    let volumes = Volumes::from_edges(8, edges).unwrap();
+    // Cores of a cluster have numbers that are 24 apart.
+    let costs = Costs::from_fn(
+        192,
+        |from, to| if from.0 % 24 == to.0 % 24 { 1.0 } else { 5.0 },
+    );
+    let problem = Problem::builder(volumes, costs.unwrap())
+        .forbid(Place(3))
+        .build()
+        .unwrap();
+    let solution = solve(&problem, Search::new(Limit::Iterations(3_000)));
+    assert_eq!(solution.cost, 8.0);
+    assert_eq!(problem.lower_bound(), 8.0);
+}
+
+/// A symmetric matrix, of what is below the diagonal.
+fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let n = matrix.len();
+    let row = |row: usize| {
+        (0..n)
+            .map(|column| matrix[row.max(column)][row.min(column)])
+            .collect()
+    };
+    (0..n).map(row).collect()
+}
+
+/// Matrices of which neither has to be symmetric, with costs within a place, room for two tasks a
+/// place or one, a fixed task and a forbidden place.
+fn problems(tasks: usize, places: usize) -> impl Strategy<Value = Problem> {
+    let number = || prop_oneof![Just(0.0), (1..20_u32).prop_map(f64::from)];
+    let matrix = move |n| prop::collection::vec(prop::collection::vec(number(), n), n);
+    (
+        matrix(tasks),
+        matrix(places),
+        1..3_usize,
+        any::<[bool; 4]>(),
+    )
+        .prop_map(
+            move |(mut volumes, mut costs, capacity, [symmetric, symmetric_costs, fix, forbid])| {
+                if symmetric {
+                    volumes = mirrored(&volumes);
+                }
+                if symmetric_costs {
+                    costs = mirrored(&costs);
+                }
+                let volumes = Volumes::from_rows(&volumes).unwrap();
+                let costs = Costs::from_rows(&costs).unwrap();
+                let mut builder = Problem::builder(volumes, costs).capacity(capacity);
+                if fix {
+                    builder = builder.fix(Task(1), Place(2));
+                }
+                if forbid && places > tasks {
+                    builder = builder.forbid(Place(0));
+                }
+                builder.build().unwrap()
+            },
+        )
+}
+
+/// The lowest cost of all placements, each tried by itself.
+fn lowest(problem: &Problem) -> f64 {
+    let (tasks, places) = (problem.volumes().tasks(), problem.costs().places());
+    (0..places.pow(tasks as u32))
+        .filter_map(|code| {
+            let digits = (0..tasks).map(|task| code / places.pow(task as u32) % places);
+            problem.placement(digits).ok()
+        })
+        .map(|placement| problem.cost(&placement))
+        .fold(f64::INFINITY, f64::min)
+}
+
+fn fits(problem: &Problem, placement: &Placement) -> Result<(), TestCaseError> {
+    let checked = problem.placement(placement.places().iter().map(|place| place.0));
+    prop_assert_eq!(checked.as_ref(), Ok(placement));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn small_problems_are_solved_and_bounds_hold(problem in problems(4, 5)) {
+        let solution = solve(&problem, Search::new(Limit::Iterations(0)));
+        fits(&problem, &solution.placement)?;
+        prop_assert!(solution.optimal);
+        prop_assert_eq!(solution.cost, lowest(&problem));
+        prop_assert!(problem.lower_bound() <= solution.cost);
+    }
+
+    /// What the search adds up by its tables is what the problem says, whatever the matrices are.
+    #[test]
+    fn costs_in_progress_are_those_of_the_placement(problem in problems(11, 12), seed: u64) {
+        let mut wrong = None;
+        let search = Search::new(Limit::Iterations(300)).seed(seed);
+        let solution = search.run(&problem, |progress| {
+            if progress.cost != problem.cost(progress.placement) {
+                wrong = Some((progress.cost, problem.cost(progress.placement)));
+            }
+            ControlFlow::Continue(())
+        });
+        prop_assert_eq!(wrong, None);
+        fits(&problem, &solution.placement)?;
+        prop_assert!(problem.lower_bound() <= solution.cost);
+    }
+}
