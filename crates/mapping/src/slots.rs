@@ -114,6 +114,20 @@ impl Slots {
         }
     }
 
+    /// The other items with which each item communicates, and how much.
+    pub(crate) fn neighbours(&self) -> Vec<Vec<(usize, f64)>> {
+        let row = |item: usize| {
+            let volumes = self.volumes[item * self.n..(item + 1) * self.n]
+                .iter()
+                .copied();
+            volumes
+                .enumerate()
+                .filter(|(_, volume)| *volume > 0.0)
+                .collect()
+        };
+        (0..self.n).map(row).collect()
+    }
+
     /// What the next item costs in a slot by itself and with the items before it.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
@@ -126,6 +140,12 @@ impl Slots {
             }
         }
         cost
+    }
+
+    /// What an assignment costs.
+    pub(crate) fn cost(&self, slot_of: &[usize]) -> f64 {
+        let costs = (0..self.tasks).map(|item| self.next_cost(&slot_of[..item], slot_of[item]));
+        self.constant + costs.sum::<f64>()
     }
 
     /// The placement of all tasks, if each item is in its slot.

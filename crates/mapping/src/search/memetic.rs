@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 
+use super::bisection;
 use super::run::Run;
 use super::state::State;
 use super::tabu;
@@ -17,16 +18,17 @@ const OFFSPRING_WITHOUT_GAIN: u32 = 30;
 /// How many iterations a tabu search of the first population takes, for each item.
 const FIRST_ITERATIONS: u64 = 5;
 
-/// Searches until the run ends. The first population has an assignment that is given.
+/// Searches until the run ends. The first population has an assignment by bisection, the other
+/// members of populations begin by chance.
 ///
 /// As in Benlic and Hao (Memetic search for the quadratic assignment problem, Expert Systems with
 /// Applications 42, 2015): what two assignments have in common their offspring has, too, and a tabu
 /// search improves it. Here a population without gain is given up for a new one, whose tabu
 /// searches take twice as long: short ones suffice where good assignments have much in common, as
 /// in real problems, and long ones are better on random numbers.
-pub(super) fn search(slots: &Slots, first: Vec<usize>, random: &mut Rng, run: &mut Run<'_>) {
+pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let mut iterations = FIRST_ITERATIONS * slots.n as u64;
-    let mut first = Some(first);
+    let mut first = Some(bisection::assign(slots, random));
     while !run.stopped() {
         let mut population: Vec<(Vec<usize>, f64)> = Vec::with_capacity(POPULATION);
         while population.len() < POPULATION && !run.stopped() {

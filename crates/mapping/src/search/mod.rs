@@ -1,6 +1,8 @@
 //! The search for a placement that costs little.
 
+mod bisection;
 mod exhaustive;
+mod local;
 mod memetic;
 mod run;
 mod state;
@@ -14,6 +16,10 @@ use run::Run;
 
 use crate::slots::Slots;
 use crate::{Placement, Problem};
+
+/// Up to so many slots all exchanges are looked at in each iteration. With more of them a
+/// population takes longer than a second to improve.
+const MEMETIC_MAX: usize = 256;
 
 /// When a search ends, unless it has looked at all placements before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +136,13 @@ impl Search {
         if small {
             exhaustive::search(&slots, &mut run);
         } else {
-            let first = (0..slots.n).collect();
-            memetic::search(&slots, first, &mut Rng::with_seed(self.seed), &mut run);
+            let mut random = Rng::with_seed(self.seed);
+            let search = if slots.n <= MEMETIC_MAX {
+                memetic::search
+            } else {
+                local::search
+            };
+            search(&slots, &mut random, &mut run);
         }
         let optimal = small && !run.stopped();
         let (placement, iterations) = run.end();

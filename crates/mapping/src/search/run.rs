@@ -46,18 +46,21 @@ impl<'a> Run<'a> {
 
     /// Counts an iteration that is about to begin, and says whether it may.
     pub(super) fn go_on(&mut self) -> bool {
-        match self.limit {
-            Limit::Iterations(limit) => self.stopped |= self.iterations >= limit,
-            Limit::Time(limit) if self.iterations.is_multiple_of(BETWEEN_LOOKS) => {
-                self.stopped |= self.started.elapsed() >= limit;
-            }
-            Limit::Time(_) => {}
-        }
-        if self.iterations.is_multiple_of(BETWEEN_LOOKS) && self.called.elapsed() >= BETWEEN_CALLS {
-            self.call();
+        self.stopped |= matches!(self.limit, Limit::Iterations(limit) if self.iterations >= limit);
+        if self.iterations.is_multiple_of(BETWEEN_LOOKS) {
+            self.look();
         }
         self.iterations += u64::from(!self.stopped);
         !self.stopped
+    }
+
+    /// Looks at the clock, and tells the caller where the search is if the last call was a while
+    /// ago.
+    pub(super) fn look(&mut self) {
+        self.stopped |= matches!(self.limit, Limit::Time(limit) if self.started.elapsed() >= limit);
+        if self.called.elapsed() >= BETWEEN_CALLS {
+            self.call();
+        }
     }
 
     pub(super) fn stopped(&self) -> bool {

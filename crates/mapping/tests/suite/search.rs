@@ -154,6 +154,85 @@ fn few_tasks_find_the_cores_that_are_close() {
     assert_eq!(problem.lower_bound(), 8.0);
 }
 
+/// A stencil of 32 by 32 tasks, on 1,024 cores in groups of 4, 4, 8 and 8. The numbers of the cores
+/// say nothing about their groups.
+#[test]
+fn a_stencil_on_a_machine_of_four_levels_costs_as_little_as_squares() {
+    let groups = [256, 64, 8, 1].into_iter().zip([100.0, 30.0, 10.0, 3.0]);
+    let scattered = |place: Place| place.0 * 413 % 1024;
+    let costs = Costs::from_fn(1024, |from, to| {
+        let apart = groups
+            .clone()
+            .find(|(size, _)| scattered(from) / size != scattered(to) / size);
+        apart.map_or(0.0, |(_, cost)| cost)
+    });
+    let right = (0..1024)
+        .filter(|task| task % 32 < 31)
+        .map(|task| (task, task + 1));
+    let below = (0..992).map(|task| (task, task + 32));
+    let edges = right
+        .chain(below)
+        .flat_map(|(one, other)| [(one, other, 1.0), (other, one, 1.0)]);
+    let volumes = Volumes::from_edges(1024, edges).unwrap();
+    let problem = Problem::builder(volumes, costs.unwrap()).build().unwrap();
+
+    // Squares of 16 by 16 and of 8 by 8 tasks, with blocks of 4 by 2 in them: 64, 4 times 32 and 16
+    // times 32 edges between them at these levels, and 10 within each of 128 blocks.
+    let squares = 2.0 * (64.0 * 100.0 + 128.0 * 30.0 + 512.0 * 10.0 + 1280.0 * 3.0);
+    let solution = Search::new(Limit::Iterations(2_000)).run(&problem, |progress| {
+        if progress.cost <= squares {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    assert!(
+        solution.cost <= squares,
+        "{} instead of {squares}",
+        solution.cost
+    );
+    assert_eq!(solution.cost, problem.cost(&solution.placement));
+    assert!(problem.lower_bound() <= squares);
+}
+
+/// Neither volumes nor costs are symmetric, some tasks share a place, and some are fixed.
+#[test]
+fn large_problems_add_up_and_keep_what_is_fixed() {
+    let mut number = 1_u32;
+    let mut random = |below: u32| {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 8) % below
+    };
+    let edges: Vec<_> = (0..900)
+        .map(|_| {
+            (
+                random(300) as usize,
+                random(300) as usize,
+                f64::from(random(50)),
+            )
+        })
+        .collect();
+    let volumes = Volumes::from_edges(300, edges).unwrap();
+    let costs = Costs::from_fn(160, |_, _| f64::from(random(100))).unwrap();
+    let mut builder = Problem::builder(volumes, costs)
+        .capacity(2)
+        .forbid(Place(7));
+    for task in 0..10 {
+        builder = builder.fix(Task(task), Place(40 + task));
+    }
+    let problem = builder.build().unwrap();
+    let mut costs = Vec::new();
+    let solution = Search::new(Limit::Iterations(400)).run(&problem, |progress| {
+        assert_eq!(progress.cost, problem.cost(progress.placement));
+        costs.push(progress.cost);
+        ControlFlow::Continue(())
+    });
+    fits(&problem, &solution.placement).unwrap();
+    assert_eq!(costs.last(), Some(&solution.cost));
+    assert!(solution.cost < costs[0], "local search gains: {costs:?}");
+    assert!(problem.lower_bound() <= solution.cost);
+}
+
 /// A symmetric matrix, of what is below the diagonal.
 fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = matrix.len();
