@@ -5,9 +5,14 @@
 //! sum of volume times cost is least. That is the quadratic assignment problem of Koopmans and
 //! Beckmann (Assignment problems and the location of economic activities, Econometrica 25, 1957).
 //! Places may take several tasks, stay empty or be forbidden, and tasks may be fixed to a place.
+//! [`read`] has the files that hold a problem, [`Search`] finds a [`Placement`] that costs little,
+//! [`Problem::lower_bound`] proves how little it can be at best, and [`Binding`] tells other tools.
 //!
 //! ```
-//! use cellworks_mapping::{Costs, Problem, Volumes};
+//! use std::ops::ControlFlow;
+//! use std::time::Duration;
+//!
+//! use cellworks_mapping::{Costs, Limit, Problem, Search, Volumes};
 //!
 //! # fn main() -> Result<(), cellworks_mapping::ProblemError> {
 //! // Three tasks in a chain, on four cores in a row.
@@ -17,10 +22,16 @@
 //!
 //! let spread = problem.placement([0, 3, 1])?;
 //! assert_eq!(problem.cost(&spread), 50.0);
+//!
+//! let search = Search::new(Limit::Time(Duration::from_secs(1)));
+//! let solution = search.run(&problem, |_| ControlFlow::Continue(()));
+//! assert!(solution.optimal);
+//! assert_eq!(solution.cost, 20.0);
 //! # Ok(())
 //! # }
 //! ```
 
+mod binding;
 mod bound;
 mod costs;
 mod error;
@@ -31,6 +42,7 @@ mod search;
 mod slots;
 mod volumes;
 
+pub use binding::Binding;
 pub use costs::{Costs, Place};
 pub use error::ProblemError;
 pub use placement::Placement;
