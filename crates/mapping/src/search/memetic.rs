@@ -15,21 +15,25 @@ const POPULATION: usize = 8;
 /// A population that has had so many offspring without a new best is given up.
 const OFFSPRING_WITHOUT_GAIN: u32 = 30;
 
-/// How many iterations a tabu search of the first population takes, for each item.
-const FIRST_ITERATIONS: u64 = 5;
+/// How many iterations the shortest tabu searches take, for each item.
+const SHORTEST: u64 = 5;
 
 /// Searches until the run ends. The first population has an assignment by bisection, the other
 /// members of populations begin by chance.
 ///
 /// As in Benlic and Hao (Memetic search for the quadratic assignment problem, Expert Systems with
 /// Applications 42, 2015): what two assignments have in common their offspring has, too, and a tabu
-/// search improves it. Here a population without gain is given up for a new one, whose tabu
-/// searches take twice as long: short ones suffice where good assignments have much in common, as
-/// in real problems, and long ones are better on random numbers.
+/// search improves it. Here a population without gain is given up for a new one, and the
+/// tabu searches of every second population take twice as long as the shortest, those of every
+/// fourth four times, and so on: short ones find more where good assignments have much in common,
+/// as in real problems, and long ones on random numbers.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
-    let mut iterations = FIRST_ITERATIONS * slots.n as u64;
     let mut first = Some(bisection::assign(slots, random));
-    while !run.stopped() {
+    for round in 1_u64.. {
+        if run.stopped() {
+            break;
+        }
+        let iterations = (SHORTEST * slots.n as u64) << round.trailing_zeros();
         let mut population: Vec<(Vec<usize>, f64)> = Vec::with_capacity(POPULATION);
         while population.len() < POPULATION && !run.stopped() {
             let slot_of = first.take().unwrap_or_else(|| {
@@ -60,7 +64,6 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
                 population[POPULATION - 1] = found;
             }
         }
-        iterations *= 2;
     }
 }
 
