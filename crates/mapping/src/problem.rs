@@ -24,7 +24,7 @@ pub struct ProblemBuilder {
 }
 
 impl ProblemBuilder {
-    /// Lets places take up to so many tasks each. Without this it is one.
+    /// Lets each place take up to this number of tasks. Without this it is one.
     #[must_use]
     pub fn capacity(mut self, tasks: usize) -> Self {
         self.capacity = tasks;

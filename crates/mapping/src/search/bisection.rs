@@ -8,7 +8,7 @@ use crate::slots::Slots;
 /// How often a division of tasks is begun anew. The best one is taken.
 const TRIES: usize = 8;
 
-/// A pass of exchanges ends after so many that did not make the division better than it was.
+/// A pass ends when this number of exchanges in a row did not make the division better.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
 /// Clusters that are nearly as far from each other as this part of their largest distance are

@@ -3,7 +3,7 @@
 use super::run::Run;
 use crate::slots::Slots;
 
-/// Up to so many assignments are all looked at: 10!, which takes some tenths of a second.
+/// Up to this number of assignments are all looked at: 10!, which takes some tenths of a second.
 const ASSIGNMENTS_MAX: u64 = 3_628_800;
 
 /// Whether all assignments of these items can be looked at.
@@ -37,7 +37,7 @@ struct Exhaustive<'a, 'b> {
 }
 
 impl Exhaustive<'_, '_> {
-    /// Tries each slot for the next item. The items before it cost so much among themselves.
+    /// Tries each slot for the next item. `cost` is what the items before it cost among themselves.
     fn place_next(&mut self, cost: f64) {
         if self.run.stopped() || cost >= self.run.better_than(self.best) {
             return;

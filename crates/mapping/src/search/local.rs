@@ -1,4 +1,4 @@
-//! Local search for problems with so many tasks that not all exchanges can be looked at again and
+//! Local search for large problems, where all exchanges are too many to be looked at again and
 //! again.
 
 use std::collections::VecDeque;
@@ -16,12 +16,12 @@ const STARTS: usize = 16;
 /// How many exchanges disturb a local optimum at most.
 const KICKS_MAX: usize = 4;
 
-/// A kick brings an item to one of so many slots that are closest to that of a neighbour.
+/// A kick brings an item to one of the slots that are closest to that of a neighbour: this many.
 const CLOSE: usize = 16;
 
-/// Improves an assignment by bisection until the run ends: the best exchanges of single items, until
-/// there are none; then some items are moved close to a neighbour, what that disturbed is improved, and all
-/// of it is taken back if the result costs more.
+/// Improves an assignment by bisection until the run ends: the best exchanges of single items,
+/// until there are none; then some items are moved close to a neighbour, what that disturbed is
+/// improved, and all of it is taken back if the result costs more.
 ///
 /// This is iterated local search (H.R. Lourenço, O.C. Martin and T. Stützle, Iterated local search,
 /// Handbook of Metaheuristics, 2003).

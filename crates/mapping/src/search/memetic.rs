@@ -12,7 +12,7 @@ use crate::slots::Slots;
 /// and tai50b).
 const POPULATION: usize = 8;
 
-/// A population that has had so many offspring without a new best is given up.
+/// A population that has had this number of offspring without a new best is given up.
 const OFFSPRING_WITHOUT_GAIN: u32 = 30;
 
 /// How many iterations the shortest tabu searches take, for each item.
@@ -23,8 +23,8 @@ const SHORTEST: u64 = 5;
 ///
 /// As in Benlic and Hao (Memetic search for the quadratic assignment problem, Expert Systems with
 /// Applications 42, 2015): what two assignments have in common their offspring has, too, and a tabu
-/// search improves it. Here a population without gain is given up for a new one, and the
-/// tabu searches of every second population take twice as long as the shortest, those of every
+/// search improves it. Here a population without gain is given up for a new one, and the tabu
+/// searches of every second population take twice as long as the shortest, those of every
 /// fourth four times, and so on: short ones find more where good assignments have much in common,
 /// as in real problems, and long ones on random numbers.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {

@@ -17,7 +17,7 @@ use run::Run;
 use crate::slots::Slots;
 use crate::{Placement, Problem};
 
-/// Up to so many slots all exchanges are looked at in each iteration. With more of them a
+/// Up to this number of slots all exchanges are looked at in each iteration. With more of them a
 /// population takes longer than a second to improve.
 const MEMETIC_MAX: usize = 256;
 
@@ -26,8 +26,8 @@ const MEMETIC_MAX: usize = 256;
 pub enum Limit {
     /// After this time, give or take some milliseconds.
     Time(Duration),
-    /// After so many iterations: an iteration exchanges two tasks, or moves a task to free room.
-    /// Then the problem and the seed decide what is found.
+    /// After this number of iterations: an iteration exchanges two tasks, or moves a task to free
+    /// room. Then the problem and the seed decide what is found.
     Iterations(u64),
 }
 
@@ -123,7 +123,7 @@ impl Search {
     /// placement, with each that is better, and besides that every 10 ms or so. There is always a
     /// placement, even if the limit is 0.
     ///
-    /// It takes memory for four to seven numbers of 8 bytes for each pair of slots, where a place
+    /// It takes memory for four to eight numbers of 8 bytes for each pair of slots, where a place
     /// that takes several tasks has as many slots.
     pub fn run(
         &self,

@@ -10,7 +10,7 @@ use crate::slots::Slots;
 /// How many iterations pass between two looks at the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
-/// How long the caller is not called at most, but for iterations that take longer than this.
+/// How long the search goes on without calling the caller, if 64 iterations take less than this.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
 /// Costs that differ by less than this part of them are the same: sums of fractions are rounded.

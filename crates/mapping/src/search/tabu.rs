@@ -9,8 +9,8 @@ use super::state::{Outer, State};
 /// Changes by exchanges that are looked at in one step of the processor.
 const LANES: usize = 8;
 
-/// Searches from an assignment for so many iterations, and returns the best assignment that it met
-/// and its cost.
+/// Searches from an assignment for a number of iterations, and returns the best assignment that it
+/// met and its cost.
 ///
 /// As in Taillard (Robust taboo search for the quadratic assignment problem, Parallel Computing 17,
 /// 1991): an exchange is forbidden if it brings both items back to slots that they left less than

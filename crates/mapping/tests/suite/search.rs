@@ -24,7 +24,7 @@ fn solve(problem: &Problem, search: Search) -> Solution {
     search.run(problem, |_| ControlFlow::Continue(()))
 }
 
-/// Searches for at most so many iterations, until the cost is as low as this.
+/// Searches for at most this number of iterations, until the cost is as low as this.
 fn reaches(name: &str, cost: f64, iterations: u64) {
     let problem = instance(name);
     let search = Search::new(Limit::Iterations(iterations));
