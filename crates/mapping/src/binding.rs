@@ -1,0 +1,84 @@
+//! A placement as other tools are told it.
+
+use crate::{Place, Placement};
+
+/// The CPU of each task, by the number that the operating system gives it, and how other tools are
+/// told to bind tasks to CPUs.
+///
+/// ```
+/// use cellworks_mapping::{Binding, Costs, Problem, Volumes};
+///
+/// # fn main() -> Result<(), cellworks_mapping::ProblemError> {
+/// let volumes = Volumes::from_edges(3, [(0, 1, 1.0), (1, 2, 1.0)])?;
+/// let costs = Costs::from_fn(4, |from, to| from.0.abs_diff(to.0) as f64)?;
+/// let placement = Problem::builder(volumes, costs).build()?.placement([3, 2, 1])?;
+///
+/// // The places are CPUs 0, 2, 4 and 6.
+/// let binding = Binding::new(&placement, |place| 2 * place.0);
+/// assert_eq!(binding.slurm(), "map_cpu:6,4,2");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    cpus: Vec<usize>,
+}
+
+impl Binding {
+    /// Binds tasks to CPUs: each place is a CPU, and the function says which.
+    pub fn new(placement: &Placement, cpu_of: impl Fn(Place) -> usize) -> Self {
+        Self {
+            cpus: placement
+                .places()
+                .iter()
+                .map(|place| cpu_of(*place))
+                .collect(),
+        }
+    }
+
+    /// The CPU of task 0, of task 1 and so on.
+    pub fn cpus(&self) -> &[usize] {
+        &self.cpus
+    }
+
+    /// All CPUs that have a task, in ascending order, as in `0-3,8`: what `taskset --cpu-list` and
+    /// `numactl --physcpubind` take. Both confine a process, with all its threads, to these CPUs;
+    /// they do not say which thread is where. A process for each task is bound to the task's CPU,
+    /// one of [`cpus`](Self::cpus).
+    ///
+    /// Source: the manual pages taskset(1) of util-linux and numactl(8).
+    pub fn cpu_list(&self) -> String {
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let ranges = cpus
+            .chunk_by(|cpu, next| cpu + 1 == *next)
+            .map(|range| match range {
+                [first, .., last] => format!("{first}-{last}"),
+                _ => range[0].to_string(),
+            });
+        ranges.collect::<Vec<_>>().join(",")
+    }
+
+    /// The value of `OMP_PLACES`, as in `{6},{4},{2}`: a place for each thread of an OpenMP
+    /// program, that of thread 0 first. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the
+    /// number of tasks, thread i is bound to the CPU of task i.
+    ///
+    /// Source: the environment variables of these names in the OpenMP Application Programming
+    /// Interface 5.2.
+    pub fn openmp(&self) -> String {
+        self.joined(|cpu| format!("{{{cpu}}}"))
+    }
+
+    /// The value of `srun --cpu-bind`, as in `map_cpu:6,4,2`: the CPU of each task of a node, that
+    /// of task 0 first.
+    ///
+    /// Source: the manual page srun(1) of Slurm.
+    pub fn slurm(&self) -> String {
+        format!("map_cpu:{}", self.joined(usize::to_string))
+    }
+
+    fn joined(&self, one: impl Fn(&usize) -> String) -> String {
+        self.cpus.iter().map(one).collect::<Vec<_>>().join(",")
+    }
+}

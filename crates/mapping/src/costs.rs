@@ -1,0 +1,76 @@
+//! What communication costs between places.
+
+use std::fmt;
+
+use crate::{ProblemError, volumes::square};
+
+/// A place for tasks, by its number from 0: a core, an SPE, a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place(pub usize);
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "place {}", self.0)
+    }
+}
+
+/// What a unit of volume costs from each place to each place, in any one unit: nanoseconds, hops.
+///
+/// The cost from a place to itself counts for tasks that share the place, and for what a task
+/// sends to itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    places: usize,
+    /// The rows, one after the other.
+    values: Vec<f64>,
+}
+
+impl Costs {
+    /// The costs of a matrix: row i has the costs from place i to place 0, to place 1 and so on.
+    ///
+    /// # Errors
+    ///
+    /// A matrix that is not square, or a cost that is negative or not finite. A hole of a
+    /// measured matrix is a NaN, and so an error.
+    pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
+        square(rows, "costs")?;
+        Self::from_fn(rows.len(), |from, to| rows[from.0][to.0])
+    }
+
+    /// The costs that a function gives, from its first to its second argument.
+    ///
+    /// # Errors
+    ///
+    /// A cost that is negative or not finite.
+    pub fn from_fn(
+        places: usize,
+        mut cost: impl FnMut(Place, Place) -> f64,
+    ) -> Result<Self, ProblemError> {
+        let mut values = Vec::with_capacity(places * places);
+        for from in (0..places).map(Place) {
+            for to in (0..places).map(Place) {
+                let cost = cost(from, to);
+                if !(cost >= 0.0 && cost.is_finite()) {
+                    return Err(ProblemError::Cost { from, to, cost });
+                }
+                values.push(cost);
+            }
+        }
+        Ok(Self { places, values })
+    }
+
+    /// How many places there are.
+    pub fn places(&self) -> usize {
+        self.places
+    }
+
+    /// What a unit of volume costs.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such place.
+    pub fn between(&self, from: Place, to: Place) -> f64 {
+        assert!(to.0 < self.places, "{to} of {} places", self.places);
+        self.values[from.0 * self.places + to.0]
+    }
+}

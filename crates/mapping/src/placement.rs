@@ -1,0 +1,31 @@
+//! Where tasks are.
+
+use crate::{Place, Task};
+
+/// The place of each task. [`Problem::placement`](crate::Problem::placement) checks one against
+/// its problem, and the search returns one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Placement {
+    places: Vec<Place>,
+}
+
+impl Placement {
+    /// Of places that are known to fit a problem.
+    pub(crate) fn new(places: Vec<Place>) -> Self {
+        Self { places }
+    }
+
+    /// Where a task is.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such task.
+    pub fn place_of(&self, task: Task) -> Place {
+        self.places[task.0]
+    }
+
+    /// The place of task 0, of task 1 and so on.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+}

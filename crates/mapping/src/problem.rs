@@ -1,0 +1,231 @@
+//! Tasks, places, and which task may be where.
+
+use crate::{Costs, Place, Placement, ProblemError, Task, Volumes};
+
+/// Tasks to be given places so that the sum of volume times cost is least.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    volumes: Volumes,
+    costs: Costs,
+    /// How many tasks each place takes, 0 where it is forbidden.
+    capacities: Vec<usize>,
+    /// Where each task has to be, if it is fixed.
+    fixed: Vec<Option<Place>>,
+}
+
+/// Says what a [`Problem`] has besides volumes and costs. Made by [`Problem::builder`].
+#[derive(Clone, Debug)]
+pub struct ProblemBuilder {
+    volumes: Volumes,
+    costs: Costs,
+    capacity: usize,
+    forbidden: Vec<Place>,
+    fixed: Vec<(Task, Place)>,
+}
+
+impl ProblemBuilder {
+    /// Lets each place take up to this number of tasks. Without this it is one.
+    #[must_use]
+    pub fn capacity(mut self, tasks: usize) -> Self {
+        self.capacity = tasks;
+        self
+    }
+
+    /// Leaves a place empty.
+    #[must_use]
+    pub fn forbid(mut self, place: Place) -> Self {
+        self.forbidden.push(place);
+        self
+    }
+
+    /// Fixes a task to a place.
+    #[must_use]
+    pub fn fix(mut self, task: Task, place: Place) -> Self {
+        self.fixed.push((task, place));
+        self
+    }
+
+    /// The problem, if it has a solution.
+    ///
+    /// # Errors
+    ///
+    /// No tasks; more tasks than the places take; an unknown task or place; a task that is fixed
+    /// to two places, or to a forbidden one; more tasks fixed to a place than it takes.
+    pub fn build(self) -> Result<Problem, ProblemError> {
+        let (tasks, places) = (self.volumes.tasks(), self.costs.places());
+        if tasks == 0 {
+            return Err(ProblemError::NoTasks);
+        }
+        let known = |place: Place| {
+            (place.0 < places)
+                .then_some(place.0)
+                .ok_or(ProblemError::UnknownPlace { place, places })
+        };
+        let mut capacities = vec![self.capacity; places];
+        for place in self.forbidden {
+            capacities[known(place)?] = 0;
+        }
+        let mut fixed = vec![None; tasks];
+        for (task, place) in self.fixed {
+            known(place)?;
+            let entry = fixed
+                .get_mut(task.0)
+                .ok_or(ProblemError::UnknownTask { task, tasks })?;
+            if let Some(first) = entry.replace(place).filter(|first| *first != place) {
+                return Err(ProblemError::FixedTwice {
+                    task,
+                    places: [first, place],
+                });
+            }
+        }
+        let problem = Problem {
+            volumes: self.volumes,
+            costs: self.costs,
+            capacities,
+            fixed,
+        };
+        let fixed = problem.fixed.iter().enumerate();
+        problem.check_room(fixed.filter_map(|(task, place)| Some((Task(task), (*place)?))))?;
+
+        let room = problem
+            .capacities
+            .iter()
+            .fold(0_usize, |sum, more| sum.saturating_add(*more));
+        if tasks > room {
+            let forbidden = problem
+                .capacities
+                .iter()
+                .filter(|capacity| **capacity == 0)
+                .count();
+            let capacity = self.capacity;
+            return Err(ProblemError::TooManyTasks {
+                tasks,
+                places,
+                forbidden,
+                capacity,
+            });
+        }
+        Ok(problem)
+    }
+}
+
+impl Problem {
+    /// A problem with one task a place, where no task is fixed and no place forbidden, unless the
+    /// builder is told otherwise.
+    pub fn builder(volumes: Volumes, costs: Costs) -> ProblemBuilder {
+        ProblemBuilder {
+            volumes,
+            costs,
+            capacity: 1,
+            forbidden: Vec::new(),
+            fixed: Vec::new(),
+        }
+    }
+
+    /// How much the tasks communicate.
+    pub fn volumes(&self) -> &Volumes {
+        &self.volumes
+    }
+
+    /// What that costs between places.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// How many tasks a place takes: 0 if it is forbidden.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such place.
+    pub fn capacity(&self, place: Place) -> usize {
+        self.capacities[place.0]
+    }
+
+    /// Where a task is fixed, if it is.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such task.
+    pub fn fixed(&self, task: Task) -> Option<Place> {
+        self.fixed[task.0]
+    }
+
+    /// A placement: the number of the place of task 0, of task 1 and so on.
+    ///
+    /// # Errors
+    ///
+    /// Not one place for each task; an unknown or forbidden place; more tasks at a place than it
+    /// takes, as in a permutation that repeats; a fixed task that is elsewhere.
+    pub fn placement(
+        &self,
+        places: impl IntoIterator<Item = usize>,
+    ) -> Result<Placement, ProblemError> {
+        let places: Vec<Place> = places.into_iter().map(Place).collect();
+        let tasks = self.volumes.tasks();
+        if places.len() != tasks {
+            return Err(ProblemError::Length {
+                tasks,
+                places: places.len(),
+            });
+        }
+        let known = self.capacities.len();
+        if let Some(place) = places.iter().copied().find(|place| place.0 >= known) {
+            return Err(ProblemError::UnknownPlace {
+                place,
+                places: known,
+            });
+        }
+        for (task, (place, fixed)) in places.iter().zip(&self.fixed).enumerate() {
+            if let Some(fixed) = fixed.filter(|fixed| fixed != place) {
+                let (task, place) = (Task(task), *place);
+                return Err(ProblemError::Moved { task, place, fixed });
+            }
+        }
+        self.check_room(
+            places
+                .iter()
+                .enumerate()
+                .map(|(task, place)| (Task(task), *place)),
+        )?;
+        Ok(Placement::new(places))
+    }
+
+    /// What a placement costs: the sum of volume times cost over all pairs of tasks, each
+    /// direction by itself. It is exact if volumes and costs are whole numbers and the sum is
+    /// below 2^53.
+    ///
+    /// # Panics
+    ///
+    /// If the placement has fewer tasks than the problem, or places that the problem does not
+    /// have.
+    pub fn cost(&self, placement: &Placement) -> f64 {
+        let cost = |(from, to, volume)| {
+            volume
+                * self
+                    .costs
+                    .between(placement.place_of(from), placement.place_of(to))
+        };
+        self.volumes.pairs().map(cost).sum()
+    }
+
+    /// Checks that no place has more of these tasks than it takes.
+    fn check_room(&self, placed: impl Iterator<Item = (Task, Place)>) -> Result<(), ProblemError> {
+        let mut at = vec![Vec::new(); self.capacities.len()];
+        for (task, place) in placed {
+            let capacity = self.capacities[place.0];
+            if capacity == 0 {
+                return Err(ProblemError::Forbidden { task, place });
+            }
+            at[place.0].push(task);
+            if at[place.0].len() > capacity {
+                let tasks = at[place.0].clone();
+                return Err(ProblemError::Overfull {
+                    place,
+                    capacity,
+                    tasks,
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! An assignment to begin with: slots and tasks are divided in two again and again.
+
+use fastrand::Rng;
+use kodama::{Method, linkage};
+
+use crate::slots::Slots;
+
+/// How often a division of tasks is begun anew. The best one is taken.
+const TRIES: usize = 8;
+
+/// A pass ends when this number of exchanges in a row did not make the division better.
+const EXCHANGES_WITHOUT_GAIN: usize = 64;
+
+/// Clusters that are nearly as far from each other as this part of their largest distance are
+/// siblings.
+const ABOUT_EQUAL: f64 = 0.95;
+
+/// Assigns each item a slot, so that items that communicate much are close.
+///
+/// This is the dual recursive bipartitioning of Pellegrini (Static mapping by dual recursive
+/// bipartitioning of process and architecture graphs, Scalable High-Performance Computing
+/// Conference, 1994), but the tree of places is not given: it is what average linkage makes of the
+/// costs. So the levels of a machine need not have powers of two.
+pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
+    let n = slots.n;
+    let tree = Tree::new(slots);
+    let neighbours: Vec<Vec<(usize, f64)>> = slots.neighbours();
+    let mut slot_of = vec![0; n];
+    let mut local = vec![None; n];
+    let mut left = vec![(vec![tree.root()], (0..n).collect::<Vec<_>>())];
+    while let Some((clusters, items)) = left.pop() {
+        match (&clusters[..], &items[..]) {
+            (_, []) => {}
+            (&[slot], &[item]) => slot_of[item] = slot,
+            (&[cluster], _) => left.push((tree.siblings(cluster), items)),
+            _ => {
+                let halves = tree.halves(clusters);
+                let size = halves[0].iter().map(|cluster| tree.size(*cluster)).sum();
+                let graph = Graph::new(&items, &neighbours, &mut local);
+                let in_first = graph.bisect(size, random);
+                let (first, second) = items
+                    .iter()
+                    .zip(&in_first)
+                    .partition::<Vec<_>, _>(|(_, first)| **first);
+                let items =
+                    |part: Vec<(&usize, &bool)>| part.into_iter().map(|(item, _)| *item).collect();
+                let [half, other] = halves;
+                left.push((half, items(first)));
+                left.push((other, items(second)));
+            }
+        }
+    }
+    slot_of
+}
+
+/// Clusters of slots that are close. A cluster below the number of slots is one slot.
+struct Tree {
+    slots: usize,
+    /// The two parts, the distance and the size of each cluster that has parts.
+    clusters: Vec<([usize; 2], f64, usize)>,
+}
+
+impl Tree {
+    fn new(slots: &Slots) -> Self {
+        let n = slots.n;
+        let mut distances: Vec<f64> = (0..n)
+            .flat_map(|slot| {
+                slots.costs[slot * n..(slot + 1) * n][slot + 1..]
+                    .iter()
+                    .copied()
+            })
+            .collect();
+        let dendrogram = linkage(&mut distances, n, Method::Average);
+        let steps = dendrogram.steps().iter();
+        let clusters = steps
+            .map(|step| {
+                (
+                    [step.cluster1, step.cluster2],
+                    step.dissimilarity,
+                    step.size,
+                )
+            })
+            .collect();
+        Self { slots: n, clusters }
+    }
+
+    fn root(&self) -> usize {
+        self.slots + self.clusters.len() - 1
+    }
+
+    fn size(&self, cluster: usize) -> usize {
+        cluster
+            .checked_sub(self.slots)
+            .map_or(1, |index| self.clusters[index].2)
+    }
+
+    /// The parts of a cluster, and the parts of those that are about as far from each other.
+    fn siblings(&self, cluster: usize) -> Vec<usize> {
+        let (parts, distance, _) = self.clusters[cluster - self.slots];
+        let mut siblings = Vec::new();
+        let mut left = parts.to_vec();
+        while let Some(part) = left.pop() {
+            match part
+                .checked_sub(self.slots)
+                .map(|index| self.clusters[index])
+            {
+                Some((parts, below, _)) if below >= ABOUT_EQUAL * distance => left.extend(parts),
+                _ => siblings.push(part),
+            }
+        }
+        siblings
+    }
+
+    /// Two groups of about the same size.
+    fn halves(&self, mut clusters: Vec<usize>) -> [Vec<usize>; 2] {
+        clusters.sort_by_key(|cluster| std::cmp::Reverse(self.size(*cluster)));
+        let mut halves = [Vec::new(), Vec::new()];
+        let mut sizes = [0, 0];
+        for cluster in clusters {
+            let half = usize::from(sizes[1] < sizes[0]);
+            sizes[half] += self.size(cluster);
+            halves[half].push(cluster);
+        }
+        halves
+    }
+}
+
+/// Some of the items, with numbers of their own, and what they communicate.
+struct Graph {
+    neighbours: Vec<Vec<(usize, f64)>>,
+}
+
+impl Graph {
+    /// `local` is empty before and after: it keeps its memory.
+    fn new(items: &[usize], all: &[Vec<(usize, f64)>], local: &mut [Option<usize>]) -> Self {
+        for (index, item) in items.iter().enumerate() {
+            local[*item] = Some(index);
+        }
+        let inside = |item: &usize| {
+            all[*item]
+                .iter()
+                .filter_map(|(other, volume)| Some((local[*other]?, *volume)))
+                .collect()
+        };
+        let neighbours = items.iter().map(inside).collect();
+        for item in items {
+            local[*item] = None;
+        }
+        Self { neighbours }
+    }
+
+    /// Which vertices belong to a first part of this size, so that the parts communicate little.
+    fn bisect(&self, size: usize, random: &mut Rng) -> Vec<bool> {
+        let tries = (0..TRIES).map(|_| {
+            let mut division = Division::grow(self, size, random.usize(0..self.neighbours.len()));
+            while division.improve() {}
+            (division.cut(), division.in_first)
+        });
+        let (_, best) = tries
+            .min_by(|(cut, _), (other, _)| cut.total_cmp(other))
+            .expect("several tries");
+        best
+    }
+}
+
+/// A graph in two parts.
+struct Division<'a> {
+    graph: &'a Graph,
+    in_first: Vec<bool>,
+    /// By how much less the parts would communicate if a vertex were in the other one.
+    gains: Vec<f64>,
+}
+
+impl<'a> Division<'a> {
+    /// The first part grows from one vertex, by the one that adds least to what the parts
+    /// communicate.
+    fn grow(graph: &'a Graph, size: usize, start: usize) -> Self {
+        let none = vec![false; graph.neighbours.len()];
+        let total =
+            |edges: &Vec<(usize, f64)>| -edges.iter().map(|(_, volume)| volume).sum::<f64>();
+        let gains = graph.neighbours.iter().map(total).collect();
+        let mut division = Self {
+            graph,
+            in_first: none,
+            gains,
+        };
+        // What touches the first part comes before what does not.
+        let mut touches = vec![false; division.in_first.len()];
+        let mut next = start;
+        for _ in 0..size {
+            division.turn(next);
+            for (other, _) in &graph.neighbours[next] {
+                touches[*other] = true;
+            }
+            let outside = (0..touches.len()).filter(|vertex| !division.in_first[*vertex]);
+            let order = |vertex: &usize, other: &usize| {
+                let by_touch = touches[*vertex].cmp(&touches[*other]);
+                by_touch.then(division.gains[*vertex].total_cmp(&division.gains[*other]))
+            };
+            match outside.max_by(order) {
+                Some(vertex) => next = vertex,
+                None => break,
+            }
+        }
+        division
+    }
+
+    /// Moves a vertex to the other part.
+    fn turn(&mut self, vertex: usize) {
+        self.in_first[vertex] = !self.in_first[vertex];
+        self.gains[vertex] = -self.gains[vertex];
+        for (other, volume) in &self.graph.neighbours[vertex] {
+            let together = self.in_first[*other] == self.in_first[vertex];
+            self.gains[*other] += if together {
+                -2.0 * volume
+            } else {
+                2.0 * volume
+            };
+        }
+    }
+
+    /// Exchanges vertices of the parts, each at most once, even where that is no gain at first,
+    /// and takes back what came after the best division. Returns whether that is better than
+    /// before. (C.M. Fiduccia and R.M. Mattheyses, A linear-time heuristic for improving network
+    /// partitions, 19th Design Automation Conference, 1982.)
+    fn improve(&mut self) -> bool {
+        let mut moved = vec![false; self.in_first.len()];
+        let mut turned = Vec::new();
+        let (mut gain, mut best, mut kept) = (0.0, 0.0, 0);
+        let scale: f64 = self.gains.iter().map(|gain| gain.abs()).sum();
+        'exchanges: while turned.len() < kept + 2 * EXCHANGES_WITHOUT_GAIN {
+            for from_first in [true, false] {
+                let candidates = (0..moved.len())
+                    .filter(|vertex| !moved[*vertex] && self.in_first[*vertex] == from_first);
+                let best = candidates.max_by(|a, b| self.gains[*a].total_cmp(&self.gains[*b]));
+                let Some(vertex) = best else { break 'exchanges };
+                gain += self.gains[vertex];
+                moved[vertex] = true;
+                self.turn(vertex);
+                turned.push(vertex);
+            }
+            if gain > best + scale * 1e-12 {
+                (best, kept) = (gain, turned.len());
+            }
+        }
+        for vertex in turned.drain(kept..).rev() {
+            self.turn(vertex);
+        }
+        best > 0.0
+    }
+
+    /// Twice what the parts communicate.
+    fn cut(&self) -> f64 {
+        let vertices = self.graph.neighbours.iter().enumerate();
+        let cut = vertices.flat_map(|(vertex, edges)| {
+            edges
+                .iter()
+                .filter(move |(other, _)| self.in_first[*other] != self.in_first[vertex])
+        });
+        cut.map(|(_, volume)| volume).sum()
+    }
+}

@@ -1,0 +1,68 @@
+//! All assignments of a small problem.
+
+use super::run::Run;
+use crate::slots::Slots;
+
+/// Up to this number of assignments are all looked at: 10!, which takes some tenths of a second.
+const ASSIGNMENTS_MAX: u64 = 3_628_800;
+
+/// Whether all assignments of these items can be looked at.
+pub(super) fn is_small(slots: &Slots) -> bool {
+    let choices = (slots.n - slots.tasks + 1..=slots.n).map(|slots| slots as u64);
+    choices.fold(1, u64::saturating_mul) <= ASSIGNMENTS_MAX
+}
+
+/// Looks at all assignments, but for those that begin as one that already costs too much, and
+/// those that differ in equal slots alone.
+pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
+    let none = vec![false; slots.n];
+    let best = f64::INFINITY;
+    Exhaustive {
+        slots,
+        run,
+        slot_of: Vec::new(),
+        taken: none,
+        best,
+    }
+    .place_next(slots.constant);
+}
+
+struct Exhaustive<'a, 'b> {
+    slots: &'a Slots,
+    run: &'a mut Run<'b>,
+    /// The slots of the first items.
+    slot_of: Vec<usize>,
+    taken: Vec<bool>,
+    best: f64,
+}
+
+impl Exhaustive<'_, '_> {
+    /// Tries each slot for the next item. `cost` is what the items before it cost among themselves.
+    fn place_next(&mut self, cost: f64) {
+        if self.run.stopped() || cost >= self.run.better_than(self.best) {
+            return;
+        }
+        let Slots {
+            n,
+            tasks,
+            ref places,
+            ..
+        } = *self.slots;
+        if self.slot_of.len() == tasks {
+            self.best = cost;
+            self.run.offer(self.slots, &self.slot_of, cost);
+            return;
+        }
+        for slot in 0..n {
+            let equal = slot > 0 && places[slot - 1] == places[slot] && !self.taken[slot - 1];
+            if !self.taken[slot] && !equal {
+                let more = self.slots.next_cost(&self.slot_of, slot);
+                self.slot_of.push(slot);
+                self.taken[slot] = true;
+                self.place_next(cost + more);
+                self.taken[slot] = false;
+                self.slot_of.pop();
+            }
+        }
+    }
+}

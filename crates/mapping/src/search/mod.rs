@@ -1,0 +1,156 @@
+//! The search for a placement that costs little.
+
+mod bisection;
+mod exhaustive;
+mod local;
+mod memetic;
+mod run;
+mod state;
+mod tabu;
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use fastrand::Rng;
+use run::Run;
+
+use crate::slots::Slots;
+use crate::{Placement, Problem};
+
+/// Up to this number of slots all exchanges are looked at in each iteration. With more of them a
+/// population takes longer than a second to improve.
+const MEMETIC_MAX: usize = 256;
+
+/// When a search ends, unless it has looked at all placements before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// After this time, give or take some milliseconds.
+    Time(Duration),
+    /// After this number of iterations: an iteration exchanges two tasks, or moves a task to free
+    /// room. Then the problem and the seed decide what is found.
+    Iterations(u64),
+}
+
+/// What a search has found so far.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Progress<'a> {
+    /// The best placement so far.
+    pub placement: &'a Placement,
+    /// What it costs.
+    pub cost: f64,
+    /// How many iterations have begun.
+    pub iterations: u64,
+    /// For how long the search has run.
+    pub elapsed: Duration,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Solution {
+    /// The best placement.
+    pub placement: Placement,
+    /// What it costs.
+    pub cost: f64,
+    /// Whether no placement costs less: all were looked at.
+    pub optimal: bool,
+    /// How many iterations were done.
+    pub iterations: u64,
+}
+
+impl Solution {
+    /// What part of the cost is not proven to be necessary: (cost - bound) / cost, from 0 to 1,
+    /// and 0 if the cost is 0. The bound is [`Problem::lower_bound`], or the cost itself if the
+    /// solution is optimal.
+    pub fn gap(&self, bound: f64) -> f64 {
+        let bound = if self.optimal { self.cost } else { bound };
+        if self.cost == 0.0 {
+            0.0
+        } else {
+            (self.cost - bound) / self.cost
+        }
+    }
+}
+
+/// A search for a placement that costs little.
+///
+/// Problems of at most 10! (3,628,800) placements are solved by looking at all of them, whatever
+/// the limit is. For others a population of placements is improved by tabu searches.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use cellworks_mapping::{Costs, Limit, Problem, Search, Volumes};
+///
+/// # fn main() -> Result<(), cellworks_mapping::ProblemError> {
+/// // A ring of 16 tasks, on 16 cores in 4 rows of 4.
+/// let volumes = Volumes::from_edges(16, (0..16).map(|task| (task, (task + 1) % 16, 1.0)))?;
+/// let costs = Costs::from_fn(16, |from, to| {
+///     ((from.0 / 4).abs_diff(to.0 / 4) + (from.0 % 4).abs_diff(to.0 % 4)) as f64
+/// })?;
+/// let problem = Problem::builder(volumes, costs).build()?;
+///
+/// let search = Search::new(Limit::Iterations(10_000)).seed(7);
+/// let solution = search.run(&problem, |progress| {
+///     // Each core has a neighbour, so no ring costs less than 16.
+///     if progress.cost > 16.0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+/// });
+/// assert_eq!(solution.cost, 16.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    limit: Limit,
+    seed: u64,
+}
+
+impl Search {
+    /// A search that ends at a limit, with seed 0.
+    pub fn new(limit: Limit) -> Self {
+        Self { limit, seed: 0 }
+    }
+
+    /// Chooses the random numbers of the search. The same seed gives the same ones.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Searches until the limit, or until `progress` returns a break. It is called with the first
+    /// placement, with each that is better, and besides that every 10 ms or so. There is always a
+    /// placement, even if the limit is 0.
+    ///
+    /// It takes memory for four to eight numbers of 8 bytes for each pair of slots, where a place
+    /// that takes several tasks has as many slots.
+    pub fn run(
+        &self,
+        problem: &Problem,
+        mut progress: impl FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> Solution {
+        let slots = Slots::new(problem);
+        let mut run = Run::new(self.limit, &mut progress);
+        let small = exhaustive::is_small(&slots);
+        if small {
+            exhaustive::search(&slots, &mut run);
+        } else {
+            let mut random = Rng::with_seed(self.seed);
+            let search = if slots.n <= MEMETIC_MAX {
+                memetic::search
+            } else {
+                local::search
+            };
+            search(&slots, &mut random, &mut run);
+        }
+        let optimal = small && !run.stopped();
+        let (placement, iterations) = run.end();
+        Solution {
+            cost: problem.cost(&placement),
+            placement,
+            optimal,
+            iterations,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A problem as one of permutations: as many items as slots, each item in a slot of its own.
+//!
+//! A place that takes several tasks has several slots, a fixed task leaves one slot less, and
+//! items without any volume stand for the room that stays free. What free tasks communicate with
+//! fixed ones and with themselves depends on their own slot alone, so it is a linear cost.
+
+use crate::{Place, Placement, Problem, Task};
+
+/// The items, the slots, and what an assignment costs.
+///
+/// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, where F has
+/// the volumes and D the costs. That is `G[i][k] T[s][t] + H[i][k] B[s][t]` with the symmetric
+/// matrices G = F + F', T = (D + D')/2 and the skew ones H = F - F', B = (D - D')/2. The second
+/// product is only there if neither volumes nor costs are symmetric. All matrices are row after
+/// row.
+pub(crate) struct Slots {
+    /// How many items there are, and how many slots.
+    pub n: usize,
+    /// How many items are tasks. They come first.
+    pub tasks: usize,
+    /// G: its diagonal is 0.
+    pub volumes: Vec<f64>,
+    /// T: its diagonal is 0.
+    pub costs: Vec<f64>,
+    /// H and B, if neither is 0.
+    pub skew: Option<(Vec<f64>, Vec<f64>)>,
+    /// What item i costs in slot t by itself.
+    pub linear: Vec<f64>,
+    /// The place of each slot.
+    pub places: Vec<Place>,
+    /// What the fixed tasks cost among themselves.
+    pub constant: f64,
+    /// The task of each item that is one.
+    free: Vec<Task>,
+    /// Where each task is fixed.
+    fixed: Vec<Option<Place>>,
+}
+
+impl Slots {
+    pub(crate) fn new(problem: &Problem) -> Self {
+        let (volumes, costs) = (problem.volumes(), problem.costs());
+        let fixed: Vec<_> = (0..volumes.tasks())
+            .map(|task| problem.fixed(Task(task)))
+            .collect();
+        let free: Vec<Task> = (0..fixed.len())
+            .filter(|task| fixed[*task].is_none())
+            .map(Task)
+            .collect();
+        let slots_of = |place: Place| {
+            let taken = fixed.iter().filter(|at| **at == Some(place)).count();
+            (problem.capacity(place) - taken).min(free.len())
+        };
+        let places: Vec<Place> = (0..costs.places())
+            .map(Place)
+            .flat_map(|place| std::iter::repeat_n(place, slots_of(place)))
+            .collect();
+
+        let n = places.len();
+        let mut item_of = vec![None; fixed.len()];
+        for (item, task) in free.iter().enumerate() {
+            item_of[task.0] = Some(item);
+        }
+        let mut linear = vec![0.0; n * n];
+        let (mut symmetric, mut skew) = (vec![0.0; n * n], vec![0.0; n * n]);
+        let mut constant = 0.0;
+        for (from, to, volume) in volumes.pairs() {
+            let mut alone = |item: usize, cost: &dyn Fn(Place) -> f64| {
+                for (slot, place) in places.iter().enumerate() {
+                    linear[item * n + slot] += volume * cost(*place);
+                }
+            };
+            match (item_of[from.0], item_of[to.0]) {
+                (Some(from), Some(to)) if from == to => alone(from, &|at| costs.between(at, at)),
+                (Some(from), Some(to)) => {
+                    symmetric[from * n + to] += volume;
+                    symmetric[to * n + from] += volume;
+                    skew[from * n + to] += volume;
+                    skew[to * n + from] -= volume;
+                }
+                (from_item, to_item) => match (from_item, to_item, fixed[from.0], fixed[to.0]) {
+                    (Some(item), _, _, Some(to)) => alone(item, &|at| costs.between(at, to)),
+                    (_, Some(item), Some(from), _) => alone(item, &|at| costs.between(from, at)),
+                    (_, _, Some(from), Some(to)) => constant += volume * costs.between(from, to),
+                    _ => unreachable!("a task is free or fixed"),
+                },
+            }
+        }
+
+        let (mut mean, mut half) = (vec![0.0; n * n], vec![0.0; n * n]);
+        for (slot, from) in places.iter().enumerate() {
+            for (other, to) in places
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != slot)
+            {
+                let (there, back) = (costs.between(*from, *to), costs.between(*to, *from));
+                mean[slot * n + other] = (there + back) / 2.0;
+                half[slot * n + other] = (there - back) / 2.0;
+            }
+        }
+        let any = |matrix: &[f64]| matrix.iter().any(|element| *element != 0.0);
+        let skew = (any(&skew) && any(&half)).then_some((skew, half));
+        Self {
+            n,
+            tasks: free.len(),
+            volumes: symmetric,
+            costs: mean,
+            skew,
+            linear,
+            places,
+            constant,
+            free,
+            fixed,
+        }
+    }
+
+    /// The other items with which each item communicates, and how much.
+    pub(crate) fn neighbours(&self) -> Vec<Vec<(usize, f64)>> {
+        let row = |item: usize| {
+            let volumes = self.volumes[item * self.n..(item + 1) * self.n]
+                .iter()
+                .copied();
+            volumes
+                .enumerate()
+                .filter(|(_, volume)| *volume > 0.0)
+                .collect()
+        };
+        (0..self.n).map(row).collect()
+    }
+
+    /// What the next item costs in a slot by itself and with the items before it.
+    pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
+        let row = slot_of.len() * self.n;
+        let mut cost = self.linear[row + slot];
+        for (item, other) in slot_of.iter().enumerate() {
+            let (pair, slots) = (row + item, slot * self.n + other);
+            cost += self.volumes[pair] * self.costs[slots];
+            if let Some((volumes, costs)) = &self.skew {
+                cost += volumes[pair] * costs[slots];
+            }
+        }
+        cost
+    }
+
+    /// What an assignment costs.
+    pub(crate) fn cost(&self, slot_of: &[usize]) -> f64 {
+        let costs = (0..self.tasks).map(|item| self.next_cost(&slot_of[..item], slot_of[item]));
+        self.constant + costs.sum::<f64>()
+    }
+
+    /// The placement of all tasks, if each item is in its slot.
+    pub(crate) fn placement(&self, slot_of: &[usize]) -> Placement {
+        let mut places = self.fixed.clone();
+        for (task, slot) in self.free.iter().zip(slot_of) {
+            places[task.0] = Some(self.places[*slot]);
+        }
+        Placement::new(
+            places
+                .into_iter()
+                .map(|place| place.expect("fixed or in a slot"))
+                .collect(),
+        )
+    }
+}

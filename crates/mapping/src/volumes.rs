@@ -1,0 +1,107 @@
+//! How much tasks communicate.
+
+use std::fmt;
+
+use crate::ProblemError;
+
+/// A task, by its number from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Task(pub usize);
+
+impl fmt::Display for Task {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "task {}", self.0)
+    }
+}
+
+/// How much each task sends to each other task, in any one unit: bytes, packets, messages.
+///
+/// Only pairs that communicate are stored, so a sparse graph of thousands of tasks is small.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Volumes {
+    tasks: usize,
+    /// Each pair that communicates once, in ascending order, with a volume above 0.
+    pairs: Vec<(Task, Task, f64)>,
+}
+
+impl Volumes {
+    /// The volumes of a graph: an edge is the number of the sending task, that of the receiving
+    /// task, and a volume. Volumes of edges between the same two tasks in the same direction add
+    /// up. A task may send to itself: that costs what its place costs to itself.
+    ///
+    /// # Errors
+    ///
+    /// An edge that names an unknown task, or whose volume is negative or not finite.
+    pub fn from_edges(
+        tasks: usize,
+        edges: impl IntoIterator<Item = (usize, usize, f64)>,
+    ) -> Result<Self, ProblemError> {
+        let mut pairs = Vec::new();
+        for (from, to, volume) in edges {
+            if let Some(unknown) = [from, to].into_iter().find(|task| *task >= tasks) {
+                return Err(ProblemError::UnknownTask {
+                    task: Task(unknown),
+                    tasks,
+                });
+            }
+            if !(volume >= 0.0 && volume.is_finite()) {
+                return Err(ProblemError::Volume {
+                    from: Task(from),
+                    to: Task(to),
+                    volume,
+                });
+            }
+            if volume > 0.0 {
+                pairs.push((Task(from), Task(to), volume));
+            }
+        }
+        pairs.sort_by_key(|(from, to, _)| (*from, *to));
+        pairs.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2 += next.2;
+            }
+            same
+        });
+        Ok(Self { tasks, pairs })
+    }
+
+    /// The volumes of a matrix: row i has what task i sends to task 0, to task 1 and so on.
+    ///
+    /// # Errors
+    ///
+    /// A matrix that is not square, or a volume that is negative or not finite.
+    pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
+        square(rows, "volumes")?;
+        let edges = rows.iter().enumerate().flat_map(|(from, row)| {
+            row.iter()
+                .enumerate()
+                .map(move |(to, volume)| (from, to, *volume))
+        });
+        Self::from_edges(rows.len(), edges)
+    }
+
+    /// How many tasks there are.
+    pub fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    /// Each pair of tasks of which the first sends to the second, once, in ascending order, with
+    /// its volume, which is above 0.
+    pub fn pairs(&self) -> impl ExactSizeIterator<Item = (Task, Task, f64)> + '_ {
+        self.pairs.iter().copied()
+    }
+}
+
+/// Checks that each row of a matrix has as many elements as there are rows.
+pub(crate) fn square(rows: &[Vec<f64>], matrix: &'static str) -> Result<(), ProblemError> {
+    let unlike = rows.iter().position(|row| row.len() != rows.len());
+    unlike.map_or(Ok(()), |row| {
+        Err(ProblemError::NotSquare {
+            matrix,
+            rows: rows.len(),
+            row,
+            length: rows[row].len(),
+        })
+    })
+}

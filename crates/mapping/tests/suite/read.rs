@@ -1,0 +1,179 @@
+//! Files: what is read, and what errors say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cellworks_mapping::read::{self, ReadError};
+use cellworks_mapping::{Costs, Place, Problem, Task, Volumes};
+use tempfile::TempDir;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// What a function makes of a file with this text, without the name of the folder in a message.
+fn of_text<T>(text: &str, read: impl Fn(&Path) -> Result<T, ReadError>) -> Result<T, String> {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("made-up");
+    fs::write(&file, text).unwrap();
+    let prefix = format!("{}/", folder.path().display());
+    read(&file).map_err(|error| error.to_string().replace(&prefix, ""))
+}
+
+fn qaplib(text: &str) -> Result<Problem, String> {
+    of_text(text, |file| read::qaplib(file))
+}
+
+fn edges(text: &str) -> Result<Volumes, String> {
+    of_text(text, |file| read::edges(file))
+}
+
+fn latencies(text: &str) -> Result<Costs, String> {
+    of_text(text, |file| read::latencies(file))
+}
+
+/// A permutation that QAPLIB publishes as optimal for this problem, with its cost.
+#[test]
+fn a_published_permutation_has_its_published_cost() {
+    let problem = read::qaplib(data("nug12.dat")).unwrap();
+    let published = [12, 7, 9, 3, 4, 8, 11, 1, 5, 6, 10, 2];
+    let placement = problem.placement(published.map(|place| place - 1)).unwrap();
+    assert_eq!(problem.cost(&placement), 578.0);
+}
+
+#[test]
+fn line_ends_of_a_qaplib_file_mean_nothing() {
+    let problem = qaplib("2 0\n1 2 0 0\n\n10 20.5 0").unwrap();
+    assert_eq!(
+        problem.volumes(),
+        &Volumes::from_edges(2, [(0, 1, 1.0), (1, 0, 2.0)]).unwrap()
+    );
+    assert_eq!(
+        problem.costs(),
+        &Costs::from_rows(&[vec![0.0, 10.0], vec![20.5, 0.0]]).unwrap()
+    );
+}
+
+#[test]
+fn a_wrong_qaplib_file_is_named_with_line_and_rule() {
+    assert_eq!(
+        qaplib("").unwrap_err(),
+        "made-up, line 1: \"\" stands where the size of the problem has to be, 1 or more"
+    );
+    assert_eq!(
+        qaplib("\n0").unwrap_err(),
+        "made-up, line 2: \"0\" stands where the size of the problem has to be, 1 or more"
+    );
+    assert_eq!(
+        qaplib("2\n0 1\nx 0\n0 1 1 0").unwrap_err(),
+        "made-up, line 3: \"x\" stands where a finite number of 0 or more has to be"
+    );
+    assert_eq!(
+        qaplib("2\n0 1 1 0\n0 -1 1 0").unwrap_err(),
+        "made-up, line 3: \"-1\" stands where a finite number of 0 or more has to be"
+    );
+    assert_eq!(
+        qaplib("2\n0 1 1 0\n0 1 1\n").unwrap_err(),
+        "made-up, line 3: the file ends before row 2, column 2 of the second matrix: a problem of size 2 has two \
+         matrices of 2 rows and 2 columns"
+    );
+    assert_eq!(
+        qaplib("2\n0 1 1 0\n0 1 1 0\n7").unwrap_err(),
+        "made-up, line 4: \"7\" follows the last element: a problem of size 2 has two matrices of 2 rows and 2 columns"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = read::qaplib("not/there.dat").unwrap_err();
+    assert!(matches!(error, ReadError::File { .. }));
+    assert!(
+        error.to_string().starts_with("not/there.dat: No such file"),
+        "{error}"
+    );
+}
+
+#[test]
+fn edges_add_up_and_need_no_volume() {
+    let volumes = edges("# a graph\n0 2\n2,1, 4.5 # with a volume\n0 2 3\n\n").unwrap();
+    let pairs: Vec<_> = volumes.pairs().collect();
+    assert_eq!(volumes.tasks(), 3);
+    assert_eq!(pairs, [(Task(0), Task(2), 4.0), (Task(2), Task(1), 4.5)]);
+    assert_eq!(edges("tasks 5\n0 1").unwrap().tasks(), 5);
+}
+
+#[test]
+fn a_wrong_graph_is_named_with_line_and_rule() {
+    assert_eq!(
+        edges("tasks 3\n0 1\n1 3 5").unwrap_err(),
+        "made-up, line 3: task 3 is unknown: the first line says that there are 3, numbered from 0"
+    );
+    assert_eq!(
+        edges("0 1 -5").unwrap_err(),
+        "made-up, line 1: \"-5\" stands where a finite number of 0 or more has to be"
+    );
+    let rule = "is no edge: a line has a sending task, a receiving task and a volume, as in `0 1 4096`; only the \
+                first may be `tasks N`";
+    assert_eq!(
+        edges("0 1\n0 one").unwrap_err(),
+        format!("made-up, line 2: \"0 one\" {rule}")
+    );
+    assert_eq!(
+        edges("0 1\ntasks 3").unwrap_err(),
+        format!("made-up, line 2: \"tasks 3\" {rule}")
+    );
+    assert_eq!(
+        edges("0 1 2 3").unwrap_err(),
+        format!("made-up, line 1: \"0 1 2 3\" {rule}")
+    );
+    assert_eq!(
+        edges("# nothing\n").unwrap_err(),
+        "made-up: the problem has no tasks: give it one at least"
+    );
+}
+
+#[test]
+fn latencies_below_the_diagonal_count_for_both_directions() {
+    let costs = read::latencies(data("apple-m1-pro.csv")).unwrap();
+    assert_eq!(costs.places(), 8);
+    assert_eq!(costs.between(Place(1), Place(0)), 52.66673416666668);
+    assert_eq!(costs.between(Place(0), Place(1)), 52.66673416666668);
+    assert_eq!(costs.between(Place(7), Place(7)), 0.0);
+}
+
+#[test]
+fn a_full_matrix_of_latencies_has_two_directions() {
+    let costs = latencies("5,1\n2,\n").unwrap();
+    assert_eq!(
+        costs,
+        Costs::from_rows(&[vec![5.0, 1.0], vec![2.0, 0.0]]).unwrap()
+    );
+}
+
+#[test]
+fn wrong_latencies_are_named_with_line_and_rule() {
+    assert_eq!(
+        latencies("").unwrap_err(),
+        "made-up, line 1: the file is empty: it has to have a line for each core"
+    );
+    assert_eq!(
+        latencies(",,\n1,,\n2,3\n").unwrap_err(),
+        "made-up, line 3: 2 elements, but the file has 3 lines: the matrix has to be square, with empty elements \
+         between commas where it has no latency"
+    );
+    let missing = "there have to be all of them, or all below the diagonal and none above it";
+    assert_eq!(
+        latencies(",,\n1,,\n,3,\n").unwrap_err(),
+        format!("made-up, line 3: the latency between core 2 and core 0 is missing: {missing}")
+    );
+    assert_eq!(
+        latencies(",4,\n1,,\n2,3,\n").unwrap_err(),
+        format!("made-up, line 1: the latency between core 0 and core 2 is missing: {missing}")
+    );
+    assert_eq!(
+        latencies(",\nfast,\n").unwrap_err(),
+        "made-up, line 2: \"fast\" stands where a finite number of 0 or more has to be"
+    );
+}
