@@ -1,18 +1,8 @@
 //! What communication costs between places.
 
-use std::fmt;
-
-use crate::{ProblemError, volumes::square};
-
-/// A place for tasks, by its number from 0: a core, an SPE, a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place(pub usize);
-
-impl fmt::Display for Place {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "place {}", self.0)
-    }
-}
+use crate::ProblemError;
+use crate::ids::Place;
+use crate::volumes::square;
 
 /// What a unit of volume costs from each place to each place, in any one unit: nanoseconds, hops.
 ///

@@ -1,18 +1,7 @@
 //! How much tasks communicate.
 
-use std::fmt;
-
 use crate::ProblemError;
-
-/// A task, by its number from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Task(pub usize);
-
-impl fmt::Display for Task {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "task {}", self.0)
-    }
-}
+use crate::ids::Task;
 
 /// How much each task sends to each other task, in any one unit: bytes, packets, messages.
 ///

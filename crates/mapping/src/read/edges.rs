@@ -1,6 +1,6 @@
 //! A graph as a list of edges.
 
-use super::{TextError, amount};
+use super::text::{TextError, amount};
 use crate::{ProblemError, Volumes};
 
 pub(super) fn parse(text: &str) -> Result<Volumes, TextError> {

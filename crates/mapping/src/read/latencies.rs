@@ -1,6 +1,6 @@
 //! A matrix of measured latencies.
 
-use super::{TextError, amount};
+use super::text::{TextError, amount};
 use crate::Costs;
 
 pub(super) fn parse(text: &str) -> Result<Costs, TextError> {

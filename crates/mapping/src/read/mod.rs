@@ -5,11 +5,13 @@
 mod edges;
 mod latencies;
 mod qaplib;
+mod text;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{Costs, Problem, ProblemError, Volumes};
+use text::TextError;
 
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -40,18 +42,6 @@ pub enum ReadError {
         /// What is wrong with it.
         source: ProblemError,
     },
-}
-
-/// What is wrong with a text.
-enum TextError {
-    Line { line: usize, rule: String },
-    Problem(ProblemError),
-}
-
-impl From<ProblemError> for TextError {
-    fn from(source: ProblemError) -> Self {
-        Self::Problem(source)
-    }
 }
 
 /// Reads a problem of the Quadratic Assignment Problem Library: the size n, then n times n volumes
@@ -122,17 +112,5 @@ fn read<T>(file: &Path, parse: impl FnOnce(&str) -> Result<T, TextError>) -> Res
             file: file.to_path_buf(),
             source,
         },
-    })
-}
-
-/// The number that a word says, if it is a volume or a cost.
-fn amount(word: &str, line: usize) -> Result<f64, TextError> {
-    let number = word
-        .parse()
-        .ok()
-        .filter(|number: &f64| *number >= 0.0 && number.is_finite());
-    number.ok_or_else(|| {
-        let rule = format!("{word:?} stands where a finite number of 0 or more has to be");
-        TextError::Line { line, rule }
     })
 }

@@ -1,6 +1,6 @@
 //! The format of QAPLIB.
 
-use super::{TextError, amount};
+use super::text::{TextError, amount};
 use crate::{Costs, Problem, Volumes};
 
 pub(super) fn parse(text: &str) -> Result<Problem, TextError> {

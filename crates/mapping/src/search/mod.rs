@@ -9,10 +9,10 @@ mod state;
 mod tabu;
 
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 use fastrand::Rng;
 use run::Run;
+pub use run::{Limit, Progress};
 
 use crate::slots::Slots;
 use crate::{Placement, Problem};
@@ -20,30 +20,6 @@ use crate::{Placement, Problem};
 /// Up to this number of slots all exchanges are looked at in each iteration. With more of them a
 /// population takes longer than a second to improve.
 const MEMETIC_MAX: usize = 256;
-
-/// When a search ends, unless it has looked at all placements before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// After this time, give or take some milliseconds.
-    Time(Duration),
-    /// After this number of iterations: an iteration exchanges two tasks, or moves a task to free
-    /// room. Then the problem and the seed decide what is found.
-    Iterations(u64),
-}
-
-/// What a search has found so far.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Progress<'a> {
-    /// The best placement so far.
-    pub placement: &'a Placement,
-    /// What it costs.
-    pub cost: f64,
-    /// How many iterations have begun.
-    pub iterations: u64,
-    /// For how long the search has run.
-    pub elapsed: Duration,
-}
 
 /// What a search has found.
 #[derive(Clone, Debug)]

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::{Limit, Progress};
 use crate::Placement;
 use crate::slots::Slots;
 
@@ -15,6 +14,30 @@ const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
 /// Costs that differ by less than this part of them are the same: sums of fractions are rounded.
 const ROUNDING: f64 = 1e-12;
+
+/// When a search ends, unless it has looked at all placements before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// After this time, give or take some milliseconds.
+    Time(Duration),
+    /// After this number of iterations: an iteration exchanges two tasks, or moves a task to free
+    /// room. Then the problem and the seed decide what is found.
+    Iterations(u64),
+}
+
+/// What a search has found so far.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Progress<'a> {
+    /// The best placement so far.
+    pub placement: &'a Placement,
+    /// What it costs.
+    pub cost: f64,
+    /// How many iterations have begun.
+    pub iterations: u64,
+    /// For how long the search has run.
+    pub elapsed: Duration,
+}
 
 pub(super) struct Run<'a> {
     limit: Limit,

@@ -1,0 +1,23 @@
+//! The numbers of tasks and places.
+
+use std::fmt;
+
+/// A task, by its number from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Task(pub usize);
+
+impl fmt::Display for Task {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "task {}", self.0)
+    }
+}
+
+/// A place for tasks, by its number from 0: a core, an SPE, a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place(pub usize);
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "place {}", self.0)
+    }
+}

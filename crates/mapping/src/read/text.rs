@@ -1,0 +1,27 @@
+//! Texts that are not as they have to be.
+
+use crate::ProblemError;
+
+/// What is wrong with a text.
+pub(super) enum TextError {
+    Line { line: usize, rule: String },
+    Problem(ProblemError),
+}
+
+impl From<ProblemError> for TextError {
+    fn from(source: ProblemError) -> Self {
+        Self::Problem(source)
+    }
+}
+
+/// The number that a word says, if it is a volume or a cost.
+pub(super) fn amount(word: &str, line: usize) -> Result<f64, TextError> {
+    let number = word
+        .parse()
+        .ok()
+        .filter(|number: &f64| *number >= 0.0 && number.is_finite());
+    number.ok_or_else(|| {
+        let rule = format!("{word:?} stands where a finite number of 0 or more has to be");
+        TextError::Line { line, rule }
+    })
+}
