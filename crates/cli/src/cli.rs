@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::args::{CompareArgs, CompletionsArgs, MachinesArgs, ManArgs, ReproduceArgs};
+use crate::args::{CompareArgs, CompletionsArgs, MachinesArgs, ManArgs, MergeArgs, ReproduceArgs};
 use crate::run::RunArgs;
 use crate::stats::StatsArgs;
 
@@ -21,6 +21,7 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     Compare(CompareArgs),
     Reproduce(ReproduceArgs),
+    Merge(MergeArgs),
     Machines(MachinesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

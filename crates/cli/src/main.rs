@@ -7,6 +7,7 @@ mod failure;
 mod machine;
 mod machines;
 mod manual;
+mod merge;
 mod message;
 mod output;
 mod output_file;
@@ -17,6 +18,7 @@ mod session;
 mod simulated;
 mod stats;
 mod surroundings;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
+        Command::Merge(arguments) => merge::merge(arguments),
         Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),

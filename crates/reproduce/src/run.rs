@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
+use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Access, Outcome, Simulation};
 
@@ -29,11 +30,9 @@ pub fn built_in(name: &str) -> Option<Description> {
 pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
 
 /// What one simulation has found, or why it has found nothing.
-#[derive(Clone, Debug)]
-pub struct Simulated {
-    pub(crate) simulation: Simulation,
-    pub(crate) outcome: Result<Outcome, String>,
-}
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Simulated(pub(crate) Result<Outcome, String>);
 
 /// Each simulation once, however often it is there.
 pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
@@ -42,23 +41,24 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     simulations.into_iter().filter(is_new).collect()
 }
 
-/// Runs simulations on all cores of this computer. `found` is told what each has found, from any
-/// thread, and says whether to go on: if not, those that run are the last.
+/// Runs the simulations whose number is wanted on all cores of this computer. `found` is told what
+/// each has found, from any thread, and says whether to go on: if not, those that run are the last.
 pub(crate) fn run_each(
     simulations: &[Simulation],
     descriptions: Descriptions<'_>,
-    found: &(dyn Fn(Simulated) -> ControlFlow<()> + Sync),
+    wanted: &(dyn Fn(usize) -> bool + Sync),
+    found: &(dyn Fn(usize, Simulated) -> ControlFlow<()> + Sync),
 ) {
     let next = AtomicUsize::new(0);
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let work = || {
         let mut machines = Machines::new(descriptions);
-        while let Some(simulation) = simulations.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let simulated = Simulated {
-                simulation: simulation.clone(),
-                outcome: machines.run(simulation),
+        loop {
+            let step = next.fetch_add(1, Ordering::Relaxed);
+            let Some(simulation) = simulations.get(step) else {
+                return;
             };
-            if found(simulated).is_break() {
+            if wanted(step) && found(step, Simulated(machines.run(simulation))).is_break() {
                 next.store(simulations.len(), Ordering::Relaxed);
             }
         }
@@ -74,11 +74,12 @@ pub(crate) fn run_each(
 /// Runs all simulations, each once however often it is there.
 pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) -> Outcomes {
     let outcomes = Mutex::new(Outcomes::new());
-    run_each(&different(simulations), descriptions, &|simulated| {
+    let simulations = different(simulations);
+    run_each(&simulations, descriptions, &|_| true, &|step, simulated| {
         let mut outcomes = outcomes
             .lock()
             .expect("no thread panics while it has the lock");
-        outcomes.insert(simulated.simulation, simulated.outcome);
+        outcomes.insert(simulations[step].clone(), simulated.0);
         ControlFlow::Continue(())
     });
     outcomes

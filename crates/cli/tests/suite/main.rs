@@ -16,5 +16,6 @@ mod reproduce;
 mod run;
 mod simulated;
 mod stats;
+mod sweeps;
 mod terminal;
 mod trust;

@@ -2,11 +2,12 @@
 
 use crate::common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 7] = [
+const SUBCOMMANDS: [&str; 8] = [
     "stats",
     "run",
     "compare",
     "reproduce",
+    "merge",
     "machines",
     "completions",
     "man",
@@ -157,6 +158,6 @@ fn a_manual_page_of_an_unknown_command() {
     );
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, merge, machines, completions, man, help\n",
     );
 }
