@@ -1,5 +1,6 @@
 //! `cellworks map`: places communicating tasks on cores.
 
+mod costs;
 mod solve;
 
 use clap::{Args, Subcommand};

@@ -7,17 +7,18 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cellworks_mapping::read::{self, ReadError};
 use cellworks_mapping::{
-    Binding, Limit, Place, Placement, Problem, ProblemError, Search, Solution, Task, read,
+    Binding, Costs, Limit, Place, Placement, Problem, Search, Solution, Task, Volumes,
 };
 use cellworks_report::{
-    CpuBinding, Envelope, FixedTask, MachineInfo, PlacementProblem, PlacementReport, Trust, json,
-    placement,
+    CpuBinding, Envelope, FixedTask, PlacementProblem, PlacementReport, Trust, json, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
 use serde_json::Value;
 
+use super::costs::{Places, name_of};
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
@@ -27,6 +28,11 @@ const AFTER_HELP: &str = "\
 Examples:
   cellworks map solve nug30.dat --time 10
       A problem of QAPLIB, with the cost, a bound that no placement is below, and the gap between them.
+  cellworks stats --matrix atomic --full --format json > matrix.json
+  cellworks map solve graph.txt --costs matrix.json
+      A graph of tasks on the CPUs of this computer, with what to type to bind a program like that.
+  cellworks map solve graph.txt --costs matrix.json --fix 0=0 --forbid 1 --capacity 2
+      Task 0 stays on place 0, place 1 takes no task, every other place up to two.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the
 best placement so far is printed.";
@@ -41,9 +47,16 @@ best placement so far is printed.";
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SolveArgs {
-    /// The problem: a file of QAPLIB
+    /// The problem: a file of QAPLIB; with --costs a graph, with a line for each pair of tasks that
+    /// communicates: the sending task, the receiving task and the volume
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+
+    /// What a unit of volume costs between cores: a file that ends in .json, which `stats --matrix`
+    /// printed with --format json, or a table of latencies with a line for each CPU and commas
+    /// between, as core-to-core-latency writes it
+    #[arg(long, value_name = "FILE")]
+    pub costs: Option<PathBuf>,
 
     /// For how many seconds to search, such as 10 or 0.5
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
@@ -93,9 +106,13 @@ fn fixed(text: &str) -> Result<(Task, Place), String> {
 
 pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let page = arguments.output.page()?;
-    let places = Places::of(arguments)?;
-    let problem = Arc::new(places.problem(arguments)?);
-    let machine = places.machine;
+    let (volumes, places) = read(arguments)?;
+    let Places {
+        costs,
+        machine,
+        cpus,
+    } = places;
+    let problem = Arc::new(problem(arguments, volumes, costs)?);
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
@@ -106,7 +123,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         problem: about(arguments, &problem),
         seed: arguments.seed,
         limit: arguments.time,
-        cpus: places.cpus,
+        cpus,
         best: None,
         bound: None,
         ended: None,
@@ -116,62 +133,42 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     session.conclude(session.has_to_end().unwrap_or(End::Done))
 }
 
-/// Tasks that were read, and the places for them.
-struct Places {
-    /// Without what flags say besides.
-    problem: Problem,
-    machine: MachineInfo,
-    /// The CPU of each place, where places are CPUs of a computer.
-    cpus: Option<Vec<usize>>,
+/// Reads how much tasks communicate, and what that costs.
+fn read(arguments: &SolveArgs) -> Result<(Volumes, Places), Failure> {
+    let file = &arguments.file;
+    let usage = |error: ReadError| Failure::Usage(error.to_string());
+    if let Some(costs) = &arguments.costs {
+        return Ok((read::edges(file).map_err(usage)?, Places::read(costs)?));
+    }
+    match read::qaplib(file) {
+        Ok(problem) => Ok((
+            problem.volumes().clone(),
+            Places::of(problem.costs().clone(), file),
+        )),
+        Err(ReadError::Line { .. }) if read::edges(file).is_ok() => Err(Failure::Usage(format!(
+            "{}: it is a graph, which says nothing of places; name the costs between them with --costs",
+            file.display()
+        ))),
+        Err(error) => Err(usage(error)),
+    }
 }
 
-impl Places {
-    fn of(arguments: &SolveArgs) -> Result<Self, Failure> {
-        let problem =
-            read::qaplib(&arguments.file).map_err(|error| Failure::Usage(error.to_string()))?;
-        Ok(Self {
-            machine: matrix(&arguments.file, problem.costs().places()),
-            problem,
-            cpus: None,
+/// The problem, with what flags say besides.
+fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Problem, Failure> {
+    let mut builder = Problem::builder(volumes, costs).capacity(arguments.capacity);
+    for (task, place) in &arguments.fix {
+        builder = builder.fix(*task, *place);
+    }
+    for place in &arguments.forbid {
+        builder = builder.forbid(Place(*place));
+    }
+    builder.build().map_err(|error| {
+        let file = arguments.file.display();
+        Failure::Usage(match &arguments.costs {
+            Some(costs) => format!("{file} on {}: {error}", costs.display()),
+            None => format!("{file}: {error}"),
         })
-    }
-
-    /// The problem with what flags say.
-    fn problem(&self, arguments: &SolveArgs) -> Result<Problem, Failure> {
-        let (volumes, costs) = (self.problem.volumes().clone(), self.problem.costs().clone());
-        let mut builder = Problem::builder(volumes, costs).capacity(arguments.capacity);
-        for (task, place) in &arguments.fix {
-            builder = builder.fix(*task, *place);
-        }
-        for place in &arguments.forbid {
-            builder = builder.forbid(Place(*place));
-        }
-        builder.build().map_err(|error| wrong(arguments, &error))
-    }
-}
-
-/// The failure of a command whose files and flags make no problem.
-fn wrong(arguments: &SolveArgs, error: &ProblemError) -> Failure {
-    Failure::Usage(format!("{}: {error}", arguments.file.display()))
-}
-
-/// A matrix of costs in the place of a machine.
-fn matrix(file: &Path, places: usize) -> MachineInfo {
-    MachineInfo {
-        name: name_of(file),
-        kind: "costs".to_owned(),
-        spes: places,
-        cells: Vec::new(),
-        memory_modules: 0,
-        spe_places: (0..places).map(|place| Place(place).to_string()).collect(),
-        simulation: None,
-    }
-}
-
-/// The name of a file without its folder.
-fn name_of(file: &Path) -> String {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    name.to_string_lossy().into_owned()
+    })
 }
 
 /// The problem as reports have it.
@@ -180,9 +177,10 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
         task: task.0,
         place: place.0,
     });
+    let costs = arguments.costs.as_ref();
     PlacementProblem {
         file: arguments.file.display().to_string(),
-        costs: None,
+        costs: costs.map(|costs| costs.display().to_string()),
         tasks: problem.volumes().tasks(),
         places: problem.costs().places(),
         capacity: arguments.capacity,
