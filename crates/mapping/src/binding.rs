@@ -36,6 +36,11 @@ impl Binding {
         }
     }
 
+    /// Binds task 0 to the first of these CPUs, task 1 to the second, and so on.
+    pub fn to(cpus: Vec<usize>) -> Self {
+        Self { cpus }
+    }
+
     /// The CPU of task 0, of task 1 and so on.
     pub fn cpus(&self) -> &[usize] {
         &self.cpus

@@ -1,13 +1,14 @@
-//! `cellworks map`: places communicating tasks on cores.
+//! `cellworks map`: places communicating tasks on cores, and starts programs there.
 
 mod costs;
+mod exec;
 mod solve;
 
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Places communicating tasks on cores.
+/// Places communicating tasks on cores, and starts programs there.
 #[derive(Args)]
 pub(crate) struct MapArgs {
     #[command(subcommand)]
@@ -17,10 +18,12 @@ pub(crate) struct MapArgs {
 #[derive(Subcommand)]
 pub(crate) enum MapCommand {
     Solve(solve::SolveArgs),
+    Exec(exec::ExecArgs),
 }
 
 pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
     match &arguments.command {
         MapCommand::Solve(arguments) => solve::run(arguments),
+        MapCommand::Exec(arguments) => exec::run(arguments),
     }
 }

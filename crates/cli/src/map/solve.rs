@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,9 @@ Examples:
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the
 best placement so far is printed.";
+
+/// How long a search that has ended waits for the bound.
+const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 
 /// Searches for the placement of tasks that costs least.
 ///
@@ -125,7 +128,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         limit: arguments.time,
         cpus,
         best: None,
-        bound: None,
+        bound: 0.0,
         ended: None,
     };
     let session = Session::begin(machine, None, solving, shown);
@@ -192,11 +195,13 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
 /// Searches, and takes down what is found.
 fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solving>) {
     let begun = Instant::now();
-    // On a thread of its own, which is left behind if the search is over before: the bound of
+    // On a thread of its own, which is left behind if the search is over long before: the bound of
     // thousands of places takes longer than the search may.
-    let bound = Arc::new(OnceLock::new());
-    let (of_problem, to) = (Arc::clone(problem), Arc::clone(&bound));
-    thread::spawn(move || to.set(of_problem.lower_bound()));
+    let (tell, told) = mpsc::channel();
+    let bounded = Arc::clone(problem);
+    thread::spawn(move || tell.send(bounded.lower_bound()));
+    // Costs are not negative.
+    let mut bound = 0.0;
 
     let progress = session.progress();
     progress.at(0, arguments.time.as_secs() as usize);
@@ -218,17 +223,25 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
                 });
             });
         }
-        let is_proven = bound.get().is_some_and(|bound| found.cost <= *bound);
-        match is_proven || session.is_interrupted() {
+        if let Ok(proven) = told.try_recv() {
+            bound = proven;
+        }
+        match found.cost <= bound || session.is_interrupted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     });
+    let after = begun.elapsed();
+    let has_ended = solution.optimal || session.is_interrupted();
+    if let (false, Ok(proven)) = (has_ended, told.recv_timeout(WAIT_FOR_BOUND)) {
+        bound = proven;
+    }
     session.update(|solving| {
-        solving.bound = bound.get().copied();
+        solving.bound = bound;
         solving.ended = Some(Ended {
             solution,
-            after: begun.elapsed(),
+            after,
+            is_interrupted: session.is_interrupted(),
         });
     });
 }
@@ -240,7 +253,8 @@ struct Solving {
     limit: Duration,
     cpus: Option<Vec<usize>>,
     best: Option<Best>,
-    bound: Option<f64>,
+    /// No placement costs less; 0 as long as nothing else is proven.
+    bound: f64,
     ended: Option<Ended>,
 }
 
@@ -256,13 +270,14 @@ struct Best {
 struct Ended {
     solution: Solution,
     after: Duration,
+    is_interrupted: bool,
 }
 
 impl Solving {
     /// The numbers that are known, with the names on which scripts rely.
     fn results(&self, optimal: bool) -> Vec<Finding> {
         let cost = self.best.as_ref().map(|best| best.cost);
-        let bound = if optimal { cost } else { self.bound };
+        let bound = if optimal { cost } else { Some(self.bound) };
         let gap = cost.zip(bound).map(|(cost, bound)| match cost {
             0.0 => 0.0,
             cost => (cost - bound) / cost,
@@ -311,10 +326,8 @@ impl Solving {
             .ended
             .as_ref()
             .is_some_and(|ended| ended.solution.optimal);
-        let best = self.best.as_ref().map(|best| best.cost);
-        all || best
-            .zip(self.bound)
-            .is_some_and(|(cost, bound)| cost <= bound)
+        let best = self.best.as_ref();
+        all || best.is_some_and(|best| best.cost <= self.bound)
     }
 }
 
@@ -334,7 +347,8 @@ impl Steps for Solving {
     }
 
     fn done(&self) -> usize {
-        usize::from(self.ended.is_some())
+        let ended = self.ended.as_ref();
+        usize::from(ended.is_some_and(|ended| !ended.is_interrupted))
     }
 
     fn report(self, circumstances: Circumstances, end: &End) -> PlacementReport {
@@ -372,7 +386,7 @@ impl Steps for Solving {
 }
 
 /// A binding as reports have it.
-fn in_reports(binding: &Binding) -> CpuBinding {
+pub(super) fn in_reports(binding: &Binding) -> CpuBinding {
     CpuBinding {
         cpus: binding.cpus().to_vec(),
         cpu_list: binding.cpu_list(),

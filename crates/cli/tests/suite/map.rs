@@ -1,10 +1,11 @@
 //! `cellworks map` as a process.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::common::{Run, cellworks, list, stats_command};
+use crate::common::{Run, cellworks, list, skipped, stats_command};
 use serde_json::{Value, json};
 
 /// A file of the tests of the crate `mapping`.
@@ -415,5 +416,228 @@ fn a_wrong_result_of_stats_is_named_with_its_rule() {
         "0 1\n",
         ("matrix.json", &whole[..whole.len() / 2]),
         "`{}/matrix.json` is cut off: it ends in the middle, at line 1; copy it again, or measure again",
+    );
+}
+
+/// The CPUs that this process may use.
+fn allowed() -> Vec<usize> {
+    let cpus = rustix::thread::sched_getaffinity(None).unwrap();
+    let all = 0..rustix::thread::CpuSet::MAX_CPU;
+    all.filter(|cpu| cpus.is_set(*cpu)).collect()
+}
+
+/// Two of them, in descending order, if there are two.
+#[track_caller]
+fn two_allowed() -> Option<[usize; 2]> {
+    match allowed()[..] {
+        [first, second, ..] => Some([second, first]),
+        _ => {
+            skipped("it takes two CPUs");
+            None
+        }
+    }
+}
+
+/// Runs `map exec` with no other variables of launchers and OpenMP in its environment than these.
+fn exec(placement: &str, environment: &[(&str, &str)], command: &[&str]) -> Run {
+    let mut exec = cellworks();
+    for name in env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
+        let others = ["OMP_", "OMPI_", "MPI_", "PMI_", "SLURM_"];
+        if others.iter().any(|prefix| name.starts_with(prefix)) {
+            exec.env_remove(name);
+        }
+    }
+    exec.envs(environment.iter().copied());
+    Run::of(exec.args(["map", "exec", placement, "--"]).args(command))
+}
+
+/// Prints where a process may run, and what OpenMP is told.
+const SHOW: [&str; 3] = [
+    "sh",
+    "-c",
+    "sed -n 's/Cpus_allowed_list:\t//p' /proc/self/status; \
+     echo ${OMP_NUM_THREADS-} ${OMP_PROC_BIND-} ${OMP_PLACES-}",
+];
+
+/// What `SHOW` prints.
+#[track_caller]
+fn shown(placement: &str, environment: &[(&str, &str)]) -> String {
+    let run = exec(placement, environment, &SHOW);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out
+}
+
+#[test]
+fn a_command_runs_on_the_cpus_of_a_list() {
+    let only = allowed()[0];
+    assert_eq!(
+        shown(&only.to_string(), &[]),
+        format!("{only}\n1 close {{{only}}}\n")
+    );
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let both = shown(&format!("{first},{second}"), &[]);
+    assert!(
+        both.ends_with(&format!("\n2 close {{{first}}},{{{second}}}\n")),
+        "{both}"
+    );
+}
+
+#[test]
+fn a_command_runs_on_the_cpus_of_a_placement() {
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let mut cpus = [1_000, 1_001, 1_002, 1_003, 1_004, 1_005];
+    (cpus[1], cpus[4]) = (first as u32, second as u32);
+    let flags = ["--fix", "0=1,1=4", "--format", "json"];
+    let (run, _) = solve_on(&matrix_of_cpus(cpus).to_string(), &flags);
+    let (_folder, paths) = files(&[("placement.json", &run.out)]);
+    let both = shown(paths[0].to_str().unwrap(), &[]);
+    assert!(
+        both.ends_with(&format!("\n2 close {{{first}}},{{{second}}}\n")),
+        "{both}"
+    );
+}
+
+#[test]
+fn what_the_user_tells_openmp_stays() {
+    let only = allowed()[0];
+    let set = [("OMP_PLACES", "cores"), ("OMP_NUM_THREADS", "3")];
+    assert_eq!(
+        shown(&only.to_string(), &set),
+        format!("{only}\n3 close cores\n")
+    );
+}
+
+#[test]
+fn a_rank_runs_on_the_cpu_of_its_task() {
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let placement = format!("{first},{second}");
+    let is_bound = |environment: &[(&str, &str)], cpu: usize| {
+        assert_eq!(
+            shown(&placement, environment),
+            format!("{cpu}\n1 close {{{cpu}}}\n"),
+            "{environment:?}"
+        );
+    };
+    for rank in [
+        "SLURM_LOCALID",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "MPI_LOCALRANKID",
+        "PMI_RANK",
+    ] {
+        is_bound(&[(rank, "0")], first);
+        is_bound(&[(rank, "1")], second);
+    }
+    // Slurm's PMI_RANK counts over all computers.
+    is_bound(&[("PMI_RANK", "13"), ("SLURM_LOCALID", "1")], second);
+    // mpirun in a batch script of Slurm.
+    let of_both = [
+        ("SLURM_JOB_ID", "7"),
+        ("SLURM_LOCALID", "0"),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+    ];
+    is_bound(&of_both, second);
+    // A batch script of Slurm, and a process that is alone: threads take the CPUs.
+    for alone in [
+        [("SLURM_JOB_ID", "7"), ("SLURM_LOCALID", "0")],
+        [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_LOCALID", "0")],
+    ] {
+        let both = shown(&placement, &alone);
+        assert!(both.contains("\n2 close {"), "{alone:?}: {both}");
+    }
+}
+
+#[test]
+fn ranks_that_have_no_task() {
+    let only = allowed()[0].to_string();
+    exec(&only, &[("SLURM_LOCALID", "1")], &SHOW).refused(
+        "error: SLURM_LOCALID=1: the placement has 1 tasks, numbered from 0; start one process for each\n",
+    );
+    exec(&only, &[("PMI_RANK", "first")], &SHOW).refused(
+        "error: PMI_RANK=first: a rank is a whole number, from 0 on; unset the variable if no launcher has set \
+         it\n",
+    );
+}
+
+#[test]
+fn cpus_that_may_not_be_used_are_named_before_anything_starts() {
+    let all = allowed();
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("started");
+    let placement = format!("{},1022,1021-1022,4000", all[0]);
+    let run = exec(&placement, &[], &["touch", trace.to_str().unwrap()]);
+    let (code, err) = (run.code, run.err.as_str());
+    assert_eq!(code, Some(2), "{err}");
+    assert!(
+        err.starts_with(
+            "error: nothing can be bound to CPU 1021-1022,4000: this process may use CPU "
+        ),
+        "{err}"
+    );
+    assert!(
+        err.ends_with(
+            "; start it where it may use more (--bind-to none of mpirun, --cpu-bind=none of srun), or solve the \
+             problem for these\n"
+        ),
+        "{err}"
+    );
+    assert!(!trace.exists());
+}
+
+#[test]
+fn a_command_that_does_not_exist_and_exit_codes_and_signals() {
+    let only = allowed()[0].to_string();
+    exec(&only, &[], &["no-such-command"]).refused(
+        "error: no-such-command: No such file or directory (os error 2); name a program that can be started\n",
+    );
+    assert_eq!(exec(&only, &[], &["sh", "-c", "exit 7"]).code, Some(7));
+    // A signal ends the command, which has the process of `map exec`: the code is none.
+    assert_eq!(exec(&only, &[], &["sh", "-c", "kill -TERM $$"]).code, None);
+    // Rust ignores the signal of a closed pipe, and its children must not.
+    assert_eq!(exec(&only, &[], &["sh", "-c", "kill -PIPE $$"]).code, None);
+}
+
+#[test]
+fn placements_that_are_none() {
+    exec("6,4,x", &[], &SHOW).refused(
+        "error: 6,4,x: it is no list of CPUs, such as 6,4,2 or 0-3, and there is no such file; name what \
+         `cellworks map solve` printed with --format json\n",
+    );
+    let of_qaplib = solve(&[&data("nug12.dat"), "--time", "0", "--format", "json"]);
+    let of_stats = MATRIX.to_string();
+    let mut of_later = of_qaplib.json();
+    of_later["schema_version"] = json!(2);
+    let (_folder, paths) = files(&[
+        ("qaplib.json", &of_qaplib.out),
+        ("stats.json", &of_stats),
+        ("cut.json", &of_qaplib.out[..of_qaplib.out.len() / 2]),
+        ("later.json", &of_later.to_string()),
+    ]);
+    let said = |at: usize| {
+        let path = paths[at].to_str().unwrap();
+        let run = exec(path, &[], &SHOW);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        run.err.replace(path, "FILE")
+    };
+    assert_eq!(
+        said(0),
+        "error: FILE: its places are no CPUs of a computer; solve the problem with --costs that were measured \
+         between CPUs\n"
+    );
+    assert_eq!(
+        said(1),
+        "error: FILE: `cellworks stats` printed it, and it has no placement; name what `cellworks map solve` \
+         printed with --format json\n"
+    );
+    assert!(said(2).starts_with("error: `FILE` is cut off: it ends in the middle, at line "));
+    assert_eq!(
+        said(3),
+        "error: `FILE` has schema_version 2, and this command reads 1: update cellworks\n"
     );
 }
