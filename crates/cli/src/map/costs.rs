@@ -21,6 +21,7 @@ impl Places {
     pub fn read(file: &Path) -> Result<Self, Failure> {
         match file.extension() {
             Some(extension) if extension.eq_ignore_ascii_case("json") => measured(file),
+            Some(extension) if extension.eq_ignore_ascii_case("xml") => topology(file),
             _ => latencies(file),
         }
     }
@@ -55,6 +56,15 @@ pub(super) fn name_of(file: &Path) -> String {
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
     let cpus = (0..costs.places()).collect();
+    Ok(Places {
+        cpus: Some(cpus),
+        ..Places::of(costs, file)
+    })
+}
+
+/// Distances in XML of hwloc.
+fn topology(file: &Path) -> Result<Places, Failure> {
+    let (costs, cpus) = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
     Ok(Places {
         cpus: Some(cpus),
         ..Places::of(costs, file)

@@ -2,6 +2,7 @@
 
 mod costs;
 mod exec;
+mod hwloc;
 mod solve;
 
 use clap::{Args, Subcommand};
@@ -19,11 +20,13 @@ pub(crate) struct MapArgs {
 pub(crate) enum MapCommand {
     Solve(solve::SolveArgs),
     Exec(exec::ExecArgs),
+    Hwloc(hwloc::HwlocArgs),
 }
 
 pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
     match &arguments.command {
         MapCommand::Solve(arguments) => solve::run(arguments),
         MapCommand::Exec(arguments) => exec::run(arguments),
+        MapCommand::Hwloc(arguments) => hwloc::run(arguments),
     }
 }

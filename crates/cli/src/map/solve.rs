@@ -55,9 +55,9 @@ pub(crate) struct SolveArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// What a unit of volume costs between cores: a file that ends in .json, which `stats --matrix`
-    /// printed with --format json, or a table of latencies with a line for each CPU and commas
-    /// between, as core-to-core-latency writes it
+    /// What a unit of volume costs between cores. A file that ends in .json: what `stats --matrix`
+    /// printed with --format json; in .xml: distances of hwloc; otherwise a table of latencies with
+    /// a line for each CPU and commas between, as core-to-core-latency writes it
     #[arg(long, value_name = "FILE")]
     pub costs: Option<PathBuf>,
 

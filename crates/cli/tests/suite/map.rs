@@ -3,6 +3,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::LazyLock;
 
 use crate::common::{Run, cellworks, list, skipped, stats_command};
@@ -639,5 +640,68 @@ fn placements_that_are_none() {
     assert_eq!(
         said(3),
         "error: `FILE` has schema_version 2, and this command reads 1: update cellworks\n"
+    );
+}
+
+/// Latencies as XML of hwloc, from a table of cores.
+fn hwloc_of_cores() -> String {
+    let (_folder, paths) = files(&[("cores.csv", CORES)]);
+    let run = Run::of(cellworks().args(["map", "hwloc"]).arg(&paths[0]));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out
+}
+
+#[test]
+fn latencies_go_through_xml_of_hwloc() {
+    let (_folder, paths) = files(&[("graph.txt", GRAPH), ("cores.xml", &hwloc_of_cores())]);
+    let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let report = solve(&[graph, "--costs", cores, "--format", "json"]).json();
+    // In picoseconds.
+    assert_eq!(result(&report, "cost"), 2_050_000.0);
+    assert_eq!(report["binding"]["cpu_list"], "0-3");
+}
+
+#[test]
+fn lstopo_reads_the_xml() {
+    let (_folder, paths) = files(&[("cores.xml", &hwloc_of_cores())]);
+    let mut lstopo = Command::new("lstopo-no-graphics");
+    let lstopo = lstopo.arg("--input").arg(&paths[0]).arg("--distances");
+    let Ok(output) = lstopo.env("HWLOC_XML_VERBOSE", "1").output() else {
+        return skipped("lstopo of hwloc is not installed");
+    };
+    let run = Run::from(output);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    for part in ["OneWayLatencyInPicoseconds", "PU", "10000", "50000"] {
+        assert!(run.out.contains(part), "{part}: {}", run.out);
+    }
+}
+
+#[test]
+fn what_is_no_xml_of_hwloc_and_what_has_no_cpus() {
+    refused(
+        "0 1\n",
+        ("machine.xml", "<topology version=\"2.0\">\n<object>\n"),
+        "{}/machine.xml, line 2: it is no XML: the root node was opened but never closed",
+    );
+    refused(
+        "0 1\n",
+        ("machine.xml", "<html/>\n"),
+        "{}/machine.xml, line 1: the XML of hwloc 2 has an element `topology` with version 2.0 outside, and this \
+         has `html` with version \"\"; write it by `lstopo FILE.xml`",
+    );
+    let said = |matrix: &Value| {
+        let (_folder, paths) = files(&[("matrix.json", &matrix.to_string())]);
+        let run = Run::of(cellworks().args(["map", "hwloc"]).arg(&paths[0]));
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        run.err.replace(paths[0].to_str().unwrap(), "FILE")
+    };
+    assert_eq!(
+        said(&MATRIX),
+        "error: FILE: its places are no CPUs of a computer, and hwloc describes nothing else; measure this \
+         computer\n"
+    );
+    assert_eq!(
+        said(&matrix_of_cpus([0, 1, 0, 1, 0, 1])),
+        "error: FILE: several of its SPEs share a CPU, and hwloc has each CPU once; measure fewer SPEs\n"
     );
 }
