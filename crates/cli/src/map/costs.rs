@@ -26,22 +26,26 @@ impl Places {
         }
     }
 
-    /// Places of which only the costs are known.
-    pub fn of(costs: Costs, file: &Path) -> Self {
+    /// Places of which nothing is known but the costs, and the CPUs if they are some.
+    pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
         let places = costs.places();
+        let called = |place: usize| match &cpus {
+            Some(cpus) => format!("CPU {}", cpus[place]),
+            None => Place(place).to_string(),
+        };
         let machine = MachineInfo {
             name: name_of(file),
             kind: "costs".to_owned(),
             spes: places,
             cells: Vec::new(),
             memory_modules: 0,
-            spe_places: (0..places).map(|place| Place(place).to_string()).collect(),
+            spe_places: (0..places).map(called).collect(),
             simulation: None,
         };
         Self {
             costs,
             machine,
-            cpus: None,
+            cpus,
         }
     }
 }
@@ -56,19 +60,13 @@ pub(super) fn name_of(file: &Path) -> String {
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
     let cpus = (0..costs.places()).collect();
-    Ok(Places {
-        cpus: Some(cpus),
-        ..Places::of(costs, file)
-    })
+    Ok(Places::of(costs, Some(cpus), file))
 }
 
 /// Distances in XML of hwloc.
 fn topology(file: &Path) -> Result<Places, Failure> {
     let (costs, cpus) = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
-    Ok(Places {
-        cpus: Some(cpus),
-        ..Places::of(costs, file)
-    })
+    Ok(Places::of(costs, Some(cpus), file))
 }
 
 /// What `cellworks stats --matrix` has measured.

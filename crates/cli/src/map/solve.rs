@@ -146,7 +146,7 @@ fn read(arguments: &SolveArgs) -> Result<(Volumes, Places), Failure> {
     match read::qaplib(file) {
         Ok(problem) => Ok((
             problem.volumes().clone(),
-            Places::of(problem.costs().clone(), file),
+            Places::of(problem.costs().clone(), None, file),
         )),
         Err(ReadError::Line { .. }) if read::edges(file).is_ok() => Err(Failure::Usage(format!(
             "{}: it is a graph, which says nothing of places; name the costs between them with --costs",

@@ -239,6 +239,7 @@ fn a_graph_is_placed_on_the_cores_of_a_table() {
     assert_eq!(report["optimal"], true);
     let binding = &report["binding"];
     assert_eq!(report["placement"], binding["cpus"]);
+    assert_eq!(report["machine"]["spe_places"][3], "CPU 3");
     assert_eq!(binding["cpus"][1], 3);
     assert_eq!(binding["cpus"][3], 2);
     assert_eq!(binding["cpu_list"], "0-3");
