@@ -88,8 +88,8 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     } = report;
     let [matrix] = &matrices[..] else {
         return Err(wrong(format!(
-            "it has {} matrices, and it takes one; measure it with `cellworks stats --matrix atomic --format \
-             json`",
+            "it has {} matrices, and placing takes one; measure it with `cellworks stats --matrix atomic \
+             --format json`",
             matrices.len()
         )));
     };

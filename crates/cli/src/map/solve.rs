@@ -62,7 +62,7 @@ pub(crate) struct SolveArgs {
     pub costs: Option<PathBuf>,
 
     /// For how many seconds to search, such as 10 or 0.5
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
     pub time: Duration,
 
     /// Chooses the random numbers of the search

@@ -217,6 +217,11 @@ fn flags_that_make_no_sense() {
          0.5\n\nFor more information, try '--help'.",
     );
     refused(
+        &["--time", "-1"],
+        "invalid value '-1' for '--time <SECONDS>': a time is a number of seconds, 0 or more, such as 10 or \
+         0.5\n\nFor more information, try '--help'.",
+    );
+    refused(
         &["--fix", "3"],
         "invalid value '3' for '--fix <TASK=PLACE>': name a task and its place, such as 0=3\n\nFor more \
          information, try '--help'.",
@@ -404,8 +409,8 @@ fn a_wrong_result_of_stats_is_named_with_its_rule() {
     two["matrices"] = json!([two["matrices"][0], two["matrices"][0]]);
     refused(
         &two,
-        "{}/matrix.json: it has 2 matrices, and it takes one; measure it with `cellworks stats --matrix atomic \
-         --format json`",
+        "{}/matrix.json: it has 2 matrices, and placing takes one; measure it with `cellworks stats --matrix \
+         atomic --format json`",
     );
     let mut newer = MATRIX.clone();
     newer["schema_version"] = json!(7);
@@ -553,6 +558,38 @@ fn a_rank_runs_on_the_cpu_of_its_task() {
         let both = shown(&placement, &alone);
         assert!(both.contains("\n2 close {"), "{alone:?}: {both}");
     }
+}
+
+#[test]
+fn mpirun_of_open_mpi_starts_ranks_on_the_cpus_of_their_tasks() {
+    let version = Command::new("mpirun").arg("--version").output();
+    let is_there = version.is_ok_and(|output| output.stdout.starts_with(b"mpirun (Open MPI)"));
+    if !is_there {
+        return skipped("mpirun of Open MPI is not installed");
+    }
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let mut mpirun = Command::new("mpirun");
+    mpirun.args(["-n", "2", "--oversubscribe", "--bind-to", "none"]);
+    mpirun.arg(cellworks().get_program());
+    mpirun.args(["map", "exec", &format!("{first},{second}"), "--"]);
+    let show =
+        "echo $OMPI_COMM_WORLD_LOCAL_RANK $(sed -n 's/Cpus_allowed_list:\t//p' /proc/self/status)";
+    mpirun.args(["sh", "-c", show]);
+    // It asks root twice.
+    mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    mpirun.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let run = Run::of(&mut mpirun);
+    let mut lines: Vec<&str> = run.out.lines().collect();
+    lines.sort_unstable();
+    let expected = [format!("0 {first}"), format!("1 {second}")];
+    assert_eq!(
+        (run.code, lines),
+        (Some(0), expected.iter().map(String::as_str).collect()),
+        "{}",
+        run.err
+    );
 }
 
 #[test]
