@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::args::{CompareArgs, CompletionsArgs, MachinesArgs, ManArgs, MergeArgs, ReproduceArgs};
+use crate::map::MapArgs;
 use crate::run::RunArgs;
 use crate::stats::StatsArgs;
 
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     Reproduce(ReproduceArgs),
     Merge(MergeArgs),
+    Map(MapArgs),
     Machines(MachinesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -7,6 +7,7 @@ mod failure;
 mod machine;
 mod machines;
 mod manual;
+mod map;
 mod merge;
 mod message;
 mod output;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Merge(arguments) => merge::merge(arguments),
+        Command::Map(arguments) => map::run(arguments),
         Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),

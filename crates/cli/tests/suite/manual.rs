@@ -2,12 +2,13 @@
 
 use crate::common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 8] = [
+const SUBCOMMANDS: [&str; 9] = [
     "stats",
     "run",
     "compare",
     "reproduce",
     "merge",
+    "map",
     "machines",
     "completions",
     "man",
@@ -140,6 +141,31 @@ fn every_program_has_a_page_and_completions() {
 }
 
 #[test]
+fn the_commands_of_map_have_pages_and_completions() {
+    let page = printed(&["man", "map", "solve"]);
+    assert!(page.contains(".TH cellworks-map-solve 1"), "{page}");
+    for flag in [
+        "time", "seed", "capacity", "fix", "forbid", "format", "html", "quiet",
+    ] {
+        assert!(page.contains(&format!("\\-\\-{flag}")), "{flag}: {page}");
+        let script = printed(&["completions", "bash"]);
+        assert!(script.contains(&format!("--{flag}")), "{flag}: {script}");
+    }
+}
+
+#[test]
+fn every_command_of_map_has_a_page_with_its_exit_codes() {
+    for name in ["solve", "exec", "hwloc"] {
+        let page = printed(&["man", "map", name]);
+        assert!(
+            page.contains(&format!(".TH cellworks-map-{name} 1")),
+            "{page}"
+        );
+        assert!(page.to_lowercase().contains("exit code"), "{page}");
+    }
+}
+
+#[test]
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "run", "swich"],
@@ -158,6 +184,6 @@ fn a_manual_page_of_an_unknown_command() {
     );
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, merge, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, merge, map, machines, completions, man, help\n",
     );
 }

@@ -1,0 +1,32 @@
+//! `cellworks map`: places communicating tasks on cores, and starts programs there.
+
+mod costs;
+mod exec;
+mod hwloc;
+mod solve;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// Places communicating tasks on cores, and starts programs there.
+#[derive(Args)]
+pub(crate) struct MapArgs {
+    #[command(subcommand)]
+    pub command: MapCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum MapCommand {
+    Solve(solve::SolveArgs),
+    Exec(exec::ExecArgs),
+    Hwloc(hwloc::HwlocArgs),
+}
+
+pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
+    match &arguments.command {
+        MapCommand::Solve(arguments) => solve::run(arguments),
+        MapCommand::Exec(arguments) => exec::run(arguments),
+        MapCommand::Hwloc(arguments) => hwloc::run(arguments),
+    }
+}
