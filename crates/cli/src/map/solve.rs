@@ -62,7 +62,13 @@ pub(crate) struct SolveArgs {
     pub costs: Option<PathBuf>,
 
     /// For how many seconds to search, such as 10 or 0.5
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "10",
+        value_parser = seconds,
+        allow_negative_numbers = true
+    )]
     pub time: Duration,
 
     /// Chooses the random numbers of the search
@@ -205,20 +211,22 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
 
     let progress = session.progress();
     progress.at(0, arguments.time.as_secs() as usize);
-    let mut shown = f64::INFINITY;
+    let (mut found_cost, mut cost) = (f64::INFINITY, f64::INFINITY);
     let search = Search::new(Limit::Time(arguments.time)).seed(arguments.seed);
     let solution = search.run(problem, |found| {
         progress.at(
             found.elapsed.as_secs() as usize,
             arguments.time.as_secs() as usize,
         );
-        if found.cost < shown {
-            shown = found.cost;
-            progress.about(format!("cost {shown}"));
+        if found.cost < found_cost {
+            found_cost = found.cost;
+            // The search adds up changes, which are rounded.
+            cost = problem.cost(found.placement);
+            progress.about(format!("cost {cost}"));
             session.update(|solving| {
                 solving.best = Some(Best {
                     placement: found.placement.clone(),
-                    cost: problem.cost(found.placement),
+                    cost,
                     after: found.elapsed,
                 });
             });
@@ -226,7 +234,7 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
         if let Ok(proven) = told.try_recv() {
             bound = proven;
         }
-        match found.cost <= bound || session.is_interrupted() {
+        match cost <= bound || session.is_interrupted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
