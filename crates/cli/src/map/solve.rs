@@ -120,6 +120,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         costs,
         machine,
         cpus,
+        warnings,
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
     let shown = Shown {
@@ -139,6 +140,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     };
     let session = Session::begin(machine, None, solving, shown);
     search(arguments, &problem, &session);
+    session.warned(warnings);
     session.conclude(session.has_to_end().unwrap_or(End::Done))
 }
 

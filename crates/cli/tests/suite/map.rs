@@ -305,6 +305,25 @@ fn a_simulated_machine_has_places_and_no_cpus() {
     assert_eq!(report["binding"], json!(null));
 }
 
+#[test]
+fn costs_that_are_not_trustworthy_are_used_with_a_warning() {
+    let mut matrix = MATRIX.clone();
+    matrix["trust"] = json!({
+        "trustworthy": false,
+        "reasons": ["others used 80 % of the CPUs; end them"],
+        "kinds": ["disturbed"],
+    });
+    let (run, folder) = solve_on(&matrix.to_string(), &["--format", "json"]);
+    let warning = format!(
+        "the costs in {folder}/matrix.json are not trustworthy: others used 80 % of the CPUs; end them"
+    );
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (Some(0), &*format!("warning: {warning}\n"))
+    );
+    assert_eq!(run.report()["environment"]["warnings"], json!([warning]));
+}
+
 /// Asserts what is said of a graph, a file with costs, or both; `{}` stands for their folder.
 #[track_caller]
 fn refused(graph: &str, (name, costs): (&str, &str), message: &str) {
