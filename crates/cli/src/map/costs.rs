@@ -13,6 +13,8 @@ pub(super) struct Places {
     pub machine: MachineInfo,
     /// The CPU of each place, where places are CPUs of a computer.
     pub cpus: Option<Vec<usize>>,
+    /// Why the costs cannot be relied upon, in sentences.
+    pub warnings: Vec<String>,
 }
 
 impl Places {
@@ -46,6 +48,7 @@ impl Places {
             costs,
             machine,
             cpus,
+            warnings: Vec::new(),
         }
     }
 }
@@ -117,6 +120,14 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     }
     let costs = Costs::from_fn(rows.len(), |from, to| rows[from.0][to.0].unwrap_or(0.0))
         .map_err(|error| wrong(error.to_string()))?;
+    let reasons = envelope.trust.reasons.iter();
+    let doubt = |reason| {
+        format!(
+            "the costs in {} are not trustworthy: {reason}",
+            file.display()
+        )
+    };
+    let warnings = reasons.map(doubt).collect();
     let machine = envelope.machine;
     let cpu = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
     let cpus: Option<Vec<usize>> = machine.spe_places.iter().map(cpu).collect();
@@ -124,5 +135,6 @@ fn measured(file: &Path) -> Result<Places, Failure> {
         cpus: cpus.filter(|cpus| machine.kind == "host" && cpus.len() == costs.places()),
         costs,
         machine,
+        warnings,
     })
 }

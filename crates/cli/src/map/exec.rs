@@ -94,6 +94,9 @@ fn cpus_of(placement: &Path) -> Result<Vec<usize>, Failure> {
     }
     match cellworks_report::read(placement) {
         Ok(Measured::Placement(report)) => match report.binding {
+            Some(binding) if binding.cpus.is_empty() => {
+                Err(wrong("it has a CPU for no task; solve the problem again"))
+            }
             Some(binding) => Ok(binding.cpus),
             None => Err(wrong(
                 "its places are no CPUs of a computer; solve the problem with --costs that were measured between \
@@ -115,6 +118,9 @@ fn listed(text: &str) -> Option<Vec<usize>> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        if first > last {
+            return None;
+        }
         // What is beyond is refused as a CPU that may not be used.
         cpus.extend((first..=last).take(CpuSet::MAX_CPU + 1));
     }

@@ -63,7 +63,13 @@ pub(crate) struct SolveArgs {
     pub costs: Option<PathBuf>,
 
     /// For how many seconds to search, such as 10 or 0.5
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "10",
+        value_parser = seconds,
+        allow_negative_numbers = true
+    )]
     pub time: Duration,
 
     /// Chooses the random numbers of the search
@@ -115,6 +121,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         costs,
         machine,
         cpus,
+        warnings,
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
     let shown = Shown {
@@ -135,6 +142,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     };
     let session = Session::begin(machine, None, solving, shown);
     search(arguments, &problem, &session);
+    session.warned(warnings);
     session.conclude(session.has_to_end().unwrap_or(End::Done))
 }
 
@@ -207,20 +215,22 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
 
     let progress = session.progress();
     progress.at(0, arguments.time.as_secs() as usize);
-    let mut shown = f64::INFINITY;
+    let (mut found_cost, mut cost) = (f64::INFINITY, f64::INFINITY);
     let search = Search::new(Limit::Time(arguments.time)).seed(arguments.seed);
     let solution = search.run(problem, |found| {
         progress.at(
             found.elapsed.as_secs() as usize,
             arguments.time.as_secs() as usize,
         );
-        if found.cost < shown {
-            shown = found.cost;
-            progress.about(format!("cost {shown}"));
+        if found.cost < found_cost {
+            found_cost = found.cost;
+            // The search adds up changes, which are rounded.
+            cost = problem.cost(found.placement);
+            progress.about(format!("cost {cost}"));
             session.update(|solving| {
                 solving.best = Some(Best {
                     placement: found.placement.clone(),
-                    cost: problem.cost(found.placement),
+                    cost,
                     after: found.elapsed,
                 });
             });
@@ -228,7 +238,7 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
         if let Ok(proven) = told.try_recv() {
             bound = proven;
         }
-        match found.cost <= bound || session.is_interrupted() {
+        match cost <= bound || session.is_interrupted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

@@ -305,6 +305,25 @@ fn a_simulated_machine_has_places_and_no_cpus() {
     assert_eq!(report["binding"], json!(null));
 }
 
+#[test]
+fn costs_that_are_not_trustworthy_are_used_with_a_warning() {
+    let mut matrix = MATRIX.clone();
+    matrix["trust"] = json!({
+        "trustworthy": false,
+        "reasons": ["others used 80 % of the CPUs; end them"],
+        "kinds": ["disturbed"],
+    });
+    let (run, folder) = solve_on(&matrix.to_string(), &["--format", "json"]);
+    let warning = format!(
+        "the costs in {folder}/matrix.json are not trustworthy: others used 80 % of the CPUs; end them"
+    );
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (Some(0), &*format!("warning: {warning}\n"))
+    );
+    assert_eq!(run.report()["environment"]["warnings"], json!([warning]));
+}
+
 /// Asserts what is said of a graph, a file with costs, or both; `{}` stands for their folder.
 #[track_caller]
 fn refused(graph: &str, (name, costs): (&str, &str), message: &str) {
@@ -648,15 +667,24 @@ fn placements_that_are_none() {
         "error: 6,4,x: it is no list of CPUs, such as 6,4,2 or 0-3, and there is no such file; name what \
          `cellworks map solve` printed with --format json\n",
     );
+    exec("3-1", &[], &SHOW).refused(
+        "error: 3-1: it is no list of CPUs, such as 6,4,2 or 0-3, and there is no such file; name what `cellworks \
+         map solve` printed with --format json\n",
+    );
     let of_qaplib = solve(&[&data("nug12.dat"), "--time", "0", "--format", "json"]);
     let of_stats = MATRIX.to_string();
     let mut of_later = of_qaplib.json();
     of_later["schema_version"] = json!(2);
+    let mut of_none = of_qaplib.json();
+    of_none["binding"] = json!({
+        "cpus": [], "cpu_list": "", "omp_places": "", "slurm_cpu_bind": "", "hwloc_cpusets": [],
+    });
     let (_folder, paths) = files(&[
         ("qaplib.json", &of_qaplib.out),
         ("stats.json", &of_stats),
         ("cut.json", &of_qaplib.out[..of_qaplib.out.len() / 2]),
         ("later.json", &of_later.to_string()),
+        ("none.json", &of_none.to_string()),
     ]);
     let said = |at: usize| {
         let path = paths[at].to_str().unwrap();
@@ -678,6 +706,10 @@ fn placements_that_are_none() {
     assert_eq!(
         said(3),
         "error: `FILE` has schema_version 2, and this command reads 1: update cellworks\n"
+    );
+    assert_eq!(
+        said(4),
+        "error: FILE: it has a CPU for no task; solve the problem again\n"
     );
 }
 

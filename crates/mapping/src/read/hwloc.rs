@@ -17,8 +17,8 @@ use roxmltree::{Document, Error, Node, ParsingOptions};
 use super::text::{TextError, amount};
 use crate::Costs;
 
-/// The bit in the kind of distances that are latencies. Source: `HWLOC_DISTANCES_KIND_MEANS_LATENCY`
-/// in `hwloc/distances.h` of hwloc 2.
+/// The bit in the kind of distances that are latencies. Source:
+/// `HWLOC_DISTANCES_KIND_MEANS_LATENCY` in `hwloc/distances.h` of hwloc 2.
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 
 /// How many CPUs a word of a cpuset has.
