@@ -27,6 +27,7 @@ pub mod machines;
 #[cfg(test)]
 #[path = "../tests/made_up/mod.rs"]
 mod made_up;
+mod median;
 pub mod placement;
 pub mod program;
 mod read;
@@ -45,7 +46,9 @@ use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
-pub use placement::{CpuBinding, FixedTask, PlacementProblem, PlacementReport};
+pub use placement::{
+    CpuBinding, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,
+};
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};
 pub use reproduction::Reproduction;

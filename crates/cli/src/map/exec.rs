@@ -9,9 +9,9 @@ use std::process::Command;
 use cellworks_mapping::Binding;
 use cellworks_report::Measured;
 use clap::Args;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::solve::in_reports;
+use super::binding::{allowed, in_reports, refuse, unchangeable};
 use crate::failure::Failure;
 
 const AFTER_HELP: &str = "\
@@ -186,31 +186,12 @@ fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
 
 /// Confines this process, and what it becomes, to these CPUs.
 fn confine_to(cpus: &[usize]) -> Result<(), Failure> {
-    let failed = |error: rustix::io::Errno| {
-        Failure::Run(format!(
-            "the CPUs of this process cannot be changed: {error}"
-        ))
-    };
-    let allowed = sched_getaffinity(None).map_err(failed)?;
-    let may_be_used = |cpu: usize| cpu < CpuSet::MAX_CPU && allowed.is_set(cpu);
-    let mut refused: Vec<usize> = cpus
-        .iter()
-        .copied()
-        .filter(|cpu| !may_be_used(*cpu))
-        .collect();
-    if !refused.is_empty() {
-        refused.sort_unstable();
-        let all = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
-        return Err(Failure::Usage(format!(
-            "nothing can be bound to CPU {}: this process may use CPU {}; start it where it may use more \
-             (--bind-to none of mpirun, --cpu-bind=none of srun), or solve the problem for these",
-            Binding::to(refused).cpu_list(),
-            Binding::to(all.collect()).cpu_list()
-        )));
-    }
+    const ADVICE: &str = "start it where it may use more (--bind-to none of mpirun, --cpu-bind=none of srun), or \
+                          solve the problem for these";
+    refuse(cpus, &allowed()?, ADVICE)?;
     let mut chosen = CpuSet::new();
     for cpu in cpus {
         chosen.set(*cpu);
     }
-    sched_setaffinity(None, &chosen).map_err(failed)
+    sched_setaffinity(None, &chosen).map_err(unchangeable)
 }

@@ -1,8 +1,10 @@
 //! `cellworks map`: places communicating tasks on cores, and starts programs there.
 
+mod binding;
 mod costs;
 mod exec;
 mod hwloc;
+mod measure;
 mod solve;
 
 use clap::{Args, Subcommand};

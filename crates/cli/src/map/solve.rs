@@ -1,6 +1,7 @@
 //! `cellworks map solve`: searches for a placement that costs little.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -12,13 +13,16 @@ use cellworks_mapping::{
     Binding, Costs, Limit, Place, Placement, Problem, Search, Solution, Task, Volumes,
 };
 use cellworks_report::{
-    CpuBinding, Envelope, FixedTask, PlacementProblem, PlacementReport, Trust, json, placement,
+    Envelope, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Trust,
+    json, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
 use serde_json::Value;
 
+use super::binding::in_reports;
 use super::costs::{Places, name_of};
+use super::measure::{Measured, ROUNDS};
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
@@ -32,11 +36,16 @@ Examples:
   cellworks stats --matrix atomic --full --format json > matrix.json
   cellworks map solve graph.txt --costs matrix.json
       A graph of tasks on the CPUs of this computer, with what to type to bind a program like that.
+  cellworks map solve graph.txt --costs matrix.json -- ./program
+      The same, and the program is run with the best placements: the one that it is fastest with is kept.
   cellworks map solve graph.txt --costs matrix.json --fix 0=0 --forbid 1 --capacity 2
       Task 0 stays on place 0, place 1 takes no task, every other place up to two.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the
 best placement so far is printed.";
+
+/// With how many placements a command is run.
+const TRIED: usize = 3;
 
 /// How long a search that has ended waits for the bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
@@ -94,6 +103,12 @@ pub(crate) struct SolveArgs {
     /// No progress and no warnings
     #[arg(long, help_heading = "Options")]
     pub quiet: bool,
+
+    /// A command that is run on the CPUs of the best three placements, and without a binding, ten
+    /// times each in turn: the placement that it is fastest with is kept. What it prints to standard
+    /// output is dropped
+    #[arg(last = true)]
+    pub command: Vec<OsString>,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -124,6 +139,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         warnings,
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
+    let measured = measured(arguments, cpus.as_deref())?;
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
@@ -136,14 +152,78 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         seed: arguments.seed,
         limit: arguments.time,
         cpus,
-        best: None,
+        best: Vec::new(),
+        trials: None,
         bound: 0.0,
         ended: None,
     };
     let session = Session::begin(machine, None, solving, shown);
-    search(arguments, &problem, &session);
+    let end = solve(arguments, &problem, measured.as_ref(), &session);
     session.warned(warnings);
-    session.conclude(session.has_to_end().unwrap_or(End::Done))
+    session.conclude(session.has_to_end().unwrap_or(end))
+}
+
+/// The command that is to be run, if there is one.
+fn measured<'a>(
+    arguments: &'a SolveArgs,
+    cpus: Option<&[usize]>,
+) -> Result<Option<Measured<'a>>, Failure> {
+    if arguments.command.is_empty() {
+        return Ok(None);
+    }
+    let Some(cpus) = cpus else {
+        return Err(Failure::Usage(
+            "a command is run on CPUs, and the places of this problem are none; name costs between CPUs with \
+             --costs, or leave the command out"
+                .to_owned(),
+        ));
+    };
+    let places = cpus.iter().enumerate();
+    let open: Vec<usize> = places
+        .filter(|(place, _)| !arguments.forbid.contains(place))
+        .map(|(_, cpu)| *cpu)
+        .collect();
+    Measured::new(&arguments.command, &open).map(Some)
+}
+
+/// Searches, and runs the command with what was found, if there is one.
+fn solve(
+    arguments: &SolveArgs,
+    problem: &Arc<Problem>,
+    measured: Option<&Measured<'_>>,
+    session: &Session<Solving>,
+) -> End {
+    let Some(measured) = measured else {
+        search(arguments, problem, session);
+        return End::Done;
+    };
+    if let Err(end) = measured.begin() {
+        return end;
+    }
+    search(arguments, problem, session);
+    let mut trials = Vec::new();
+    session.update(|solving| {
+        trials = solving
+            .best
+            .iter()
+            .map(|best| solving.trial(best))
+            .collect()
+    });
+    let progress = session.progress();
+    let all = ROUNDS * (1 + trials.len());
+    progress.about("runs of the command".to_owned());
+    let tried = measured.run(trials, &|done| {
+        progress.at(done, all);
+        !session.is_interrupted()
+    });
+    match tried {
+        Ok(Some(trials)) => {
+            session.update(|solving| solving.trials = Some(trials));
+            End::Done
+        }
+        Ok(None) => End::Interrupted,
+        Err(message) => End::Failed(message),
+    }
 }
 
 /// Reads how much tasks communicate, and what that costs.
@@ -228,11 +308,13 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
             cost = problem.cost(found.placement);
             progress.about(format!("cost {cost}"));
             session.update(|solving| {
-                solving.best = Some(Best {
+                let best = Best {
                     placement: found.placement.clone(),
                     cost,
                     after: found.elapsed,
-                });
+                };
+                solving.best.insert(0, best);
+                solving.best.truncate(TRIED);
             });
         }
         if let Ok(proven) = told.try_recv() {
@@ -264,7 +346,10 @@ struct Solving {
     seed: u64,
     limit: Duration,
     cpus: Option<Vec<usize>>,
-    best: Option<Best>,
+    /// The best placements so far, the cheapest first.
+    best: Vec<Best>,
+    /// What a command took with each of them, if one was run.
+    trials: Option<PlacementTrials>,
     /// No placement costs less; 0 as long as nothing else is proven.
     bound: f64,
     ended: Option<Ended>,
@@ -286,10 +371,36 @@ struct Ended {
 }
 
 impl Solving {
+    /// The placement that is kept: the one that a command was fastest with, else the cheapest.
+    fn kept(&self) -> Option<&Best> {
+        let trials = self.trials.as_ref();
+        self.best.get(trials.map_or(0, PlacementTrials::fastest))
+    }
+
+    /// The CPUs of the tasks, if the places are CPUs.
+    fn binding(&self, best: &Best) -> Option<Binding> {
+        let cpus = self.cpus.as_ref()?;
+        Some(Binding::new(&best.placement, |place| cpus[place.0]))
+    }
+
+    /// A placement with which no command was run yet.
+    fn trial(&self, best: &Best) -> PlacementTrial {
+        let binding = self.binding(best);
+        PlacementTrial {
+            placement: numbers(&best.placement),
+            cpus: binding.map_or_else(Vec::new, |binding| binding.cpus().to_vec()),
+            cost: best.cost,
+            ns: Vec::new(),
+        }
+    }
+
     /// The numbers that are known, with the names on which scripts rely.
-    fn results(&self, optimal: bool) -> Vec<Finding> {
-        let cost = self.best.as_ref().map(|best| best.cost);
-        let bound = if optimal { cost } else { Some(self.bound) };
+    fn results(&self) -> Vec<Finding> {
+        let cost = self.kept().map(|best| best.cost);
+        let bound = match self.all_looked_at() || self.is_optimal() {
+            true => self.best.first().map(|best| best.cost),
+            false => Some(self.bound),
+        };
         let gap = cost.zip(bound).map(|(cost, bound)| match cost {
             0.0 => 0.0,
             cost => (cost - bound) / cost,
@@ -297,17 +408,25 @@ impl Solving {
         let nanoseconds = |time: Duration| time.as_nanos() as f64;
         let ended = self.ended.as_ref();
         let iterations = ended.map(|ended| ended.solution.iterations as f64);
+        let trials = self.trials.as_ref();
+        let gain = trials.and_then(PlacementTrials::gain);
+        let medians = trials.and_then(PlacementTrials::medians_ns);
         let numbers = [
             ("cost", cost, "1"),
             ("bound", bound, "1"),
             ("gap", gap, "1"),
             (
                 "time_to_best",
-                self.best.as_ref().map(|best| nanoseconds(best.after)),
+                self.kept().map(|best| nanoseconds(best.after)),
                 "ns",
             ),
             ("time", ended.map(|ended| nanoseconds(ended.after)), "ns"),
             ("iterations", iterations, "1"),
+            ("time_unbound", medians.map(|[unbound, _]| unbound), "ns"),
+            ("time_bound", medians.map(|[_, bound]| bound), "ns"),
+            ("gain", gain.map(|[_, gain, _]| gain), "1"),
+            ("gain_at_least", gain.map(|[least, ..]| least), "1"),
+            ("gain_at_most", gain.map(|[.., most]| most), "1"),
         ];
         let problem = &self.problem;
         let mut parameters: BTreeMap<String, Value> = BTreeMap::from([
@@ -332,14 +451,19 @@ impl Solving {
         known.collect()
     }
 
-    /// Whether no placement costs less: all were looked at, or the bound says so.
+    /// Whether there is no other placement than those that the search has looked at.
+    fn all_looked_at(&self) -> bool {
+        let ended = self.ended.as_ref();
+        ended.is_some_and(|ended| ended.solution.optimal)
+    }
+
+    /// Whether no placement costs less than the one that is kept: it is the cheapest of all, or the
+    /// bound says so.
     fn is_optimal(&self) -> bool {
-        let all = self
-            .ended
-            .as_ref()
-            .is_some_and(|ended| ended.solution.optimal);
-        let best = self.best.as_ref();
-        all || best.is_some_and(|best| best.cost <= self.bound)
+        let (Some(kept), Some(cheapest)) = (self.kept(), self.best.first()) else {
+            return false;
+        };
+        kept.cost <= self.bound || (self.all_looked_at() && kept.cost <= cheapest.cost)
     }
 }
 
@@ -370,25 +494,19 @@ impl Steps for Solving {
             reasons,
             ..
         } = circumstances;
-        let optimal = self.is_optimal();
-        let results = self.results(optimal);
+        let kept = self.kept();
+        let binding = kept.and_then(|best| self.binding(best));
         let is_complete = matches!(end, End::Done);
-        let cpus = self.cpus;
-        let binding =
-            self.best.as_ref().zip(cpus).map(|(best, cpus)| {
-                in_reports(&Binding::new(&best.placement, |place| cpus[place.0]))
-            });
-        let placement = self.best.map(|best| best.placement);
-        let places = placement.iter().flat_map(|placement| placement.places());
         PlacementReport {
             envelope: Envelope::new("map solve", machine, environment, reasons, is_complete),
-            problem: self.problem,
             seed: self.seed,
             time_limit_s: self.limit.as_secs_f64(),
-            results,
-            optimal,
-            placement: places.map(|place| place.0).collect(),
-            binding,
+            results: self.results(),
+            optimal: self.is_optimal(),
+            placement: kept.map_or_else(Vec::new, |best| numbers(&best.placement)),
+            binding: binding.as_ref().map(in_reports),
+            trials: self.trials,
+            problem: self.problem,
         }
     }
 
@@ -397,13 +515,7 @@ impl Steps for Solving {
     }
 }
 
-/// A binding as reports have it.
-pub(super) fn in_reports(binding: &Binding) -> CpuBinding {
-    CpuBinding {
-        cpus: binding.cpus().to_vec(),
-        cpu_list: binding.cpu_list(),
-        omp_places: binding.openmp(),
-        slurm_cpu_bind: binding.slurm(),
-        hwloc_cpusets: binding.hwloc(),
-    }
+/// The place of each task, as reports have it.
+fn numbers(placement: &Placement) -> Vec<usize> {
+    placement.places().iter().map(|place| place.0).collect()
 }

@@ -775,3 +775,106 @@ fn what_is_no_xml_of_hwloc_and_what_has_no_cpus() {
         "error: FILE: several of its SPEs share a CPU, and hwloc has each CPU once; measure fewer SPEs\n"
     );
 }
+
+/// A pair of tasks, and CPUs 0 and 1: there costs more than back.
+fn a_pair() -> (tempfile::TempDir, [String; 2]) {
+    let (folder, paths) = files(&[("pair.txt", "0 1 5\n"), ("costs.csv", "0,50\n40,0\n")]);
+    (folder, [0, 1].map(|at| paths[at].display().to_string()))
+}
+
+/// Whether this process may use CPUs 0 and 1.
+fn has_two_cpus() -> bool {
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    let has = allowed.is_set(0) && allowed.is_set(1);
+    if !has {
+        skipped("it takes CPUs 0 and 1, and this process may not use both");
+    }
+    has
+}
+
+#[test]
+fn a_command_decides_between_placements() {
+    if !has_two_cpus() {
+        return;
+    }
+    let (folder, [graph, costs]) = a_pair();
+    // Each run leaves a line with its CPUs, and what an OpenMP program is told.
+    let seen = folder.path().join("seen");
+    let script = format!(
+        "echo $(taskset -cp $$ | sed 's/.*: //') ${{OMP_PLACES:-unbound}} >> {}",
+        seen.display()
+    );
+    let run = solve(&[
+        &graph, "--costs", &costs, "--format", "json", "--", "sh", "-c", &script,
+    ]);
+    let report = run.json();
+    let trials = &report["trials"];
+    assert_eq!(trials["command"], json!(["sh", "-c", script]));
+    assert_eq!(list(trials, "unbound_ns").len(), 10);
+    let placements = list(trials, "placements");
+    let cost = |placement: &Value| placement["cost"].as_f64().unwrap();
+    // The cheapest first.
+    assert_eq!(
+        placements.iter().map(cost).collect::<Vec<_>>(),
+        [200.0, 250.0]
+    );
+    assert_eq!(list(&placements[0], "ns").len(), 10);
+    let mut trials = placements.iter();
+    let kept = trials.find(|trial| trial["placement"] == report["placement"]);
+    let kept = kept.expect("one of them is kept");
+    assert_eq!(kept["cpus"], report["binding"]["cpus"]);
+    assert_eq!(cost(kept), result(&report, "cost"));
+    assert_eq!(report["optimal"], cost(kept) == 200.0);
+    assert_eq!(result(&report, "bound"), 200.0);
+    let [least, gain, most] =
+        ["gain_at_least", "gain", "gain_at_most"].map(|name| result(&report, name));
+    assert!(0.0 < least && least <= gain && gain <= most);
+    assert!(result(&report, "time_unbound") > 0.0 && result(&report, "time_bound") > 0.0);
+
+    let seen = fs::read_to_string(seen).unwrap();
+    let ends = |with: &str| seen.lines().filter(|line| line.ends_with(with)).count();
+    // One run without a binding shows that the command works.
+    let ways = ["0,1 {0},{1}", "0,1 {1},{0}", "unbound"].map(ends);
+    assert_eq!(ways, [10, 10, 11], "{seen}");
+}
+
+#[test]
+fn a_command_that_cannot_be_measured() {
+    if !has_two_cpus() {
+        return;
+    }
+    let (_folder, [graph, costs]) = a_pair();
+    let with = |command: &[&str]| solve(&[&[&graph, "--costs", &costs, "--"], command].concat());
+    with(&["no-such-program"]).refused(
+        "error: no-such-program: No such file or directory (os error 2); name a program that can be started\n",
+    );
+    let failed = with(&["sh", "-c", "exit 3"]);
+    assert_eq!(failed.code, Some(1));
+    assert_eq!(
+        failed.err,
+        "error: `sh -c exit 3` has failed (exit status: 3), so it cannot be measured; run it by itself to see why\n"
+    );
+    solve(&[&data("nug12.dat"), "--", "true"]).refused(
+        "error: a command is run on CPUs, and the places of this problem are none; name costs between CPUs with \
+         --costs, or leave the command out\n",
+    );
+}
+
+#[test]
+fn a_command_on_cpus_that_may_not_be_used() {
+    let (_folder, [graph, costs]) = a_pair();
+    let mut command = Command::new("taskset");
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    if !allowed.is_set(0) {
+        skipped("it takes CPU 0, and this process may not use it");
+        return;
+    }
+    command
+        .args(["--cpu-list", "0"])
+        .arg(cellworks().get_program())
+        .args(["map", "solve", &graph, "--costs", &costs, "--", "true"]);
+    Run::of(&mut command).refused(
+        "error: nothing can be bound to CPU 1: this process may use CPU 0; forbid their places (--forbid), or start \
+         it where it may use more\n",
+    );
+}

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::median::median;
 use crate::{Envelope, Environment, MachineInfo, Measured, Report, Trust};
 
 pub use page::html;
@@ -478,12 +479,6 @@ impl Summary {
             undecided: number(Verdict::Undecided),
         }
     }
-}
-
-/// The median of sorted numbers: of an even number of them, the middle of the two in the middle.
-fn median(sorted: &[f64]) -> Option<f64> {
-    let (low, high) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
-    Some((sorted[low] + sorted[high]) / 2.0)
 }
 
 /// What may explain that numbers differ.

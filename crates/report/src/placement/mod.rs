@@ -8,6 +8,7 @@
 
 #[cfg(test)]
 mod tests;
+mod trials;
 mod views;
 
 use cellworks_stats::Finding;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Envelope;
 
+pub use trials::{PlacementTrial, PlacementTrials};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, html, table};
@@ -34,8 +36,11 @@ pub struct PlacementReport {
     pub time_limit_s: f64,
     /// `cost`: what the placement costs. `bound`: no placement costs less. `gap`: which part of the
     /// cost is not proven to be necessary, 0 to 1. `time_to_best`: when the search found it.
-    /// `time`: when the search ended. `iterations`: how many exchanges of two tasks it did. What
-    /// was not known yet when a run was interrupted is not there.
+    /// `time`: when the search ended. `iterations`: how many exchanges of two tasks it did. Where a
+    /// command was run, `time_unbound` and `time_bound` are the medians of its times without a
+    /// binding and with the placement; `gain` is the median of the first divided by the second, and
+    /// `gain_at_least` and `gain_at_most` are an interval that has it with a probability of 98 %.
+    /// What was not known yet when a run was interrupted is not there.
     pub results: Vec<Finding>,
     /// Whether it is proven that no placement costs less.
     pub optimal: bool,
@@ -44,6 +49,10 @@ pub struct PlacementReport {
     /// The same for programs that bind tasks to CPUs; `None` if the places are no CPUs of a
     /// computer.
     pub binding: Option<CpuBinding>,
+    /// What a command took with the cheapest placements; `None` if there was none to run. Then
+    /// `placement` is the one that it was fastest with.
+    #[serde(default)]
+    pub trials: Option<PlacementTrials>,
 }
 
 /// What was to be placed where.

@@ -1,9 +1,12 @@
 //! A placement as a table, as CSV and as a page.
 
+use std::iter;
+
 use cellworks_stats::figures::{thousands, time};
 use maud::{Markup, html};
 
-use super::{CpuBinding, PlacementReport};
+use super::trials::ascending;
+use super::{CpuBinding, PlacementReport, PlacementTrials};
 use crate::columns::columns;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
@@ -25,6 +28,12 @@ pub fn table(report: &PlacementReport) -> String {
     text += &section("Warnings", report.envelope.environment.warnings.clone());
     text.push('\n');
     text += &columns(numbers(report), |_| true);
+    if let Some(trials) = &report.trials {
+        text += &format!("\n{}: ", bold("Tried"));
+        text += &wrapped(&tried(trials), "");
+        let headings = TRIAL_HEADINGS.map(str::to_owned);
+        text += &columns(iter::once(headings).chain(ways(trials)), |at| at == 0);
+    }
     if !report.placement.is_empty() {
         text += &format!(
             "\n{}: the place of task 0, of task 1 and so on\n",
@@ -176,6 +185,7 @@ pub fn csv(report: &PlacementReport) -> String {
 pub fn html(report: &PlacementReport) -> String {
     let parts = vec![
         Part::new("results", "Results", Some(results(report))),
+        Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
         Part::new("placement", "Placement", placement(report)),
         Part::new("binding", "Binding", report.binding.as_ref().map(binding)),
         circumstances(&report.envelope),
@@ -197,6 +207,70 @@ fn results(report: &PlacementReport) -> Markup {
                 tbody {
                     @for [name, value, about] in numbers(report) {
                         tr { td.left { (name) } td { (value) } td.left { (about) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was run, and what came of it.
+fn tried(trials: &PlacementTrials) -> String {
+    let mut text = format!(
+        "`{}` ran {} in each way, in turn",
+        trials.command.join(" "),
+        count(trials.unbound_ns.len(), "time")
+    );
+    if let Some([least, gain, most]) = trials.gain().map(|gain| gain.map(figures)) {
+        text += &format!(
+            "; without a binding it takes {gain} times as long as with the placement that is kept ({least} to {most})"
+        );
+    }
+    text
+}
+
+const TRIAL_HEADINGS: [&str; 5] = ["CPUs", "cost", "median", "fastest", "slowest"];
+
+/// A line for each way in which a command was run.
+fn ways(trials: &PlacementTrials) -> Vec<[String; 5]> {
+    let row = |cpus: String, cost: Option<f64>, ns: &[f64]| {
+        let (sorted, median) = ascending(ns);
+        let shown = |ns: Option<&f64>| ns.map_or_else(String::new, |ns| time(*ns));
+        let cost = cost.map_or_else(String::new, amount);
+        [
+            cpus,
+            cost,
+            time(median),
+            shown(sorted.first()),
+            shown(sorted.last()),
+        ]
+    };
+    let mut rows = vec![row("no binding".to_owned(), None, &trials.unbound_ns)];
+    for (number, trial) in trials.placements.iter().enumerate() {
+        let kept = match number == trials.fastest() {
+            true => " (kept)",
+            false => "",
+        };
+        rows.push(row(
+            listed(&trial.cpus, " ") + kept,
+            Some(trial.cost),
+            &trial.ns,
+        ));
+    }
+    rows
+}
+
+fn trials_on_page(trials: &PlacementTrials) -> Markup {
+    html! {
+        p { (tried(trials)) }
+        div.wide {
+            table {
+                thead {
+                    tr { @for heading in TRIAL_HEADINGS { th scope="col" { (heading) } } }
+                }
+                tbody {
+                    @for [cpus, numbers @ ..] in ways(trials) {
+                        tr { td.left { (cpus) } @for number in numbers { td { (number) } } }
                     }
                 }
             }

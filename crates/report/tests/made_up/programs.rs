@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use cellworks_report::{
     Counters, CpuBinding, Envelope, FigureAxis, FigureCurve, FixedTask, Machines, PlacementProblem,
-    PlacementReport, ProgramFigure, ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters,
+    PlacementReport, PlacementTrial, PlacementTrials, ProgramFigure, ProgramReport,
+    ResourceCounters, SimulatedMachine, SpeCounters,
 };
 use cellworks_stats::Finding;
 
@@ -94,6 +95,16 @@ pub fn placement() -> PlacementReport {
             omp_places: "{6},{4},{2}".to_owned(),
             slurm_cpu_bind: "map_cpu:6,4,2".to_owned(),
             hwloc_cpusets: ["0x40", "0x10", "0x4"].map(str::to_owned).to_vec(),
+        }),
+        trials: Some(PlacementTrials {
+            command: vec!["./program".to_owned(), "10".to_owned()],
+            unbound_ns: vec![12.0e6, 14.0e6, 13.0e6],
+            placements: vec![PlacementTrial {
+                placement: vec![3, 2, 1],
+                cpus: vec![6, 4, 2],
+                cost: 1_234.5,
+                ns: vec![10.0e6, 11.0e6, 10.5e6],
+            }],
         }),
     }
 }

@@ -1,0 +1,139 @@
+//! Runs a command on the CPUs of several placements, to see which of them is best.
+
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use cellworks_mapping::Binding;
+use cellworks_report::{PlacementTrial, PlacementTrials};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use super::binding::{allowed, in_reports, refuse};
+use crate::failure::Failure;
+use crate::session::End;
+
+/// How often the command runs in each way.
+pub(super) const ROUNDS: usize = 10;
+
+/// A command that is measured.
+pub(super) struct Measured<'a> {
+    command: &'a [OsString],
+    /// On which CPUs this process, and with it the command, may run.
+    allowed: CpuSet,
+}
+
+impl<'a> Measured<'a> {
+    /// The command, which is to run on some of these CPUs.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] if this process may not use one of them.
+    pub fn new(command: &'a [OsString], cpus: &[usize]) -> Result<Self, Failure> {
+        let allowed = allowed()?;
+        refuse(
+            cpus,
+            &allowed,
+            "forbid their places (--forbid), or start it where it may use more",
+        )?;
+        Ok(Self { command, allowed })
+    }
+
+    /// Runs it once as it is, so that it is known to work; how the session ends if it does not.
+    pub fn begin(&self) -> Result<(), End> {
+        let ended = self.unbound().status().map_err(|error| {
+            End::Refused(format!(
+                "{}: {error}; name a program that can be started",
+                self.command[0].display()
+            ))
+        })?;
+        match ended.success() {
+            true => Ok(()),
+            false => Err(End::Failed(self.failed(&ended.to_string()))),
+        }
+    }
+
+    /// Runs it in turn without a binding and with each of these placements, [`ROUNDS`] times. `go_on`
+    /// is told how many runs are done, and says whether there is to be another one.
+    ///
+    /// The message says why a run has failed. `None` if it was not to go on.
+    pub fn run(
+        &self,
+        placements: Vec<PlacementTrial>,
+        go_on: &dyn Fn(usize) -> bool,
+    ) -> Result<Option<PlacementTrials>, String> {
+        let words = self.command.iter();
+        let mut trials = PlacementTrials {
+            command: words
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+            unbound_ns: Vec::with_capacity(ROUNDS),
+            placements,
+        };
+        let ways = 1 + trials.placements.len();
+        for run in 0..ROUNDS * ways {
+            if !go_on(run) {
+                return Ok(None);
+            }
+            // Each round begins with another way: what a run leaves behind is not always for the
+            // same one.
+            let (round, way) = (run / ways, run % ways);
+            match ((way + round) % ways).checked_sub(1) {
+                None => trials.unbound_ns.push(self.time(self.unbound())?),
+                Some(number) => {
+                    let trial = &mut trials.placements[number];
+                    trial.ns.push(self.bound(&trial.cpus)?);
+                }
+            }
+        }
+        Ok(go_on(ROUNDS * ways).then_some(trials))
+    }
+
+    fn unbound(&self) -> Command {
+        let mut command = Command::new(&self.command[0]);
+        command
+            .args(&self.command[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        command
+    }
+
+    fn bound(&self, cpus: &[usize]) -> Result<f64, String> {
+        let mut command = self.unbound();
+        command.envs(in_reports(&Binding::to(cpus.to_vec())).openmp());
+        let mut chosen = CpuSet::new();
+        for cpu in cpus {
+            chosen.set(*cpu);
+        }
+        // The command inherits what this thread may use.
+        let failed = |error| format!("the CPUs of this process cannot be changed: {error}");
+        sched_setaffinity(None, &chosen).map_err(failed)?;
+        let time = self.time(command);
+        sched_setaffinity(None, &self.allowed).map_err(failed)?;
+        time
+    }
+
+    /// How long it takes, in ns.
+    fn time(&self, mut command: Command) -> Result<f64, String> {
+        let begun = Instant::now();
+        let ended = command
+            .status()
+            .map_err(|error| self.failed(&error.to_string()))?;
+        let time = begun.elapsed();
+        match ended.success() {
+            true => Ok(time.as_nanos() as f64),
+            false => Err(self.failed(&ended.to_string())),
+        }
+    }
+
+    fn failed(&self, why: &str) -> String {
+        let words: Vec<_> = self
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        format!(
+            "`{}` has failed ({why}), so it cannot be measured; run it by itself to see why",
+            words.join(" ")
+        )
+    }
+}

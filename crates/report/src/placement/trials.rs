@@ -1,0 +1,94 @@
+//! What a command took with several placements.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::median::median;
+
+/// What a command took with several placements, and without a binding to CPUs. It ran in turn in
+/// each way, so runs of the same number were one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlacementTrials {
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// How long each run without a binding took.
+    pub unbound_ns: Vec<f64>,
+    /// The placements, the cheapest first.
+    pub placements: Vec<PlacementTrial>,
+}
+
+/// What a command took with a placement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlacementTrial {
+    /// The place of task 0, of task 1 and so on.
+    pub placement: Vec<usize>,
+    /// The CPUs of these tasks.
+    pub cpus: Vec<usize>,
+    /// What the placement costs.
+    pub cost: f64,
+    /// How long each run took.
+    pub ns: Vec<f64>,
+}
+
+impl PlacementTrials {
+    /// The number of the placement with the least median, the first of them if there are several; 0
+    /// if there are none.
+    pub fn fastest(&self) -> usize {
+        let medians: Vec<f64> = self
+            .placements
+            .iter()
+            .map(|trial| ascending(&trial.ns).1)
+            .collect();
+        let least = (0..medians.len()).min_by(|a, b| medians[*a].total_cmp(&medians[*b]));
+        least.unwrap_or(0)
+    }
+
+    /// How many times as long the command takes without a binding as with the fastest placement:
+    /// the least, the median and the most. Of ten runs, the least and the most are an interval that
+    /// has the median with a probability of 98 %: between the second and the ninth of ten numbers.
+    /// `None` if there are fewer than three runs.
+    pub fn gain(&self) -> Option<[f64; 3]> {
+        let trial = self.placements.get(self.fastest())?;
+        let pairs = self.unbound_ns.iter().zip(&trial.ns);
+        let ratios: Vec<f64> = pairs.map(|(unbound, bound)| unbound / bound).collect();
+        let (ratios, median) = ascending(&ratios);
+        (ratios.len() >= 3).then(|| [ratios[1], median, ratios[ratios.len() - 2]])
+    }
+
+    /// The median of the runs without a binding, and with the fastest placement.
+    pub fn medians_ns(&self) -> Option<[f64; 2]> {
+        let trial = self.placements.get(self.fastest())?;
+        Some([ascending(&self.unbound_ns).1, ascending(&trial.ns).1])
+    }
+}
+
+/// The numbers in ascending order, and their median.
+pub(super) fn ascending(numbers: &[f64]) -> (Vec<f64>, f64) {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = median(&sorted).unwrap_or(f64::NAN);
+    (sorted, median)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_placement_is_compared_run_by_run() {
+        let trial = |ns: [f64; 4]| PlacementTrial {
+            placement: vec![0],
+            cpus: vec![0],
+            cost: 1.0,
+            ns: ns.into(),
+        };
+        let trials = PlacementTrials {
+            command: vec!["program".to_owned()],
+            unbound_ns: vec![4.0, 6.0, 8.0, 30.0],
+            placements: vec![trial([3.0, 4.0, 4.0, 9.0]), trial([2.0, 2.0, 4.0, 10.0])],
+        };
+        assert_eq!(trials.fastest(), 1);
+        assert_eq!(trials.medians_ns(), Some([7.0, 3.0]));
+        assert_eq!(trials.gain(), Some([2.0, 2.5, 3.0]));
+    }
+}
