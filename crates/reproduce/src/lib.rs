@@ -17,7 +17,6 @@
 mod experiment;
 mod figure;
 mod paper;
-mod permutation;
 mod quantities;
 mod reproduce;
 mod run;

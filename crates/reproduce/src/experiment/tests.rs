@@ -8,7 +8,7 @@ use cellworks_machine::Machine;
 use cellworks_sim::{Description, Sim};
 
 use super::*;
-use crate::permutation::fixing_zero;
+use cellworks_mapping::experiment::fixing_zero;
 
 fn host() -> Host {
     Host::builder().spes(4).build().unwrap()

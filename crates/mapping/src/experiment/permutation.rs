@@ -1,7 +1,7 @@
 //! Permutations in the order of a dictionary.
 
 /// All permutations of `0..number` that leave 0 in its place, in the order of a dictionary.
-pub(crate) fn fixing_zero(number: u8) -> impl Iterator<Item = Vec<u8>> {
+pub fn fixing_zero(number: u8) -> impl Iterator<Item = Vec<u8>> {
     let mut next = Some((0..number).collect::<Vec<u8>>());
     std::iter::from_fn(move || {
         let current = next.take()?;

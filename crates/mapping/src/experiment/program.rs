@@ -16,182 +16,24 @@ use std::iter;
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId, SpeId};
-use serde::Deserialize;
 
-use super::Dimension;
-use super::gather::{address, gather, join, prepare, tell};
-use super::outcome::{Outcome, check_spes, failed};
-use crate::permutation::fixing_zero;
-
-/// Tasks in a ring, for all mappings to SPEs in which SPE 0 has task 0.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ring {
-    /// How many SPEs and tasks, 3 to 8.
-    pub spes: u8,
-    /// Bytes of a packet: a multiple of 16, up to 16,384.
-    pub packet_bytes: u32,
-    /// Whether packets go around in one direction only.
-    #[serde(default)]
-    pub one_way: bool,
-    /// What is asked of the times of all mappings.
-    pub statistic: RingStatistic,
-    /// The mapping that is asked about: the task of SPE 0, of SPE 1 and so on.
-    #[serde(default)]
-    pub mapping: Option<String>,
-    /// The packets that those of `packet_bytes` are compared with, by `correlation`: a multiple of
-    /// 16, up to 16,384.
-    #[serde(default)]
-    pub other_packet_bytes: Option<u32>,
-}
-
-/// A property of the times of all mappings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RingStatistic {
-    /// The longest divided by the shortest.
-    WorstToBest,
-    /// The median divided by the shortest.
-    MedianToBest,
-    /// That of a mapping divided by the shortest.
-    MappingToBest,
-    /// The place of a mapping among all, the fastest at 1.
-    Rank,
-    /// The range of the middle half of the times, divided by the median: how much the mapping
-    /// matters, a few very fast or slow ones left aside.
-    MiddleHalf,
-    /// How far the mappings take as long with packets of one size as with those of another: the
-    /// correlation coefficient of the times, 1 where they are proportional, about 0 where they are
-    /// random.
-    Correlation,
-}
+use super::gather::{address, check_spes, failed, gather, join, prepare, tell};
 
 /// A ring with one mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct RingRun {
-    packet_bytes: u32,
-    one_way: bool,
+pub struct RingRun {
+    /// Bytes of a packet: a multiple of 16, up to 16,384.
+    pub packet_bytes: u32,
+    /// Whether packets go around in one direction only.
+    pub one_way: bool,
     /// The task of each SPE.
-    tasks: Vec<u8>,
+    pub tasks: Vec<u8>,
 }
 
 /// Packets that each task has from each neighbour before the time counts, and while it does.
 const WARM_UP: u32 = 10;
 const TIMED: u32 = 30;
 const PACKETS: u32 = WARM_UP + TIMED;
-
-impl Ring {
-    pub(super) fn dimension(&self) -> Result<Dimension, String> {
-        if !(3..=8).contains(&self.spes) {
-            return Err(format!(
-                "a ring of {} tasks: it takes 3 to 8, whose mappings can all be tried",
-                self.spes
-            ));
-        }
-        for bytes in iter::once(self.packet_bytes).chain(self.other_packet_bytes) {
-            if bytes == 0 || !bytes.is_multiple_of(16) || bytes > 16 << 10 {
-                return Err(format!(
-                    "a packet of {bytes} bytes: a DMA command moves multiples of 16 up to 16,384"
-                ));
-            }
-        }
-        match (self.other_packet_bytes, self.statistic) {
-            (None, RingStatistic::Correlation) => {
-                return Err("its correlation needs `other_packet_bytes`".to_owned());
-            }
-            (Some(_), RingStatistic::Correlation) | (None, _) => {}
-            (Some(_), _) => {
-                return Err(
-                    "its ring has packets of one size; remove `other_packet_bytes`".to_owned(),
-                );
-            }
-        }
-        let asks_for_one = matches!(
-            self.statistic,
-            RingStatistic::Rank | RingStatistic::MappingToBest
-        );
-        match (&self.mapping, asks_for_one) {
-            (None, true) => return Err("its ring needs a `mapping` to ask about".to_owned()),
-            (Some(_), false) => {
-                return Err("its ring asks about all mappings; remove `mapping`".to_owned());
-            }
-            (Some(mapping), true) if self.place_of(mapping).is_none() => {
-                return Err(format!(
-                    "`{mapping}` is no mapping that is tried: it has each task from 0 to {} once, and \
-                     begins with 0",
-                    self.spes - 1
-                ));
-            }
-            _ => {}
-        }
-        Ok(match self.statistic {
-            RingStatistic::Rank => Dimension::Rank,
-            _ => Dimension::Ratio,
-        })
-    }
-
-    /// The place of a mapping among all that are tried.
-    fn place_of(&self, mapping: &str) -> Option<usize> {
-        let digits: Option<Vec<u8>> = mapping
-            .chars()
-            .map(|digit| digit.to_digit(10).map(|digit| digit as u8))
-            .collect();
-        let digits = digits?;
-        fixing_zero(self.spes).position(|tasks| tasks == digits)
-    }
-
-    /// A run for each mapping, then one for each with packets of the other size, if there is one.
-    pub(super) fn runs(&self) -> impl Iterator<Item = RingRun> + use<> {
-        let (spes, one_way) = (self.spes, self.one_way);
-        let sizes = iter::once(self.packet_bytes).chain(self.other_packet_bytes);
-        sizes.flat_map(move |packet_bytes| {
-            fixing_zero(spes).map(move |tasks| RingRun {
-                packet_bytes,
-                one_way,
-                tasks,
-            })
-        })
-    }
-
-    /// What follows from the times of all [runs](Self::runs).
-    pub(super) fn statistic(&self, ns: &[f64]) -> f64 {
-        let mut sorted = ns.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let best = sorted[0];
-        let of_mapping = || {
-            let place = self.mapping.as_deref().and_then(|m| self.place_of(m));
-            ns[place.expect("a ring is checked where it is read")]
-        };
-        match self.statistic {
-            RingStatistic::WorstToBest => sorted[sorted.len() - 1] / best,
-            RingStatistic::MedianToBest => sorted[sorted.len() / 2] / best,
-            RingStatistic::MappingToBest => of_mapping() / best,
-            RingStatistic::Rank => {
-                let time = of_mapping();
-                1.0 + sorted.iter().take_while(|other| **other < time).count() as f64
-            }
-            RingStatistic::MiddleHalf => {
-                let at = |part: usize| sorted[sorted.len() * part / 4];
-                (at(3) - at(1)) / at(2)
-            }
-            RingStatistic::Correlation => {
-                let (one, other) = ns.split_at(ns.len() / 2);
-                correlation(one, other)
-            }
-        }
-    }
-}
-
-/// The correlation coefficient (Pearson) of two series of the same length.
-fn correlation(one: &[f64], other: &[f64]) -> f64 {
-    let from_mean = |series: &[f64]| -> Vec<f64> {
-        let mean = series.iter().sum::<f64>() / series.len() as f64;
-        series.iter().map(|value| value - mean).collect()
-    };
-    let (one, other) = (from_mean(one), from_mean(other));
-    let product = |a: &[f64], b: &[f64]| iter::zip(a, b).map(|(a, b)| a * b).sum::<f64>();
-    product(&one, &other) / (product(&one, &one) * product(&other, &other)).sqrt()
-}
 
 /// Where a task's row begins in main memory, from the one before: rows have lines of their own.
 const ROW_STRIDE: usize = 128;
@@ -210,8 +52,16 @@ const NOTIFY: [Tag; DIRECTIONS] = [Tag::of::<3>(), Tag::of::<4>()];
 const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
 
 impl RingRun {
-    /// The time of a round, in which each task gets a packet from each neighbour.
-    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
+    /// The time of a round, in which each task gets a packet from each neighbour, in nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// Why the machine gave no number.
+    ///
+    /// # Panics
+    ///
+    /// If a task from 0 to their number has no SPE.
+    pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
         let number = self.tasks.len();
         check_spes(machine, number)?;
         let rows = machine
@@ -239,7 +89,7 @@ impl RingRun {
                     }
                 }
                 let ns: Vec<f64> = join(programs)?;
-                Ok(Outcome::time(ns.into_iter().fold(0.0, f64::max)))
+                Ok(ns.into_iter().fold(0.0, f64::max))
             })
             .map_err(failed)?
     }
