@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::args::{CompareArgs, CompletionsArgs, MachinesArgs, ManArgs, ReproduceArgs};
+use crate::map::MapArgs;
 use crate::run::RunArgs;
 use crate::stats::StatsArgs;
 
@@ -21,6 +22,7 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     Compare(CompareArgs),
     Reproduce(ReproduceArgs),
+    Map(MapArgs),
     Machines(MachinesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -7,6 +7,7 @@ mod failure;
 mod machine;
 mod machines;
 mod manual;
+mod map;
 mod message;
 mod output;
 mod output_file;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
+        Command::Map(arguments) => map::run(arguments),
         Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),

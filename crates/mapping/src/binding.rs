@@ -78,6 +78,19 @@ impl Binding {
         format!("map_cpu:{}", self.joined(usize::to_string))
     }
 
+    /// The cpuset of each task, that of task 0 first, as in `0x00000040`: what `hwloc-bind` takes
+    /// and hwloc's XML has. It is a number with the bit of the CPU set, in words of 32 bits, the
+    /// highest first, with commas between.
+    ///
+    /// Source: `hwloc_bitmap_snprintf` in the manual of hwloc 2.
+    pub fn hwloc(&self) -> Vec<String> {
+        let cpuset = |cpu: &usize| {
+            let highest = format!("0x{:08x}", 1_u32 << (cpu % 32));
+            highest + &",0x00000000".repeat(cpu / 32)
+        };
+        self.cpus.iter().map(cpuset).collect()
+    }
+
     fn joined(&self, one: impl Fn(&usize) -> String) -> String {
         self.cpus.iter().map(one).collect::<Vec<_>>().join(",")
     }

@@ -96,7 +96,7 @@ fn line(measurement: &Measurement) -> String {
     [&before[..], &settings, &after].concat().join(",") + "\n"
 }
 
-fn or_empty(value: Option<impl ToString>) -> String {
+pub(crate) fn or_empty(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
@@ -146,6 +146,7 @@ mod tests {
             &header(),
             MATRIX_HEADER,
             crate::compare::CSV_HEADER,
+            crate::placement::CSV_HEADER,
             crate::reproduction::CSV_HEADER,
         ] {
             assert!(described.contains(&format!("```\n{header}```")), "{header}");

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! A [`Report`] is computed once, and every view only shows what is in it. A [`ProgramReport`] is
-//! what programs found. [`read()`] takes either back from its JSON, and [`Comparison`] sets two of
-//! a kind side by side. A [`Reproduction`] sets simulated numbers beside published ones. All of
-//! them have one [`Envelope`].
+//! what programs found, and a [`PlacementReport`] where tasks are to be. [`read()`] takes each back
+//! from its JSON, and [`Comparison`] sets two of a kind side by side. A [`Reproduction`] sets
+//! simulated numbers beside published ones. All of them have one [`Envelope`].
 
 // Test data is shared with the tests beside this crate, which see it from outside.
 #[cfg(test)]
@@ -27,6 +27,7 @@ pub mod machines;
 #[cfg(test)]
 #[path = "../tests/made_up/mod.rs"]
 mod made_up;
+pub mod placement;
 pub mod program;
 mod read;
 pub mod reproduction;
@@ -44,6 +45,7 @@ use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
+pub use placement::{CpuBinding, FixedTask, PlacementProblem, PlacementReport};
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};
 pub use reproduction::Reproduction;
@@ -95,7 +97,8 @@ pub struct Report {
 pub struct MachineInfo {
     /// What people call the machine: of the host, the processor's name.
     pub name: String,
-    /// `host`: this computer. `simulated`: a machine that is simulated.
+    /// `host`: this computer. `simulated`: a machine that is simulated. `costs`: a matrix of costs,
+    /// of which only the number of places is known.
     pub kind: String,
     /// How many SPEs it has.
     pub spes: usize,

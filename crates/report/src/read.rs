@@ -9,11 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::{Envelope, ProgramReport, Report, SCHEMA_VERSION};
+use crate::{Envelope, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
 
 /// What to do about a file that is no report.
-const NAME_A_REPORT: &str =
-    "name what `cellworks stats` or `cellworks run` printed with --format json";
+const NAME_A_REPORT: &str = "name what `cellworks stats`, `cellworks run` or `cellworks map solve` printed with --format json";
 
 /// A file cannot be used as a report. The message names it and says why, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +29,8 @@ pub enum Measured {
     Stats(Report),
     /// By a program that `cellworks run` ran.
     Program(ProgramReport),
+    /// Found by `cellworks map solve`.
+    Placement(PlacementReport),
 }
 
 impl Measured {
@@ -38,6 +39,7 @@ impl Measured {
         match self {
             Self::Stats(report) => &report.envelope,
             Self::Program(report) => &report.envelope,
+            Self::Placement(report) => &report.envelope,
         }
     }
 
@@ -46,6 +48,7 @@ impl Measured {
         match self {
             Self::Stats(_) => "stats".to_owned(),
             Self::Program(report) => format!("run {}", report.program),
+            Self::Placement(report) => report.envelope.command.clone(),
         }
     }
 
@@ -57,6 +60,7 @@ impl Measured {
                     && report.results.is_empty()
             }
             Self::Program(report) => report.results.is_empty(),
+            Self::Placement(report) => report.results.is_empty(),
         }
     }
 }
@@ -70,8 +74,8 @@ struct Head {
     measurements: Option<IgnoredAny>,
 }
 
-/// Reads what `cellworks stats` or `cellworks run` wrote with `--format json`. Fields that are not
-/// known are passed over, and control characters become `\u{fffd}`, in the report and in errors:
+/// Reads what `cellworks stats`, `cellworks run` or `cellworks map solve` wrote with `--format
+/// json`. Fields that are not known are passed over, and control characters become `\u{fffd}`, in the report and in errors:
 /// the file may come from elsewhere, and what is in it is shown on a terminal.
 ///
 /// The whole file is held in memory meanwhile; it may be a pipe.
@@ -124,18 +128,18 @@ fn checked(path: &Path) -> Result<Measured, String> {
             "has schema_version {found}, and this command reads {known}: {instead}"
         ));
     }
-    let is_program = head.command == "run";
-    if !is_program && head.measurements.is_none() && head.command != "stats" {
-        return Err(format!(
-            "is what `cellworks {}` printed, which has no measurements; {NAME_A_REPORT}",
-            shown(&head.command)
-        ));
-    }
-    let measured = if is_program {
-        Measured::Program(parsed(&text).map_err(explain)?)
-    } else {
-        Measured::Stats(parsed(&text).map_err(explain)?)
+    let measured = match head.command.as_str() {
+        "run" => parsed(&text).map(Measured::Program),
+        "map solve" => parsed(&text).map(Measured::Placement),
+        other if head.measurements.is_none() && other != "stats" => {
+            return Err(format!(
+                "is what `cellworks {}` printed, which has no measurements; {NAME_A_REPORT}",
+                shown(other)
+            ));
+        }
+        _ => parsed(&text).map(Measured::Stats),
     };
+    let measured = measured.map_err(explain)?;
     if measured.is_empty() {
         return Err(
             "has nothing in it that was measured: the run ended too early, so measure again"
@@ -375,13 +379,13 @@ mod tests {
     fn what_is_not_json_is_said_with_its_place() {
         assert_eq!(
             said(b"function,spes\nmailbox,1\n"),
-            "`report.json` is not JSON (expected ident at line 1 column 2); name what `cellworks stats` or \
-             `cellworks run` printed with --format json"
+            "`report.json` is not JSON (expected ident at line 1 column 2); name what `cellworks stats`, \
+             `cellworks run` or `cellworks map solve` printed with --format json"
         );
         assert_eq!(
             said(b"\x7fELF\x02"),
-            "`report.json` is not JSON (expected value at line 1 column 1); name what `cellworks stats` or \
-             `cellworks run` printed with --format json"
+            "`report.json` is not JSON (expected value at line 1 column 1); name what `cellworks stats`, \
+             `cellworks run` or `cellworks map solve` printed with --format json"
         );
         let two = crate::json::render(&made_up::report()).repeat(2);
         let lines = two.lines().count() / 2;
@@ -389,7 +393,7 @@ mod tests {
             said(two.as_bytes()),
             format!(
                 "`report.json` is not JSON (trailing characters at line {} column 1); name what `cellworks \
-                 stats` or `cellworks run` printed with --format json",
+                 stats`, `cellworks run` or `cellworks map solve` printed with --format json",
                 lines + 1
             )
         );
@@ -400,13 +404,13 @@ mod tests {
         assert_eq!(
             said(b"{\"dependencies\": {}}"),
             "`report.json` is JSON, but not a report of cellworks (missing field `schema_version` at line 1 \
-             column 20); name what `cellworks stats` or `cellworks run` printed \
+             column 20); name what `cellworks stats`, `cellworks run` or `cellworks map solve` printed \
              with --format json"
         );
         assert_eq!(
             said(b"42"),
             "`report.json` is JSON, but not a report of cellworks (invalid type: integer `42`, expected an \
-             object at line 1 column 2); name what `cellworks stats` or `cellworks run` printed \
+             object at line 1 column 2); name what `cellworks stats`, `cellworks run` or `cellworks map solve` printed \
              with --format json"
         );
         let mut report = sound();
@@ -474,7 +478,7 @@ mod tests {
         assert_eq!(
             said_about(&json!({"schema_version": 1, "command": "compare", "results": []})),
             "`report.json` is what `cellworks compare` printed, which has no measurements; name what `cellworks \
-             stats` or `cellworks run` printed with --format json"
+             stats`, `cellworks run` or `cellworks map solve` printed with --format json"
         );
     }
 

@@ -3,7 +3,9 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::{Comparison, Machines, ProgramReport, Report, Reproduction, SCHEMA_VERSION};
+use crate::{
+    Comparison, Machines, PlacementReport, ProgramReport, Report, Reproduction, SCHEMA_VERSION,
+};
 
 /// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that
 /// it does not name are allowed, because later commands of the same schema version may write more.
@@ -21,6 +23,7 @@ pub fn published() -> Value {
     let reproduction = generator.subschema_for::<Reproduction>();
     let machines = generator.subschema_for::<Machines>();
     let program = generator.subschema_for::<ProgramReport>();
+    let placement = generator.subschema_for::<PlacementReport>();
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:cellworks:schema:{SCHEMA_VERSION}"),
@@ -28,7 +31,8 @@ pub fn published() -> Value {
         "description": "What `cellworks compare --format json` prints if `command` is `compare`, what \
                         `cellworks reproduce --format json` prints if it is `reproduce`, what \
                         `cellworks machines --format json` prints if it is `machines`, what `cellworks run \
-                        --format json` prints if it is `run`, and what `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
+                        --format json` prints if it is `run`, what `cellworks map solve --format json` prints if it is \
+                        `map solve`, and what `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
                         What has no meaning or was not measured is null.",
         "type": "object",
         "required": ["schema_version", "command"],
@@ -47,7 +51,11 @@ pub fn published() -> Value {
                 "else": {
                     "if": {"properties": {"command": {"const": "run"}}},
                     "then": program,
-                    "else": report,
+                    "else": {
+                        "if": {"properties": {"command": {"const": "map solve"}}},
+                        "then": placement,
+                        "else": report,
+                    },
                 },
             },
         },
@@ -133,6 +141,10 @@ mod tests {
         serde_json::to_value(made_up::program()).unwrap()
     }
 
+    fn placement() -> Value {
+        serde_json::to_value(made_up::placement()).unwrap()
+    }
+
     fn machines() -> Value {
         serde_json::to_value(made_up::machines()).unwrap()
     }
@@ -168,6 +180,7 @@ mod tests {
             machines(),
             reproduction(),
             program(),
+            placement(),
         ] {
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(complaints(&closed(), &object), [""; 0]);
@@ -176,7 +189,13 @@ mod tests {
 
     #[test]
     fn fields_that_are_not_documented_are_allowed_and_detected() {
-        for mut object in [report(), comparison(), reproduction(), program()] {
+        for mut object in [
+            report(),
+            comparison(),
+            reproduction(),
+            program(),
+            placement(),
+        ] {
             object["machine"]["colour"] = json!("grey");
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(
@@ -216,7 +235,13 @@ mod tests {
                 ": \"command\" is a required property",
             ),
         ];
-        for whole in [report(), comparison(), reproduction(), program()] {
+        for whole in [
+            report(),
+            comparison(),
+            reproduction(),
+            program(),
+            placement(),
+        ] {
             for (break_it, expected) in broken {
                 let mut object = whole.clone();
                 break_it(&mut object);
@@ -292,6 +317,7 @@ mod tests {
             machines(),
             reproduction(),
             program(),
+            placement(),
         ] {
             for field in object.as_object().unwrap().keys() {
                 assert!(

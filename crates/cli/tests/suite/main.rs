@@ -7,6 +7,7 @@ mod compare;
 mod everything;
 mod machines;
 mod manual;
+mod map;
 mod networks;
 mod other_computers;
 mod output_files;

@@ -2,11 +2,12 @@
 
 use crate::common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 7] = [
+const SUBCOMMANDS: [&str; 8] = [
     "stats",
     "run",
     "compare",
     "reproduce",
+    "map",
     "machines",
     "completions",
     "man",
@@ -139,6 +140,19 @@ fn every_program_has_a_page_and_completions() {
 }
 
 #[test]
+fn the_commands_of_map_have_pages_and_completions() {
+    let page = printed(&["man", "map", "solve"]);
+    assert!(page.contains(".TH cellworks-map-solve 1"), "{page}");
+    for flag in [
+        "time", "seed", "capacity", "fix", "forbid", "format", "html", "quiet",
+    ] {
+        assert!(page.contains(&format!("\\-\\-{flag}")), "{flag}: {page}");
+        let script = printed(&["completions", "bash"]);
+        assert!(script.contains(&format!("--{flag}")), "{flag}: {script}");
+    }
+}
+
+#[test]
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "run", "swich"],
@@ -157,6 +171,6 @@ fn a_manual_page_of_an_unknown_command() {
     );
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, map, machines, completions, man, help\n",
     );
 }

@@ -2,10 +2,10 @@
 
 use cellworks_mapping::{Binding, Costs, Problem, Volumes};
 
-/// Tasks on these of 12 CPUs, up to three on each.
+/// Tasks on these of 66 CPUs, up to three on each.
 fn binding(cpus: &[usize]) -> Binding {
     let volumes = Volumes::from_edges(cpus.len(), []).unwrap();
-    let costs = Costs::from_fn(12, |_, _| 1.0).unwrap();
+    let costs = Costs::from_fn(66, |_, _| 1.0).unwrap();
     let problem = Problem::builder(volumes, costs)
         .capacity(3)
         .build()
@@ -41,4 +41,13 @@ fn places_may_be_some_of_the_cpus() {
     });
     assert_eq!(binding.slurm(), "map_cpu:9,4");
     assert_eq!(binding.cpu_list(), "4,9");
+}
+
+#[test]
+fn cpusets_of_hwloc_have_words_of_32_bits() {
+    assert_eq!(
+        binding(&[6, 0, 31]).hwloc(),
+        ["0x00000040", "0x00000001", "0x80000000"]
+    );
+    assert_eq!(binding(&[65]).hwloc(), ["0x00000002,0x00000000,0x00000000"]);
 }

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Envelope, Environment, MachineInfo, Measured, ProgramReport, Report, Trust};
+use crate::{Envelope, Environment, MachineInfo, Measured, Report, Trust};
 
 pub use page::html;
 #[cfg(test)]
@@ -259,14 +259,15 @@ struct Compare {
 fn values_of(measured: &Measured) -> Vec<Compare> {
     match measured {
         Measured::Stats(report) => values_of_stats(report),
-        Measured::Program(report) => values_of_program(report),
+        Measured::Program(report) => values_of_results(&report.results),
+        Measured::Placement(report) => values_of_results(&report.results),
     }
 }
 
 /// A program has its results by run; here all that have one name are together.
-fn values_of_program(report: &ProgramReport) -> Vec<Compare> {
+fn values_of_results(results: &[Finding]) -> Vec<Compare> {
     let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
-    for result in &report.results {
+    for result in results {
         let value = of_finding(Kind::Result, result);
         match by_name.iter_mut().find(|(name, _)| *name == result.name) {
             Some((_, values)) => values.push(value),

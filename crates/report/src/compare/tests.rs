@@ -4,7 +4,7 @@ use cellworks_stats::{Function, Primitive};
 use serde_json::json;
 
 use super::*;
-use crate::{ReasonKind, SCHEMA_VERSION, made_up};
+use crate::{ProgramReport, ReasonKind, SCHEMA_VERSION, made_up};
 
 /// Two days of one machine: the mailbox became slower, a get stayed, a put became faster, and one
 /// measurement has no interval.

@@ -116,15 +116,17 @@ pub(crate) fn circumstances(envelope: &Envelope) -> Part {
                 dt { (what) } dd { (value) }
             }
         }
-        details {
-            summary { "Where each SPE is" }
-            ul {
-                @for (number, cell) in machine.cells.iter().enumerate() {
-                    li {
-                        "Cell " (number) ", memory module " (cell.nearest_memory_module) ": "
-                        @for (at, spe) in cell.spes.iter().enumerate() {
-                            @if at > 0 { ", " }
-                            (text::spe(machine, *spe))
+        @if !machine.cells.is_empty() {
+            details {
+                summary { "Where each SPE is" }
+                ul {
+                    @for (number, cell) in machine.cells.iter().enumerate() {
+                        li {
+                            "Cell " (number) ", memory module " (cell.nearest_memory_module) ": "
+                            @for (at, spe) in cell.spes.iter().enumerate() {
+                                @if at > 0 { ", " }
+                                (text::spe(machine, *spe))
+                            }
                         }
                     }
                 }
@@ -140,11 +142,16 @@ pub(crate) fn facts(
     machine: &MachineInfo,
     environment: &Environment,
 ) -> Vec<(&'static str, String)> {
-    let mut facts = vec![
-        ("Machine", format!("{} ({})", machine.name, machine.kind)),
-        ("SPEs", machine.spes.to_string()),
-        ("Cells", machine.cells.len().to_string()),
-        ("Memory modules", machine.memory_modules.to_string()),
+    let mut facts = vec![("Machine", format!("{} ({})", machine.name, machine.kind))];
+    // Of a matrix of costs nothing else is known.
+    if !machine.cells.is_empty() {
+        facts.extend([
+            ("SPEs", machine.spes.to_string()),
+            ("Cells", machine.cells.len().to_string()),
+            ("Memory modules", machine.memory_modules.to_string()),
+        ]);
+    }
+    facts.extend([
         (
             "System",
             format!(
@@ -161,7 +168,7 @@ pub(crate) fn facts(
                 environment.cellworks_version, environment.build
             ),
         ),
-    ];
+    ]);
     let simulation = machine.simulation.as_ref().map(text::simulation);
     facts.extend(simulation.map(|how| ("Simulation", how)));
     facts.extend(finished(environment).map(|end| ("Measured until", end)));

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use cellworks_report::{
-    Counters, Envelope, FigureAxis, FigureCurve, Machines, ProgramFigure, ProgramReport,
-    ResourceCounters, SimulatedMachine, SpeCounters,
+    Counters, CpuBinding, Envelope, FigureAxis, FigureCurve, FixedTask, Machines, PlacementProblem,
+    PlacementReport, ProgramFigure, ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters,
 };
 use cellworks_stats::Finding;
 
-use super::bare;
+use super::{bare, finding};
 
 pub fn program() -> ProgramReport {
     let result = |name: &str, value, unit: &str, buffering: &str, cycles_per_byte: Option<f64>| {
@@ -54,6 +54,47 @@ pub fn program() -> ProgramReport {
             }],
         }],
         counters: None,
+    }
+}
+
+/// Three tasks that were placed on four CPUs.
+pub fn placement() -> PlacementReport {
+    let parameters = || serde_json::json!({"problem": "graph.txt", "tasks": 3, "places": 4});
+    let result = |name, value, unit| finding(name, value, unit, parameters());
+    PlacementReport {
+        envelope: Envelope {
+            command: "map solve".to_owned(),
+            complete: true,
+            ..bare().envelope
+        },
+        problem: PlacementProblem {
+            file: "graph.txt".to_owned(),
+            costs: Some("host, today.json".to_owned()),
+            tasks: 3,
+            places: 4,
+            capacity: 1,
+            fixed: vec![FixedTask { task: 0, place: 3 }],
+            forbidden: vec![0],
+        },
+        seed: 7,
+        time_limit_s: 10.0,
+        results: vec![
+            result("cost", 1_234.5, "1"),
+            result("bound", 1_000.0, "1"),
+            result("gap", 0.19, "1"),
+            result("time_to_best", 12.5e6, "ns"),
+            result("time", 10e9, "ns"),
+            result("iterations", 54_321.0, "1"),
+        ],
+        optimal: false,
+        placement: vec![3, 2, 1],
+        binding: Some(CpuBinding {
+            cpus: vec![6, 4, 2],
+            cpu_list: "2,4,6".to_owned(),
+            omp_places: "{6},{4},{2}".to_owned(),
+            slurm_cpu_bind: "map_cpu:6,4,2".to_owned(),
+            hwloc_cpusets: ["0x40", "0x10", "0x4"].map(str::to_owned).to_vec(),
+        }),
     }
 }
 

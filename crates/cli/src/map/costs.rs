@@ -1,0 +1,120 @@
+//! What communication costs between places, and which CPUs these are.
+
+use std::path::Path;
+
+use cellworks_mapping::{Costs, Place, read};
+use cellworks_report::{MachineInfo, Measured, Report};
+
+use crate::failure::Failure;
+
+/// Places for tasks.
+pub(super) struct Places {
+    pub costs: Costs,
+    pub machine: MachineInfo,
+    /// The CPU of each place, where places are CPUs of a computer.
+    pub cpus: Option<Vec<usize>>,
+}
+
+impl Places {
+    /// Reads what communication costs between the cores of a machine. What the name of the file
+    /// ends with says what is in it.
+    pub fn read(file: &Path) -> Result<Self, Failure> {
+        match file.extension() {
+            Some(extension) if extension.eq_ignore_ascii_case("json") => measured(file),
+            _ => latencies(file),
+        }
+    }
+
+    /// Places of which only the costs are known.
+    pub fn of(costs: Costs, file: &Path) -> Self {
+        let places = costs.places();
+        let machine = MachineInfo {
+            name: name_of(file),
+            kind: "costs".to_owned(),
+            spes: places,
+            cells: Vec::new(),
+            memory_modules: 0,
+            spe_places: (0..places).map(|place| Place(place).to_string()).collect(),
+            simulation: None,
+        };
+        Self {
+            costs,
+            machine,
+            cpus: None,
+        }
+    }
+}
+
+/// The name of a file without its folder.
+pub(super) fn name_of(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// A square of latencies. Its cores have the numbers that the system gives them.
+fn latencies(file: &Path) -> Result<Places, Failure> {
+    let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
+    let cpus = (0..costs.places()).collect();
+    Ok(Places {
+        cpus: Some(cpus),
+        ..Places::of(costs, file)
+    })
+}
+
+/// What `cellworks stats --matrix` has measured.
+fn measured(file: &Path) -> Result<Places, Failure> {
+    let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
+    let report = match cellworks_report::read(file) {
+        Ok(Measured::Stats(report)) => report,
+        Ok(other) => {
+            return Err(wrong(format!(
+                "`cellworks {}` printed it, and it has no matrix; name what `cellworks stats --matrix atomic \
+                 --format json` printed",
+                other.printed_by()
+            )));
+        }
+        Err(error) => return Err(Failure::Usage(error.to_string())),
+    };
+    let Report {
+        envelope, matrices, ..
+    } = report;
+    let [matrix] = &matrices[..] else {
+        return Err(wrong(format!(
+            "it has {} matrices, and it takes one; measure it with `cellworks stats --matrix atomic --format \
+             json`",
+            matrices.len()
+        )));
+    };
+    let rows = &matrix.one_way_ns;
+    if let Some(row) = rows.iter().position(|row| row.len() != rows.len()) {
+        return Err(wrong(format!(
+            "row {row} of `one_way_ns`, counted from 0, has {} elements, and there are {} rows: the matrix has \
+             to be square",
+            rows[row].len(),
+            rows.len()
+        )));
+    }
+    for (from, row) in rows.iter().enumerate() {
+        let hole = row.iter().enumerate();
+        if let Some((to, _)) = hole
+            .into_iter()
+            .find(|(to, ns)| from != *to && ns.is_none())
+        {
+            return Err(wrong(format!(
+                "the time from SPE {from} to SPE {to} was not measured, and placing takes all of them; measure \
+                 them with `cellworks stats --matrix {} --full`",
+                matrix.primitive.name()
+            )));
+        }
+    }
+    let costs = Costs::from_fn(rows.len(), |from, to| rows[from.0][to.0].unwrap_or(0.0))
+        .map_err(|error| wrong(error.to_string()))?;
+    let machine = envelope.machine;
+    let cpu = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
+    let cpus: Option<Vec<usize>> = machine.spe_places.iter().map(cpu).collect();
+    Ok(Places {
+        cpus: cpus.filter(|cpus| machine.kind == "host" && cpus.len() == costs.places()),
+        costs,
+        machine,
+    })
+}

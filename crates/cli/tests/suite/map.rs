@@ -1,0 +1,419 @@
+//! `cellworks map` as a process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use crate::common::{Run, cellworks, list, stats_command};
+use serde_json::{Value, json};
+
+/// A file of the tests of the crate `mapping`.
+fn data(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mapping/tests/data");
+    path.join(name).display().to_string()
+}
+
+fn solve(arguments: &[&str]) -> Run {
+    Run::of(cellworks().args(["map", "solve"]).args(arguments))
+}
+
+/// What it prints that ends well and says nothing else.
+#[track_caller]
+fn printed(arguments: &[&str]) -> String {
+    let run = solve(arguments);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{arguments:?}");
+    run.out
+}
+
+fn result(report: &Value, name: &str) -> f64 {
+    let mut results = list(report, "results").iter();
+    let found = results.find(|result| result["name"] == name);
+    found.unwrap_or_else(|| panic!("{name}: {report}"))["value"]
+        .as_f64()
+        .unwrap()
+}
+
+/// Files with these names and texts in a folder of their own.
+fn files(of: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = of.iter().map(|(name, text)| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    });
+    let paths = paths.collect();
+    (folder, paths)
+}
+
+#[test]
+fn a_problem_of_qaplib_is_solved() {
+    let report = solve(&[&data("nug12.dat"), "--time", "1", "--format", "json"]).json();
+    assert_eq!(report["command"], "map solve");
+    assert_eq!(report["complete"], true);
+    assert_eq!(result(&report, "cost"), 578.0);
+    let bound = result(&report, "bound");
+    assert_eq!(bound, 493.0);
+    assert_eq!(result(&report, "gap"), (578.0 - bound) / 578.0);
+    assert!(result(&report, "time_to_best") <= result(&report, "time"));
+    assert!(result(&report, "iterations") > 0.0);
+    let mut placement: Vec<u64> = list(&report, "placement")
+        .iter()
+        .map(|place| place.as_u64().unwrap())
+        .collect();
+    placement.sort_unstable();
+    assert_eq!(placement, Vec::from_iter(0..12));
+    // Its places are no CPUs.
+    assert_eq!(report["binding"], json!(null));
+}
+
+#[test]
+fn a_table_and_csv() {
+    let file = data("nug12.dat");
+    let table = printed(&[&file, "--time", "0.5"]);
+    assert!(!table.contains('\u{1b}'), "styles in a pipe");
+    for part in [
+        ": 12 tasks, 12 places\n",
+        "cost          578\n",
+        "bound         493 ",
+    ] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let csv = printed(&[&file, "--time", "0.5", "--format", "csv", "--seed", "9"]);
+    let line = csv.lines().nth(1).unwrap();
+    assert!(
+        line.starts_with(&format!("{file},,12,12,9,578,493,")),
+        "{csv}"
+    );
+}
+
+#[test]
+fn a_problem_with_few_placements_is_solved_at_once_and_proven() {
+    let (_folder, paths) = files(&[("row.dat", "3\n0 1 0\n0 0 1\n0 0 0\n0 1 2\n1 0 1\n2 1 0\n")]);
+    let report = solve(&[
+        paths[0].to_str().unwrap(),
+        "--time",
+        "100",
+        "--format",
+        "json",
+    ])
+    .json();
+    assert_eq!(report["optimal"], true);
+    assert_eq!(result(&report, "cost"), 2.0);
+    assert_eq!(
+        (result(&report, "bound"), result(&report, "gap")),
+        (2.0, 0.0)
+    );
+}
+
+#[test]
+fn tasks_are_fixed_and_places_forbidden() {
+    let (_folder, paths) = files(&[("row.dat", "3\n0 1 0\n0 0 0\n0 0 0\n0 1 2\n1 0 1\n2 1 0\n")]);
+    let file = paths[0].to_str().unwrap();
+    let flags = [
+        "--format",
+        "json",
+        "--fix",
+        "0=2,2=2",
+        "--forbid",
+        "1",
+        "--capacity",
+        "2",
+    ];
+    let report = solve(&[&[file], &flags[..]].concat()).json();
+    assert_eq!(report["placement"], json!([2, 0, 2]));
+    assert_eq!(result(&report, "cost"), 2.0);
+    let fixed = json!([{"task": 0, "place": 2}, {"task": 2, "place": 2}]);
+    assert_eq!(report["problem"]["fixed"], fixed);
+}
+
+#[test]
+fn the_page_is_one_file_that_loads_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    printed(&[
+        &data("nug12.dat"),
+        "--time",
+        "0",
+        "--html",
+        path.to_str().unwrap(),
+    ]);
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.contains("12 tasks, 12 places"));
+    assert!(!page.contains("http") && !page.contains("src="));
+}
+
+#[test]
+fn two_solutions_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["1", "2"].map(|seed| {
+        let run = solve(&[
+            &data("nug20.dat"),
+            "--time",
+            "0.2",
+            "--seed",
+            seed,
+            "--format",
+            "json",
+        ]);
+        run.json();
+        let path = folder.path().join(seed);
+        fs::write(&path, run.out).unwrap();
+        path
+    });
+    let run = Run::of(
+        cellworks()
+            .arg("compare")
+            .args(&paths)
+            .args(["--format", "json"]),
+    );
+    let report = run.report();
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let results = list(&report, "results");
+    assert!(
+        results.iter().any(|ratio| ratio["name"] == "cost"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_wrong_qaplib_file_is_named_with_line_and_rule() {
+    let (_folder, paths) = files(&[("wrong.dat", "2\n0 1 1 0\n0 -1 1 0\n")]);
+    let file = paths[0].to_str().unwrap();
+    solve(&[file]).refused(&format!(
+        "error: {file}, line 3: \"-1\" stands where a finite number of 0 or more has to be\n"
+    ));
+}
+
+#[test]
+fn flags_that_make_no_sense() {
+    let file = data("nug12.dat");
+    let refused = |flags: &[&str], message: &str| {
+        solve(&[&[file.as_str()], flags].concat()).refused(&format!("error: {message}\n"));
+    };
+    refused(
+        &["--fix", "12=0"],
+        &format!("{file}: task 12 is unknown: the problem has 12 tasks, numbered from 0"),
+    );
+    refused(
+        &["--forbid", "12"],
+        &format!("{file}: place 12 is unknown: the problem has 12 places, numbered from 0"),
+    );
+    refused(
+        &["--forbid", "3"],
+        &format!(
+            "{file}: 12 tasks do not fit on 12 places (forbidden: 1; tasks on each other place: 1): allow more \
+             tasks a place (`capacity`), or use fewer tasks"
+        ),
+    );
+    refused(
+        &["--fix", "0=3,0=4"],
+        &format!("{file}: task 0 is fixed to place 3 and to place 4: fix it to one of them"),
+    );
+    refused(
+        &["--time", "ten"],
+        "invalid value 'ten' for '--time <SECONDS>': a time is a number of seconds, 0 or more, such as 10 or \
+         0.5\n\nFor more information, try '--help'.",
+    );
+    refused(
+        &["--fix", "3"],
+        "invalid value '3' for '--fix <TASK=PLACE>': name a task and its place, such as 0=3\n\nFor more \
+         information, try '--help'.",
+    );
+}
+
+/// Four tasks, two pairs of which communicate much.
+const GRAPH: &str = "tasks 4\n0 2 100\n1 3 100 # bytes\n0 1 1\n";
+
+/// Four cores in two pairs that are near each other.
+const CORES: &str = ",,,\n10,,,\n50,50,,\n50,50,10,\n";
+
+#[test]
+fn a_graph_is_placed_on_the_cores_of_a_table() {
+    let (_folder, paths) = files(&[("graph.txt", GRAPH), ("cores.csv", CORES)]);
+    let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let arguments = [graph, "--costs", cores, "--fix", "1=3"];
+    let report = solve(&[&arguments[..], &["--format", "json"]].concat()).json();
+    assert_eq!(result(&report, "cost"), 2_050.0);
+    assert_eq!(report["optimal"], true);
+    let binding = &report["binding"];
+    assert_eq!(report["placement"], binding["cpus"]);
+    assert_eq!(binding["cpus"][1], 3);
+    assert_eq!(binding["cpus"][3], 2);
+    assert_eq!(binding["cpu_list"], "0-3");
+    assert_eq!(binding["hwloc_cpusets"][1], "0x00000008");
+    let table = printed(&arguments);
+    for part in [
+        "taskset: taskset --cpu-list 0-3 COMMAND\n",
+        "numactl: numactl --physcpubind=0-3 COMMAND\n",
+        "OpenMP: OMP_NUM_THREADS=4 OMP_PROC_BIND=close OMP_PLACES='{",
+        "Slurm: srun --cpu-bind=map_cpu:",
+        "hwloc, a cpuset for each task: 0x",
+    ] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+}
+
+/// What `stats --matrix` prints of a simulated machine of six SPEs.
+static MATRIX: LazyLock<Value> = LazyLock::new(|| {
+    let mut stats = stats_command("--machine ps3 --matrix atomic --format json");
+    Run::of(&mut stats).json()
+});
+
+/// The same as if it were of a computer whose CPUs have these numbers.
+fn matrix_of_cpus(cpus: [u32; 6]) -> Value {
+    let mut matrix = MATRIX.clone();
+    matrix["machine"]["kind"] = json!("host");
+    matrix["machine"]["spe_places"] = cpus.map(|cpu| format!("CPU {cpu}")).to_vec().into();
+    matrix
+}
+
+/// Places two tasks, of which the first sends 10 to the second, by a matrix.
+fn solve_on(matrix: &str, flags: &[&str]) -> (Run, String) {
+    let (folder, paths) = files(&[("graph.txt", "0 1 10\n"), ("matrix.json", matrix)]);
+    let [graph, costs] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let run = solve(&[&[graph, "--costs", costs], flags].concat());
+    (run, folder.path().display().to_string())
+}
+
+#[test]
+fn a_graph_is_placed_on_what_stats_has_measured() {
+    let matrix = matrix_of_cpus([2, 3, 5, 7, 11, 13]);
+    let flags = ["--fix", "0=4,1=1", "--format", "json"];
+    let report = solve_on(&matrix.to_string(), &flags).0.json();
+    assert_eq!(report["machine"], matrix["machine"]);
+    assert_eq!(report["placement"], json!([4, 1]));
+    assert_eq!(report["binding"]["cpus"], json!([11, 3]));
+    let ns = matrix["matrices"][0]["one_way_ns"][4][1].as_f64().unwrap();
+    assert_eq!(result(&report, "cost"), 10.0 * ns);
+}
+
+#[test]
+fn a_simulated_machine_has_places_and_no_cpus() {
+    let report = solve_on(&MATRIX.to_string(), &["--format", "json"])
+        .0
+        .json();
+    assert_eq!(report["machine"]["kind"], "simulated");
+    assert_eq!(report["problem"]["places"], 6);
+    assert_eq!(report["binding"], json!(null));
+}
+
+/// Asserts what is said of a graph, a file with costs, or both; `{}` stands for their folder.
+#[track_caller]
+fn refused(graph: &str, (name, costs): (&str, &str), message: &str) {
+    let (folder, paths) = files(&[("graph.txt", graph), (name, costs)]);
+    let [graph, costs] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let page = folder.path().join("page.html");
+    fs::write(&page, "what was there").unwrap();
+    let html = page.to_str().unwrap();
+    let message = message.replace("{}", &folder.path().display().to_string());
+    solve(&[graph, "--costs", costs, "--html", html]).refused(&format!("error: {message}\n"));
+    assert_eq!(fs::read_to_string(&page).unwrap(), "what was there");
+}
+
+#[test]
+fn a_wrong_graph_is_named_with_line_and_rule() {
+    let cores = ("cores.csv", CORES);
+    refused(
+        "tasks 2\n0 1 1\n1 2 1\n",
+        cores,
+        "{}/graph.txt, line 3: task 2 is unknown: the first line says that there are 2, numbered from 0",
+    );
+    refused(
+        "0 1 1\n1 2 -4\n",
+        cores,
+        "{}/graph.txt, line 2: \"-4\" stands where a finite number of 0 or more has to be",
+    );
+    refused(
+        "0 1 1\n1 two 4\n",
+        cores,
+        "{}/graph.txt, line 2: \"1 two 4\" is no edge: a line has a sending task, a receiving task and a \
+         volume, as in `0 1 4096`; only the first may be `tasks N`",
+    );
+    refused(
+        "0 4 1\n",
+        cores,
+        "{}/graph.txt on {}/cores.csv: 5 tasks do not fit on 4 places (forbidden: 0; tasks on each other place: \
+         1): allow more tasks a place (`capacity`), or use fewer tasks",
+    );
+    refused(
+        "",
+        cores,
+        "{}/graph.txt: the problem has no tasks: give it one at least",
+    );
+}
+
+#[test]
+fn a_wrong_table_of_cores_is_named_with_line_and_rule() {
+    refused(
+        "0 1\n",
+        ("cores.csv", ",,\n1,,\n2,3\n"),
+        "{}/cores.csv, line 3: 2 elements, but the file has 3 lines: the matrix has to be square, with empty \
+         elements between commas where it has no latency",
+    );
+    refused(
+        "0 1\n",
+        ("cores.csv", ",,\n1,,\n,3,\n"),
+        "{}/cores.csv, line 3: the latency between core 2 and core 0 is missing: there have to be all of them, \
+         or all below the diagonal and none above it",
+    );
+    refused(
+        "0 1\n",
+        ("cores.csv", ",\nfast,\n"),
+        "{}/cores.csv, line 2: \"fast\" stands where a finite number of 0 or more has to be",
+    );
+    let (_folder, paths) = files(&[("graph.txt", "0 1\n")]);
+    let graph = paths[0].to_str().unwrap();
+    solve(&[graph, "--costs", "not/there.csv"]).refused(
+        "error: not/there.csv: No such file or directory (os error 2): name a text file that can be read\n",
+    );
+    solve(&[graph]).refused(&format!(
+        "error: {graph}: it is a graph, which says nothing of places; name the costs between them with --costs\n"
+    ));
+}
+
+#[test]
+fn a_wrong_result_of_stats_is_named_with_its_rule() {
+    let refused = |matrix: &Value, message: &str| {
+        refused("0 1\n", ("matrix.json", &matrix.to_string()), message);
+    };
+    let mut hole = MATRIX.clone();
+    hole["matrices"][0]["one_way_ns"][2][5] = json!(null);
+    refused(
+        &hole,
+        "{}/matrix.json: the time from SPE 2 to SPE 5 was not measured, and placing takes all of them; measure \
+         them with `cellworks stats --matrix atomic --full`",
+    );
+    let mut ragged = MATRIX.clone();
+    ragged["matrices"][0]["one_way_ns"][3] = json!([1.0]);
+    refused(
+        &ragged,
+        "{}/matrix.json: row 3 of `one_way_ns`, counted from 0, has 1 elements, and there are 6 rows: the matrix \
+         has to be square",
+    );
+    let mut negative = MATRIX.clone();
+    negative["matrices"][0]["one_way_ns"][0][1] = json!(-1.0);
+    refused(
+        &negative,
+        "{}/matrix.json: the cost from place 0 to place 1 is -1: a cost is a finite number of 0 or more, and each \
+         pair of places has one; measure what is missing, or forbid a place",
+    );
+    let mut two = MATRIX.clone();
+    two["matrices"] = json!([two["matrices"][0], two["matrices"][0]]);
+    refused(
+        &two,
+        "{}/matrix.json: it has 2 matrices, and it takes one; measure it with `cellworks stats --matrix atomic \
+         --format json`",
+    );
+    let mut newer = MATRIX.clone();
+    newer["schema_version"] = json!(7);
+    refused(
+        &newer,
+        "`{}/matrix.json` has schema_version 7, and this command reads 1: update cellworks",
+    );
+    let whole = MATRIX.to_string();
+    super::map::refused(
+        "0 1\n",
+        ("matrix.json", &whole[..whole.len() / 2]),
+        "`{}/matrix.json` is cut off: it ends in the middle, at line 1; copy it again, or measure again",
+    );
+}

@@ -1,0 +1,70 @@
+use crate::made_up;
+
+#[test]
+fn the_table_has_the_numbers_and_what_to_type() {
+    let plain = super::table(&made_up::placement());
+    for line in [
+        "graph.txt on host, today.json",
+        ": 3 tasks, 4 places, task 0 fixed to place 3, place 0 forbidden\n",
+        "cost          1,234.5\n",
+        "bound         1,000    no placement costs less than this\n",
+        "gap           19.0 %   of the cost is not proven to be necessary\n",
+        "found after   12.5 ms\n",
+        "searched for  10.0 s   of at most 10 s, 54,321 iterations, seed 7\n",
+        "the place of task 0, of task 1 and so on\n3 2 1\n",
+        "taskset: taskset --cpu-list 2,4,6 COMMAND\n",
+        "numactl: numactl --physcpubind=2,4,6 COMMAND\n",
+        "OpenMP: OMP_NUM_THREADS=3 OMP_PROC_BIND=close OMP_PLACES='{6},{4},{2}' COMMAND\n",
+        "Slurm: srun --cpu-bind=map_cpu:6,4,2 COMMAND\n",
+        "hwloc, a cpuset for each task: 0x40 0x10 0x4\n",
+    ] {
+        assert!(plain.contains(line), "{line}: {plain}");
+    }
+}
+
+#[test]
+fn an_optimal_placement_says_so_and_one_without_cpus_has_no_binding() {
+    let mut report = made_up::placement();
+    report.optimal = true;
+    report.binding = None;
+    let plain = super::table(&report);
+    assert!(
+        plain.contains("no placement costs less: this one is optimal"),
+        "{plain}"
+    );
+    assert!(!plain.contains("taskset"), "{plain}");
+}
+
+#[test]
+fn csv_is_one_line() {
+    assert_eq!(
+        super::csv(&made_up::placement()),
+        "file,costs,tasks,places,seed,cost,bound,gap,optimal,time_to_best_ns,time_ns,iterations,placement,cpus\n\
+         graph.txt,\"host, today.json\",3,4,7,1234.5,1000,0.19,false,12500000,10000000000,54321,3 2 1,6 4 2\n"
+    );
+}
+
+#[test]
+fn the_page_has_a_row_for_each_task() {
+    let page = super::html(&made_up::placement());
+    assert!(
+        page.contains("<tr><td>0</td><td>3</td><td>6</td></tr>"),
+        "{page}"
+    );
+    assert!(
+        page.contains("srun --cpu-bind=map_cpu:6,4,2 COMMAND"),
+        "{page}"
+    );
+}
+
+#[test]
+fn an_interrupted_search_shows_what_it_had() {
+    let mut report = made_up::placement();
+    report.envelope.complete = false;
+    report.results.clear();
+    report.placement.clear();
+    report.binding = None;
+    let plain = super::table(&report);
+    assert!(plain.contains("The run ended early"), "{plain}");
+    assert!(super::csv(&report).ends_with(",7,,,,false,,,,,\n"));
+}

@@ -1,0 +1,241 @@
+//! A placement as a table, as CSV and as a page.
+
+use cellworks_stats::figures::{thousands, time};
+use maud::{Markup, html};
+
+use super::{CpuBinding, PlacementReport};
+use crate::columns::columns;
+use crate::csv::{or_empty, quoted};
+use crate::html::{Page, Part, circumstances, notices};
+use crate::table::section;
+use crate::text::{bold, count, doubts, figures, whole, wrapped};
+
+pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,\
+time_to_best_ns,time_ns,iterations,placement,cpus\n";
+
+/// The placement for people at a terminal; titles carry ANSI styles.
+pub fn table(report: &PlacementReport) -> String {
+    let mut text = wrapped(
+        &format!("{}: {}", bold(&names(report)), sizes(report)),
+        "  ",
+    );
+    for (heading, sentences) in doubts(&report.envelope) {
+        text += &section(heading, sentences);
+    }
+    text += &section("Warnings", report.envelope.environment.warnings.clone());
+    text.push('\n');
+    text += &columns(numbers(report), |_| true);
+    if !report.placement.is_empty() {
+        text += &format!(
+            "\n{}: the place of task 0, of task 1 and so on\n",
+            bold("Placement")
+        );
+        text += &wrapped(&listed(&report.placement, " "), "");
+    }
+    if let Some(binding) = &report.binding {
+        text += &format!("\n{}: how programs are told the CPUs\n", bold("Binding"));
+        for (tool, words) in tools(binding) {
+            text += &wrapped(&format!("{tool}: {words}"), "  ");
+        }
+    }
+    text
+}
+
+/// The files of the problem.
+fn names(report: &PlacementReport) -> String {
+    let problem = &report.problem;
+    match &problem.costs {
+        Some(costs) => format!("{} on {costs}", problem.file),
+        None => problem.file.clone(),
+    }
+}
+
+/// How large the problem is, and what else was asked for.
+fn sizes(report: &PlacementReport) -> String {
+    let problem = &report.problem;
+    let mut text = format!(
+        "{}, {}",
+        count(problem.tasks, "task"),
+        count(problem.places, "place")
+    );
+    if problem.capacity > 1 {
+        text += &format!(", up to {} tasks at each", problem.capacity);
+    }
+    for fixed in &problem.fixed {
+        text += &format!(", task {} fixed to place {}", fixed.task, fixed.place);
+    }
+    for place in &problem.forbidden {
+        text += &format!(", place {place} forbidden");
+    }
+    text
+}
+
+/// The numbers, each with its name in front and what it means behind.
+fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
+    let limit = report.time_limit_s;
+    let meaning = match report.optimal {
+        true => "no placement costs less: this one is optimal",
+        false => "no placement costs less than this",
+    };
+    let iterations = report.result("iterations").unwrap_or_default();
+    let of_search = format!(
+        "of at most {limit} s, {} iterations, seed {}",
+        whole(iterations as usize),
+        report.seed
+    );
+    let rows: [(&str, Option<String>, &str); 5] = [
+        ("cost", report.result("cost").map(amount), ""),
+        ("bound", report.result("bound").map(amount), meaning),
+        (
+            "gap",
+            report
+                .result("gap")
+                .map(|gap| format!("{} %", figures(gap * 100.0))),
+            "of the cost is not proven to be necessary",
+        ),
+        ("found after", report.result("time_to_best").map(time), ""),
+        ("searched for", report.result("time").map(time), &of_search),
+    ];
+    rows.into_iter()
+        .filter_map(|(name, value, about)| Some([name.to_owned(), value?, about.to_owned()]))
+        .collect()
+}
+
+/// A cost. Whole ones are shown to the last digit, because they are compared with published ones.
+fn amount(cost: f64) -> String {
+    match cost {
+        _ if cost.fract() == 0.0 => thousands(&format!("{cost:.0}")),
+        1_000.0.. => {
+            let tenths = format!("{cost:.1}");
+            let (whole, tenth) = tenths.split_at(tenths.len() - 2);
+            thousands(whole) + tenth
+        }
+        _ => figures(cost),
+    }
+}
+
+fn listed(numbers: &[usize], between: &str) -> String {
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    numbers.join(between)
+}
+
+/// What to type for each tool; `COMMAND` stands for a program and its arguments.
+fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
+    let CpuBinding {
+        cpu_list,
+        slurm_cpu_bind,
+        hwloc_cpusets,
+        ..
+    } = binding;
+    let variables = binding
+        .openmp()
+        .map(|(name, value)| match value.contains('{') {
+            // A shell would take braces for its own.
+            true => format!("{name}='{value}'"),
+            false => format!("{name}={value}"),
+        });
+    vec![
+        ("taskset", format!("taskset --cpu-list {cpu_list} COMMAND")),
+        (
+            "numactl",
+            format!("numactl --physcpubind={cpu_list} COMMAND"),
+        ),
+        ("OpenMP", format!("{} COMMAND", variables.join(" "))),
+        ("Slurm", format!("srun --cpu-bind={slurm_cpu_bind} COMMAND")),
+        ("hwloc, a cpuset for each task", hwloc_cpusets.join(" ")),
+    ]
+}
+
+/// The placement as CSV: a header and one line. docs/csv.md describes it.
+pub fn csv(report: &PlacementReport) -> String {
+    let problem = &report.problem;
+    let cpus = report
+        .binding
+        .as_ref()
+        .map(|binding| listed(&binding.cpus, " "));
+    let fields = [
+        quoted(&problem.file),
+        quoted(&or_empty(problem.costs.as_ref())),
+        problem.tasks.to_string(),
+        problem.places.to_string(),
+        report.seed.to_string(),
+        or_empty(report.result("cost")),
+        or_empty(report.result("bound")),
+        or_empty(report.result("gap")),
+        report.optimal.to_string(),
+        or_empty(report.result("time_to_best")),
+        or_empty(report.result("time")),
+        or_empty(report.result("iterations")),
+        listed(&report.placement, " "),
+        or_empty(cpus),
+    ];
+    format!("{CSV_HEADER}{}\n", fields.join(","))
+}
+
+/// The placement as an HTML page that needs no other file and no network.
+pub fn html(report: &PlacementReport) -> String {
+    let parts = vec![
+        Part::new("results", "Results", Some(results(report))),
+        Part::new("placement", "Placement", placement(report)),
+        Part::new("binding", "Binding", report.binding.as_ref().map(binding)),
+        circumstances(&report.envelope),
+    ];
+    Page {
+        command: &report.envelope.command,
+        heading: &names(report),
+        about: html! { (sizes(report)) },
+        notices: notices(&report.envelope),
+        parts,
+    }
+    .render()
+}
+
+fn results(report: &PlacementReport) -> Markup {
+    html! {
+        div.wide {
+            table {
+                tbody {
+                    @for [name, value, about] in numbers(report) {
+                        tr { td.left { (name) } td { (value) } td.left { (about) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn placement(report: &PlacementReport) -> Option<Markup> {
+    let cpus = report.binding.as_ref().map(|binding| &binding.cpus);
+    (!report.placement.is_empty()).then(|| {
+        html! {
+            div.wide {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "task" }
+                            th scope="col" { "place" }
+                            @if cpus.is_some() { th scope="col" { "CPU" } }
+                        }
+                    }
+                    tbody {
+                        @for (task, place) in report.placement.iter().enumerate() {
+                            tr {
+                                td { (task) }
+                                td { (place) }
+                                @if let Some(cpus) = cpus { td { (cpus[task]) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn binding(binding: &CpuBinding) -> Markup {
+    html! {
+        dl.facts {
+            @for (tool, words) in tools(binding) { dt { (tool) } dd { code { (words) } } }
+        }
+    }
+}
