@@ -26,14 +26,16 @@ pub struct RingRun {
     pub packet_bytes: u32,
     /// Whether packets go around in one direction only.
     pub one_way: bool,
-    /// The task of each SPE.
-    pub tasks: Vec<u8>,
+    /// In how many rounds the time counts.
+    pub rounds: u32,
+    /// The SPE of task 0, of task 1 and so on: 3 to 16 different ones.
+    pub spes: Vec<SpeId>,
+    /// For how many cycles each task computes before its first packet; for none where it is empty.
+    pub start_cycles: Vec<u64>,
 }
 
-/// Packets that each task has from each neighbour before the time counts, and while it does.
+/// Packets that each task has from each neighbour before the time counts.
 const WARM_UP: u32 = 10;
-const TIMED: u32 = 30;
-const PACKETS: u32 = WARM_UP + TIMED;
 
 /// Where a task's row begins in main memory, from the one before: rows have lines of their own.
 const ROW_STRIDE: usize = 128;
@@ -60,32 +62,34 @@ impl RingRun {
     ///
     /// # Panics
     ///
-    /// If a task from 0 to their number has no SPE.
+    /// If there are no tasks.
     pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
-        let number = self.tasks.len();
-        check_spes(machine, number)?;
+        let number = self.spes.len();
+        let last = self.spes.iter().max().expect("a ring has tasks");
+        check_spes(machine, last.index() + 1)?;
         let rows = machine
             .allocate(ModuleId::new(0), number * ROW_STRIDE)
             .map_err(failed)?;
-        let spes: Vec<SpeId> = machine.topology().spes().take(number).collect();
-        let spe_of = |task: u8| {
-            let of_task = self.tasks.iter().position(|other| *other == task);
-            of_task.expect("each task is on an SPE")
-        };
+        // The PPE begins with the first SPE, whichever task it has.
+        let mut tasks: Vec<u8> = (0..number as u8).collect();
+        tasks.sort_by_key(|task| self.spe_of(*task));
+        let spes: Vec<SpeId> = tasks.iter().map(|task| self.spe_of(*task)).collect();
         let rows = rows.at(0);
         machine
             .run(|ppe| {
-                let programs = spes
+                let programs = tasks
                     .iter()
-                    .map(|spe| {
-                        let task = self.tasks[spe.index()];
-                        ppe.spawn(*spe, move |spe| self.task(spe, task, rows))
+                    .map(|&task| {
+                        ppe.spawn(self.spe_of(task), move |spe| self.task(spe, task, rows))
                     })
                     .collect();
-                let buffers = gather(ppe, &spes);
-                for (spe, task) in spes.iter().zip(&self.tasks) {
+                let mut buffers = vec![EffectiveAddress(0); number];
+                for (task, address) in tasks.iter().zip(gather(ppe, &spes)) {
+                    buffers[usize::from(*task)] = address;
+                }
+                for task in &tasks {
                     for neighbour in self.neighbours(*task) {
-                        tell(ppe, *spe, buffers[spe_of(neighbour)]);
+                        tell(ppe, self.spe_of(*task), buffers[usize::from(neighbour)]);
                     }
                 }
                 let ns: Vec<f64> = join(programs)?;
@@ -94,9 +98,13 @@ impl RingRun {
             .map_err(failed)?
     }
 
+    fn spe_of(&self, task: u8) -> SpeId {
+        self.spes[usize::from(task)]
+    }
+
     /// The next task and the one before.
     fn neighbours(&self, task: u8) -> [u8; DIRECTIONS] {
-        let number = self.tasks.len() as u8;
+        let number = self.spes.len() as u8;
         [(task + 1) % number, (task + number - 1) % number]
     }
 
@@ -111,11 +119,14 @@ impl RingRun {
         })?;
         let neighbours = self.neighbours(task);
         let buffers_of = [address(spe), address(spe)];
+        let start = self.start_cycles.get(usize::from(task));
+        spe.compute(Cycles(start.copied().unwrap_or(0)));
         let mut task = Task {
             spe,
             task,
-            tasks: self.tasks.len() as u8,
+            tasks: self.spes.len() as u8,
             packet_bytes: self.packet_bytes,
+            packets: WARM_UP + self.rounds,
             rows,
             buffers: Buffers {
                 start: room.address(),
@@ -189,6 +200,8 @@ struct Task<'a, S> {
     task: u8,
     tasks: u8,
     packet_bytes: u32,
+    /// How many go out, and come in, in each direction.
+    packets: u32,
     rows: EffectiveAddress,
     buffers: Buffers,
     way: [Way; DIRECTIONS],
@@ -215,18 +228,18 @@ impl<S: CellSpe> Task<'_, S> {
             if before < WARM_UP && received >= WARM_UP {
                 begin = self.spe.now();
             }
-            if before < PACKETS && received == PACKETS {
+            if before < self.packets && received == self.packets {
                 end = self.spe.now();
             }
         }
         self.verify()?;
-        Ok(end.since(begin).as_nanoseconds_f64() / f64::from(TIMED))
+        Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
     fn is_done(&self) -> bool {
         self.way[..self.directions]
             .iter()
-            .all(|way| way.received == PACKETS && way.acknowledged == PACKETS)
+            .all(|way| way.received == self.packets && way.acknowledged == self.packets)
     }
 
     /// Looks at the row once, and does what is possible then; whether that was something.
@@ -268,7 +281,7 @@ impl<S: CellSpe> Task<'_, S> {
                 continue;
             }
             // The last packets stay where they are, to be verified.
-            if way.sent < PACKETS {
+            if way.sent < self.packets {
                 self.forward(direction);
                 self.send(direction)?;
                 self.way[direction].holds = false;
@@ -333,7 +346,7 @@ impl<S: CellSpe> Task<'_, S> {
     fn verify(&self) -> Result<(), String> {
         let tasks = i64::from(self.tasks);
         for (direction, step) in iter::zip(0..self.directions, [-1, 1]) {
-            let origin = (i64::from(self.task) + step * i64::from(PACKETS)).rem_euclid(tasks);
+            let origin = (i64::from(self.task) + step * i64::from(self.packets)).rem_euclid(tasks);
             let mut packet = vec![0; self.packet_bytes as usize];
             let at = self.buffers.at(self.buffers.incoming(direction));
             self.spe.local_store().read(at, &mut packet);

@@ -2,10 +2,13 @@
 
 use std::iter;
 
-use cellworks_mapping::experiment::{RingRun, fixing_zero};
+use cellworks_mapping::experiment::{Mapping, RingRun, Times};
 use serde::Deserialize;
 
 use super::Dimension;
+
+/// In how many rounds the time of a mapping counts.
+const ROUNDS: u32 = 30;
 
 /// Tasks in a ring, for all mappings to SPEs in which SPE 0 has task 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -102,48 +105,39 @@ impl Ring {
 
     /// The place of a mapping among all that are tried.
     fn place_of(&self, mapping: &str) -> Option<usize> {
-        let digits: Option<Vec<u8>> = mapping
-            .chars()
-            .map(|digit| digit.to_digit(10).map(|digit| digit as u8))
-            .collect();
-        let digits = digits?;
-        fixing_zero(self.spes).position(|tasks| tasks == digits)
+        let spes = usize::from(self.spes);
+        let mapping = Mapping::parse(mapping, spes, spes).ok()?;
+        Mapping::all(spes, spes).position(|other| other == mapping)
     }
 
     /// A run for each mapping, then one for each with packets of the other size, if there is one.
     pub(super) fn runs(&self) -> impl Iterator<Item = RingRun> + use<> {
-        let (spes, one_way) = (self.spes, self.one_way);
+        let (spes, one_way) = (usize::from(self.spes), self.one_way);
         let sizes = iter::once(self.packet_bytes).chain(self.other_packet_bytes);
         sizes.flat_map(move |packet_bytes| {
-            fixing_zero(spes).map(move |tasks| RingRun {
+            Mapping::all(spes, spes).map(move |mapping| RingRun {
                 packet_bytes,
                 one_way,
-                tasks,
+                rounds: ROUNDS,
+                spes: mapping.spe_of_each_task(),
+                start_cycles: Vec::new(),
             })
         })
     }
 
     /// What follows from the times of all [runs](Self::runs).
     pub(super) fn statistic(&self, ns: &[f64]) -> f64 {
-        let mut sorted = ns.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let best = sorted[0];
+        let times = Times::of(ns).expect("there is always one mapping");
         let of_mapping = || {
             let place = self.mapping.as_deref().and_then(|m| self.place_of(m));
             ns[place.expect("a ring is checked where it is read")]
         };
         match self.statistic {
-            RingStatistic::WorstToBest => sorted[sorted.len() - 1] / best,
-            RingStatistic::MedianToBest => sorted[sorted.len() / 2] / best,
-            RingStatistic::MappingToBest => of_mapping() / best,
-            RingStatistic::Rank => {
-                let time = of_mapping();
-                1.0 + sorted.iter().take_while(|other| **other < time).count() as f64
-            }
-            RingStatistic::MiddleHalf => {
-                let at = |part: usize| sorted[sorted.len() * part / 4];
-                (at(3) - at(1)) / at(2)
-            }
+            RingStatistic::WorstToBest => times.worst_to_best(),
+            RingStatistic::MedianToBest => times.median_to_best(),
+            RingStatistic::MappingToBest => times.to_best(of_mapping()),
+            RingStatistic::Rank => times.rank(of_mapping()) as f64,
+            RingStatistic::MiddleHalf => times.middle_half(),
             RingStatistic::Correlation => {
                 let (one, other) = ns.split_at(ns.len() / 2);
                 correlation(one, other)
