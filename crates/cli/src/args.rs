@@ -43,7 +43,7 @@ pub(crate) struct CommonArgs {
 }
 
 /// How a simulated machine is simulated.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(next_help_heading = "Options of simulated machines")]
 pub(crate) struct SimulationArgs {
     /// Writes what happens in the run of one function or program as a trace for Perfetto

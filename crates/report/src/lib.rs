@@ -33,6 +33,7 @@ mod read;
 pub mod reproduction;
 mod scale;
 pub mod schema;
+pub mod sweep;
 pub mod table;
 mod text;
 
@@ -47,8 +48,9 @@ pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{CpuBinding, FixedTask, PlacementProblem, PlacementReport};
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
-pub use read::{Measured, ReadError, read};
+pub use read::{Measured, ReadError, read, read_sweep};
 pub use reproduction::Reproduction;
+pub use sweep::{MappingTimes, SweepInfo, SweepReport};
 pub use text::{bandwidth, size, time, title};
 
 /// The version of the JSON; it rises when a field changes its meaning or goes, not when one is

@@ -9,13 +9,14 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
+use cellworks_mapping::experiment::RingRun;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
 
-use crate::experiment::{Access, Outcome, Simulation};
+use crate::experiment::{Access, Outcome, Program, Simulation};
 
 /// The descriptions of machines by their names.
 pub type Descriptions<'a> = &'a (dyn Fn(&str) -> Option<Description> + Sync);
@@ -42,6 +43,28 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     simulations.into_iter().filter(is_new).collect()
 }
 
+/// Simulates rings on the machine of this name, on all cores of this computer: as many as `number`,
+/// each of which `run` has by its number from 0. `found` is told the number of each and what it has
+/// found, or why it has found nothing, from any thread, and says whether to go on: if not, those that
+/// run are the last.
+pub fn simulate_rings(
+    machine: &str,
+    number: usize,
+    run: &(dyn Fn(usize) -> RingRun + Sync),
+    descriptions: Descriptions<'_>,
+    found: &(dyn Fn(usize, Result<f64, String>) -> ControlFlow<()> + Sync),
+) {
+    let machine: Arc<str> = machine.into();
+    let simulation = |number| Simulation {
+        machine: Arc::clone(&machine),
+        access: Access::Direct,
+        program: Program::Ring(run(number)),
+    };
+    side_by_side(number, &simulation, descriptions, &|number, simulated| {
+        found(number, simulated.outcome.map(|outcome| outcome.ns))
+    });
+}
+
 /// Runs simulations on all cores of this computer. `found` is told what each has found, from any
 /// thread, and says whether to go on: if not, those that run are the last.
 pub(crate) fn run_each(
@@ -49,22 +72,42 @@ pub(crate) fn run_each(
     descriptions: Descriptions<'_>,
     found: &(dyn Fn(Simulated) -> ControlFlow<()> + Sync),
 ) {
+    let simulation = |number: usize| simulations[number].clone();
+    side_by_side(
+        simulations.len(),
+        &simulation,
+        descriptions,
+        &|_, simulated| found(simulated),
+    );
+}
+
+fn side_by_side(
+    number: usize,
+    simulation: &(dyn Fn(usize) -> Simulation + Sync),
+    descriptions: Descriptions<'_>,
+    found: &(dyn Fn(usize, Simulated) -> ControlFlow<()> + Sync),
+) {
     let next = AtomicUsize::new(0);
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let work = || {
         let mut machines = Machines::new(descriptions);
-        while let Some(simulation) = simulations.get(next.fetch_add(1, Ordering::Relaxed)) {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= number {
+                break;
+            }
+            let simulation = simulation(at);
             let simulated = Simulated {
-                simulation: simulation.clone(),
-                outcome: machines.run(simulation),
+                outcome: machines.run(&simulation),
+                simulation,
             };
-            if found(simulated).is_break() {
-                next.store(simulations.len(), Ordering::Relaxed);
+            if found(at, simulated).is_break() {
+                next.store(number, Ordering::Relaxed);
             }
         }
     };
     thread::scope(|scope| {
-        for _ in 1..cores.min(simulations.len()) {
+        for _ in 1..cores.min(number) {
             scope.spawn(work);
         }
         work();
@@ -90,7 +133,7 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
 /// store of 256 KB for each SPE takes longer to make than a small simulation to run.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
-    made: HashMap<(std::sync::Arc<str>, Access), Result<Made, String>>,
+    made: HashMap<(Arc<str>, Access), Result<Made, String>>,
 }
 
 struct Made {

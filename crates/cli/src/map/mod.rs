@@ -1,6 +1,7 @@
 //! `cellworks map`: places communicating tasks on cores.
 
 mod costs;
+mod ring;
 mod solve;
 
 use clap::{Args, Subcommand};
@@ -17,10 +18,12 @@ pub(crate) struct MapArgs {
 #[derive(Subcommand)]
 pub(crate) enum MapCommand {
     Solve(solve::SolveArgs),
+    Ring(ring::RingArgs),
 }
 
 pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
     match &arguments.command {
         MapCommand::Solve(arguments) => solve::run(arguments),
+        MapCommand::Ring(arguments) => ring::run(arguments),
     }
 }

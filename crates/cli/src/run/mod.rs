@@ -13,6 +13,7 @@ use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
 
 pub(crate) use args::RunArgs;
+pub(crate) use list::sizes;
 
 use crate::args::CommonArgs;
 use crate::failure::Failure;

@@ -153,6 +153,29 @@ fn the_commands_of_map_have_pages_and_completions() {
 }
 
 #[test]
+fn map_ring_has_a_page_and_completions() {
+    let page = printed(&["man", "map", "ring"]);
+    assert!(page.contains(".TH cellworks-map-ring 1"), "{page}");
+    let script = printed(&["completions", "bash"]);
+    for flag in [
+        "packet",
+        "tasks",
+        "spes",
+        "one-way",
+        "sample",
+        "runs",
+        "rounds",
+        "placement",
+        "mapping",
+        "resume",
+    ] {
+        let written = flag.replace('-', "\\-");
+        assert!(page.contains(&format!("\\-\\-{written}")), "{flag}: {page}");
+        assert!(script.contains(&format!("--{flag}")), "{flag}: {script}");
+    }
+}
+
+#[test]
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "run", "swich"],

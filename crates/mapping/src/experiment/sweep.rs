@@ -99,7 +99,7 @@ impl Sweep {
             spes,
             packet_bytes,
             one_way: false,
-            rounds: 100,
+            rounds: 50,
             runs: 3,
             seed: 0,
             threads: Threads::Pinned,
