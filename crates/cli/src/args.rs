@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
+use crate::sweep::SweepArgs;
 
 /// The name of this computer.
 pub(crate) const HOST: &str = "host";
@@ -144,6 +145,9 @@ pub(crate) struct ReproduceArgs {
     pub all: bool,
 
     #[command(flatten)]
+    pub sweep: SweepArgs,
+
+    #[command(flatten)]
     pub output: OutputArgs,
 
     /// No progress and no warnings
@@ -199,8 +203,36 @@ pub(crate) struct ManArgs {
     pub command: Vec<String>,
 }
 
-/// Where the result goes.
+const MERGE_AFTER_HELP: &str = "\
+Examples:
+  cellworks run lu --machine ps3 --workers 1-6 --share 1/2
+  cellworks run lu --machine ps3 --workers 1-6 --share 2/2
+  cellworks merge run-lu.*-of-2.jsonl --html lu.html
+      The same as without --share, on one computer.
+
+Exit codes: 0 done, 1 results are missing, 2 a file is wrong, 130 interrupted.";
+
+/// Puts together what the shares of a sweep have found, as if one process had simulated all of it.
+///
+/// A share is what --share chooses of `run` or `reproduce`, or what a task of Slurm or MPI does.
+/// Results that no file has are named.
 #[derive(Args)]
+#[command(after_help = MERGE_AFTER_HELP)]
+pub(crate) struct MergeArgs {
+    /// The files of the shares, in any order
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// No progress and no warnings
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Where the result goes.
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Options")]
 pub(crate) struct OutputArgs {
     /// How to print the result

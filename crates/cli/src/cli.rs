@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::args::{CompareArgs, CompletionsArgs, MachinesArgs, ManArgs, ReproduceArgs};
+use crate::args::{CompareArgs, CompletionsArgs, MachinesArgs, ManArgs, MergeArgs, ReproduceArgs};
 use crate::map::MapArgs;
 use crate::run::RunArgs;
 use crate::stats::StatsArgs;
@@ -23,6 +23,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     Reproduce(ReproduceArgs),
     Map(MapArgs),
+    Merge(MergeArgs),
     Machines(MachinesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -12,6 +12,7 @@ use crate::output_file::OutputFile;
 use crate::session::{End, Session, Shown, Steps};
 use crate::simulated::{self, Simulated, load};
 use crate::surroundings::{self, Surroundings, this_computer};
+use crate::sweep::{Sweep, SweepArgs};
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,17 @@ impl Kind {
     }
 }
 
+/// Refuses flags of sweeps for this computer.
+pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String> {
+    match sweep.given() {
+        Some(flag) if Kind::of(machine) != Kind::Simulated => Err(format!(
+            "{flag} with --machine {machine}: only simulations give the same results on every computer; choose a \
+             simulated machine, such as --machine qs20, or leave {flag} out"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// What a command does on a machine, whichever it is.
 pub(crate) trait Job {
     /// What is to be done on one machine.
@@ -51,6 +63,12 @@ pub(crate) trait Job {
 
     /// Nothing yet of this plan.
     fn steps(&self, plan: &Self::Plan, topology: &Topology) -> Self::Steps;
+
+    /// Which steps of the plan this process does on a simulated machine, and where their results are
+    /// kept. `machine` is all that says what the machine does.
+    fn sweep(&self, _plan: &Self::Plan, _machine: String) -> Result<Sweep, Failure> {
+        Ok(Sweep::default())
+    }
 
     /// What is done about hazards, unless the flags say so.
     fn hazards(&self) -> HazardWatch;
@@ -100,10 +118,12 @@ fn on_simulated<J: Job>(
     let limits = simulated::limits_of(&description);
     let (flags, hazards) = (&common.simulation, job.hazards());
     let check = |topology: &Topology| job.plan(topology, &limits).map(drop);
+    let identity = simulated::identity(&description, flags);
     let machine = Simulated::build(description, flags, hazards, page.as_ref(), check)?;
     let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());
-    let session = machine.session(steps, Shown::of(common, page));
+    let shown = Shown::of(common, page).with(job.sweep(&plan, identity)?)?;
+    let session = machine.session(steps, shown);
     machine.run(&session, |after| {
         J::run(plan, &machine.sim, &session, after)
     })

@@ -8,6 +8,7 @@ mod machine;
 mod machines;
 mod manual;
 mod map;
+mod merge;
 mod message;
 mod output;
 mod output_file;
@@ -18,6 +19,7 @@ mod session;
 mod simulated;
 mod stats;
 mod surroundings;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Map(arguments) => map::run(arguments),
+        Command::Merge(arguments) => merge::merge(arguments),
         Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),

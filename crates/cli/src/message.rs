@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::builder::styling::{AnsiColor, Style};
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
+const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 const WARN: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Says on standard error why the command fails.
@@ -15,6 +16,11 @@ pub(crate) fn error(message: &str) {
 /// Says on standard error what else a user should know.
 pub(crate) fn warn(message: &str) {
     say(WARN, "warning:", message);
+}
+
+/// Says on standard error what was done.
+pub(crate) fn note(message: &str) {
+    say(NOTE, "note:", message);
 }
 
 fn say(style: Style, kind: &str, message: &str) {

@@ -1,15 +1,19 @@
 //! `cellworks reproduce`: published numbers beside simulated ones.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 
 use cellworks_report::reproduction::Reproduction;
 use cellworks_report::{Trust, json, reproduction};
-use cellworks_reproduce::{Extent, Paper, Reproducing, built_in};
+use cellworks_reproduce::{Extent, Paper, Reproducing, Simulated, built_in};
+use serde_json::Value;
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
+use crate::sweep::{Header, Step, Sweep};
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let page = arguments.output.page()?;
@@ -26,25 +30,58 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::Run(error.to_string()))?;
     let plan = reproducing.plan();
     let (machine, planned) = (reproducing.machine().clone(), reproducing.planned());
+    // The machines are built in.
+    let steps = plan.steps().map(Value::from).collect();
+    let name = match &arguments.paper {
+        None => "reproduce".to_owned(),
+        Some(paper) => format!("reproduce-{paper}"),
+    };
+    let sweep = arguments
+        .sweep
+        .begin(&name, Header::of("built in".to_owned(), steps))?;
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
         page,
         quiet: arguments.quiet,
-    };
+        sweep: Sweep::default(),
+    }
+    .with(sweep)?;
     let session = Session::begin(machine, None, reproducing, shown);
     session.progress().about("simulations".to_owned());
-    plan.simulate(&built_in, &|simulated| {
-        session.update(|reproducing| {
-            reproducing.take_down(simulated);
-            session.progress().at(reproducing.done(), planned);
-        });
-        match session.is_interrupted() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+    let mut to_do = HashSet::new();
+    for step in 0..planned {
+        match session.sweep().step(step, Ok::<Simulated, _>) {
+            Ok(Step::Known(simulated)) => {
+                session.update(|reproducing| reproducing.take_down(step, simulated));
+            }
+            Ok(Step::ToDo) => {
+                to_do.insert(step);
+            }
+            Ok(Step::Elsewhere) => {}
+            Err(message) => return session.conclude(End::Refused(message)),
         }
-    });
-    session.conclude(session.has_to_end().unwrap_or(End::Done))
+    }
+    let failed = OnceLock::new();
+    plan.simulate(
+        &built_in,
+        &|step| to_do.contains(&step),
+        &|step, simulated| {
+            if let Err(message) = session.sweep().keep(step, &simulated) {
+                let _ = failed.set(message);
+            }
+            session.update(|reproducing| {
+                reproducing.take_down(step, simulated);
+                session.progress().at(reproducing.done(), planned);
+            });
+            match session.is_interrupted() || failed.get().is_some() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        },
+    );
+    let failed = failed.into_inner().map(End::Failed);
+    session.conclude(failed.or_else(|| session.has_to_end()).unwrap_or(End::Done))
 }
 
 impl Steps for Reproducing {

@@ -21,11 +21,12 @@ use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, T
 
 use crate::args::{CommonArgs, Format};
 use crate::failure::{Failure, exit_code};
-use crate::message::warn;
+use crate::message::{note, warn};
 use crate::output::{Printed, Views, both, show};
 use crate::output_file::OutputFile;
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
+use crate::sweep::Sweep;
 
 /// How long Ctrl-C waits for the present step to end.
 const GRACE: Duration = Duration::from_secs(1);
@@ -46,6 +47,18 @@ pub(crate) enum End {
     Refused(String),
     /// A step failed.
     Failed(String),
+}
+
+impl End {
+    /// The end of the command, where its numbers can be trusted.
+    fn of_the_command(self) -> Result<(), Failure> {
+        match self {
+            Self::Done | Self::Spoiled(_) => Ok(()),
+            Self::Interrupted => Err(Failure::Interrupted),
+            Self::Refused(message) => Err(Failure::Usage(message)),
+            Self::Failed(message) => Err(Failure::Run(message)),
+        }
+    }
 }
 
 /// What a command finds, step by step.
@@ -85,6 +98,8 @@ pub(crate) struct Shown {
     pub page: Option<OutputFile>,
     /// Neither progress nor warnings.
     pub quiet: bool,
+    /// Which steps are done, and where their results are kept.
+    pub sweep: Sweep,
 }
 
 impl Shown {
@@ -95,6 +110,23 @@ impl Shown {
             printed: Printed::ToStandardOutput,
             page,
             quiet: common.quiet,
+            sweep: Sweep::default(),
+        }
+    }
+
+    /// The same of a part of a sweep.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] if there is to be a page, and this is a share, which has no results to
+    /// show.
+    pub fn with(self, sweep: Sweep) -> Result<Self, Failure> {
+        match &self.page {
+            Some(_) if sweep.is_a_share() => Err(Failure::Usage(
+                "--html of a share of a sweep, which prints nothing; give it to `cellworks merge`"
+                    .to_owned(),
+            )),
+            _ => Ok(Self { sweep, ..self }),
         }
     }
 }
@@ -112,6 +144,7 @@ pub(crate) struct Session<S> {
     format: Format,
     printed: Printed,
     quiet: bool,
+    sweep: Sweep,
 }
 
 struct Found<S> {
@@ -135,6 +168,7 @@ impl<S: Steps> Session<S> {
             printed,
             page,
             quiet,
+            sweep,
         } = shown;
         if let (Some(computer), false) = (&surroundings, quiet) {
             computer.warnings().iter().for_each(|warning| warn(warning));
@@ -153,6 +187,7 @@ impl<S: Steps> Session<S> {
             format,
             printed,
             quiet,
+            sweep,
         });
         let on_ctrl_c = Arc::clone(&session);
         // Without a handler Ctrl-C still ends the process, only less tidily.
@@ -172,6 +207,11 @@ impl<S: Steps> Session<S> {
         }
         let computer = self.surroundings.as_ref()?;
         computer.check().err().map(End::Spoiled)
+    }
+
+    /// Which steps are done, and where their results are kept.
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
     }
 
     /// Where progress is shown.
@@ -276,6 +316,12 @@ impl<S: Steps> Session<S> {
             }
             _ => {}
         }
+        if self.sweep.is_a_share() {
+            if !self.quiet {
+                note(&self.sweep.of_the_share());
+            }
+            return end.of_the_command();
+        }
         let (mut environment, disturbances) = match &self.surroundings {
             None => (environment_of_a_simulation(), Vec::new()),
             Some(computer) if running => (computer.meanwhile(), Vec::new()),
@@ -304,11 +350,16 @@ impl<S: Steps> Session<S> {
         let shown = show(&report, &S::VIEWS, self.format, self.printed, page);
         let trust = S::trust(&report);
         let end = match end {
-            End::Interrupted => Err(Failure::Interrupted),
-            End::Refused(message) => Err(Failure::Usage(message)),
-            End::Failed(message) => Err(Failure::Run(message)),
-            End::Done | End::Spoiled(_) if trust.trustworthy => Ok(()),
-            End::Done | End::Spoiled(_) => Err(Failure::Untrusted(trust.clone())),
+            End::Done if self.sweep.is_merged() && done < planned => Err(Failure::Run(format!(
+                "{} of {planned} {} are in none of the files, as the result says; name the files of all shares, or \
+                 simulate these again",
+                planned - done,
+                S::NAME
+            ))),
+            End::Done | End::Spoiled(_) if !trust.trustworthy => {
+                Err(Failure::Untrusted(trust.clone()))
+            }
+            end => end.of_the_command(),
         };
         both(shown, end)
     }

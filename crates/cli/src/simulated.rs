@@ -43,6 +43,24 @@ pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
     Description::load(machine).map_err(|error| Failure::Usage(format!("--machine: {error}")))
 }
 
+/// All that says what results a simulated machine gives.
+pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> String {
+    let SimulationArgs {
+        limit,
+        seed,
+        hazards,
+        system_calls,
+        // They only show what happens.
+        trace: _,
+        counters: _,
+    } = flags;
+    let seed = seed.unwrap_or(0);
+    format!(
+        "{}\n# seed {seed}, system calls {system_calls}, limit {limit:?}, hazards {hazards:?}\n",
+        description.to_toml()
+    )
+}
+
 /// What a simulated machine allows: blocks as large as on this computer, where the local store has
 /// room for the window through which they move.
 pub(crate) fn limits_of(description: &Description) -> Limits {

@@ -48,7 +48,7 @@ pub use compare::Comparison;
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{CpuBinding, FixedTask, PlacementProblem, PlacementReport};
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
-pub use read::{Measured, ReadError, read, read_sweep};
+pub use read::{Measured, ReadError, read};
 pub use reproduction::Reproduction;
 pub use sweep::{MappingTimes, SweepInfo, SweepReport};
 pub use text::{bandwidth, size, time, title};

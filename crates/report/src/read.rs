@@ -9,14 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::{Envelope, PlacementReport, ProgramReport, Report, SCHEMA_VERSION, SweepReport};
+use crate::{Envelope, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
 
 /// What to do about a file that is no report.
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
-
-/// What to do about a file that is no sweep.
-const NAME_A_SWEEP: &str = "name what `cellworks map ring` printed with --format json";
 
 /// A file cannot be used as a report. The message names it and says why, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,69 +94,33 @@ pub fn read(path: &Path) -> Result<Measured, ReadError> {
     })
 }
 
-/// Reads what `cellworks map ring` wrote with `--format json`, and the text of the file, in which a
-/// reader can look for the line of what is wrong. A sweep that was interrupted early may have no
-/// results.
-///
-/// # Errors
-///
-/// [`ReadError`] if the file is no such report.
-pub fn read_sweep(path: &Path) -> Result<(SweepReport, String), ReadError> {
-    checked_sweep(path).map_err(|why| ReadError {
-        path: path.to_owned(),
-        why,
-    })
-}
-
-fn checked_sweep(path: &Path) -> Result<(SweepReport, String), String> {
-    let (text, head) = object(path, NAME_A_SWEEP)?;
-    if head.command != "map ring" {
-        return Err(format!(
-            "is what `cellworks {}` printed; {NAME_A_SWEEP}",
-            shown(&head.command)
-        ));
-    }
-    let report = parsed(&text).map_err(|error| explained(&text, &error, NAME_A_SWEEP))?;
-    Ok((report, String::from_utf8_lossy(&text).into_owned()))
-}
-
 /// As [`read`]; the error is what a sentence says about the file after its name.
 fn checked(path: &Path) -> Result<Measured, String> {
-    let (text, head) = object(path, NAME_A_REPORT)?;
-    let measured = match head.command.as_str() {
-        "run" | "map ring" => parsed(&text).map(Measured::Program),
-        "map solve" => parsed(&text).map(Measured::Placement),
-        other if head.measurements.is_none() && other != "stats" => {
-            return Err(format!(
-                "is what `cellworks {}` printed, which has no measurements; {NAME_A_REPORT}",
-                shown(other)
-            ));
-        }
-        _ => parsed(&text).map(Measured::Stats),
-    };
-    let measured = measured.map_err(|error| explained(&text, &error, NAME_A_REPORT))?;
-    if measured.is_empty() {
-        return Err(
-            "has nothing in it that was measured: the run ended too early, so measure again"
-                .to_owned(),
-        );
-    }
-    Ok(measured)
-}
-
-/// The bytes of a file that is JSON of the present form, and which command wrote it. What to do
-/// about another file is `instead`.
-fn object(path: &Path, instead: &str) -> Result<(Vec<u8>, Head), String> {
     let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
     if text.trim_ascii().is_empty() {
         return Err(
             "is empty: what should have written it has failed, so look at its errors and measure again".to_owned(),
         );
     }
+    let explain = |error: serde_json::Error| match error.classify() {
+        _ if ends_too_early(&text, &error) => format!(
+            "is cut off: it ends in the middle, at line {}; copy it again, or measure again",
+            error.line()
+        ),
+        Category::Data => format!(
+            "is JSON, but not a report of cellworks ({}); {NAME_A_REPORT}",
+            shown(&error.to_string())
+        ),
+        Category::Syntax | Category::Eof | Category::Io => {
+            format!(
+                "is not JSON ({}); {NAME_A_REPORT}",
+                shown(&error.to_string())
+            )
+        }
+    };
     // Before anything is said about fields: is it JSON to its end?
-    let head = serde_json::from_slice::<IgnoredAny>(&text)
-        .and_then(|_| serde_json::from_slice::<Head>(&text))
-        .map_err(|error| explained(&text, &error, instead))?;
+    serde_json::from_slice::<IgnoredAny>(&text).map_err(explain)?;
+    let head: Head = serde_json::from_slice(&text).map_err(explain)?;
     let (found, known) = (head.schema_version, u64::from(SCHEMA_VERSION));
     if found != known {
         let instead = if found > known {
@@ -171,24 +132,25 @@ fn object(path: &Path, instead: &str) -> Result<(Vec<u8>, Head), String> {
             "has schema_version {found}, and this command reads {known}: {instead}"
         ));
     }
-    Ok((text, head))
-}
-
-/// What is wrong with a text that is no report.
-fn explained(text: &[u8], error: &serde_json::Error, instead: &str) -> String {
-    match error.classify() {
-        _ if ends_too_early(text, error) => format!(
-            "is cut off: it ends in the middle, at line {}; copy it again, or measure again",
-            error.line()
-        ),
-        Category::Data => format!(
-            "is JSON, but not a report of cellworks ({}); {instead}",
-            shown(&error.to_string())
-        ),
-        Category::Syntax | Category::Eof | Category::Io => {
-            format!("is not JSON ({}); {instead}", shown(&error.to_string()))
+    let measured = match head.command.as_str() {
+        "run" | "map ring" => parsed(&text).map(Measured::Program),
+        "map solve" => parsed(&text).map(Measured::Placement),
+        other if head.measurements.is_none() && other != "stats" => {
+            return Err(format!(
+                "is what `cellworks {}` printed, which has no measurements; {NAME_A_REPORT}",
+                shown(other)
+            ));
         }
+        _ => parsed(&text).map(Measured::Stats),
+    };
+    let measured = measured.map_err(explain)?;
+    if measured.is_empty() {
+        return Err(
+            "has nothing in it that was measured: the run ended too early, so measure again"
+                .to_owned(),
+        );
     }
+    Ok(measured)
 }
 
 /// Why the operating system does not give the bytes of a file, after the name of the file.

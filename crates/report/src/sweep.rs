@@ -3,7 +3,7 @@
 //! ```text
 //!   ranks, ratios ─┐                 ┌─► table, csv, html   for people: those of its program report
 //!   curves         ├─► SweepReport ──┤
-//!   time of each run                 └─► json::render       for scripts, and to go on from
+//!   time of each run                 └─► json::render       for scripts
 //! ```
 
 use schemars::JsonSchema;

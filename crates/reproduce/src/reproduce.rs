@@ -63,14 +63,21 @@ pub struct Extent {
 pub struct Plan(Arc<[Simulation]>);
 
 impl Plan {
-    /// Simulates them, on all cores of this computer. `found` is told what each has found, from any
-    /// thread, and says whether to go on: if not, those that run are the last.
+    /// All that says what each simulation does, in the order of their numbers.
+    pub fn steps(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|simulation| format!("{simulation:?}"))
+    }
+
+    /// Simulates those whose number, from 0 on, is wanted, on all cores of this computer. `found` is
+    /// told what each has found, from any thread, and says whether to go on: if not, those that run
+    /// are the last.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,
-        found: &(dyn Fn(Simulated) -> ControlFlow<()> + Sync),
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+        found: &(dyn Fn(usize, Simulated) -> ControlFlow<()> + Sync),
     ) {
-        run_each(&self.0, descriptions, found);
+        run_each(&self.0, descriptions, wanted, found);
     }
 }
 
@@ -150,20 +157,21 @@ impl Reproducing {
     pub fn simulate(&mut self, descriptions: Descriptions<'_>) {
         let plan = self.plan();
         let this = Mutex::new(self);
-        plan.simulate(descriptions, &|simulated| {
+        plan.simulate(descriptions, &|_| true, &|step, simulated| {
             let mut this = this.lock().unwrap_or_else(PoisonError::into_inner);
-            this.take_down(simulated);
+            this.take_down(step, simulated);
             ControlFlow::Continue(())
         });
     }
 
-    /// Takes down what a simulation has found.
-    pub fn take_down(&mut self, simulated: Simulated) {
-        let Simulated {
-            simulation,
-            outcome,
-        } = simulated;
-        self.outcomes.insert(simulation, outcome);
+    /// Takes down what the simulation of this number in the [plan](Self::plan) has found.
+    ///
+    /// # Panics
+    ///
+    /// If the plan has no simulation of this number.
+    pub fn take_down(&mut self, step: usize, simulated: Simulated) {
+        let simulation = self.plan.0[step].clone();
+        self.outcomes.insert(simulation, simulated.0);
     }
 
     /// Compares what was found with what was published. Numbers of which simulations are missing

@@ -15,6 +15,7 @@ use std::thread;
 
 use cellworks_mapping::experiment::RingRun;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
+use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Access, Outcome, Program, Simulation};
 
@@ -30,11 +31,9 @@ pub fn built_in(name: &str) -> Option<Description> {
 pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
 
 /// What one simulation has found, or why it has found nothing.
-#[derive(Clone, Debug)]
-pub struct Simulated {
-    pub(crate) simulation: Simulation,
-    pub(crate) outcome: Result<Outcome, String>,
-}
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Simulated(pub(crate) Result<Outcome, String>);
 
 /// Each simulation once, however often it is there.
 pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
@@ -43,49 +42,57 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     simulations.into_iter().filter(is_new).collect()
 }
 
-/// Simulates rings on the machine of this name, on all cores of this computer: as many as `number`,
-/// each of which `run` has by its number from 0. `found` is told the number of each and what it has
-/// found, or why it has found nothing, from any thread, and says whether to go on: if not, those that
-/// run are the last.
+/// Simulates rings on the machine of this name, on all cores of this computer, as many groups of
+/// them as `number`. Of each group whose number is wanted `runs` has the rings, and `found` is told
+/// the times of their rounds in nanoseconds, or why there are none, from any thread. It says whether
+/// to go on: if not, the groups that run are the last.
 pub fn simulate_rings(
     machine: &str,
     number: usize,
-    run: &(dyn Fn(usize) -> RingRun + Sync),
+    runs: &(dyn Fn(usize) -> Vec<RingRun> + Sync),
     descriptions: Descriptions<'_>,
-    found: &(dyn Fn(usize, Result<f64, String>) -> ControlFlow<()> + Sync),
+    wanted: &(dyn Fn(usize) -> bool + Sync),
+    found: &(dyn Fn(usize, Result<Vec<f64>, String>) -> ControlFlow<()> + Sync),
 ) {
     let machine: Arc<str> = machine.into();
-    let simulation = |number| Simulation {
-        machine: Arc::clone(&machine),
-        access: Access::Direct,
-        program: Program::Ring(run(number)),
-    };
-    side_by_side(number, &simulation, descriptions, &|number, simulated| {
-        found(number, simulated.outcome.map(|outcome| outcome.ns))
+    side_by_side(number, descriptions, &|machines, step| {
+        if !wanted(step) {
+            return ControlFlow::Continue(());
+        }
+        let time = |run| {
+            let simulation = Simulation {
+                machine: Arc::clone(&machine),
+                access: Access::Direct,
+                program: Program::Ring(run),
+            };
+            machines.run(&simulation).map(|outcome| outcome.ns)
+        };
+        found(step, runs(step).into_iter().map(time).collect())
     });
 }
 
-/// Runs simulations on all cores of this computer. `found` is told what each has found, from any
-/// thread, and says whether to go on: if not, those that run are the last.
+/// Runs the simulations whose number is wanted on all cores of this computer. `found` is told what
+/// each has found, from any thread, and says whether to go on: if not, those that run are the last.
 pub(crate) fn run_each(
     simulations: &[Simulation],
     descriptions: Descriptions<'_>,
-    found: &(dyn Fn(Simulated) -> ControlFlow<()> + Sync),
+    wanted: &(dyn Fn(usize) -> bool + Sync),
+    found: &(dyn Fn(usize, Simulated) -> ControlFlow<()> + Sync),
 ) {
-    let simulation = |number: usize| simulations[number].clone();
-    side_by_side(
-        simulations.len(),
-        &simulation,
-        descriptions,
-        &|_, simulated| found(simulated),
-    );
+    side_by_side(simulations.len(), descriptions, &|machines, step| {
+        if !wanted(step) {
+            return ControlFlow::Continue(());
+        }
+        found(step, Simulated(machines.run(&simulations[step])))
+    });
 }
 
+/// Does so many steps on all cores of this computer, each on the machines of its thread, until one
+/// says that no more are to begin.
 fn side_by_side(
     number: usize,
-    simulation: &(dyn Fn(usize) -> Simulation + Sync),
     descriptions: Descriptions<'_>,
-    found: &(dyn Fn(usize, Simulated) -> ControlFlow<()> + Sync),
+    step: &(dyn Fn(&mut Machines<'_>, usize) -> ControlFlow<()> + Sync),
 ) {
     let next = AtomicUsize::new(0);
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -94,14 +101,9 @@ fn side_by_side(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             if at >= number {
-                break;
+                return;
             }
-            let simulation = simulation(at);
-            let simulated = Simulated {
-                outcome: machines.run(&simulation),
-                simulation,
-            };
-            if found(at, simulated).is_break() {
+            if step(&mut machines, at).is_break() {
                 next.store(number, Ordering::Relaxed);
             }
         }
@@ -117,11 +119,12 @@ fn side_by_side(
 /// Runs all simulations, each once however often it is there.
 pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) -> Outcomes {
     let outcomes = Mutex::new(Outcomes::new());
-    run_each(&different(simulations), descriptions, &|simulated| {
+    let simulations = different(simulations);
+    run_each(&simulations, descriptions, &|_| true, &|step, simulated| {
         let mut outcomes = outcomes
             .lock()
             .expect("no thread panics while it has the lock");
-        outcomes.insert(simulated.simulation, simulated.outcome);
+        outcomes.insert(simulations[step].clone(), simulated.0);
         ControlFlow::Continue(())
     });
     outcomes

@@ -300,7 +300,7 @@ fn every_simulation_runs_once() {
     // A tick, a switch, two barriers and two mappings: one barrier is asked for twice.
     assert_eq!((reproducing.done(), reproducing.planned()), (0, 6));
     let runs = Mutex::new(0);
-    reproducing.plan().simulate(&built_in, &|_| {
+    reproducing.plan().simulate(&built_in, &|_| true, &|_, _| {
         *runs.lock().unwrap() += 1;
         ControlFlow::Continue(())
     });
@@ -313,10 +313,10 @@ fn what_was_not_simulated_when_it_ends_is_named() {
     let reproducing = Reproducing::of(papers, WITH_FIGURES, &built_in).unwrap();
     let plan = reproducing.plan();
     let reproducing = Mutex::new(reproducing);
-    plan.simulate(&built_in, &|simulated| {
+    plan.simulate(&built_in, &|_| true, &|step, simulated| {
         let mut reproducing = reproducing.lock().unwrap();
         if reproducing.done() == 0 {
-            reproducing.take_down(simulated);
+            reproducing.take_down(step, simulated);
         }
         ControlFlow::Break(())
     });

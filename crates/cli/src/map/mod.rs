@@ -1,7 +1,7 @@
 //! `cellworks map`: places communicating tasks on cores.
 
 mod costs;
-mod ring;
+pub(crate) mod ring;
 mod solve;
 
 use clap::{Args, Subcommand};

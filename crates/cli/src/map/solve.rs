@@ -23,6 +23,7 @@ use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
+use crate::sweep::Sweep;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -118,6 +119,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         printed: Printed::ToStandardOutput,
         page,
         quiet: arguments.quiet,
+        sweep: Sweep::default(),
     };
     let solving = Solving {
         problem: about(arguments, &problem),

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use super::dma_latency::DmaLatency;
 use super::list::{List, listed, parsed};
 use crate::args::CommonArgs;
+use crate::sweep::SweepArgs;
 
 const AFTER_HELP: &str = "\
 Where a flag takes LIST, such as 1,2,4-8, the program runs once for each combination of values; --html draws the
@@ -59,6 +60,8 @@ pub(crate) struct ProgramArgs {
     pub common: CommonArgs,
     /// Of a program that draws.
     pub drawing: DrawingArgs,
+    /// Where there are several runs.
+    pub sweep: SweepArgs,
 }
 
 /// What programs that draw have besides.
@@ -81,6 +84,7 @@ impl FromArgMatches for ProgramArgs {
             drawing: DrawingArgs {
                 png: flags.try_get_one("png").ok().flatten().cloned(),
             },
+            sweep: SweepArgs::from_arg_matches(flags)?,
         })
     }
 
@@ -133,7 +137,7 @@ impl Visitor for Describe {
             _ => flag,
         });
         // Their documentation as a whole would take the place of the program's.
-        let mut common = CommonArgs::augment_args(Command::new(P::NAME));
+        let mut common = SweepArgs::augment_args(CommonArgs::augment_args(Command::new(P::NAME)));
         if P::DRAWS {
             common = DrawingArgs::augment_args(common);
         }

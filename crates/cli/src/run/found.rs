@@ -1,5 +1,7 @@
 //! What the runs of a program have found so far.
 
+use std::collections::BTreeMap;
+
 use cellworks_apps::{Conclusion, Done, Figure, Parameters, Program, Quantity};
 use cellworks_report::{
     Envelope, FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, Trust, json,
@@ -13,7 +15,7 @@ use crate::session::{Circumstances, End, Steps};
 /// What was found, and what is still to come.
 pub(super) struct Found<P> {
     titles: Vec<String>,
-    done: Vec<Done<P>>,
+    done: BTreeMap<usize, Done<P>>,
 }
 
 impl<P: Program> Found<P> {
@@ -21,16 +23,17 @@ impl<P: Program> Found<P> {
     pub fn nothing_of(programs: &[P]) -> Self {
         Self {
             titles: programs.iter().map(P::title).collect(),
-            done: Vec::with_capacity(programs.len()),
+            done: BTreeMap::new(),
         }
     }
 
-    /// Takes down what the next run found.
-    pub fn ran(&mut self, program: P, quantities: Vec<Quantity>) {
-        self.done.push(Done {
+    /// Takes down what a run found.
+    pub fn ran(&mut self, step: usize, program: P, quantities: Vec<Quantity>) {
+        let done = Done {
             program,
             quantities,
-        });
+        };
+        self.done.insert(step, done);
     }
 }
 
@@ -62,21 +65,24 @@ impl<P: Program> Steps for Found<P> {
         } = circumstances;
         let why = match end {
             End::Interrupted => "interrupted",
+            End::Done => "no file has it",
             _ => "the run ended before",
         };
-        let missing = self.titles[self.done.len()..].iter();
-        let not_measured: Vec<_> = missing
-            .map(|what| NotMeasured {
-                what: what.clone(),
+        let titles = self.titles.into_iter().enumerate();
+        let not_measured: Vec<_> = titles
+            .filter(|(step, _)| !self.done.contains_key(step))
+            .map(|(_, what)| NotMeasured {
+                what,
                 why: why.to_owned(),
             })
             .collect();
-        let of_runs = self.done.iter().flat_map(|one| {
+        let done: Vec<Done<P>> = self.done.into_values().collect();
+        let of_runs = done.iter().flat_map(|one| {
             let parameters = one.program.parameters();
             let quantities = one.quantities.iter();
             quantities.map(move |quantity| finding(quantity, &parameters))
         });
-        let conclusions = P::conclusions(&self.done);
+        let conclusions = P::conclusions(&done);
         let concluded = conclusions.iter().map(
             |Conclusion {
                  quantity,
@@ -89,7 +95,7 @@ impl<P: Program> Steps for Found<P> {
             program: P::NAME.to_owned(),
             not_measured,
             results: of_runs.chain(concluded).collect(),
-            figures: P::figures(&self.done).into_iter().map(drawn).collect(),
+            figures: P::figures(&done).into_iter().map(drawn).collect(),
             counters,
         }
     }

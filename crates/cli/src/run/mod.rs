@@ -4,6 +4,7 @@
 mod args;
 mod dma_latency;
 mod found;
+mod kept;
 mod list;
 mod pictures;
 
@@ -11,16 +12,19 @@ use cellworks_apps::{ParameterError, Program, ProgramError, Visitor};
 use cellworks_machine::{CellMachine, Machine, Topology};
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
+use serde_json::json;
 
 pub(crate) use args::RunArgs;
 pub(crate) use list::sizes;
 
 use crate::args::CommonArgs;
 use crate::failure::Failure;
-use crate::machine::{Job, Kind, on_machine};
+use crate::machine::{self, Job, Kind, on_machine};
 use crate::session::{End, Session};
+use crate::sweep::{Header, Step, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, programs, visit};
 use found::Found;
+use kept::{keep, known};
 use pictures::Pictures;
 
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
@@ -43,6 +47,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     let capabilities = Kind::of(&common.machine).capabilities();
     let programs = programs::<P>(&asked.flags, capabilities)
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
+        .and_then(|programs| check_sweep(asked).map(|()| programs))
         .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example::<P>(common)))?;
     let page = common.output.page()?;
@@ -53,6 +58,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
         .map(Pictures::into)
         .transpose()?;
     let runs = Runs {
+        asked,
         common,
         programs,
         pictures,
@@ -77,6 +83,7 @@ fn explain<P: Program>(error: &ParameterError) -> String {
 
 /// Programs that are run on a machine.
 struct Runs<'a, P> {
+    asked: &'a ProgramArgs,
     common: &'a CommonArgs,
     programs: Vec<P>,
     /// Where what the one program draws goes.
@@ -100,6 +107,17 @@ impl<P: Program> Job for Runs<'_, P> {
 
     fn steps(&self, (programs, _): &Self::Plan, _: &Topology) -> Found<P> {
         Found::nothing_of(programs)
+    }
+
+    fn sweep(&self, (programs, _): &Self::Plan, machine: String) -> Result<Sweep, Failure> {
+        let steps = programs.iter().map(|program| {
+            let parameters: serde_json::Map<_, _> = program.parameters().into_iter().collect();
+            json!({ P::NAME: parameters })
+        });
+        let name = format!("run-{}", P::NAME);
+        self.asked
+            .sweep
+            .begin(&name, Header::of(machine, steps.collect()))
     }
 
     fn hazards(&self) -> HazardWatch {
@@ -129,6 +147,15 @@ fn run_all<M: Machine, P: Program>(
             return end;
         }
         let title = program.title();
+        match known(session, step) {
+            Ok(Step::Known(quantities)) => {
+                session.update(|found| found.ran(step, program.clone(), quantities));
+                continue;
+            }
+            Ok(Step::Elsewhere) => continue,
+            Ok(Step::ToDo) => {}
+            Err(message) => return End::Refused(message),
+        }
         session.progress().at(step, programs.len());
         session.progress().about(title.clone());
         let result = match &mut pictures {
@@ -139,7 +166,12 @@ fn run_all<M: Machine, P: Program>(
             return End::Failed(failure);
         }
         match result {
-            Ok(quantities) => session.update(|found| found.ran(program.clone(), quantities)),
+            Ok(quantities) => {
+                if let Err(message) = keep(session, step, &quantities) {
+                    return End::Failed(message);
+                }
+                session.update(|found| found.ran(step, program.clone(), quantities));
+            }
             Err(ProgramError::Parameter(error)) => return End::Refused(explain::<P>(&error)),
             Err(error @ ProgramError::LocalStore(_)) => {
                 let message = format!("{title}: {error}");
@@ -150,6 +182,24 @@ fn run_all<M: Machine, P: Program>(
         after(&title);
     }
     session.has_to_end().unwrap_or(End::Done)
+}
+
+/// Refuses flags of sweeps for this computer, and with flags that show a run as it happens: its
+/// result may be known already.
+fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
+    let Some(flag) = asked.sweep.given() else {
+        return Ok(());
+    };
+    let common = &asked.common;
+    machine::check_sweep(&asked.sweep, &common.machine)?;
+    let png = asked.drawing.png.as_ref().map(|_| "--png");
+    match common.simulation.of_one_run().or(png) {
+        Some(other) => Err(format!(
+            "{flag} with {other}: {other} shows a run as it happens, and a file of results has only what it \
+             found; leave one of them out"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Refuses to draw what several runs have in the same files.

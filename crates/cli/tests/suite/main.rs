@@ -18,5 +18,6 @@ mod ring;
 mod run;
 mod simulated;
 mod stats;
+mod sweeps;
 mod terminal;
 mod trust;

@@ -2,12 +2,13 @@
 
 use crate::common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 8] = [
+const SUBCOMMANDS: [&str; 9] = [
     "stats",
     "run",
     "compare",
     "reproduce",
     "map",
+    "merge",
     "machines",
     "completions",
     "man",
@@ -167,7 +168,8 @@ fn map_ring_has_a_page_and_completions() {
         "rounds",
         "placement",
         "mapping",
-        "resume",
+        "share",
+        "results",
     ] {
         let written = flag.replace('-', "\\-");
         assert!(page.contains(&format!("\\-\\-{written}")), "{flag}: {page}");
@@ -194,6 +196,6 @@ fn a_manual_page_of_an_unknown_command() {
     );
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, map, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, map, merge, machines, completions, man, help\n",
     );
 }

@@ -231,41 +231,44 @@ fn flags_that_make_no_sense() {
     );
 }
 
-/// A result of which some mappings are missing, as Ctrl-C leaves it: in a file.
-struct Part {
-    folder: tempfile::TempDir,
-    whole: Value,
-}
+/// A file of results in a folder of its own.
+struct Results(tempfile::TempDir);
 
-impl Part {
-    const FILE: &str = "part.json";
+impl Results {
+    const FILE: &str = "ring.jsonl";
 
-    /// Of [`SMALL`], without its last mappings, and changed.
-    fn changed(change: impl FnOnce(&mut Value)) -> Self {
-        let whole = ring_json(SMALL);
-        let mut part = whole.clone();
-        part["complete"] = json!(false);
-        part["mappings"].as_array_mut().unwrap().truncate(4);
-        change(&mut part);
-        let this = Self {
-            folder: tempfile::tempdir().unwrap(),
-            whole,
+    /// Of [`SMALL`], with lines for its first three mappings, as Ctrl-C leaves it.
+    fn of_three() -> (Self, Value) {
+        let this = Self(tempfile::tempdir().unwrap());
+        let whole = this.resumed(SMALL).json();
+        let lines: Vec<String> = this.text().lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 7, "what it is of, and a line for each mapping");
+        let is_of_three = |line: &&String| {
+            ["_results", "\"step\":0,", "\"step\":1,", "\"step\":2,"]
+                .iter()
+                .any(|part| line.contains(part))
         };
-        this.write(&(serde_json::to_string_pretty(&part).unwrap() + "\n"));
-        this
+        let kept: Vec<&String> = lines.iter().filter(is_of_three).collect();
+        this.write(&(kept.iter().map(|line| format!("{line}\n"))).collect::<String>());
+        (this, whole)
     }
 
     fn write(&self, text: &str) {
-        fs::write(self.folder.path().join(Self::FILE), text).unwrap();
+        fs::write(self.0.path().join(Self::FILE), text).unwrap();
     }
 
     fn text(&self) -> String {
-        fs::read_to_string(self.folder.path().join(Self::FILE)).unwrap()
+        fs::read_to_string(self.0.path().join(Self::FILE)).unwrap()
+    }
+
+    fn command(&self, flags: &str) -> std::process::Command {
+        let mut command = command(&format!("{flags} --format json --results {}", Self::FILE));
+        command.current_dir(self.0.path());
+        command
     }
 
     fn resumed(&self, flags: &str) -> Run {
-        let mut command = command(&format!("{flags} --format json --resume {}", Self::FILE));
-        Run::of(command.current_dir(self.folder.path()))
+        Run::of(&mut self.command(flags))
     }
 
     /// Asserts that the file is refused so, and is as before.
@@ -273,128 +276,112 @@ impl Part {
     fn refused(&self, flags: &str, message: &str) {
         let before = self.text();
         self.resumed(flags)
-            .refused(&format!("error: --resume: {message}\n"));
+            .refused(&format!("error: ring.jsonl, line {message}\n"));
         assert_eq!(self.text(), before);
     }
 }
 
+fn without_environment(mut report: Value) -> Value {
+    report.as_object_mut().unwrap().remove("environment");
+    report
+}
+
 #[test]
-fn a_run_goes_on_from_its_result() {
-    let part = Part::changed(|_| {});
-    let mut report = part.resumed(SMALL).json();
-    let mut whole = part.whole.clone();
-    for report in [&mut report, &mut whole] {
-        report["environment"]["finished_unix_s"] = json!(0);
-    }
-    assert_eq!(report, whole);
+fn a_run_goes_on_from_its_results() {
+    let (results, whole) = Results::of_three();
+    let report = results.resumed(SMALL).json();
+    assert_eq!(without_environment(report), without_environment(whole));
+    assert_eq!(results.text().lines().count(), 7);
 }
 
 #[test]
 fn mappings_of_the_file_are_not_run_again() {
-    let part = Part::changed(|part| part["mappings"][2]["runs_ns"] = json!([1.0, 2.0]));
-    let report = part.resumed(SMALL).json();
+    let (results, whole) = Results::of_three();
+    let lines = results.text();
+    let (before, _) = lines.split_once("{\"step\":").unwrap();
+    results.write(&format!("{before}{{\"step\":2,\"found\":[1.0,2.0]}}\n"));
+    let report = results.resumed(SMALL).json();
     assert_eq!(report["mappings"][2]["runs_ns"], json!([1.0, 2.0]));
-    assert_eq!(report["mappings"][3], part.whole["mappings"][3]);
-    assert_eq!(report["mappings"][5], part.whole["mappings"][5]);
+    for step in [0, 1, 3, 4, 5] {
+        assert_eq!(report["mappings"][step], whole["mappings"][step]);
+    }
+}
+
+#[test]
+fn merged_shares_are_what_one_process_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = ring_json(SMALL);
+    for share in ["1/2", "2/2"] {
+        let mut command = command(&format!("{SMALL} --share {share}"));
+        let run = Run::of(command.current_dir(&folder));
+        assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{}", run.err);
+    }
+    let mut merge = cellworks();
+    merge.args(["merge", "map-ring.1-of-2.jsonl", "map-ring.2-of-2.jsonl"]);
+    let run = Run::of(merge.args(["--format", "json"]).current_dir(&folder));
+    assert_eq!(without_environment(run.json()), without_environment(whole));
 }
 
 #[test]
 fn files_from_which_no_run_goes_on() {
-    /// The line on which a text stands for the first time, or for one of the next.
-    fn line(part: &Part, text: &str, times_before: usize) -> usize {
-        let all = part.text();
-        let lines = all.lines().enumerate();
-        let mut with_it = lines.filter(|(_, line)| line.contains(text));
-        1 + with_it.nth(times_before).unwrap().0
-    }
-    let part = Part::changed(|_| {});
-    let at = line(&part, "\"seed\"", 1);
-    part.refused(
+    let (results, _) = Results::of_three();
+    let step = |seed: u32| {
+        format!(
+            "{{\"ring\":{{\"mapping\":\"0123\",\"one_way\":false,\"packet_bytes\":512,\"placement\":\"pinned\",\
+             \"rounds\":5,\"runs\":2,\"seed\":{seed},\"tasks\":4}}}}"
+        )
+    };
+    results.refused(
         &format!("{SMALL} --seed 7"),
         &format!(
-            "part.json, line {at}: it is of another sweep: its `seed` of the sweep is 0, and here 7; give the flags \
-             that it was run with, or start anew, without --resume"
+            "1: these are results of another sweep: step 0 is {} there, and {} here; name another file",
+            step(0),
+            step(7)
         ),
     );
-    let at = line(&part, "\"name\": \"Sony", 0);
-    part.refused(
+    results.refused(
         &SMALL.replace("ps3", "qs20"),
-        &format!(
-            "part.json, line {at}: it is of another sweep: its `name` of the machine is \"Sony PlayStation 3: one \
-             Cell/B.E. at 3.2 GHz, 6 SPEs, 256 MB XDR\", and here \"IBM BladeCenter QS20: two Cell/B.E. at 3.2 GHz, 16 \
-             SPEs, 2 x 512 MB XDR\"; give the flags that it was run with, or start anew, without --resume"
-        ),
+        "1: these are results of another machine, or of one that was simulated in another way; name another file",
     );
-    let part = Part::changed(|part| part["environment"]["cellworks_version"] = json!("0.0.1"));
-    let at = line(&part, "\"cellworks_version\"", 0);
-    part.refused(
+    let sound = results.text();
+    let version = env!("CARGO_PKG_VERSION");
+    results.write(&sound.replace(
+        &format!("\"cellworks_version\":\"{version}\""),
+        "\"cellworks_version\":\"0.0.1\"",
+    ));
+    results.refused(
         SMALL,
         &format!(
-            "part.json, line {at}: cellworks 0.0.1 wrote it, and this is {}, whose times may differ; start anew, \
-             without --resume",
-            env!("CARGO_PKG_VERSION")
+            "1: these are results of cellworks 0.0.1, and this is {version}: use the version that has written the \
+             file; name another file"
         ),
     );
-    let part = Part::changed(|part| part["schema_version"] = json!(9));
-    part.refused(
+    results.write(sound.trim_end());
+    results.refused(
         SMALL,
-        "`part.json` has schema_version 9, and this command reads 1: update cellworks",
+        "4: the line was cut off; remove it, and its step is simulated again",
     );
-    let part = Part::changed(|part| {
-        let first = part["mappings"][0].clone();
-        part["mappings"][3] = first;
-    });
-    let at = line(&part, "\"mapping\": \"", 3);
-    part.refused(
+    results.write(&format!("{sound}{{\"step\":5,\"found\":[1.5]}}\n"));
+    results.refused(
         SMALL,
-        &format!(
-            "part.json, line {at}: the mapping 0123 with packets of 512 bytes is there twice, or is none of this sweep; \
-             start anew, without --resume"
-        ),
-    );
-    let part = Part::changed(|part| part["mappings"][3]["runs_ns"] = json!([1.5]));
-    let at = line(&part, "\"mapping\": \"", 3);
-    part.refused(
-        SMALL,
-        &format!(
-            "part.json, line {at}: the mapping 0231 has the times [1.5], and has to have 2 above 0; start anew, without \
-             --resume"
-        ),
-    );
-    let whole = part.text();
-    part.write(&whole[..whole.len() / 2]);
-    let at = whole[..whole.len() / 2].lines().count();
-    part.refused(
-        SMALL,
-        &format!(
-            "`part.json` is cut off: it ends in the middle, at line {at}; copy it again, or measure again"
-        ),
-    );
-    let other = Run::of(cellworks().args(["machines", "--format", "json"]));
-    part.write(&other.out);
-    part.refused(
-        SMALL,
-        "`part.json` is what `cellworks machines` printed; name what `cellworks map ring` printed with --format json",
+        "5: a mapping has 2 times above 0, and here are [1.5]; remove the line, and simulate the step again",
     );
 }
 
 #[test]
-fn the_page_does_not_replace_the_file_from_which_the_run_goes_on() {
-    let part = Part::changed(|_| {});
-    let before = part.text();
-    part.resumed(&format!("{SMALL} --html part.json")).refused(
-        "error: --html: the page would replace part.json, from which the run goes on; name another file\n",
+fn results_of_this_computer_are_not_kept() {
+    ring("--results ring.jsonl").refused(
+        "error: --results with --machine host: only simulations give the same results on every computer; choose a \
+         simulated machine, such as --machine qs20, or leave --results out\n",
     );
-    assert_eq!(part.text(), before);
 }
 
 #[test]
 fn ctrl_c_keeps_what_was_run_and_the_next_call_goes_on() {
-    let flags = "--machine qs22 --packet 2k --format json";
-    let folder = tempfile::tempdir().unwrap();
-    let interrupted = |more: &str| {
-        let child = command(&format!("{flags} {more}"))
-            .current_dir(folder.path())
+    let results = Results(tempfile::tempdir().unwrap());
+    let interrupted = || {
+        let child = results
+            .command("--machine qs22 --packet 2k")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -406,18 +393,11 @@ fn ctrl_c_keeps_what_was_run_and_the_next_call_goes_on() {
         assert_eq!(run.code, Some(130), "{}", run.err);
         let report = run.report();
         assert_eq!(report["complete"], false);
-        assert!(
-            run.err.contains(" of 15120 runs were finished"),
-            "{}",
-            run.err
-        );
-        fs::write(folder.path().join("part.json"), &run.out).unwrap();
-        report["mappings"].clone()
+        let said = " of 5040 mappings were finished";
+        assert!(run.err.contains(said), "{}", run.err);
+        report["mappings"].as_array().unwrap().clone()
     };
-    let first = interrupted("");
-    let first = first.as_array().unwrap();
-    let second = interrupted("--resume part.json");
-    let second = second.as_array().unwrap();
+    let (first, second) = (interrupted(), interrupted());
     assert!(second.len() >= first.len());
     assert!(first.iter().all(|one| second.contains(one)));
 }

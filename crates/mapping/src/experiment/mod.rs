@@ -1,7 +1,7 @@
 //! How much a mapping of tasks to SPEs matters: programs that communicate, run with many mappings.
 //!
 //! ```text
-//!   Sweep ── plan ──► SweepPlan ── run ──► RingRun, each with a mapping and a start
+//!   Sweep ── plan ──► SweepPlan ── runs ──► RingRun, each with a mapping and a start
 //!                                             │ run on a machine, each for itself
 //!   Times, mapping_share ◄── averages ◄── the time of a round
 //! ```

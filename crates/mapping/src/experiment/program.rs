@@ -119,8 +119,9 @@ impl RingRun {
         })?;
         let neighbours = self.neighbours(task);
         let buffers_of = [address(spe), address(spe)];
-        let start = self.start_cycles.get(usize::from(task));
-        spe.compute(Cycles(start.copied().unwrap_or(0)));
+        if let Some(cycles) = self.start_cycles.get(usize::from(task)) {
+            spe.compute(Cycles(*cycles));
+        }
         let mut task = Task {
             spe,
             task,

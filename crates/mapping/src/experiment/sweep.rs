@@ -1,5 +1,7 @@
 //! Which runs an experiment takes.
 
+use std::collections::HashSet;
+
 use cellworks_machine::SpeId;
 
 use super::permutation::{Mapping, MappingError};
@@ -17,7 +19,7 @@ const START_CYCLES: u64 = 4_096;
 
 /// A ring of tasks that pass packets to their neighbours, run with many mappings of tasks to SPEs
 /// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor, A4MMC
-/// 2010). What runs is the same for every machine; [`SweepPlan`] has each run.
+/// 2010). [`SweepPlan`] has its runs, which are the same for every machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
     /// How many tasks, 3 to 16.
@@ -189,7 +191,7 @@ impl Sweep {
             return Mapping::all(tasks, spes).collect();
         }
         let mut random = fastrand::Rng::with_seed(self.seed);
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let drawn = std::iter::repeat_with(|| Mapping::random(tasks, spes, &mut random));
         drawn
             .filter(|mapping| seen.insert(mapping.clone()))
@@ -220,8 +222,8 @@ struct Start {
     spes: Vec<SpeId>,
 }
 
-/// The runs of a sweep, numbered from 0: the runs of the first mapping with the first size of
-/// packets, of the second mapping and so on; then those with the next size.
+/// The steps of a sweep, numbered from 0: the mappings with the first size of packets, then those
+/// with the next size. A step is all runs of a mapping.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
     sweep: Sweep,
@@ -240,40 +242,45 @@ impl SweepPlan {
         &self.mappings
     }
 
-    /// How many runs there are, of all mappings with all sizes of packets.
-    pub fn number_of_runs(&self) -> usize {
-        self.sweep.packet_bytes.len() * self.mappings.len() * self.sweep.runs
+    /// How many steps there are.
+    pub fn steps(&self) -> usize {
+        self.sweep.packet_bytes.len() * self.mappings.len()
     }
 
-    /// The number of the first run of a mapping with a size of packets, each by its place; its other
-    /// runs follow.
-    pub fn first_run(&self, size: usize, mapping: usize) -> usize {
-        (size * self.mappings.len() + mapping) * self.sweep.runs
+    /// The step of a mapping with a size of packets, each by its place.
+    pub fn step(&self, size: usize, mapping: usize) -> usize {
+        size * self.mappings.len() + mapping
     }
 
-    /// A run by its number.
+    /// The size of packets and the mapping of a step.
     ///
     /// # Panics
     ///
-    /// If there is no such run.
-    pub fn run(&self, number: usize) -> RingRun {
-        let (of_mapping, run) = (number / self.sweep.runs, number % self.sweep.runs);
-        let (size, mapping) = (
-            of_mapping / self.mappings.len(),
-            of_mapping % self.mappings.len(),
-        );
-        let start = &self.starts[run];
-        let threads = self.mappings[mapping].spe_of_each_task();
-        RingRun {
-            packet_bytes: self.sweep.packet_bytes[size],
+    /// If there is no such step.
+    pub fn of_step(&self, step: usize) -> (u32, &Mapping) {
+        let (size, mapping) = (step / self.mappings.len(), step % self.mappings.len());
+        (self.sweep.packet_bytes[size], &self.mappings[mapping])
+    }
+
+    /// The runs of a step.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such step.
+    pub fn runs(&self, step: usize) -> Vec<RingRun> {
+        let (packet_bytes, mapping) = self.of_step(step);
+        let threads = mapping.spe_of_each_task();
+        let run = |start: &Start| RingRun {
+            packet_bytes,
             one_way: self.sweep.one_way,
             rounds: self.sweep.rounds,
             spes: threads
-                .into_iter()
+                .iter()
                 .map(|thread| start.spes[thread.index()])
                 .collect(),
             start_cycles: start.cycles.clone(),
-        }
+        };
+        self.starts.iter().map(run).collect()
     }
 }
 
@@ -290,18 +297,20 @@ mod tests {
     #[test]
     fn runs_are_of_every_size_mapping_and_start() {
         let plan = plan(|_| {}).unwrap();
-        assert_eq!(plan.number_of_runs(), 2 * 6 * 3);
-        let runs: Vec<RingRun> = (0..plan.number_of_runs())
-            .map(|number| plan.run(number))
-            .collect();
-        let different: std::collections::HashSet<_> = runs.iter().collect();
-        assert_eq!(different.len(), runs.len());
-        let at = plan.first_run(1, 2);
-        assert_eq!(runs[at].packet_bytes, 1_024);
-        // [0213]
-        assert_eq!(runs[at].spes, [0, 2, 1, 3].map(SpeId::new));
-        assert_eq!(runs[at].start_cycles, runs[0].start_cycles, "of one run");
-        assert_ne!(runs[at].start_cycles, runs[at + 1].start_cycles);
+        assert_eq!(plan.steps(), 2 * 6);
+        let all = (0..plan.steps()).flat_map(|step| plan.runs(step));
+        let different: HashSet<RingRun> = all.collect();
+        assert_eq!(different.len(), 2 * 6 * 3);
+        let step = plan.step(1, 2);
+        let (bytes, mapping) = plan.of_step(step);
+        assert_eq!((bytes, mapping.to_string().as_str()), (1_024, "0213"));
+        let runs = plan.runs(step);
+        for (run, first) in runs.iter().zip(plan.runs(0)) {
+            assert_eq!(run.packet_bytes, 1_024);
+            assert_eq!(run.spes, [0, 2, 1, 3].map(SpeId::new));
+            assert_eq!(run.start_cycles, first.start_cycles, "of one run");
+        }
+        assert_ne!(runs[0].start_cycles, runs[1].start_cycles);
     }
 
     #[test]
@@ -312,8 +321,8 @@ mod tests {
         });
         let plan = plan.unwrap();
         let places = |mapping: usize| -> Vec<Vec<SpeId>> {
-            let first = plan.first_run(0, mapping);
-            (first..first + 20).map(|run| plan.run(run).spes).collect()
+            let runs = plan.runs(plan.step(0, mapping)).into_iter();
+            runs.map(|run| run.spes).collect()
         };
         let identity = places(0);
         assert!(identity.iter().any(|spes| *spes != identity[0]));
@@ -337,7 +346,7 @@ mod tests {
             plan.plan().unwrap().mappings().to_vec()
         };
         let all = sampled(1);
-        let different: std::collections::HashSet<_> = all.iter().collect();
+        let different: HashSet<_> = all.iter().collect();
         assert_eq!(different.len(), all.len());
         assert!((50..=53).contains(&all.len()));
         for named in Sweep::of_the_paper(8, 8) {

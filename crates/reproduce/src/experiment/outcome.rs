@@ -1,9 +1,10 @@
 //! What an experiment finds, and why it may find nothing.
 
 pub(super) use cellworks_mapping::experiment::gather::{check_spes, failed};
+use serde::{Deserialize, Serialize};
 
 /// What a run found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// The time of one operation.
     pub ns: f64,

@@ -17,12 +17,10 @@ use crate::session::{Circumstances, End, Steps};
 const POINTS_MAX: usize = 600;
 
 /// The times of the runs of a sweep.
-#[derive(Clone)]
 pub(super) struct Found {
     plan: SweepPlan,
-    /// In nanoseconds, by the number of the run.
-    times: Vec<Option<f64>>,
-    done: usize,
+    /// In nanoseconds: of each step its runs.
+    times: BTreeMap<usize, Vec<f64>>,
 }
 
 /// The mappings with packets of one size of which all runs have ended.
@@ -68,41 +66,20 @@ impl Found {
     /// Nothing yet of this plan.
     pub fn nothing_of(plan: SweepPlan) -> Self {
         Self {
-            times: vec![None; plan.number_of_runs()],
-            done: 0,
             plan,
+            times: BTreeMap::new(),
         }
     }
 
-    /// What was planned.
-    pub fn plan(&self) -> &SweepPlan {
-        &self.plan
-    }
-
-    /// Takes down how long a round took in a run.
-    pub fn ran(&mut self, number: usize, ns: f64) {
-        self.times[number] = Some(ns);
-        self.done += 1;
-    }
-
-    /// How many runs have ended.
-    pub fn runs_done(&self) -> usize {
-        self.done
-    }
-
-    /// The numbers of the runs that have not ended.
-    pub fn missing(&self) -> Vec<usize> {
-        let times = self.times.iter().enumerate();
-        let missing = times.filter(|(_, time)| time.is_none());
-        missing.map(|(number, _)| number).collect()
+    /// Takes down how long a round took in each run of a step.
+    pub fn ran(&mut self, step: usize, runs_ns: Vec<f64>) {
+        self.times.insert(step, runs_ns);
     }
 
     fn by_size(&self) -> Vec<OfSize<'_>> {
         let sweep = self.plan.sweep();
         let timed = |size: usize, at: usize, mapping| {
-            let first = self.plan.first_run(size, at);
-            let times = self.times[first..first + sweep.runs].iter().copied();
-            let runs_ns: Vec<f64> = times.collect::<Option<_>>()?;
+            let runs_ns = self.times.get(&self.plan.step(size, at))?.clone();
             let average_ns = runs_ns.iter().sum::<f64>() / runs_ns.len() as f64;
             Some(Timed {
                 mapping,
@@ -256,7 +233,7 @@ fn figures(sizes: &[OfSize<'_>]) -> Vec<ProgramFigure> {
 impl Steps for Found {
     type Report = SweepReport;
 
-    const NAME: &'static str = "runs";
+    const NAME: &'static str = "mappings";
     const VIEWS: Views<SweepReport> = Views {
         table: sweep::table,
         csv: sweep::csv,
@@ -265,11 +242,11 @@ impl Steps for Found {
     };
 
     fn planned(&self) -> usize {
-        self.times.len()
+        self.plan.steps()
     }
 
     fn done(&self) -> usize {
-        self.done
+        self.times.len()
     }
 
     fn report(self, circumstances: Circumstances, end: &End) -> SweepReport {
@@ -281,7 +258,7 @@ impl Steps for Found {
         } = circumstances;
         let sweep = self.plan.sweep();
         let sizes = self.by_size();
-        let is_complete = matches!(end, End::Done) && self.done == self.times.len();
+        let is_complete = matches!(end, End::Done) && self.done() == self.planned();
         let mappings = sizes.iter().flat_map(|of_size| {
             of_size.mappings.iter().map(|one| MappingTimes {
                 packet_bytes: of_size.packet_bytes,

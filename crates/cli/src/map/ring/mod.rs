@@ -1,28 +1,28 @@
 //! `cellworks map ring`: how much it matters on which SPEs the tasks of a ring are.
 
 mod found;
-mod resume;
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use cellworks_machine::{CellId, CellMachine, Machine, Topology};
-use cellworks_mapping::experiment::{Mapping, Sweep, SweepError, SweepPlan, Threads};
-use cellworks_report::MachineInfo;
+use cellworks_mapping::experiment::{self, Mapping, SweepError, SweepPlan, Threads};
 use cellworks_reproduce::simulate_rings;
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
 use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
 
 use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count};
 use crate::failure::Failure;
-use crate::machine::{Job, Kind, on_machine};
+use crate::machine::{Job, Kind, check_sweep, on_machine};
 use crate::output::Printed;
 use crate::output_file::OutputFile;
 use crate::run::sizes;
-use crate::session::{End, Session, Shown};
-use crate::simulated::{Simulated, load};
+use crate::session::{End, Session, Shown, Steps};
+use crate::simulated::{Simulated, identity, load};
+use crate::sweep::{Header, Step, Sweep, SweepArgs};
 use found::Found;
 
 const AFTER_HELP: &str = "\
@@ -31,9 +31,8 @@ Examples:
       8 tasks in all 5,040 mappings to one Cell of a blade.
   cellworks map ring --machine ps3 --packet 512-2k --html ring.html
       6 tasks in all 120 mappings with three sizes of packets, and the curves of sorted times.
-  cellworks map ring --machine qs22 --packet 2k --format json > part.json
-  cellworks map ring --machine qs22 --packet 2k --format json --resume part.json > all.json
-      After Ctrl-C in the first, the second runs the mappings that are missing.
+  cellworks map ring --machine qs22 --packet 2k --results ring.jsonl
+      Keeps the times of each mapping: after Ctrl-C the same command goes on where it was.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 3 measured but not trustworthy, 130
 interrupted: then the mappings so far are printed.";
@@ -98,9 +97,8 @@ pub(crate) struct RingArgs {
     #[arg(long, value_name = "MAPPINGS", value_delimiter = ',')]
     pub mapping: Vec<String>,
 
-    /// Goes on from a result in JSON that was interrupted: its mappings are not run again
-    #[arg(long, value_name = "FILE")]
-    pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub sweep: SweepArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -138,24 +136,14 @@ fn rounds(text: &str) -> Result<u32, String> {
 
 pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
     let page = arguments.output.page()?;
-    if let (Some(page), Some(resume)) = (&page, &arguments.resume)
-        && page.is(resume)
-    {
-        return Err(Failure::Usage(format!(
-            "--html: the page would replace {}, from which the run goes on; name another file",
-            resume.display()
-        )));
-    }
     match Kind::of(&arguments.machine) {
         Kind::Simulated => simulate(arguments, page),
         Kind::ThisComputer => {
+            check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
             let common = CommonArgs {
                 machine: arguments.machine.clone(),
                 simulation: SimulationArgs::default(),
-                output: OutputArgs {
-                    format: arguments.output.format,
-                    html: arguments.output.html.clone(),
-                },
+                output: arguments.output.clone(),
                 quiet: arguments.quiet,
             };
             on_machine(&common, page, &OneByOne(arguments))
@@ -163,79 +151,120 @@ pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
     }
 }
 
-/// Simulates the runs side by side, each on a machine of its own.
+/// Simulates the mappings side by side, each on a machine of its own.
 fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failure> {
     let description = load(&arguments.machine)?;
     let flags = SimulationArgs::default();
-    let check = |topology: &Topology| plan(arguments, topology).map(drop);
     let machine = Simulated::build(
         description.clone(),
         &flags,
         HazardWatch::Off,
         page.as_ref(),
-        check,
+        |topology| plan(arguments, topology).map(drop),
     )?;
     let plan = plan(arguments, machine.sim.topology())?;
-    let found = begin(arguments, &plan, &machine.info())?;
-    let missing = found.missing();
+    let header = Header::of(identity(&description, &flags), steps(&plan));
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
         page,
         quiet: arguments.quiet,
-    };
-    let all = plan.number_of_runs();
-    let before = all - missing.len();
-    let session = machine.session(found, shown);
-    session.progress().about("simulations".to_owned());
-    session.progress().at(before, all);
-    let failed = Mutex::new(None);
+        sweep: Sweep::default(),
+    }
+    .with(arguments.sweep.begin("map-ring", header)?)?;
+    let session = machine.session(Found::nothing_of(plan.clone()), shown);
+    session.progress().about("mappings".to_owned());
+    let (mut known, mut to_do) = (Vec::new(), HashSet::new());
+    for step in 0..plan.steps() {
+        match session
+            .sweep()
+            .step(step, |runs_ns| times(runs_ns, plan.sweep().runs))
+        {
+            Ok(Step::Known(runs_ns)) => known.push((step, runs_ns)),
+            Ok(Step::ToDo) => {
+                to_do.insert(step);
+            }
+            Ok(Step::Elsewhere) => {}
+            Err(message) => return session.conclude(End::Refused(message)),
+        }
+    }
+    for (step, runs_ns) in known {
+        session.update(|found| found.ran(step, runs_ns));
+    }
+    let failed = OnceLock::new();
     simulate_rings(
         &arguments.machine,
-        missing.len(),
-        &|at| plan.run(missing[at]),
+        plan.steps(),
+        &|step| plan.runs(step),
         &|_| Some(description.clone()),
-        &|at, outcome| match outcome {
-            Ok(ns) => {
+        &|step| to_do.contains(&step),
+        &|step, runs_ns| {
+            let kept = runs_ns.and_then(|runs_ns| {
+                session.sweep().keep(step, &runs_ns)?;
                 session.update(|found| {
-                    found.ran(missing[at], ns);
-                    session.progress().at(found.runs_done(), all);
+                    found.ran(step, runs_ns);
+                    session.progress().at(found.done(), plan.steps());
                 });
-                match session.is_interrupted() {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+                Ok(())
+            });
+            if let Err(message) = kept {
+                let _ = failed.set(message);
             }
-            Err(why) => {
-                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                failed.get_or_insert(why);
-                ControlFlow::Break(())
+            match session.is_interrupted() || failed.get().is_some() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
         },
     );
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let end = match (failed, session.has_to_end()) {
-        (Some(why), _) => End::Failed(why),
-        (None, end) => end.unwrap_or(End::Done),
+    let failed = failed.into_inner().map(End::Failed);
+    session.conclude(failed.or_else(|| session.has_to_end()).unwrap_or(End::Done))
+}
+
+/// All that says what each step does.
+fn steps(plan: &SweepPlan) -> Vec<Value> {
+    let sweep = plan.sweep();
+    let of_all = json!({
+        "one_way": sweep.one_way,
+        "placement": format!("{:?}", sweep.threads).to_lowercase(),
+        "rounds": sweep.rounds,
+        "runs": sweep.runs,
+        "seed": sweep.seed,
+        "tasks": sweep.tasks,
+    });
+    let step = |step: usize| {
+        let (packet_bytes, mapping) = plan.of_step(step);
+        let mut value = of_all.clone();
+        value["packet_bytes"] = packet_bytes.into();
+        value["mapping"] = mapping.to_string().into();
+        json!({ "ring": value })
     };
-    session.conclude(end)
+    (0..plan.steps()).map(step).collect()
+}
+
+/// The times that a file has for a mapping, if they can be those of its runs.
+fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
+    let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
+    match runs_ns.len() == runs && runs_ns.iter().all(is_time) {
+        true => Ok(runs_ns),
+        false => Err(format!(
+            "a mapping has {runs} times above 0, and here are {runs_ns:?}"
+        )),
+    }
 }
 
 /// The runs on this computer, one after the other: each takes all CPUs.
 struct OneByOne<'a>(&'a RingArgs);
 
 impl Job for OneByOne<'_> {
-    type Plan = (SweepPlan, Found);
+    type Plan = SweepPlan;
     type Steps = Found;
 
-    fn plan(&self, topology: &Topology, _: &Limits) -> Result<Self::Plan, Failure> {
-        let plan = plan(self.0, topology)?;
-        let found = begin(self.0, &plan, &MachineInfo::of(topology, None))?;
-        Ok((plan, found))
+    fn plan(&self, topology: &Topology, _: &Limits) -> Result<SweepPlan, Failure> {
+        plan(self.0, topology)
     }
 
-    fn steps(&self, (_, found): &Self::Plan, _: &Topology) -> Found {
-        found.clone()
+    fn steps(&self, plan: &SweepPlan, _: &Topology) -> Found {
+        Found::nothing_of(plan.clone())
     }
 
     fn hazards(&self) -> HazardWatch {
@@ -243,20 +272,21 @@ impl Job for OneByOne<'_> {
     }
 
     fn run<M: CellMachine>(
-        (plan, found): Self::Plan,
+        plan: SweepPlan,
         machine: &M,
         session: &Session<Found>,
         _: &mut dyn FnMut(&str),
     ) -> End {
-        let (missing, all) = (found.missing(), plan.number_of_runs());
-        session.progress().about("runs".to_owned());
-        for (at, number) in missing.iter().enumerate() {
+        session.progress().about("mappings".to_owned());
+        for step in 0..plan.steps() {
             if let Some(end) = session.has_to_end() {
                 return end;
             }
-            session.progress().at(all - missing.len() + at, all);
-            match plan.run(*number).run(machine) {
-                Ok(ns) => session.update(|found| found.ran(*number, ns)),
+            session.progress().at(step, plan.steps());
+            let runs = plan.runs(step);
+            let times: Result<Vec<f64>, String> = runs.iter().map(|run| run.run(machine)).collect();
+            match times {
+                Ok(runs_ns) => session.update(|found| found.ran(step, runs_ns)),
                 Err(why) => return End::Failed(why),
             }
         }
@@ -281,7 +311,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
             topology.name()
         )));
     }
-    let mut sweep = Sweep {
+    let mut sweep = experiment::Sweep {
         one_way: arguments.one_way,
         rounds: arguments.rounds,
         runs: arguments.runs,
@@ -291,7 +321,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
             Placement::Pinned => Threads::Pinned,
             Placement::Default => Threads::Placed,
         },
-        ..Sweep::new(tasks, spes, arguments.packet.0.clone())
+        ..experiment::Sweep::new(tasks, spes, arguments.packet.0.clone())
     };
     let refused = |error: SweepError| {
         let flag = match &error {
@@ -313,7 +343,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
     };
     // Without named mappings, which exist only where the numbers make sense.
     sweep.clone().plan().map_err(refused)?;
-    sweep.named = Sweep::of_the_paper(tasks, spes);
+    sweep.named = experiment::Sweep::of_the_paper(tasks, spes);
     for text in &arguments.mapping {
         let named = Mapping::parse(text, tasks, spes).map_err(|error| refused(error.into()))?;
         if !sweep.named.contains(&named) {
@@ -321,13 +351,4 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
         }
     }
     sweep.plan().map_err(refused)
-}
-
-/// What is known before anything runs: nothing, or what a file has.
-fn begin(arguments: &RingArgs, plan: &SweepPlan, machine: &MachineInfo) -> Result<Found, Failure> {
-    let mut found = Found::nothing_of(plan.clone());
-    if let Some(file) = &arguments.resume {
-        resume::take_over(file, machine, &mut found).map_err(Failure::Usage)?;
-    }
-    Ok(found)
 }

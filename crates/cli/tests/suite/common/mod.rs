@@ -32,6 +32,15 @@ const DOUBT: &str = "error: measured, but not trustworthy:\n";
 /// The command, with no wish about colours in its environment.
 pub fn cellworks() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
+    // The tests may be a task of a cluster themselves.
+    for name in [
+        "SLURM_ARRAY_TASK_ID",
+        "SLURM_STEP_ID",
+        "OMPI_COMM_WORLD_RANK",
+        "PMI_RANK",
+    ] {
+        command.env_remove(name);
+    }
     command
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR")

@@ -1,0 +1,63 @@
+//! `cellworks merge`: the whole of a sweep from the files of its shares.
+
+use clap::{Parser, error::ErrorKind};
+
+use crate::args::MergeArgs;
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+use crate::map::{self, MapArgs, MapCommand};
+use crate::sweep::{ResultFile, SweepArgs};
+use crate::{reproduce, run};
+
+pub(crate) fn merge(arguments: &MergeArgs) -> Result<(), Failure> {
+    let files: Result<Vec<ResultFile>, Failure> = arguments
+        .files
+        .iter()
+        .map(|path| ResultFile::read(path))
+        .collect();
+    let files = files?;
+    // The others are compared with the sweep that this one describes.
+    let first = &files[0];
+    let typed = ["cellworks"].into_iter().map(str::to_owned);
+    let wrong = |why: &str| {
+        Failure::Usage(format!(
+            "{}: its arguments are those of no sweep of this version: {why}; use the version that has written it",
+            first.place(1)
+        ))
+    };
+    let cli =
+        Cli::try_parse_from(typed.chain(first.header.arguments.clone())).map_err(|error| {
+            let kind = error.kind();
+            wrong(kind.as_str().unwrap_or("they cannot be read"))
+        })?;
+    let sweep = SweepArgs {
+        merged: files.clone(),
+        ..SweepArgs::default()
+    };
+    match cli.command {
+        Command::Run(mut command) => {
+            let program = &mut command.program;
+            program.sweep = sweep;
+            program.common.output = arguments.output.clone();
+            program.common.quiet = arguments.quiet;
+            run::run(&command)
+        }
+        Command::Reproduce(mut command) => {
+            command.sweep = sweep;
+            command.output = arguments.output.clone();
+            command.quiet = arguments.quiet;
+            reproduce::run(&command)
+        }
+        Command::Map(MapArgs {
+            command: MapCommand::Ring(mut command),
+        }) => {
+            command.sweep = sweep;
+            command.output = arguments.output.clone();
+            command.quiet = arguments.quiet;
+            map::ring::run(&command)
+        }
+        _ => Err(wrong(
+            ErrorKind::InvalidSubcommand.as_str().unwrap_or_default(),
+        )),
+    }
+}

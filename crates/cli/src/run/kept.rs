@@ -1,0 +1,38 @@
+//! The results of runs as files of results keep them: a list of names and values.
+
+use cellworks_apps::{Program, Quantity};
+
+use crate::session::Session;
+use crate::sweep::Step;
+
+use super::found::Found;
+
+/// What is to be done about a run; its results, if a file has them.
+///
+/// The message says what is wrong with the file.
+pub(super) fn known<P: Program>(
+    session: &Session<Found<P>>,
+    step: usize,
+) -> Result<Step<Vec<Quantity>>, String> {
+    session.sweep().step(step, |values: Vec<(String, f64)>| {
+        let quantities = values.iter().map(|(name, value)| {
+            let mut metrics = P::METRICS.iter();
+            let metric = metrics.find(|metric| metric.name == name);
+            let metric = metric.ok_or_else(|| format!("{} does not find any `{name}`", P::NAME))?;
+            Ok(metric.measured(*value))
+        });
+        quantities.collect()
+    })
+}
+
+/// Keeps what a run has found, if there is a file for it.
+///
+/// The message says why that was not possible.
+pub(super) fn keep<P: Program>(
+    session: &Session<Found<P>>,
+    step: usize,
+    found: &[Quantity],
+) -> Result<(), String> {
+    let values: Vec<(&str, f64)> = found.iter().map(|one| (one.name, one.value)).collect();
+    session.sweep().keep(step, &values)
+}
