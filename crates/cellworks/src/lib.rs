@@ -35,6 +35,10 @@
 //! | [`csp`] | channels, alternation, poison, and networks of processes | |
 //! | [`tasks`] | a pool of tasks that are staged ahead, split on demand, and may wait | |
 #![cfg_attr(
+    feature = "mapping",
+    doc = "| [`mapping`] | placing communicating tasks on cores | `mapping` |"
+)]
+#![cfg_attr(
     feature = "sim",
     doc = "| [`sim`] | simulated machines: PS3, QS20, QS22 and your own | `sim` |"
 )]
@@ -50,10 +54,17 @@
 #[doc = include_str!("../../../docs/tasks.md")]
 struct GuideToTasks;
 
+/// The guide to placing tasks, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mapping.md")]
+struct GuideToMapping;
+
 pub use cellworks_csp as csp;
 pub use cellworks_host as host;
 pub use cellworks_host::Host;
 pub use cellworks_machine as machine;
+#[cfg(feature = "mapping")]
+pub use cellworks_mapping as mapping;
 #[cfg(feature = "sim")]
 pub use cellworks_sim as sim;
 #[cfg(feature = "sim")]
@@ -74,6 +85,10 @@ pub mod prelude {
     pub use cellworks_machine::{
         CellMachine, CellSpe, Machine, Mfc, Pending, PendingMut, Ppe, RunError, SignalMode,
         SignalRegister, Spe, SpeId, StageError, Staged, StagedMut, Stream, ThreadId, Wait, Wake,
+    };
+    #[cfg(feature = "mapping")]
+    pub use cellworks_mapping::{
+        Binding, Costs, Limit, Placement, Problem, Search, Solution, Volumes,
     };
     #[cfg(feature = "sim")]
     pub use cellworks_sim::Sim;

@@ -36,6 +36,11 @@ impl Binding {
         }
     }
 
+    /// Binds task 0 to the first of these CPUs, task 1 to the second, and so on.
+    pub fn to(cpus: Vec<usize>) -> Self {
+        Self { cpus }
+    }
+
     /// The CPU of task 0, of task 1 and so on.
     pub fn cpus(&self) -> &[usize] {
         &self.cpus
@@ -79,19 +84,26 @@ impl Binding {
     }
 
     /// The cpuset of each task, that of task 0 first, as in `0x00000040`: what `hwloc-bind` takes
-    /// and hwloc's XML has. It is a number with the bit of the CPU set, in words of 32 bits, the
-    /// highest first, with commas between.
+    /// and hwloc's XML has.
     ///
     /// Source: `hwloc_bitmap_snprintf` in the manual of hwloc 2.
     pub fn hwloc(&self) -> Vec<String> {
-        let cpuset = |cpu: &usize| {
-            let highest = format!("0x{:08x}", 1_u32 << (cpu % 32));
-            highest + &",0x00000000".repeat(cpu / 32)
-        };
-        self.cpus.iter().map(cpuset).collect()
+        self.cpus.iter().map(|cpu| cpuset(&[*cpu])).collect()
     }
 
     fn joined(&self, one: impl Fn(&usize) -> String) -> String {
         self.cpus.iter().map(one).collect::<Vec<_>>().join(",")
     }
+}
+
+/// CPUs as hwloc writes them: a number with the bits of the CPUs set, in words of 32 bits, the
+/// highest first, with commas between.
+pub(crate) fn cpuset(cpus: &[usize]) -> String {
+    let highest = cpus.iter().max().map_or(0, |cpu| cpu / 32);
+    let mut words = vec![0_u32; highest + 1];
+    for cpu in cpus {
+        words[highest - cpu / 32] |= 1 << (cpu % 32);
+    }
+    let words: Vec<String> = words.iter().map(|word| format!("0x{word:08x}")).collect();
+    words.join(",")
 }

@@ -43,6 +43,7 @@ pub mod read;
 mod search;
 mod slots;
 mod volumes;
+pub mod write;
 
 pub use binding::Binding;
 pub use costs::Costs;

@@ -13,6 +13,8 @@ pub(super) struct Places {
     pub machine: MachineInfo,
     /// The CPU of each place, where places are CPUs of a computer.
     pub cpus: Option<Vec<usize>>,
+    /// Why the costs cannot be relied upon, in sentences.
+    pub warnings: Vec<String>,
 }
 
 impl Places {
@@ -21,26 +23,32 @@ impl Places {
     pub fn read(file: &Path) -> Result<Self, Failure> {
         match file.extension() {
             Some(extension) if extension.eq_ignore_ascii_case("json") => measured(file),
+            Some(extension) if extension.eq_ignore_ascii_case("xml") => topology(file),
             _ => latencies(file),
         }
     }
 
-    /// Places of which only the costs are known.
-    pub fn of(costs: Costs, file: &Path) -> Self {
+    /// Places of which nothing is known but the costs, and the CPUs if they are some.
+    pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
         let places = costs.places();
+        let called = |place: usize| match &cpus {
+            Some(cpus) => format!("CPU {}", cpus[place]),
+            None => Place(place).to_string(),
+        };
         let machine = MachineInfo {
             name: name_of(file),
             kind: "costs".to_owned(),
             spes: places,
             cells: Vec::new(),
             memory_modules: 0,
-            spe_places: (0..places).map(|place| Place(place).to_string()).collect(),
+            spe_places: (0..places).map(called).collect(),
             simulation: None,
         };
         Self {
             costs,
             machine,
-            cpus: None,
+            cpus,
+            warnings: Vec::new(),
         }
     }
 }
@@ -55,10 +63,13 @@ pub(super) fn name_of(file: &Path) -> String {
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
     let cpus = (0..costs.places()).collect();
-    Ok(Places {
-        cpus: Some(cpus),
-        ..Places::of(costs, file)
-    })
+    Ok(Places::of(costs, Some(cpus), file))
+}
+
+/// Distances in XML of hwloc.
+fn topology(file: &Path) -> Result<Places, Failure> {
+    let (costs, cpus) = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Places::of(costs, Some(cpus), file))
 }
 
 /// What `cellworks stats --matrix` has measured.
@@ -80,8 +91,8 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     } = report;
     let [matrix] = &matrices[..] else {
         return Err(wrong(format!(
-            "it has {} matrices, and it takes one; measure it with `cellworks stats --matrix atomic --format \
-             json`",
+            "it has {} matrices, and placing takes one; measure it with `cellworks stats --matrix atomic \
+             --format json`",
             matrices.len()
         )));
     };
@@ -109,6 +120,14 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     }
     let costs = Costs::from_fn(rows.len(), |from, to| rows[from.0][to.0].unwrap_or(0.0))
         .map_err(|error| wrong(error.to_string()))?;
+    let reasons = envelope.trust.reasons.iter();
+    let doubt = |reason| {
+        format!(
+            "the costs in {} are not trustworthy: {reason}",
+            file.display()
+        )
+    };
+    let warnings = reasons.map(doubt).collect();
     let machine = envelope.machine;
     let cpu = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
     let cpus: Option<Vec<usize>> = machine.spe_places.iter().map(cpu).collect();
@@ -116,5 +135,6 @@ fn measured(file: &Path) -> Result<Places, Failure> {
         cpus: cpus.filter(|cpus| machine.kind == "host" && cpus.len() == costs.places()),
         costs,
         machine,
+        warnings,
     })
 }

@@ -1,6 +1,8 @@
-//! `cellworks map`: places communicating tasks on cores.
+//! `cellworks map`: places communicating tasks on cores, and starts programs there.
 
 mod costs;
+mod exec;
+mod hwloc;
 pub(crate) mod ring;
 mod solve;
 
@@ -8,7 +10,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Places communicating tasks on cores.
+/// Places communicating tasks on cores, and starts programs there.
 #[derive(Args)]
 pub(crate) struct MapArgs {
     #[command(subcommand)]
@@ -18,12 +20,16 @@ pub(crate) struct MapArgs {
 #[derive(Subcommand)]
 pub(crate) enum MapCommand {
     Solve(solve::SolveArgs),
+    Exec(exec::ExecArgs),
+    Hwloc(hwloc::HwlocArgs),
     Ring(ring::RingArgs),
 }
 
 pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
     match &arguments.command {
         MapCommand::Solve(arguments) => solve::run(arguments),
+        MapCommand::Exec(arguments) => exec::run(arguments),
+        MapCommand::Hwloc(arguments) => hwloc::run(arguments),
         MapCommand::Ring(arguments) => ring::run(arguments),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,9 @@ Examples:
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the
 best placement so far is printed.";
 
+/// How long a search that has ended waits for the bound.
+const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
+
 /// Searches for the placement of tasks that costs least.
 ///
 /// What two tasks send to each other costs its volume times what a unit costs between their places.
@@ -53,14 +56,20 @@ pub(crate) struct SolveArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// What a unit of volume costs between cores: a file that ends in .json, which `stats --matrix`
-    /// printed with --format json, or a table of latencies with a line for each CPU and commas
-    /// between, as core-to-core-latency writes it
+    /// What a unit of volume costs between cores. A file that ends in .json: what `stats --matrix`
+    /// printed with --format json; in .xml: distances of hwloc; otherwise a table of latencies with
+    /// a line for each CPU and commas between, as core-to-core-latency writes it
     #[arg(long, value_name = "FILE")]
     pub costs: Option<PathBuf>,
 
     /// For how many seconds to search, such as 10 or 0.5
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "10",
+        value_parser = seconds,
+        allow_negative_numbers = true
+    )]
     pub time: Duration,
 
     /// Chooses the random numbers of the search
@@ -112,6 +121,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         costs,
         machine,
         cpus,
+        warnings,
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
     let shown = Shown {
@@ -127,11 +137,12 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         limit: arguments.time,
         cpus,
         best: None,
-        bound: None,
+        bound: 0.0,
         ended: None,
     };
     let session = Session::begin(machine, None, solving, shown);
     search(arguments, &problem, &session);
+    session.warned(warnings);
     session.conclude(session.has_to_end().unwrap_or(End::Done))
 }
 
@@ -145,7 +156,7 @@ fn read(arguments: &SolveArgs) -> Result<(Volumes, Places), Failure> {
     match read::qaplib(file) {
         Ok(problem) => Ok((
             problem.volumes().clone(),
-            Places::of(problem.costs().clone(), file),
+            Places::of(problem.costs().clone(), None, file),
         )),
         Err(ReadError::Line { .. }) if read::edges(file).is_ok() => Err(Failure::Usage(format!(
             "{}: it is a graph, which says nothing of places; name the costs between them with --costs",
@@ -194,43 +205,55 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
 /// Searches, and takes down what is found.
 fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solving>) {
     let begun = Instant::now();
-    // On a thread of its own, which is left behind if the search is over before: the bound of
+    // On a thread of its own, which is left behind if the search is over long before: the bound of
     // thousands of places takes longer than the search may.
-    let bound = Arc::new(OnceLock::new());
-    let (of_problem, to) = (Arc::clone(problem), Arc::clone(&bound));
-    thread::spawn(move || to.set(of_problem.lower_bound()));
+    let (tell, told) = mpsc::channel();
+    let bounded = Arc::clone(problem);
+    thread::spawn(move || tell.send(bounded.lower_bound()));
+    // Costs are not negative.
+    let mut bound = 0.0;
 
     let progress = session.progress();
     progress.at(0, arguments.time.as_secs() as usize);
-    let mut shown = f64::INFINITY;
+    let (mut found_cost, mut cost) = (f64::INFINITY, f64::INFINITY);
     let search = Search::new(Limit::Time(arguments.time)).seed(arguments.seed);
     let solution = search.run(problem, |found| {
         progress.at(
             found.elapsed.as_secs() as usize,
             arguments.time.as_secs() as usize,
         );
-        if found.cost < shown {
-            shown = found.cost;
-            progress.about(format!("cost {shown}"));
+        if found.cost < found_cost {
+            found_cost = found.cost;
+            // The search adds up changes, which are rounded.
+            cost = problem.cost(found.placement);
+            progress.about(format!("cost {cost}"));
             session.update(|solving| {
                 solving.best = Some(Best {
                     placement: found.placement.clone(),
-                    cost: problem.cost(found.placement),
+                    cost,
                     after: found.elapsed,
                 });
             });
         }
-        let is_proven = bound.get().is_some_and(|bound| found.cost <= *bound);
-        match is_proven || session.is_interrupted() {
+        if let Ok(proven) = told.try_recv() {
+            bound = proven;
+        }
+        match cost <= bound || session.is_interrupted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     });
+    let after = begun.elapsed();
+    let has_ended = solution.optimal || session.is_interrupted();
+    if let (false, Ok(proven)) = (has_ended, told.recv_timeout(WAIT_FOR_BOUND)) {
+        bound = proven;
+    }
     session.update(|solving| {
-        solving.bound = bound.get().copied();
+        solving.bound = bound;
         solving.ended = Some(Ended {
             solution,
-            after: begun.elapsed(),
+            after,
+            is_interrupted: session.is_interrupted(),
         });
     });
 }
@@ -242,7 +265,8 @@ struct Solving {
     limit: Duration,
     cpus: Option<Vec<usize>>,
     best: Option<Best>,
-    bound: Option<f64>,
+    /// No placement costs less; 0 as long as nothing else is proven.
+    bound: f64,
     ended: Option<Ended>,
 }
 
@@ -258,13 +282,14 @@ struct Best {
 struct Ended {
     solution: Solution,
     after: Duration,
+    is_interrupted: bool,
 }
 
 impl Solving {
     /// The numbers that are known, with the names on which scripts rely.
     fn results(&self, optimal: bool) -> Vec<Finding> {
         let cost = self.best.as_ref().map(|best| best.cost);
-        let bound = if optimal { cost } else { self.bound };
+        let bound = if optimal { cost } else { Some(self.bound) };
         let gap = cost.zip(bound).map(|(cost, bound)| match cost {
             0.0 => 0.0,
             cost => (cost - bound) / cost,
@@ -313,10 +338,8 @@ impl Solving {
             .ended
             .as_ref()
             .is_some_and(|ended| ended.solution.optimal);
-        let best = self.best.as_ref().map(|best| best.cost);
-        all || best
-            .zip(self.bound)
-            .is_some_and(|(cost, bound)| cost <= bound)
+        let best = self.best.as_ref();
+        all || best.is_some_and(|best| best.cost <= self.bound)
     }
 }
 
@@ -336,7 +359,8 @@ impl Steps for Solving {
     }
 
     fn done(&self) -> usize {
-        usize::from(self.ended.is_some())
+        let ended = self.ended.as_ref();
+        usize::from(ended.is_some_and(|ended| !ended.is_interrupted))
     }
 
     fn report(self, circumstances: Circumstances, end: &End) -> PlacementReport {
@@ -374,7 +398,7 @@ impl Steps for Solving {
 }
 
 /// A binding as reports have it.
-fn in_reports(binding: &Binding) -> CpuBinding {
+pub(super) fn in_reports(binding: &Binding) -> CpuBinding {
     CpuBinding {
         cpus: binding.cpus().to_vec(),
         cpu_list: binding.cpu_list(),

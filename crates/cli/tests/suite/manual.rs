@@ -178,6 +178,18 @@ fn map_ring_has_a_page_and_completions() {
 }
 
 #[test]
+fn every_command_of_map_has_a_page_with_its_exit_codes() {
+    for name in ["solve", "ring", "exec", "hwloc"] {
+        let page = printed(&["man", "map", name]);
+        assert!(
+            page.contains(&format!(".TH cellworks-map-{name} 1")),
+            "{page}"
+        );
+        assert!(page.to_lowercase().contains("exit code"), "{page}");
+    }
+}
+
+#[test]
 fn a_manual_page_of_an_unknown_command() {
     refused(
         &["man", "run", "swich"],

@@ -1,10 +1,12 @@
 //! `cellworks map` as a process.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::common::{Run, cellworks, list, stats_command};
+use crate::common::{Run, cellworks, list, skipped, stats_command};
 use serde_json::{Value, json};
 
 /// A file of the tests of the crate `mapping`.
@@ -215,6 +217,11 @@ fn flags_that_make_no_sense() {
          0.5\n\nFor more information, try '--help'.",
     );
     refused(
+        &["--time", "-1"],
+        "invalid value '-1' for '--time <SECONDS>': a time is a number of seconds, 0 or more, such as 10 or \
+         0.5\n\nFor more information, try '--help'.",
+    );
+    refused(
         &["--fix", "3"],
         "invalid value '3' for '--fix <TASK=PLACE>': name a task and its place, such as 0=3\n\nFor more \
          information, try '--help'.",
@@ -237,6 +244,7 @@ fn a_graph_is_placed_on_the_cores_of_a_table() {
     assert_eq!(report["optimal"], true);
     let binding = &report["binding"];
     assert_eq!(report["placement"], binding["cpus"]);
+    assert_eq!(report["machine"]["spe_places"][3], "CPU 3");
     assert_eq!(binding["cpus"][1], 3);
     assert_eq!(binding["cpus"][3], 2);
     assert_eq!(binding["cpu_list"], "0-3");
@@ -295,6 +303,25 @@ fn a_simulated_machine_has_places_and_no_cpus() {
     assert_eq!(report["machine"]["kind"], "simulated");
     assert_eq!(report["problem"]["places"], 6);
     assert_eq!(report["binding"], json!(null));
+}
+
+#[test]
+fn costs_that_are_not_trustworthy_are_used_with_a_warning() {
+    let mut matrix = MATRIX.clone();
+    matrix["trust"] = json!({
+        "trustworthy": false,
+        "reasons": ["others used 80 % of the CPUs; end them"],
+        "kinds": ["disturbed"],
+    });
+    let (run, folder) = solve_on(&matrix.to_string(), &["--format", "json"]);
+    let warning = format!(
+        "the costs in {folder}/matrix.json are not trustworthy: others used 80 % of the CPUs; end them"
+    );
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (Some(0), &*format!("warning: {warning}\n"))
+    );
+    assert_eq!(run.report()["environment"]["warnings"], json!([warning]));
 }
 
 /// Asserts what is said of a graph, a file with costs, or both; `{}` stands for their folder.
@@ -401,8 +428,8 @@ fn a_wrong_result_of_stats_is_named_with_its_rule() {
     two["matrices"] = json!([two["matrices"][0], two["matrices"][0]]);
     refused(
         &two,
-        "{}/matrix.json: it has 2 matrices, and it takes one; measure it with `cellworks stats --matrix atomic \
-         --format json`",
+        "{}/matrix.json: it has 2 matrices, and placing takes one; measure it with `cellworks stats --matrix \
+         atomic --format json`",
     );
     let mut newer = MATRIX.clone();
     newer["schema_version"] = json!(7);
@@ -415,5 +442,336 @@ fn a_wrong_result_of_stats_is_named_with_its_rule() {
         "0 1\n",
         ("matrix.json", &whole[..whole.len() / 2]),
         "`{}/matrix.json` is cut off: it ends in the middle, at line 1; copy it again, or measure again",
+    );
+}
+
+/// The CPUs that this process may use.
+fn allowed() -> Vec<usize> {
+    let cpus = rustix::thread::sched_getaffinity(None).unwrap();
+    let all = 0..rustix::thread::CpuSet::MAX_CPU;
+    all.filter(|cpu| cpus.is_set(*cpu)).collect()
+}
+
+/// Two of them, in descending order, if there are two.
+#[track_caller]
+fn two_allowed() -> Option<[usize; 2]> {
+    match allowed()[..] {
+        [first, second, ..] => Some([second, first]),
+        _ => {
+            skipped("it takes two CPUs");
+            None
+        }
+    }
+}
+
+/// Runs `map exec` with no other variables of launchers and OpenMP in its environment than these.
+fn exec(placement: &str, environment: &[(&str, &str)], command: &[&str]) -> Run {
+    let mut exec = cellworks();
+    for name in env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
+        let others = ["OMP_", "OMPI_", "MPI_", "PMI_", "SLURM_"];
+        if others.iter().any(|prefix| name.starts_with(prefix)) {
+            exec.env_remove(name);
+        }
+    }
+    exec.envs(environment.iter().copied());
+    Run::of(exec.args(["map", "exec", placement, "--"]).args(command))
+}
+
+/// Prints where a process may run, and what OpenMP is told.
+const SHOW: [&str; 3] = [
+    "sh",
+    "-c",
+    "sed -n 's/Cpus_allowed_list:\t//p' /proc/self/status; \
+     echo ${OMP_NUM_THREADS-} ${OMP_PROC_BIND-} ${OMP_PLACES-}",
+];
+
+/// What `SHOW` prints.
+#[track_caller]
+fn shown(placement: &str, environment: &[(&str, &str)]) -> String {
+    let run = exec(placement, environment, &SHOW);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out
+}
+
+#[test]
+fn a_command_runs_on_the_cpus_of_a_list() {
+    let only = allowed()[0];
+    assert_eq!(
+        shown(&only.to_string(), &[]),
+        format!("{only}\n1 close {{{only}}}\n")
+    );
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let both = shown(&format!("{first},{second}"), &[]);
+    assert!(
+        both.ends_with(&format!("\n2 close {{{first}}},{{{second}}}\n")),
+        "{both}"
+    );
+}
+
+#[test]
+fn a_command_runs_on_the_cpus_of_a_placement() {
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let mut cpus = [1_000, 1_001, 1_002, 1_003, 1_004, 1_005];
+    (cpus[1], cpus[4]) = (first as u32, second as u32);
+    let flags = ["--fix", "0=1,1=4", "--format", "json"];
+    let (run, _) = solve_on(&matrix_of_cpus(cpus).to_string(), &flags);
+    let (_folder, paths) = files(&[("placement.json", &run.out)]);
+    let both = shown(paths[0].to_str().unwrap(), &[]);
+    assert!(
+        both.ends_with(&format!("\n2 close {{{first}}},{{{second}}}\n")),
+        "{both}"
+    );
+}
+
+#[test]
+fn what_the_user_tells_openmp_stays() {
+    let only = allowed()[0];
+    let set = [("OMP_PLACES", "cores"), ("OMP_NUM_THREADS", "3")];
+    assert_eq!(
+        shown(&only.to_string(), &set),
+        format!("{only}\n3 close cores\n")
+    );
+}
+
+#[test]
+fn a_rank_runs_on_the_cpu_of_its_task() {
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let placement = format!("{first},{second}");
+    let is_bound = |environment: &[(&str, &str)], cpu: usize| {
+        assert_eq!(
+            shown(&placement, environment),
+            format!("{cpu}\n1 close {{{cpu}}}\n"),
+            "{environment:?}"
+        );
+    };
+    for rank in [
+        "SLURM_LOCALID",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "MPI_LOCALRANKID",
+        "PMI_RANK",
+    ] {
+        is_bound(&[(rank, "0")], first);
+        is_bound(&[(rank, "1")], second);
+    }
+    // Slurm's PMI_RANK counts over all computers.
+    is_bound(&[("PMI_RANK", "13"), ("SLURM_LOCALID", "1")], second);
+    // mpirun in a batch script of Slurm.
+    let of_both = [
+        ("SLURM_JOB_ID", "7"),
+        ("SLURM_LOCALID", "0"),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+    ];
+    is_bound(&of_both, second);
+    // A batch script of Slurm, and a process that is alone: threads take the CPUs.
+    for alone in [
+        [("SLURM_JOB_ID", "7"), ("SLURM_LOCALID", "0")],
+        [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_LOCALID", "0")],
+    ] {
+        let both = shown(&placement, &alone);
+        assert!(both.contains("\n2 close {"), "{alone:?}: {both}");
+    }
+}
+
+#[test]
+fn mpirun_of_open_mpi_starts_ranks_on_the_cpus_of_their_tasks() {
+    let version = Command::new("mpirun").arg("--version").output();
+    let is_there = version.is_ok_and(|output| output.stdout.starts_with(b"mpirun (Open MPI)"));
+    if !is_there {
+        return skipped("mpirun of Open MPI is not installed");
+    }
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let mut mpirun = Command::new("mpirun");
+    mpirun.args(["-n", "2", "--oversubscribe", "--bind-to", "none"]);
+    mpirun.arg(cellworks().get_program());
+    mpirun.args(["map", "exec", &format!("{first},{second}"), "--"]);
+    let show =
+        "echo $OMPI_COMM_WORLD_LOCAL_RANK $(sed -n 's/Cpus_allowed_list:\t//p' /proc/self/status)";
+    mpirun.args(["sh", "-c", show]);
+    // It asks root twice.
+    mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    mpirun.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let run = Run::of(&mut mpirun);
+    let mut lines: Vec<&str> = run.out.lines().collect();
+    lines.sort_unstable();
+    let expected = [format!("0 {first}"), format!("1 {second}")];
+    assert_eq!(
+        (run.code, lines),
+        (Some(0), expected.iter().map(String::as_str).collect()),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn ranks_that_have_no_task() {
+    let only = allowed()[0].to_string();
+    exec(&only, &[("SLURM_LOCALID", "1")], &SHOW).refused(
+        "error: SLURM_LOCALID=1: the placement has 1 tasks, numbered from 0; start one process for each\n",
+    );
+    exec(&only, &[("PMI_RANK", "first")], &SHOW).refused(
+        "error: PMI_RANK=first: a rank is a whole number, from 0 on; unset the variable if no launcher has set \
+         it\n",
+    );
+}
+
+#[test]
+fn cpus_that_may_not_be_used_are_named_before_anything_starts() {
+    let all = allowed();
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("started");
+    let placement = format!("{},1022,1021-1022,4000", all[0]);
+    let run = exec(&placement, &[], &["touch", trace.to_str().unwrap()]);
+    let (code, err) = (run.code, run.err.as_str());
+    assert_eq!(code, Some(2), "{err}");
+    assert!(
+        err.starts_with(
+            "error: nothing can be bound to CPU 1021-1022,4000: this process may use CPU "
+        ),
+        "{err}"
+    );
+    assert!(
+        err.ends_with(
+            "; start it where it may use more (--bind-to none of mpirun, --cpu-bind=none of srun), or solve the \
+             problem for these\n"
+        ),
+        "{err}"
+    );
+    assert!(!trace.exists());
+}
+
+#[test]
+fn a_command_that_does_not_exist_and_exit_codes_and_signals() {
+    let only = allowed()[0].to_string();
+    exec(&only, &[], &["no-such-command"]).refused(
+        "error: no-such-command: No such file or directory (os error 2); name a program that can be started\n",
+    );
+    assert_eq!(exec(&only, &[], &["sh", "-c", "exit 7"]).code, Some(7));
+    // A signal ends the command, which has the process of `map exec`: the code is none.
+    assert_eq!(exec(&only, &[], &["sh", "-c", "kill -TERM $$"]).code, None);
+    // Rust ignores the signal of a closed pipe, and its children must not.
+    assert_eq!(exec(&only, &[], &["sh", "-c", "kill -PIPE $$"]).code, None);
+}
+
+#[test]
+fn placements_that_are_none() {
+    exec("6,4,x", &[], &SHOW).refused(
+        "error: 6,4,x: it is no list of CPUs, such as 6,4,2 or 0-3, and there is no such file; name what \
+         `cellworks map solve` printed with --format json\n",
+    );
+    exec("3-1", &[], &SHOW).refused(
+        "error: 3-1: it is no list of CPUs, such as 6,4,2 or 0-3, and there is no such file; name what `cellworks \
+         map solve` printed with --format json\n",
+    );
+    let of_qaplib = solve(&[&data("nug12.dat"), "--time", "0", "--format", "json"]);
+    let of_stats = MATRIX.to_string();
+    let mut of_later = of_qaplib.json();
+    of_later["schema_version"] = json!(2);
+    let mut of_none = of_qaplib.json();
+    of_none["binding"] = json!({
+        "cpus": [], "cpu_list": "", "omp_places": "", "slurm_cpu_bind": "", "hwloc_cpusets": [],
+    });
+    let (_folder, paths) = files(&[
+        ("qaplib.json", &of_qaplib.out),
+        ("stats.json", &of_stats),
+        ("cut.json", &of_qaplib.out[..of_qaplib.out.len() / 2]),
+        ("later.json", &of_later.to_string()),
+        ("none.json", &of_none.to_string()),
+    ]);
+    let said = |at: usize| {
+        let path = paths[at].to_str().unwrap();
+        let run = exec(path, &[], &SHOW);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        run.err.replace(path, "FILE")
+    };
+    assert_eq!(
+        said(0),
+        "error: FILE: its places are no CPUs of a computer; solve the problem with --costs that were measured \
+         between CPUs\n"
+    );
+    assert_eq!(
+        said(1),
+        "error: FILE: `cellworks stats` printed it, and it has no placement; name what `cellworks map solve` \
+         printed with --format json\n"
+    );
+    assert!(said(2).starts_with("error: `FILE` is cut off: it ends in the middle, at line "));
+    assert_eq!(
+        said(3),
+        "error: `FILE` has schema_version 2, and this command reads 1: update cellworks\n"
+    );
+    assert_eq!(
+        said(4),
+        "error: FILE: it has a CPU for no task; solve the problem again\n"
+    );
+}
+
+/// Latencies as XML of hwloc, from a table of cores.
+fn hwloc_of_cores() -> String {
+    let (_folder, paths) = files(&[("cores.csv", CORES)]);
+    let run = Run::of(cellworks().args(["map", "hwloc"]).arg(&paths[0]));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out
+}
+
+#[test]
+fn latencies_go_through_xml_of_hwloc() {
+    let (_folder, paths) = files(&[("graph.txt", GRAPH), ("cores.xml", &hwloc_of_cores())]);
+    let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let report = solve(&[graph, "--costs", cores, "--format", "json"]).json();
+    // In picoseconds.
+    assert_eq!(result(&report, "cost"), 2_050_000.0);
+    assert_eq!(report["binding"]["cpu_list"], "0-3");
+}
+
+#[test]
+fn lstopo_reads_the_xml() {
+    let (_folder, paths) = files(&[("cores.xml", &hwloc_of_cores())]);
+    let mut lstopo = Command::new("lstopo-no-graphics");
+    let lstopo = lstopo.arg("--input").arg(&paths[0]).arg("--distances");
+    let Ok(output) = lstopo.env("HWLOC_XML_VERBOSE", "1").output() else {
+        return skipped("lstopo of hwloc is not installed");
+    };
+    let run = Run::from(output);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    for part in ["OneWayLatencyInPicoseconds", "PU", "10000", "50000"] {
+        assert!(run.out.contains(part), "{part}: {}", run.out);
+    }
+}
+
+#[test]
+fn what_is_no_xml_of_hwloc_and_what_has_no_cpus() {
+    refused(
+        "0 1\n",
+        ("machine.xml", "<topology version=\"2.0\">\n<object>\n"),
+        "{}/machine.xml, line 2: it is no XML: the root node was opened but never closed",
+    );
+    refused(
+        "0 1\n",
+        ("machine.xml", "<html/>\n"),
+        "{}/machine.xml, line 1: the XML of hwloc 2 has an element `topology` with version 2.0 outside, and this \
+         has `html` with version \"\"; write it by `lstopo FILE.xml`",
+    );
+    let said = |matrix: &Value| {
+        let (_folder, paths) = files(&[("matrix.json", &matrix.to_string())]);
+        let run = Run::of(cellworks().args(["map", "hwloc"]).arg(&paths[0]));
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        run.err.replace(paths[0].to_str().unwrap(), "FILE")
+    };
+    assert_eq!(
+        said(&MATRIX),
+        "error: FILE: its places are no CPUs of a computer, and hwloc describes nothing else; measure this \
+         computer\n"
+    );
+    assert_eq!(
+        said(&matrix_of_cpus([0, 1, 0, 1, 0, 1])),
+        "error: FILE: several of its SPEs share a CPU, and hwloc has each CPU once; measure fewer SPEs\n"
     );
 }

@@ -225,6 +225,34 @@ fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
     is_clean(&shown);
 }
 
+/// A search for a placement shows the cost so far, and prints the best placement when it ends early.
+#[test]
+fn ctrl_c_in_a_search_keeps_the_best_placement() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("p.html");
+    let problem = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../mapping/tests/data/nug30.dat"
+    );
+    let mut command = crate::common::cellworks();
+    command.args([
+        "map", "solve", problem, "--time", "3600", "--format", "json",
+    ]);
+    command.arg("--html").arg(&html).env("TERM", "xterm");
+    let (report, shown) = interrupted(command, &["/3600  cost "]);
+    let results = list(&report, "results");
+    let cost = results.iter().find(|result| result["name"] == "cost");
+    assert!(cost.unwrap()["value"].as_f64().unwrap() >= 6_124.0);
+    assert_eq!(list(&report, "placement").len(), 30);
+    let page = std::fs::read_to_string(&html).unwrap();
+    assert!(page.contains("Not complete"), "{page}");
+    assert!(
+        shown.contains("interrupted: 0 of 1 searches were finished"),
+        "{shown:?}"
+    );
+    is_clean(&shown);
+}
+
 /// A matrix of 2016 pairs has those that were measured before somebody pressed Ctrl-C.
 #[test]
 fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {

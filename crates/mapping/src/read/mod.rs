@@ -3,6 +3,7 @@
 //! Each error names the file, the line, and what such a file has there.
 
 mod edges;
+mod hwloc;
 mod latencies;
 mod qaplib;
 mod text;
@@ -11,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{Costs, Problem, ProblemError, Volumes};
+pub(crate) use hwloc::MEANS_LATENCY;
 use text::TextError;
 
 /// Why a file could not be read.
@@ -95,6 +97,20 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
 /// that is no number, is missing, negative or not finite.
 pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
     read(file.as_ref(), latencies::parse)
+}
+
+/// Reads latencies between CPUs from XML of hwloc 2: distances that are latencies, between PUs, or
+/// between cores if there are none. Returns them in the unit of the file, and the CPU of each
+/// place; of a core it is the first of its PUs.
+///
+/// [`write::hwloc`](crate::write::hwloc) writes such a file.
+///
+/// # Errors
+///
+/// A file that cannot be read; a text that is no XML, or not of hwloc 2; no such distances; objects
+/// that are not there or are named twice; more or fewer values than a square has.
+pub fn hwloc(file: impl AsRef<Path>) -> Result<(Costs, Vec<usize>), ReadError> {
+    read(file.as_ref(), hwloc::parse)
 }
 
 fn read<T>(file: &Path, parse: impl FnOnce(&str) -> Result<T, TextError>) -> Result<T, ReadError> {

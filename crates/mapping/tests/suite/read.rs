@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellworks_mapping::read::{self, ReadError};
-use cellworks_mapping::{Costs, Place, Problem, Task, Volumes};
+use cellworks_mapping::{Costs, Place, Problem, Task, Volumes, write};
 use tempfile::TempDir;
 
 fn data(name: &str) -> PathBuf {
@@ -175,5 +175,96 @@ fn wrong_latencies_are_named_with_line_and_rule() {
     assert_eq!(
         latencies(",\nfast,\n").unwrap_err(),
         "made-up, line 2: \"fast\" stands where a finite number of 0 or more has to be"
+    );
+}
+
+/// What hwloc writes of a computer with a pair of CPUs, and distances between them.
+fn topology(distances: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n\
+         <topology version=\"2.0\">\n<object type=\"Machine\" cpuset=\"0x00000003,0x0\">\n\
+         <object type=\"Core\" os_index=\"0\" gp_index=\"11\" cpuset=\"0x00000002,,0x0\">\n\
+         <object type=\"PU\" os_index=\"65\" gp_index=\"12\"/></object>\n\
+         <object type=\"Core\" os_index=\"1\" gp_index=\"13\" cpuset=\"0x00000005\">\n\
+         <object type=\"PU\" os_index=\"0\" gp_index=\"14\"/></object>\n</object>\n{distances}</topology>\n"
+    )
+}
+
+fn hwloc(distances: &str) -> Result<(Costs, Vec<usize>), String> {
+    of_text(&topology(distances), |file| read::hwloc(file))
+}
+
+#[test]
+fn distances_of_hwloc_are_costs() {
+    let costs = Costs::from_rows(&[vec![0.0, 36.0], vec![37.0, 0.0]]).unwrap();
+    let values =
+        "<u64values length=\"7\">0 36 37</u64values><u64values length=\"2\">0 </u64values>";
+    let bandwidths = "<distances2 type=\"PU\" nbobjs=\"2\" kind=\"10\" indexing=\"os\"/>";
+    let by_number = format!(
+        "{bandwidths}<distances2 type=\"PU\" nbobjs=\"2\" kind=\"6\" indexing=\"os\"><indexes length=\"5\">65 0 \
+         </indexes>{values}</distances2>"
+    );
+    assert_eq!(hwloc(&by_number).unwrap(), (costs.clone(), vec![65, 0]));
+    let of_cores = format!(
+        "<distances2 type=\"Core\" nbobjs=\"2\" kind=\"5\" indexing=\"gp\"><indexes length=\"6\">13 11 \
+         </indexes>{values}</distances2>"
+    );
+    assert_eq!(hwloc(&of_cores).unwrap(), (costs, vec![0, 65]));
+}
+
+#[test]
+fn what_is_written_for_hwloc_is_read_back() {
+    let costs = Costs::from_fn(3, |from, to| (10 * from.0 + to.0) as f64 / 8.0).unwrap();
+    let text = write::hwloc(&costs, &[2, 40, 9]);
+    let (read, cpus) = of_text(&text, |file| read::hwloc(file)).unwrap();
+    assert_eq!(cpus, [2, 9, 40]);
+    // In picoseconds, by ascending CPU.
+    assert_eq!(read.between(Place(1), Place(2)), 21_000.0 / 8.0);
+    assert_eq!(read.between(Place(2), Place(0)), 10_000.0 / 8.0);
+}
+
+#[test]
+fn wrong_xml_is_named_with_line_and_rule() {
+    let of = |text: &str| of_text(text, |file| read::hwloc(file)).unwrap_err();
+    assert_eq!(
+        of("<topology>\n<object>"),
+        "made-up, line 2: it is no XML: the root node was opened but never closed"
+    );
+    assert_eq!(
+        of("<!-- a -->\n<html/>"),
+        "made-up, line 2: the XML of hwloc 2 has an element `topology` with version 2.0 outside, and this has \
+         `html` with version \"\"; write it by `lstopo FILE.xml`"
+    );
+    assert_eq!(
+        of("<topology version=\"1.0\"/>"),
+        "made-up, line 1: the XML of hwloc 2 has an element `topology` with version 2.0 outside, and this has \
+         `topology` with version \"1.0\"; write it by `lstopo FILE.xml`"
+    );
+    assert_eq!(
+        hwloc("").unwrap_err(),
+        "made-up, line 3: it has no `distances2` between PUs or Cores that are latencies (kind 4 and others)"
+    );
+    let distances = |indexes: &str, values: &str| {
+        hwloc(&format!(
+            "<distances2 type=\"PU\" kind=\"6\" indexing=\"os\">\n<indexes>{indexes}</indexes>\n\
+             <u64values>{values}</u64values></distances2>"
+        ))
+        .unwrap_err()
+    };
+    assert_eq!(
+        distances("65 1", "0 1 1 0"),
+        "made-up, line 11: there is no object of type PU with os_index \"1\" and a CPU"
+    );
+    assert_eq!(
+        distances("65 65", "0 1 1 0"),
+        "made-up, line 11: PU 65 is named twice"
+    );
+    assert_eq!(
+        distances("65 0", "0 1 1"),
+        "made-up, line 10: the distances have 3 values, and 2 objects have 4: a row and a column for each"
+    );
+    assert_eq!(
+        distances("65 0", "0 -1 1 0"),
+        "made-up, line 12: \"-1\" stands where a finite number of 0 or more has to be"
     );
 }

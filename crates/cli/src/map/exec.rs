@@ -1,0 +1,216 @@
+//! `cellworks map exec`: starts a command on the CPUs of a placement.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cellworks_mapping::Binding;
+use cellworks_report::Measured;
+use clap::Args;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::solve::in_reports;
+use crate::failure::Failure;
+
+const AFTER_HELP: &str = "\
+Examples:
+  cellworks map solve graph.txt --costs matrix.json --format json > placement.json
+  cellworks map exec placement.json -- ./program
+      An OpenMP program: thread 0 on the CPU of task 0, thread 1 on that of task 1, and so on.
+  mpirun --bind-to none cellworks map exec placement.json -- ./program
+  srun --cpu-bind=none cellworks map exec placement.json -- ./program
+      A process for each task, rank 0 of the computer on the CPU of task 0, and so on.
+  cellworks map exec 6,4,2 -- make -j3
+      Any program: its threads and processes stay on these CPUs.
+
+The exit code is that of the command. 2: the arguments or files make no sense, a CPU may not be used, or
+there is no such command; then nothing was started.";
+
+/// Starts a command on the CPUs of a placement.
+///
+/// The command, and all that it starts, is confined to the CPUs of the placement. An OpenMP program
+/// is told by OMP_NUM_THREADS, OMP_PROC_BIND and OMP_PLACES to bind a thread to the CPU of each
+/// task; what of these is set already stays as it is. Where mpirun or srun starts several processes
+/// on a computer, each is confined to the CPU of the task that has the number of its rank there.
+/// The launcher must not have bound it: --bind-to none, --cpu-bind=none.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct ExecArgs {
+    /// Where tasks are: the JSON that `map solve` printed, or the CPUs of task 0, task 1 and so on,
+    /// such as 6,4,2 or 0-3
+    pub placement: PathBuf,
+
+    /// The command to start, and its arguments
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+pub(crate) fn run(arguments: &ExecArgs) -> Result<(), Failure> {
+    let cpus = cpus_of(&arguments.placement)?;
+    let mine = match rank()? {
+        None => cpus,
+        Some((rank, variable)) => match cpus.get(rank) {
+            Some(cpu) => vec![*cpu],
+            None => {
+                return Err(Failure::Usage(format!(
+                    "{variable}={rank}: the placement has {} tasks, numbered from 0; start one process for each",
+                    cpus.len()
+                )));
+            }
+        },
+    };
+    confine_to(&mine)?;
+    let [program, words @ ..] = &arguments.command[..] else {
+        unreachable!("clap asks for a command")
+    };
+    let mut command = Command::new(program);
+    command.args(words);
+    for (name, value) in in_reports(&Binding::to(mine)).openmp() {
+        if env::var_os(name).is_none() {
+            command.env(name, value);
+        }
+    }
+    // Returns only if there is no such command.
+    let error = command.exec();
+    Err(Failure::Usage(format!(
+        "{}: {error}; name a program that can be started",
+        program.display()
+    )))
+}
+
+/// The CPU of each task.
+fn cpus_of(placement: &Path) -> Result<Vec<usize>, Failure> {
+    if let Some(cpus) = placement.to_str().and_then(listed) {
+        return Ok(cpus);
+    }
+    let wrong = |why: &str| Failure::Usage(format!("{}: {why}", placement.display()));
+    if !placement.exists() {
+        return Err(wrong(
+            "it is no list of CPUs, such as 6,4,2 or 0-3, and there is no such file; name what `cellworks map \
+             solve` printed with --format json",
+        ));
+    }
+    match cellworks_report::read(placement) {
+        Ok(Measured::Placement(report)) => match report.binding {
+            Some(binding) if binding.cpus.is_empty() => {
+                Err(wrong("it has a CPU for no task; solve the problem again"))
+            }
+            Some(binding) => Ok(binding.cpus),
+            None => Err(wrong(
+                "its places are no CPUs of a computer; solve the problem with --costs that were measured between \
+                 CPUs",
+            )),
+        },
+        Ok(other) => Err(wrong(&format!(
+            "`cellworks {}` printed it, and it has no placement; name what `cellworks map solve` printed with \
+             --format json",
+            other.printed_by()
+        ))),
+        Err(error) => Err(Failure::Usage(error.to_string())),
+    }
+}
+
+/// The numbers of a list such as `6,4,0-2`, if it is one.
+fn listed(text: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        if first > last {
+            return None;
+        }
+        // What is beyond is refused as a CPU that may not be used.
+        cpus.extend((first..=last).take(CpuSet::MAX_CPU + 1));
+    }
+    Some(cpus)
+}
+
+/// How a launcher says which of its processes on this computer this one is, and how many it has
+/// started.
+struct Launcher {
+    rank: &'static str,
+    processes: &'static str,
+}
+
+/// The innermost first: one of them may be started by another, and then passes on its variables.
+const LAUNCHERS: [Launcher; 4] = [
+    // Open MPI.
+    Launcher {
+        rank: "OMPI_COMM_WORLD_LOCAL_RANK",
+        processes: "OMPI_COMM_WORLD_LOCAL_SIZE",
+    },
+    // Hydra, of MPICH and Intel MPI.
+    Launcher {
+        rank: "MPI_LOCALRANKID",
+        processes: "MPI_LOCALNRANKS",
+    },
+    // Slurm. Its PMI_RANK counts over all computers.
+    Launcher {
+        rank: "SLURM_LOCALID",
+        processes: "SLURM_STEP_NUM_TASKS",
+    },
+    // Others that speak the Process Management Interface.
+    Launcher {
+        rank: "PMI_RANK",
+        processes: "PMI_SIZE",
+    },
+];
+
+/// The number of this process among those that a launcher started on this computer, and the
+/// variable that says so; `None` if it is the only one.
+fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
+    let is_set = |name: &str| env::var_os(name).is_some();
+    // A batch script of Slurm is no process of a step, though it has the number 0.
+    let is_script = is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID");
+    let launchers = LAUNCHERS.iter();
+    let mut launchers =
+        launchers.filter(|launcher| !(launcher.rank == "SLURM_LOCALID" && is_script));
+    let Some(launcher) = launchers.find(|launcher| is_set(launcher.rank)) else {
+        return Ok(None);
+    };
+    if env::var_os(launcher.processes).as_deref() == Some(OsStr::new("1")) {
+        return Ok(None);
+    }
+    let rank = env::var_os(launcher.rank).unwrap_or_default();
+    match rank.to_str().and_then(|rank| rank.parse().ok()) {
+        Some(rank) => Ok(Some((rank, launcher.rank))),
+        None => Err(Failure::Usage(format!(
+            "{}={}: a rank is a whole number, from 0 on; unset the variable if no launcher has set it",
+            launcher.rank,
+            rank.display()
+        ))),
+    }
+}
+
+/// Confines this process, and what it becomes, to these CPUs.
+fn confine_to(cpus: &[usize]) -> Result<(), Failure> {
+    let failed = |error: rustix::io::Errno| {
+        Failure::Run(format!(
+            "the CPUs of this process cannot be changed: {error}"
+        ))
+    };
+    let allowed = sched_getaffinity(None).map_err(failed)?;
+    let may_be_used = |cpu: usize| cpu < CpuSet::MAX_CPU && allowed.is_set(cpu);
+    let mut refused: Vec<usize> = cpus
+        .iter()
+        .copied()
+        .filter(|cpu| !may_be_used(*cpu))
+        .collect();
+    if !refused.is_empty() {
+        refused.sort_unstable();
+        let all = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+        return Err(Failure::Usage(format!(
+            "nothing can be bound to CPU {}: this process may use CPU {}; start it where it may use more \
+             (--bind-to none of mpirun, --cpu-bind=none of srun), or solve the problem for these",
+            Binding::to(refused).cpu_list(),
+            Binding::to(all.collect()).cpu_list()
+        )));
+    }
+    let mut chosen = CpuSet::new();
+    for cpu in cpus {
+        chosen.set(*cpu);
+    }
+    sched_setaffinity(None, &chosen).map_err(failed)
+}

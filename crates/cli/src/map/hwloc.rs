@@ -1,0 +1,51 @@
+//! `cellworks map hwloc`: latencies between CPUs as XML of hwloc.
+
+use std::path::PathBuf;
+
+use cellworks_mapping::write;
+use clap::Args;
+
+use super::costs::Places;
+use crate::failure::Failure;
+use crate::output::print;
+
+const AFTER_HELP: &str = "\
+Examples:
+  cellworks stats --matrix atomic --full --format json > matrix.json
+  cellworks map hwloc matrix.json > machine.xml
+  lstopo --input machine.xml --distances
+      Shows them.
+  cellworks map solve graph.txt --costs machine.xml
+      Places tasks by them.
+
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense.";
+
+/// Prints measured latencies as XML of hwloc.
+///
+/// The XML has the CPUs, and the latencies as distances between them, in picoseconds. It has no
+/// caches and no memory: nothing of them is known.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct HwlocArgs {
+    /// The latencies: a file as `map solve` takes it by --costs
+    #[arg(value_name = "COSTS")]
+    pub costs: PathBuf,
+}
+
+pub(crate) fn run(arguments: &HwlocArgs) -> Result<(), Failure> {
+    let file = &arguments.costs;
+    let wrong = |why: &str| Failure::Usage(format!("{}: {why}", file.display()));
+    let Places { costs, cpus, .. } = Places::read(file)?;
+    let cpus = cpus.ok_or_else(|| {
+        wrong("its places are no CPUs of a computer, and hwloc describes nothing else; measure this computer")
+    })?;
+    let mut each_once = cpus.clone();
+    each_once.sort_unstable();
+    each_once.dedup();
+    if each_once.len() < cpus.len() {
+        return Err(wrong(
+            "several of its SPEs share a CPU, and hwloc has each CPU once; measure fewer SPEs",
+        ));
+    }
+    print(&write::hwloc(&costs, &cpus))
+}

@@ -1,0 +1,144 @@
+//! XML of hwloc.
+//!
+//! ```text
+//! <topology version="2.0">
+//!   <object type="Machine" ...>
+//!     <object type="PU" os_index="4" gp_index="9" cpuset="0x00000010"/>   ...
+//!   </object>
+//!   <distances2 type="PU" nbobjs="2" kind="6" indexing="os">
+//!     <indexes length="4">4 5 </indexes>            which objects, by os_index or gp_index
+//!     <u64values length="12">0 36 37 0 </u64values>  the rows, one after the other
+//!   </distances2>
+//! </topology>
+//! ```
+
+use roxmltree::{Document, Error, Node, ParsingOptions};
+
+use super::text::{TextError, amount};
+use crate::Costs;
+
+/// The bit in the kind of distances that are latencies. Source:
+/// `HWLOC_DISTANCES_KIND_MEANS_LATENCY` in `hwloc/distances.h` of hwloc 2.
+pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
+
+/// How many CPUs a word of a cpuset has.
+const WORD: usize = 32;
+
+pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {
+    // hwloc names its own type of documents.
+    let options = ParsingOptions {
+        allow_dtd: true,
+        ..ParsingOptions::default()
+    };
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        let line = match error {
+            // It has no place.
+            Error::UnclosedRootNode => text.lines().count(),
+            _ => error.pos().row as usize,
+        };
+        wrong(line, format!("it is no XML: {error}"))
+    })?;
+    let line = |node: Node<'_, '_>| document.text_pos_at(node.range().start).row as usize;
+
+    let root = document.root_element();
+    let version = root.attribute("version").unwrap_or_default();
+    if !root.has_tag_name("topology") || version.parse().is_ok_and(|version: f64| version < 2.0) {
+        let rule = format!(
+            "the XML of hwloc 2 has an element `topology` with version 2.0 outside, and this has `{}` with version \
+             {version:?}; write it by `lstopo FILE.xml`",
+            root.tag_name().name()
+        );
+        return Err(wrong(line(root), rule));
+    }
+    let latencies = |kind: &str| {
+        let mut distances = root
+            .children()
+            .filter(|node| node.has_tag_name("distances2"));
+        distances.find(|node| {
+            let means = node.attribute("kind").and_then(|kind| kind.parse().ok());
+            let is_latency = means.is_some_and(|means: u32| means & MEANS_LATENCY != 0);
+            is_latency && node.attribute("type") == Some(kind)
+        })
+    };
+    let Some((kind, distances)) = ["PU", "Core"]
+        .into_iter()
+        .find_map(|kind| Some((kind, latencies(kind)?)))
+    else {
+        let rule =
+            "it has no `distances2` between PUs or Cores that are latencies (kind 4 and others)";
+        return Err(wrong(line(root), rule.to_owned()));
+    };
+
+    let index_name = match distances.attribute("indexing") {
+        Some("gp") => "gp_index",
+        _ => "os_index",
+    };
+    let cpu_of = |index: &str| {
+        let mut objects = root.descendants().filter(|node| {
+            node.has_tag_name("object")
+                && node.attribute("type") == Some(kind)
+                && node.attribute(index_name) == Some(index)
+        });
+        let object = objects.next()?;
+        match kind {
+            "PU" => object.attribute("os_index")?.parse().ok(),
+            _ => first_of(object.attribute("cpuset")?),
+        }
+    };
+    let mut cpus = Vec::new();
+    for (line, word) in words(&document, distances, "indexes") {
+        let cpu = cpu_of(word).ok_or_else(|| {
+            let rule =
+                format!("there is no object of type {kind} with {index_name} {word:?} and a CPU");
+            wrong(line, rule)
+        })?;
+        if cpus.contains(&cpu) {
+            return Err(wrong(line, format!("{kind} {word} is named twice")));
+        }
+        cpus.push(cpu);
+    }
+
+    let (places, line) = (cpus.len(), line(distances));
+    let given: Vec<(usize, &str)> = words(&document, distances, "u64values").collect();
+    if given.len() != places * places || places == 0 {
+        let rule = format!(
+            "the distances have {} values, and {places} objects have {}: a row and a column for each",
+            given.len(),
+            places * places
+        );
+        return Err(wrong(line, rule));
+    }
+    let values = given.into_iter().map(|(line, word)| amount(word, line));
+    let values = values.collect::<Result<Vec<f64>, _>>()?;
+    let costs = Costs::from_fn(places, |from, to| values[from.0 * places + to.0])?;
+    Ok((costs, cpus))
+}
+
+fn wrong(line: usize, rule: String) -> TextError {
+    TextError::Line { line, rule }
+}
+
+/// The words in all elements of this name, each with the line of its element.
+fn words<'a>(
+    document: &'a Document<'_>,
+    distances: Node<'a, '_>,
+    name: &'a str,
+) -> impl Iterator<Item = (usize, &'a str)> {
+    let elements = distances
+        .children()
+        .filter(move |node| node.has_tag_name(name));
+    elements.flat_map(|node| {
+        let line = document.text_pos_at(node.range().start).row as usize;
+        let text = node.text().unwrap_or_default();
+        text.split_whitespace().map(move |word| (line, word))
+    })
+}
+
+/// The lowest CPU of a cpuset such as `0x00000002,,0x0`, which has the highest word first.
+fn first_of(cpuset: &str) -> Option<usize> {
+    cpuset.rsplit(',').enumerate().find_map(|(at, word)| {
+        let digits = word.trim_start_matches("0x");
+        let bits = u32::from_str_radix(digits, 16).ok()?;
+        (bits != 0).then(|| at * WORD + bits.trailing_zeros() as usize)
+    })
+}

@@ -1,0 +1,85 @@
+//! Files that other programs read.
+
+use std::fmt::Write;
+
+use crate::binding::cpuset;
+use crate::read::MEANS_LATENCY;
+use crate::{Costs, Place};
+
+/// Distances that a user gives, and not the system. Source: `HWLOC_DISTANCES_KIND_FROM_USER` in
+/// `hwloc/distances.h` of hwloc 2.
+const FROM_USER: u32 = 1 << 1;
+
+/// How many values a line has, as hwloc writes them.
+const ON_A_LINE: usize = 10;
+
+/// hwloc's values are whole numbers.
+const PARTS: f64 = 1_000.0;
+
+/// Latencies between CPUs as XML of hwloc 2: a topology that has nothing but these CPUs, and the
+/// latencies as distances between them. `costs` are in nanoseconds, and each place has one of
+/// `cpus`. The values in the file are in picoseconds, because hwloc has whole numbers. CPUs are in
+/// ascending order.
+///
+/// `lstopo --input FILE` reads it, and so does [`read::hwloc`](crate::read::hwloc).
+///
+/// # Panics
+///
+/// If there is not one CPU for each place, or one of them is there twice.
+pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
+    assert_eq!(costs.places(), cpus.len(), "a CPU for each place");
+    let mut places: Vec<(usize, Place)> = cpus.iter().copied().zip((0..).map(Place)).collect();
+    places.sort_unstable();
+    assert!(
+        places.is_sorted_by(|one, next| one.0 < next.0),
+        "each CPU once"
+    );
+
+    let all = cpuset(cpus);
+    let nodes = "nodeset=\"0x00000001\" complete_nodeset=\"0x00000001\"";
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n\
+         <topology version=\"2.0\">\n  \
+         <object type=\"Machine\" os_index=\"0\" cpuset=\"{all}\" complete_cpuset=\"{all}\" \
+         allowed_cpuset=\"{all}\" {nodes} allowed_nodeset=\"0x00000001\" gp_index=\"1\">\n    \
+         <object type=\"NUMANode\" os_index=\"0\" cpuset=\"{all}\" complete_cpuset=\"{all}\" {nodes} \
+         gp_index=\"2\" local_memory=\"0\"/>\n"
+    );
+    for (at, (cpu, _)) in places.iter().enumerate() {
+        let (own, number) = (cpuset(&[*cpu]), at + 3);
+        text += &format!(
+            "    <object type=\"PU\" os_index=\"{cpu}\" cpuset=\"{own}\" complete_cpuset=\"{own}\" {nodes} \
+             gp_index=\"{number}\"/>\n"
+        );
+    }
+    text += "  </object>\n";
+    text += &format!(
+        "  <distances2 type=\"PU\" nbobjs=\"{}\" kind=\"{}\" name=\"OneWayLatencyInPicoseconds\" \
+         indexing=\"os\">\n",
+        places.len(),
+        FROM_USER | MEANS_LATENCY
+    );
+    let indexes: Vec<usize> = places.iter().map(|(cpu, _)| *cpu).collect();
+    lines(&mut text, "indexes", &indexes);
+    let rows = places.iter().flat_map(|(_, from)| {
+        let row = places.iter().map(|(_, to)| costs.between(*from, *to));
+        row.map(|cost| (cost * PARTS).round() as u64)
+    });
+    lines(&mut text, "u64values", &rows.collect::<Vec<u64>>());
+    text + "  </distances2>\n</topology>\n"
+}
+
+/// Elements with some of the numbers each. hwloc wants to know how long their texts are.
+fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) {
+    for numbers in numbers.chunks(ON_A_LINE) {
+        let mut content = String::new();
+        for number in numbers {
+            write!(content, "{number} ").expect("a string takes all of it");
+        }
+        *text += &format!(
+            "    <{element} length=\"{}\">{content}</{element}>\n",
+            content.len()
+        );
+    }
+}
