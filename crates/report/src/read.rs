@@ -79,8 +79,9 @@ struct Head {
 }
 
 /// Reads what `cellworks stats`, `cellworks run` or `cellworks map` wrote with `--format json`.
-/// Fields that are not known are passed over, and control characters become `\u{fffd}`, in the report
-/// and in errors: the file may come from elsewhere, and what is in it is shown on a terminal.
+/// Fields that are not known are passed over, and control characters become `\u{fffd}`, in the
+/// report and in errors: the file may come from elsewhere, and what is in it is shown on a
+/// terminal.
 ///
 /// The whole file is held in memory meanwhile; it may be a pipe.
 ///

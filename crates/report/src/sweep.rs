@@ -1,7 +1,7 @@
 //! What `cellworks map ring` found: the times of many mappings of tasks to SPEs.
 //!
 //! ```text
-//!   ranks, ratios ─┐                 ┌─► table, csv, html   for people: those of its program report
+//!   ranks, ratios ─┐                 ┌─► table, csv, html   for people, as of a program
 //!   curves         ├─► SweepReport ──┤
 //!   time of each run                 └─► json::render       for scripts
 //! ```
@@ -15,12 +15,12 @@ use crate::{ProgramReport, program};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepReport {
     /// The numbers and the curves of the sorted times. Of all mappings with packets of one size:
-    /// `worst_to_best` and `median_to_best`, the longest and the median time divided by the shortest;
-    /// `best`, `average` and `worst`, in nanoseconds a round; `mapping_share`, which share of the
-    /// variance of single runs belongs to the mapping, in per cent: the rest belongs to how a run
-    /// began. Of each mapping with a name, of the best and of the worst: `rank`, its place among all,
-    /// the fastest at 1; `to_best`, its time divided by the shortest; `time`, in nanoseconds a round.
-    /// The time of a mapping is the average of its runs.
+    /// `worst_to_best` and `median_to_best`, the longest and the median time divided by the
+    /// shortest; `best`, `average` and `worst`, in nanoseconds a round; `mapping_share`, which
+    /// share of the variance of single runs belongs to the mapping, in per cent: the rest belongs
+    /// to how a run began. Of each mapping with a name, of the best and of the worst: `rank`, its
+    /// place among all, the fastest at 1; `to_best`, its time divided by the shortest; `time`, in
+    /// nanoseconds a round. The time of a mapping is the average of its runs.
     #[serde(flatten)]
     pub found: ProgramReport,
     /// What was to be run.

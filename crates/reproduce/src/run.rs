@@ -44,8 +44,8 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
 
 /// Simulates rings on the machine of this name, on all cores of this computer, as many groups of
 /// them as `number`. Of each group whose number is wanted `runs` has the rings, and `found` is told
-/// the times of their rounds in nanoseconds, or why there are none, from any thread. It says whether
-/// to go on: if not, the groups that run are the last.
+/// the times of their rounds in nanoseconds, or why there are none, from any thread. It says
+/// whether to go on: if not, the groups that run are the last.
 pub fn simulate_rings(
     machine: &str,
     number: usize,
@@ -87,7 +87,7 @@ pub(crate) fn run_each(
     });
 }
 
-/// Does so many steps on all cores of this computer, each on the machines of its thread, until one
+/// Does `number` steps on all cores of this computer, each on the machines of its thread, until one
 /// says that no more are to begin.
 fn side_by_side(
     number: usize,

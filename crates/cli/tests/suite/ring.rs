@@ -231,6 +231,15 @@ fn flags_that_make_no_sense() {
     );
 }
 
+#[test]
+fn packets_for_which_a_local_store_has_no_room() {
+    let run = ring("--machine scc --tasks 3 --packet 4k --runs 1");
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    let said = "error: SPE 0: the local store of SPE 0 is full: 16576 bytes aligned to 128 are needed for the buffers \
+                of the ring";
+    assert!(run.err.starts_with(said), "{}", run.err);
+}
+
 /// A file of results in a folder of its own.
 struct Results(tempfile::TempDir);
 

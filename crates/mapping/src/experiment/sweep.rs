@@ -18,8 +18,8 @@ const PACKET_BYTES_MAX: u32 = 16 << 10;
 const START_CYCLES: u64 = 4_096;
 
 /// A ring of tasks that pass packets to their neighbours, run with many mappings of tasks to SPEs
-/// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor, A4MMC
-/// 2010). [`SweepPlan`] has its runs, which are the same for every machine.
+/// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor,
+/// A4MMC 2010). [`SweepPlan`] has its runs, which are the same for every machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
     /// How many tasks, 3 to 16.
@@ -49,8 +49,8 @@ pub struct Sweep {
 pub enum Threads {
     /// Thread i is on SPE i: a mapping is of tasks to SPEs.
     Pinned,
-    /// Each run has the threads on SPEs at random, the same for all mappings, as an operating system
-    /// may place them: a mapping says only which tasks share a thread in all runs.
+    /// Each run has the threads on SPEs at random, the same for all mappings, as an operating
+    /// system may place them: the tasks of a mapping are at other distances in each run.
     Placed,
 }
 
@@ -110,7 +110,7 @@ impl Sweep {
         }
     }
 
-    /// The mappings that the paper names for so many tasks and SPEs, with the identity first.
+    /// The mappings that the paper names for these numbers of tasks and SPEs, after the identity.
     ///
     /// # Panics
     ///

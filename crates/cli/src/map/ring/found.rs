@@ -55,7 +55,8 @@ fn directions(sweep: &Sweep) -> usize {
     if sweep.one_way { 1 } else { 2 }
 }
 
-fn placement(sweep: &Sweep) -> &'static str {
+/// How the flag says where threads are.
+pub(super) fn placement(sweep: &Sweep) -> &'static str {
     match sweep.threads {
         Threads::Pinned => "pinned",
         Threads::Placed => "default",

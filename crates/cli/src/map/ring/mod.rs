@@ -23,7 +23,7 @@ use crate::run::sizes;
 use crate::session::{End, Session, Shown, Steps};
 use crate::simulated::{Simulated, identity, load};
 use crate::sweep::{Header, Step, Sweep, SweepArgs};
-use found::Found;
+use found::{Found, placement};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -42,11 +42,11 @@ const TASKS: usize = 8;
 
 /// Measures how much it matters on which SPEs the tasks of a ring are.
 ///
-/// Each task passes packets to both neighbours in the ring. All mappings of tasks to SPEs are run in
-/// which SPE 0 has task 0, several times each: in each run every task first computes for a while,
-/// chosen at random, because how tasks start changes a single run as much as the mapping may. The
-/// time of a mapping is the average of its runs, and `mapping share` says how far runs of the same
-/// mapping agree: a spread that does not belong to the mapping is no effect of it.
+/// Each task passes packets to both neighbours in the ring. All mappings of tasks to SPEs are run
+/// in which SPE 0 has task 0, several times each: in each run every task first computes for a
+/// while, chosen at random, because how tasks start changes a single run as much as the mapping
+/// may. The time of a mapping is the average of its runs, and `mapping share` says how far runs of
+/// the same mapping agree: a spread that does not belong to the mapping is no effect of it.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RingArgs {
@@ -121,10 +121,15 @@ pub(crate) enum Placement {
 }
 
 fn packets(text: &str) -> Result<Packets, String> {
-    // What is too large for DMA is refused later, with the others that it does not move.
-    let bytes = sizes(text)?.into_iter();
-    let bytes = bytes.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-    Ok(Packets(bytes.collect()))
+    let mut packets = Vec::new();
+    for bytes in sizes(text)? {
+        // What is too large for DMA is refused later, with the others that it does not move.
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if !packets.contains(&bytes) {
+            packets.push(bytes);
+        }
+    }
+    Ok(Packets(packets))
 }
 
 fn rounds(text: &str) -> Result<u32, String> {
@@ -225,7 +230,7 @@ fn steps(plan: &SweepPlan) -> Vec<Value> {
     let sweep = plan.sweep();
     let of_all = json!({
         "one_way": sweep.one_way,
-        "placement": format!("{:?}", sweep.threads).to_lowercase(),
+        "placement": placement(sweep),
         "rounds": sweep.rounds,
         "runs": sweep.runs,
         "seed": sweep.seed,
